@@ -152,7 +152,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
         return Ok(None);
     }
     let found = resolve(builder.stack, subject)?;
-    let yamux = found.yamux.as_ref().map(|yamux| yamux.record());
+    let yamux = found.yamux.as_ref().map(|yamux| yamux.record.clone());
     if found.source.record() != subject.libp2p || yamux != subject.yamux {
         bail!("the checkout changed while other subjects were built (start again)");
     }

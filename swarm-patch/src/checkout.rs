@@ -11,7 +11,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::{
     budget_patch::{self, MANIFEST},
     crate_source::CrateSource,
-    graft::graft,
+    graft::{GraftedFile, graft},
     sites::SiteLevels,
 };
 
@@ -72,9 +72,12 @@ fn workspace_version(top: &Path, of: &Path) -> Result<Option<String>> {
 }
 
 pub(crate) fn read_toml(path: &Path) -> Result<DocumentMut> {
-    fs::read_to_string(path)?
-        .parse()
-        .with_context(|| format!("cannot parse {}", path.display()))
+    parsed(path, &fs::read_to_string(path)?)
+}
+
+fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
+    let document = text.parse();
+    document.with_context(|| format!("cannot parse {}", path.display()))
 }
 
 fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
@@ -95,22 +98,45 @@ pub struct Edit {
     pub after: String,
 }
 
+impl Edit {
+    fn of_file(source: &CrateSource, file: GraftedFile) -> Edit {
+        Edit {
+            path: source.dir.join(&file.file),
+            after: file.grafted(),
+            before: file.original,
+        }
+    }
+
+    /// A change to a manifest or a lock file.
+    pub(crate) fn of_toml(
+        path: PathBuf,
+        change: impl FnOnce(&mut DocumentMut) -> Result<()>,
+    ) -> Result<Edit> {
+        let before = fs::read_to_string(&path)?;
+        let mut document = parsed(&path, &before)?;
+        change(&mut document)?;
+        let after = document.to_string();
+        Ok(Edit {
+            path,
+            before,
+            after,
+        })
+    }
+}
+
 /// Gives crates the patch of a budget, in place.
 pub fn patch(sources: &[CrateSource], budgets: &Budgets) -> Result<Vec<Edit>> {
     let mut edits = Vec::new();
     for source in sources {
         for file in budget_patch::files(source, budgets, MANIFEST)? {
-            let mut after = file.grafted();
-            if file.file == MANIFEST {
+            let mut edit = Edit::of_file(source, file);
+            if edit.path.ends_with(MANIFEST) {
                 // No program that depends on libp2p alone can ask for this feature of yamux.
                 let feature = "tokio = [\"dep:tokio\"]";
-                after = after.replace(feature, &format!("default = [\"tokio\"]\n{feature}"));
+                let on = format!("default = [\"tokio\"]\n{feature}");
+                edit.after = edit.after.replace(feature, &on);
             }
-            edits.push(Edit {
-                path: source.dir.join(&file.file),
-                after,
-                before: file.original,
-            });
+            edits.push(edit);
         }
     }
     write(&edits)?;
@@ -131,13 +157,8 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<(Vec<Edit>, Vec<Si
         let dependency = dependency(source, probe)?;
         let graft = graft(source)?;
         levels.extend(graft.sites);
-        for file in graft.files {
-            edits.push(Edit {
-                path: source.dir.join(&file.file),
-                after: file.grafted(),
-                before: file.original,
-            });
-        }
+        let files = graft.files.into_iter();
+        edits.extend(files.map(|file| Edit::of_file(source, file)));
         edits.push(dependency);
     }
     Ok((edits, levels))
@@ -145,23 +166,14 @@ pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<(Vec<Edit>, Vec<Si
 
 fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
     let path = source.dir.join("Cargo.toml");
-    let before = source.read("Cargo.toml")?;
-    let mut manifest = read_toml(&path)?;
-    let known = manifest
-        .get("dependencies")
-        .and_then(|table| table.get("poll-probe"));
-    if known.is_some() {
-        bail!(
-            "{}: applied already, since it depends on poll-probe",
-            path.display()
-        );
-    }
-    manifest["dependencies"]["poll-probe"]["path"] = value(probe.display().to_string());
-    let after = manifest.to_string();
-    Ok(Edit {
-        path,
-        before,
-        after,
+    let shown = path.display().to_string();
+    Edit::of_toml(path, |manifest| {
+        let table = manifest.get("dependencies");
+        if table.is_some_and(|table| table.get("poll-probe").is_some()) {
+            bail!("{shown}: applied already, since it depends on poll-probe");
+        }
+        manifest["dependencies"]["poll-probe"]["path"] = value(probe.display().to_string());
+        Ok(())
     })
 }
 

@@ -6,7 +6,7 @@ use anyhow::Result;
 use fs_err as fs;
 use walkdir::WalkDir;
 
-use crate::error::SourcePlace;
+use crate::error::Refused;
 
 /// A crate on disk.
 #[derive(Clone, Debug)]
@@ -60,12 +60,8 @@ impl CrateSource {
     pub fn read(&self, file: &str) -> Result<String> {
         fs::read_to_string(self.dir.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {
-                let place = SourcePlace {
-                    package: self.id(),
-                    file: file.to_owned(),
-                    function: "-".to_owned(),
-                };
-                place.refused("the file", "none").into()
+                let place = format!("{}, {file}, -", self.id());
+                Refused::new(&place, "the file", "none").into()
             }
             _ => error.into(),
         })

@@ -27,11 +27,6 @@ impl Layout {
     }
 }
 
-/// The changes to one crate.
-pub fn unified(source: &CrateSource, files: &[GraftedFile], layout: Layout) -> String {
-    below(&layout.prefix(source), files)
-}
-
 /// The changes to one crate, with `prefix` before each path.
 pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
     let diff = |file: &GraftedFile| {

@@ -6,8 +6,7 @@ use crate::{
     calls::{callee, picked},
     idents::{self, IdentUses},
     inner::PROBE,
-    insertion::Insertion,
-    locate::{FoundFunction, ParsedCrate, bytes},
+    locate::{FoundFunction, InFile, ParsedCrate, bytes},
 };
 
 /// How many functions may call each other before the loop comes.
@@ -16,9 +15,7 @@ const MAX_DEPTH: usize = 4;
 /// The function of a site and those that it calls, in the order in which they were found.
 pub(crate) struct Helpers<'a> {
     parsed: &'a ParsedCrate,
-    found: Vec<FoundFunction<'a>>,
-    /// How many of them [`next`](Self::next) has handed out.
-    handed_out: usize,
+    pub(crate) found: Vec<FoundFunction<'a>>,
     /// Whether they get the invocation as an argument. Then nobody else may call them.
     get_argument: bool,
     site_has_loop: bool,
@@ -35,23 +32,15 @@ impl<'a> Helpers<'a> {
             site_has_loop: context.is_some_and(|(cx, _)| has_loop(site.body, cx)),
             parsed,
             found: vec![site.clone()],
-            handed_out: 0,
             get_argument,
         }
     }
 
-    /// The next function that was found; the site's is the first.
-    pub(crate) fn next(&mut self) -> Option<FoundFunction<'a>> {
-        let next = self.found.get(self.handed_out)?.clone();
-        self.handed_out += 1;
-        Some(next)
-    }
-
     /// What gives it the invocation.
-    pub(crate) fn parameter(&self, helper: &FoundFunction<'a>) -> Option<Insertion> {
+    pub(crate) fn parameter(&self, helper: &FoundFunction<'a>) -> Option<InFile<'a>> {
         let (_, context) = helper
             .context()
-            .filter(|_| self.get_argument && self.handed_out > 1)?;
+            .filter(|_| self.get_argument && helper.path != self.found[0].path)?;
         let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
         Some(helper.within(bytes(context).end, "pass", text))
     }
@@ -62,10 +51,10 @@ impl<'a> Helpers<'a> {
         let Some(path) = self.path(owned, name) else {
             return false;
         };
-        if let Some(known) = self.found.iter().position(|it| it.place.function == path) {
+        if let Some(known) = self.found.iter().position(|it| it.path == path) {
             return known > 0;
         }
-        let Some(helper) = self.only(&path) else {
+        let Some(helper) = self.parsed.only_function(&path) else {
             return false;
         };
         let follows = self.leads_to_loop(&helper, MAX_DEPTH)
@@ -79,18 +68,10 @@ impl<'a> Helpers<'a> {
     /// The function that a call may mean. A free function may work for many, so it is followed only from a
     /// site without a loop of its own.
     fn path(&self, owned: bool, name: &Ident) -> Option<String> {
-        match self.found[0].place.function.split_once("::") {
+        match self.found[0].path.split_once("::") {
             Some((owner, _)) if owned => Some(format!("{owner}::{name}")),
             _ => (!owned && !self.site_has_loop).then(|| name.to_string()),
         }
-    }
-
-    fn only(&self, path: &str) -> Option<FoundFunction<'a>> {
-        let (owner, name) = match path.split_once("::") {
-            Some((owner, name)) => (Some(owner), name),
-            None => (None, path),
-        };
-        self.parsed.only_function(owner, name)
     }
 
     fn leads_to_loop(&self, function: &FoundFunction<'a>, depth: usize) -> bool {
@@ -100,7 +81,7 @@ impl<'a> Helpers<'a> {
         has_loop(function.body, cx)
             || calls(function.body)
                 .into_iter()
-                .filter_map(|(owned, name)| self.only(&self.path(owned, name)?))
+                .filter_map(|(owned, name)| self.parsed.only_function(&self.path(owned, name)?))
                 .any(|called| self.leads_to_loop(&called, depth - 1))
     }
 

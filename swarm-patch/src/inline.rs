@@ -10,17 +10,13 @@
 
 mod calls;
 mod loops;
-mod scope;
 mod visit;
 mod walk;
 
 use syn::visit::Visit;
 
 pub(crate) use self::walk::Access;
-use self::{
-    scope::{Leave, Scope},
-    walk::Walk,
-};
+use self::walk::{Scope, Walk};
 use crate::{
     error::Refused,
     helpers::Helpers,
@@ -39,35 +35,24 @@ pub(crate) fn marks<'a>(
     loop_in: Option<&str>,
 ) -> Result<Marks<'a>, Refused> {
     let mut helpers = Helpers::new(parsed, function, access == Access::Variable);
+    let looked_for = "a loop that can be left without losing what it has in hand";
     let mut marks = Marks {
-        insertions: Vec::new(),
-        children: Vec::new(),
-        cannot_be_left: Some(function.place.refused(
-            "a loop that can be left without losing what it has in hand",
-            "none",
-        )),
+        cannot_be_left: Some(Refused::new(&function.place, looked_for, "none")),
+        ..Marks::default()
     };
-    let mut loops = 0;
-    while let Some(called) = helpers.next() {
-        let scope = match called.context() {
-            Some((cx, _)) => Scope {
-                cx: Some(cx.clone()),
-                leave: if called.returns_poll() {
-                    Leave::Pending
-                } else {
-                    Leave::Never
-                },
-                keeps: leave::is_given_something(&called),
-            },
-            None => Scope::ASYNC,
+    let (mut loops, mut number) = (0, 0);
+    // More are found on the way.
+    while let Some(called) = helpers.found.get(number).cloned() {
+        number += 1;
+        let scope = Scope {
+            cx: called.context().map(|(cx, _)| cx.clone()),
+            awaits: called.context().is_none(),
+            keeps: !called.returns_poll() || leave::is_given_something(&called),
         };
         if access == Access::Variable {
             refuse_taken_name(&called, PROBE)?;
         }
-        let parameter = helpers.parameter(&called);
-        marks
-            .insertions
-            .extend(parameter.map(|it| (called.file, it)));
+        marks.insertions.extend(helpers.parameter(&called));
         let mut walk = Walk {
             contexts: Vec::new(),
             names: scope.cx.iter().cloned().collect(),

@@ -1,6 +1,6 @@
 //! Lines to insert into a source.
 
-use crate::text::{LineIndex, indentation};
+use crate::text::{indentation, start_of_line};
 
 /// Code to insert.
 #[derive(Clone, Debug)]
@@ -12,10 +12,9 @@ pub struct Insertion {
     /// The code; of a line, without indentation and end.
     pub text: String,
     /// What the code does, in a word for tables: `enter` begins an invocation and `leave` ends it,
-    /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `loop` is around a
-    /// loop, `child` starts the time of a child and
-    /// `own` that of the function itself, `pass` hands the invocation on, `bound` has the
-    /// budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
+    /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `loop` is
+    /// around a loop, `child` starts the time of a child and `own` that of the function itself, `pass` hands the invocation
+    /// on, `bound` has the budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
     pub mark: &'static str,
     /// The child that the line marks.
     pub child: Option<String>,
@@ -47,26 +46,34 @@ impl Insertion {
             child: None,
         }
     }
+
+    /// The lines of a text before a line, with the indentation of the line `like`, as a budget without a probe.
+    #[cfg(feature = "subjects")]
+    pub(crate) fn of_budget(before: usize, like: usize, text: &str) -> Vec<Insertion> {
+        let place = Place::OwnLine { like };
+        let line = |line| Insertion {
+            place,
+            ..Insertion::new(before, "budget", line)
+        };
+        text.lines().map(line).collect()
+    }
 }
 
 /// The source with the code inserted. Several insertions at one place keep their order.
-pub fn insert(source: &str, insertions: &[Insertion]) -> String {
-    let lines = LineIndex::new(source);
-    let byte = |insertion: &&Insertion| match insertion.place {
-        Place::OwnLine { .. } => lines.start(insertion.before),
-        Place::Within { byte } => byte,
+pub fn insert<'a>(source: &str, insertions: impl Iterator<Item = &'a Insertion>) -> String {
+    let with_byte = |insertion: &'a Insertion| match insertion.place {
+        Place::OwnLine { .. } => (start_of_line(source, insertion.before), insertion),
+        Place::Within { byte } => (byte, insertion),
     };
-    let mut ordered: Vec<&Insertion> = insertions.iter().collect();
-    ordered.sort_by_key(byte);
-    let mut out = String::with_capacity(source.len() + 80 * insertions.len());
-    let mut copied = 0;
-    for insertion in ordered {
-        let at = byte(&insertion);
+    let mut ordered: Vec<(usize, &Insertion)> = insertions.map(with_byte).collect();
+    ordered.sort_by_key(|(byte, _)| *byte);
+    let (mut out, mut copied) = (String::new(), 0);
+    for (at, insertion) in ordered {
         out.push_str(&source[copied..at]);
         copied = at;
         if let Place::OwnLine { like } = insertion.place {
             if !insertion.text.is_empty() {
-                out.push_str(indentation(lines.line(like)));
+                out.push_str(indentation(source, like));
             }
             out.push_str(&insertion.text);
             out.push('\n');
@@ -74,6 +81,5 @@ pub fn insert(source: &str, insertions: &[Insertion]) -> String {
             out.push_str(&insertion.text);
         }
     }
-    out.push_str(&source[copied..]);
-    out
+    out + &source[copied..]
 }

@@ -32,32 +32,23 @@ pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
 
 /// Whether a variable holds something of its own.
 pub(crate) fn keeps_something(local: &Local) -> bool {
-    match &local.init {
+    let Some(init) = &local.init else {
+        return true;
+    };
+    let is_changed = matches!(&local.pat, Pat::Ident(name) if name.mutability.is_some());
+    let is_own = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
+    match &*init.expr {
         _ if counts_turns(local) => false,
         // A copy that changes from turn to turn.
-        Some(init) if is_changed(&local.pat) && is_value(&init.expr) => true,
-        Some(init) => {
-            takes_something(&local.pat, &init.expr) && !is_constant(&local.pat, &init.expr)
-        }
-        None => true,
+        Expr::Path(value) if is_changed && !is_own(&value.path) => true,
+        Expr::Lit(_) if !is_changed => false,
+        value => takes_something(&local.pat, value),
     }
 }
 
 /// Whether a pattern takes something out of a value that does not lie elsewhere.
 pub(crate) fn takes_something(pat: &Pat, value: &Expr) -> bool {
     binds(pat) && !lies_elsewhere(value)
-}
-
-fn is_constant(pat: &Pat, value: &Expr) -> bool {
-    !is_changed(pat) && matches!(value, Expr::Lit(_))
-}
-
-fn is_changed(pat: &Pat) -> bool {
-    matches!(pat, Pat::Ident(name) if name.mutability.is_some())
-}
-
-fn is_value(value: &Expr) -> bool {
-    matches!(value, Expr::Path(path) if !path.path.is_ident("self") && !path.path.is_ident("this"))
 }
 
 fn binds(pat: &Pat) -> bool {

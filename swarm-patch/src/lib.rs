@@ -22,7 +22,6 @@ mod outer;
 pub mod package;
 mod passes;
 pub mod pristine;
-mod racing_test;
 pub mod sites;
 pub mod stacks;
 pub mod sync;
@@ -39,4 +38,4 @@ pub mod node_build;
 #[cfg(feature = "subjects")]
 pub mod subject;
 
-pub use racing_test::RacingTest;
+pub use package::RacingTest;

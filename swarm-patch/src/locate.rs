@@ -1,5 +1,7 @@
 //! Finds the functions of [`sites`](crate::sites) in the syntax trees of a crate.
 
+use std::fmt::Display;
+
 use anyhow::Result;
 use proc_macro2::Span;
 use syn::{
@@ -8,10 +10,10 @@ use syn::{
 
 use crate::{
     crate_source::CrateSource,
-    error::{Refused, SourcePlace},
+    error::Refused,
     insertion::{Insertion, Place},
     sites::{LoopShape, SiteSpec},
-    text::{LineIndex, one_line},
+    text::{begins_line, ends_line, line_number, one_line},
 };
 
 pub(crate) struct ParsedCrate {
@@ -42,42 +44,35 @@ impl ParsedCrate {
         })
     }
 
-    /// The function of a site. It is looked for in the file that it was in, and then in all others.
-    pub(crate) fn locate<'a>(&'a self, spec: &'a SiteSpec) -> Result<FoundFunction<'a>, Refused> {
-        let all = self.functions(spec.owner, spec.function);
-        let all: Vec<FoundFunction<'_>> = all.filter(|found| may_be(spec, found)).collect();
-        let is_there = |found: &&FoundFunction<'a>| found.file.path == spec.file;
-        let mut there = all.iter().filter(is_there).peekable();
-        let found: Vec<&FoundFunction<'_>> = match there.peek() {
-            Some(_) => there.collect(),
-            None => all.iter().collect(),
-        };
-        let place = SourcePlace {
-            package: self.id.clone(),
-            file: spec.file.to_owned(),
-            function: spec.function_path(),
-        };
-        let looked_for = format!("one function {}", place.function);
-        only_one(&place, looked_for, &found, |found| {
-            found.signature.ident.span()
-        })
-        .cloned()
+    /// Names a function in messages.
+    pub(crate) fn place(&self, file: &str, path: &str) -> String {
+        format!("{}, {file}, {path}", self.id)
     }
 
-    /// The functions of that name: of a type, or free ones.
-    pub(crate) fn functions<'a>(
-        &'a self,
-        owner: Option<&str>,
-        name: &str,
-    ) -> impl Iterator<Item = FoundFunction<'a>> + use<'a> {
+    /// The function of a site. It is looked for in the file that it was in, and then in all others.
+    pub(crate) fn locate(&self, spec: &SiteSpec) -> Result<FoundFunction<'_>, Refused> {
+        let mut found = self.functions(spec.function);
+        found.retain(|function| may_be(spec, function));
+        let is_there = |function: &FoundFunction<'_>| function.file.path == spec.file;
+        if found.iter().any(is_there) {
+            found.retain(is_there);
+        }
+        let place = self.place(spec.file, spec.function);
+        let looked_for = format!("one function {}", spec.function);
+        only_one(&place, looked_for, found, |it| it.signature.ident.span())
+    }
+
+    /// The functions of that path: `Type::function`, or `function` for free ones.
+    pub(crate) fn functions(&self, path: &str) -> Vec<FoundFunction<'_>> {
+        let (owner, name) = path.split_once("::").unwrap_or(("", path));
         let mut found = Vec::new();
         for file in &self.files {
             for item in &file.tree.items {
-                match (item, owner) {
-                    (Item::Fn(function), None) => {
+                match item {
+                    Item::Fn(function) if owner.is_empty() => {
                         found.push((file, &function.sig, &*function.block));
                     }
-                    (Item::Impl(block), Some(owner)) if is_type(&block.self_ty, owner) => {
+                    Item::Impl(block) if is_type(&block.self_ty, owner) => {
                         found.extend(block.items.iter().filter_map(|member| match member {
                             ImplItem::Fn(function) => Some((file, &function.sig, &function.block)),
                             _ => None,
@@ -88,47 +83,45 @@ impl ParsedCrate {
             }
         }
         found.retain(|(_, signature, _)| signature.ident == name);
-        let path = owner.map_or_else(|| name.to_owned(), |owner| format!("{owner}::{name}"));
-        found
-            .into_iter()
-            .map(move |(file, signature, body)| FoundFunction {
-                place: SourcePlace {
-                    package: self.id.clone(),
-                    file: file.path.clone(),
-                    function: path.clone(),
-                },
-                file,
-                lines: LineIndex::new(&file.text),
-                signature,
-                body,
-            })
+        let found = found.into_iter();
+        let functions = found.map(|(file, signature, body)| FoundFunction {
+            place: self.place(&file.path, path),
+            path: path.to_owned(),
+            file,
+            signature,
+            body,
+        });
+        functions.collect()
     }
 
-    pub(crate) fn only_function<'a>(
-        &'a self,
-        owner: Option<&str>,
-        name: &str,
-    ) -> Option<FoundFunction<'a>> {
-        let mut found = self.functions(owner, name);
-        found.next().filter(|_| found.next().is_none())
+    pub(crate) fn only_function(&self, path: &str) -> Option<FoundFunction<'_>> {
+        let mut found = self.functions(path);
+        found.pop().filter(|_| found.is_empty())
     }
 }
 
 #[derive(Clone)]
 pub(crate) struct FoundFunction<'a> {
-    pub(crate) place: SourcePlace,
+    /// Names it in messages.
+    pub(crate) place: String,
+    /// `Type::function`, or `function`.
+    pub(crate) path: String,
     pub(crate) file: &'a ParsedFile,
-    pub(crate) lines: LineIndex<'a>,
     pub(crate) signature: &'a Signature,
     pub(crate) body: &'a Block,
 }
+
+/// Code to insert, with its file.
+pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 
 /// Whether a function of the name has the signature of the site's.
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Task { .. } => true,
-        LoopShape::Future { .. } => function.signature.asyncness.is_some(),
-        _ => function.context().is_some() && function.returns_poll(),
+        LoopShape::Future(_) => function.signature.asyncness.is_some(),
+        LoopShape::Poll { .. } | LoopShape::Passes(_) => {
+            function.context().is_some() && function.returns_poll()
+        }
     }
 }
 
@@ -138,22 +131,20 @@ pub(crate) fn is_type(ty: &Type, name: &str) -> bool {
 }
 
 /// The only element of `found`. The refusal of several names their lines.
-pub(crate) fn only_one<T: Copy>(
-    place: &SourcePlace,
-    looked_for: impl Into<String>,
-    found: &[T],
-    span: impl Fn(T) -> Span,
+pub(crate) fn only_one<T>(
+    place: &str,
+    looked_for: impl Display,
+    mut found: Vec<T>,
+    span: impl Fn(&T) -> Span,
 ) -> Result<T, Refused> {
-    match found {
-        [one] => Ok(*one),
-        [] => Err(place.refused(looked_for, "none")),
-        several => {
-            let lines: Vec<String> = several
-                .iter()
-                .map(|one| format!("line {}", span(*one).start().line))
-                .collect();
-            let found = format!("{}: {}", several.len(), lines.join(" and "));
-            Err(place.refused(looked_for, found))
+    let line = |one| format!("line {}", span(one).start().line);
+    let lines: Vec<String> = found.iter().map(line).collect();
+    match (found.pop(), lines.len()) {
+        (Some(one), 1) => Ok(one),
+        (None, _) => Err(Refused::new(place, looked_for, "none")),
+        (Some(_), several) => {
+            let found = format!("{several}: {}", lines.join(" and "));
+            Err(Refused::new(place, looked_for, found))
         }
     }
 }
@@ -162,37 +153,34 @@ impl<'a> FoundFunction<'a> {
     /// The function is not as expected: `found` is in the first line of `node`.
     pub(crate) fn refused(
         &self,
-        looked_for: impl Into<String>,
-        found: impl std::fmt::Display,
+        looked_for: impl Display,
+        found: impl Display,
         node: &impl Spanned,
     ) -> Refused {
-        let line = node.span().start().line;
-        self.place
-            .refused(looked_for, format!("{found} in line {line}"))
+        let found = format!("{found} in line {}", node.span().start().line);
+        Refused::new(&self.place, looked_for, found)
     }
 
     /// The parameter of type `Context`: its name and the whole of it.
     pub(crate) fn context(&self) -> Option<(&'a Ident, &'a FnArg)> {
-        let mut contexts = self
-            .signature
-            .inputs
-            .iter()
-            .filter_map(|input| match input {
-                FnArg::Typed(typed) => match (&*typed.pat, &*typed.ty) {
-                    (Pat::Ident(name), Type::Reference(reference))
-                        if is_type(&reference.elem, "Context") =>
-                    {
-                        Some((&name.ident, input))
-                    }
-                    _ => None,
-                },
-                FnArg::Receiver(_) => None,
-            });
+        let mut contexts = self.signature.inputs.iter().filter_map(|input| {
+            let FnArg::Typed(typed) = input else {
+                return None;
+            };
+            match (&*typed.pat, &*typed.ty) {
+                (Pat::Ident(name), Type::Reference(reference))
+                    if is_type(&reference.elem, "Context") =>
+                {
+                    Some((&name.ident, input))
+                }
+                _ => None,
+            }
+        });
         contexts.next().filter(|_| contexts.next().is_none())
     }
 
     /// The type that it returns, if that is written there.
-    pub(crate) fn returned(&self) -> Option<&'a Type> {
+    fn returned(&self) -> Option<&'a Type> {
         match &self.signature.output {
             ReturnType::Type(_, ty) => Some(ty),
             ReturnType::Default => None,
@@ -201,6 +189,10 @@ impl<'a> FoundFunction<'a> {
 
     pub(crate) fn returns_poll(&self) -> bool {
         self.returned().is_some_and(|ty| is_type(ty, "Poll"))
+    }
+
+    pub(crate) fn returned_text(&self) -> String {
+        self.returned().map_or_else(String::new, |ty| self.text(ty))
     }
 
     pub(crate) fn text(&self, node: &impl Spanned) -> String {
@@ -213,61 +205,56 @@ impl<'a> FoundFunction<'a> {
         block: &Block,
         mark: &'static str,
         text: &str,
-    ) -> Vec<Insertion> {
+    ) -> Vec<InFile<'a>> {
         let open = bytes(&block.brace_token.span.open());
         let line = self.first_line_in(block);
         let lines = text.lines().map(|text| match line {
-            Some(line) => Insertion::new(line, mark, text),
+            Some(line) => (self.file, Insertion::new(line, mark, text)),
             None => self.within(open.end, mark, format!(" {text}")),
         });
         lines.collect()
     }
 
-    /// Code at the end of a block: lines of its own where the closing brace begins its line.
-    pub(crate) fn at_end_of(
+    /// Code around the body: at its end, lines of their own where the closing brace begins its line.
+    pub(crate) fn around_body(&self, begin: &str, end: &str) -> Vec<InFile<'a>> {
+        let close = bytes(&self.body.brace_token.span.close()).start;
+        let begins_line = begins_line(&self.file.text, close);
+        let like = self.first_line_in(self.body).filter(|_| begins_line);
+        let lines = end.lines().map(|text| match like {
+            Some(like) => {
+                let place = Place::OwnLine { like };
+                let line = Insertion::new(self.line_number(close), "leave", text);
+                (self.file, Insertion { place, ..line })
+            }
+            None => self.within(close, "leave", format!(" {text}")),
+        });
+        let mut around = self.at_start_of(self.body, "enter", begin);
+        around.extend(lines);
+        around
+    }
+
+    pub(crate) fn within(
         &self,
-        block: &Block,
+        byte: usize,
         mark: &'static str,
-        text: &str,
-    ) -> Vec<Insertion> {
-        let close = block.brace_token.span.close();
-        let lines = text.lines();
-        match (self.own_line(&close), self.first_line_in(block)) {
-            (Some(line), Some(like)) => lines
-                .map(|text| Insertion {
-                    place: Place::OwnLine { like },
-                    ..Insertion::new(line, mark, text)
-                })
-                .collect(),
-            _ => lines
-                .map(|text| self.within(bytes(&close).start, mark, format!(" {text}")))
-                .collect(),
-        }
-    }
-
-    pub(crate) fn in_file(&self, insertions: Vec<Insertion>) -> Vec<(&'a ParsedFile, Insertion)> {
-        insertions.into_iter().map(|it| (self.file, it)).collect()
-    }
-
-    pub(crate) fn within(&self, byte: usize, mark: &'static str, text: String) -> Insertion {
-        Insertion {
+        text: impl Into<String>,
+    ) -> InFile<'a> {
+        let insertion = Insertion {
             place: Place::Within { byte },
-            ..Insertion::new(self.lines.number(byte), mark, text)
-        }
+            ..Insertion::new(self.line_number(byte), mark, text)
+        };
+        (self.file, insertion)
+    }
+
+    pub(crate) fn line_number(&self, byte: usize) -> usize {
+        line_number(&self.file.text, byte)
     }
 
     /// The line after a block's opening brace, if that ends its line.
     fn first_line_in(&self, block: &Block) -> Option<usize> {
         let open = bytes(&block.brace_token.span.open());
-        let ends_line = self.lines.ends_line(open.end);
-        ends_line.then(|| self.lines.number(open.start) + 1)
-    }
-
-    /// The line of a node, if it begins its line.
-    fn own_line(&self, node: &impl Spanned) -> Option<usize> {
-        let start = bytes(node).start;
-        let begins_line = self.lines.begins_line(start);
-        begins_line.then(|| self.lines.number(start))
+        let ends_line = ends_line(&self.file.text, open.end);
+        ends_line.then(|| self.line_number(open.start) + 1)
     }
 }
 
@@ -275,17 +262,13 @@ impl<'a> FoundFunction<'a> {
 impl<'a> FoundFunction<'a> {
     /// The only loop among the statements of the body.
     pub(crate) fn the_loop(&self) -> Result<&'a syn::ExprLoop, Refused> {
-        let loops: Vec<&syn::ExprLoop> = self
-            .body
-            .stmts
-            .iter()
-            .filter_map(|statement| match statement {
-                syn::Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
-                _ => None,
-            })
-            .collect();
+        let statements = self.body.stmts.iter();
+        let loops = statements.filter_map(|statement| match statement {
+            syn::Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
+            _ => None,
+        });
         let looked_for = "one `loop` among the statements of the function";
-        only_one(&self.place, looked_for, &loops, |found| {
+        only_one(&self.place, looked_for, loops.collect(), |found| {
             found.loop_token.span
         })
     }

@@ -1,7 +1,7 @@
 //! The expressions in the invocation of a macro, as far as it is written like a list of them or a `select!`.
 
 use syn::{
-    Block, Expr, Ident, Macro, Pat, Result, Token,
+    Expr, Ident, Macro, Pat, Result, Token,
     parse::{Parse, ParseStream, Parser},
     punctuated::Punctuated,
     token::Brace,
@@ -44,11 +44,7 @@ impl Parse for SelectArms {
             }
             input.parse::<Token![=>]>()?;
             found.push(if input.peek(Brace) {
-                Expr::Block(syn::ExprBlock {
-                    attrs: Vec::new(),
-                    label: None,
-                    block: input.parse::<Block>()?,
-                })
+                Expr::Block(input.parse()?)
             } else {
                 input.parse()?
             });

@@ -1,10 +1,311 @@
 //! The command `swarm-patch` shows and applies the graft.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod cli;
+use std::{
+    path::{Path, PathBuf},
+    process::ExitCode,
+};
 
-use std::process::ExitCode;
+use anyhow::{Context, Result, anyhow};
+use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use fs_err as fs;
+use program::{Failure as PatchFailure, bad_input, put, reject};
+use run_format::{BUDGET_FORMS, Budgets};
+use swarm_patch::{
+    budget_patch, checkout,
+    crate_source::CrateSource,
+    diff::{self, Layout},
+    graft::graft,
+    package::upstream_manifest,
+    pristine,
+    stacks::{LIBP2P, Stack},
+    subject::{
+        Subject,
+        builder::{Profile, SubjectBuilder},
+        crates,
+        spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
+    },
+};
+
+/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
+#[derive(Parser)]
+#[command(name = "swarm-patch", version, after_help = EXAMPLES)]
+struct PatchArgs {
+    #[command(subcommand)]
+    command: PatchCommand,
+}
+
+const EXAMPLES: &str = "Examples:
+  swarm-patch sites                          list what is recorded of each site, and everything that is inserted
+  swarm-patch sites --source ../rust-libp2p  the same for a checkout
+  swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
+  swarm-patch diff                           print the whole graft as a unified diff
+  swarm-patch diff --stack h2                the same for HTTP/2
+  swarm-patch diff --budget muxer=1/deferred print the budget alone, for `git apply` in upstream's repositories
+  swarm-patch apply ../copy-of-rust-libp2p   insert the lines into the files there
+
+Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong arguments.";
+
+#[derive(Subcommand)]
+enum PatchCommand {
+    /// List what is recorded of each site, and everything that is inserted: crate, file, line, site, child
+    Sites {
+        /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
+        #[arg(long, value_name = "DIR", conflicts_with_all = ["subject", "yamux"])]
+        source: Option<PathBuf>,
+        #[command(flatten)]
+        subject: SubjectSpecs,
+    },
+    /// Print the inserted lines as a unified diff
+    Diff(DiffArgs),
+    /// Insert the lines into the files of a source tree
+    Apply {
+        /// A crate, a checkout or a folder of crates
+        dir: PathBuf,
+    },
+    /// Build the stack's node program against a subject, unless it is built already, and print the program's path
+    Build {
+        #[command(flatten)]
+        subject: SubjectSpecs,
+        /// Build without optimisation, which is faster
+        #[arg(long)]
+        debug: bool,
+    },
+}
+
+#[derive(Args)]
+struct SubjectSpecs {
+    /// The network stack
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with = "yamux")]
+    stack: &'static Stack,
+    #[arg(long, value_name = "SPEC", help = format!("What to use of it, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
+    subject: Option<Spec>,
+    /// The yamux to use instead of the subject's own, as in `sweep --yamux`: PATH or PATH@REV; then +FILE for a diff
+    #[arg(long, value_name = "SPEC")]
+    yamux: Option<CheckoutSpec>,
+}
+
+impl SubjectSpecs {
+    fn resolve(&self) -> Result<Subject, PatchFailure> {
+        let spec = self.subject.as_ref().unwrap_or(&Spec::Released(None));
+        Subject::find(self.stack, spec, self.yamux.as_ref()).map_err(bad_input)
+    }
+}
+
+#[derive(Args)]
+struct DiffArgs {
+    /// Print the budget alone, without the probe: a small patch for each of upstream's repositories
+    #[arg(long, value_name = "BUDGET", long_help = format!("Print the budget alone, without the probe: a small patch for each of upstream's repositories. Accepted: {BUDGET_FORMS}"))]
+    budget: Option<String>,
+    /// Print only the lines of this crate
+    #[arg(long = "crate", value_name = "NAME", value_parser = PossibleValuesParser::new(LIBP2P.packages))]
+    package: Option<String>,
+    /// The folder in which the diff applies [default: DIR of --source; without it: registry, or with --budget: repository]
+    #[arg(long, value_enum)]
+    layout: Option<Layout>,
+    /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
+    #[arg(long, value_name = "DIR")]
+    source: Option<PathBuf>,
+    /// The network stack
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with_all = ["budget", "package"])]
+    stack: &'static Stack,
+}
 
 fn main() -> ExitCode {
-    program::end(cli::run())
+    program::end(run())
+}
+
+fn run() -> Result<ExitCode, PatchFailure> {
+    let args: PatchArgs = match program::parse() {
+        Ok(args) => args,
+        Err(ended) => return ended,
+    };
+    let text = match args.command {
+        PatchCommand::Sites { source, subject } => match (&subject.subject, &subject.yamux) {
+            (None, None) => sites_table(&sources(source.as_deref(), subject.stack)?)?,
+            _ => {
+                let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+                let sources = crates::sources(subject.stack, &subject.resolve()?, copies.path())?;
+                sites_table(&sources)?
+            }
+        },
+        PatchCommand::Diff(args) => {
+            let sources = sources(args.source.as_deref(), args.stack)?;
+            match &args.budget {
+                Some(budget) => args.of_budget(&sources, budget)?,
+                None => args.of_graft(&sources)?,
+            }
+        }
+        PatchCommand::Build { subject, debug } => build(&subject, debug)?,
+        PatchCommand::Apply { dir } => {
+            let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
+            let written = checkout::apply(&checkout_sources("", &dir, &LIBP2P)?, &probe)?;
+            let lines = written.iter().map(|path| format!("{}\n", path.display()));
+            lines.collect()
+        }
+    };
+    put(&text);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, PatchFailure> {
+    match dir {
+        None => Ok(pristine::find(&upstream_manifest(), stack.packages)?),
+        Some(dir) => checkout_sources("--source ", dir, stack),
+    }
+}
+
+fn checkout_sources(
+    argument: &str,
+    dir: &Path,
+    stack: &Stack,
+) -> Result<Vec<CrateSource>, PatchFailure> {
+    let shown = dir.display();
+    if !dir.is_dir() {
+        reject!("{argument}{shown}: not a folder");
+    }
+    let found = checkout::find(dir, stack.packages).map_err(bad_input)?;
+    if found.is_empty() {
+        let names = stack.packages.join(" or ");
+        reject!("{argument}{shown}: no package {names} in it");
+    }
+    Ok(found)
+}
+
+fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
+    let subject = specs.resolve()?;
+    let profile = match debug {
+        true => Profile::Debug,
+        false => Profile::Release,
+    };
+    let builder = SubjectBuilder::open(specs.stack, profile)?;
+    let id = builder.id(&subject)?;
+    let built = match builder.find(&id) {
+        Some(built) => built,
+        None => builder.build(&subject, &id)?,
+    };
+    Ok(format!("{}\n", built.program.display()))
+}
+
+/// What is recorded of every site, and everything that is inserted for it.
+fn sites_table(sources: &[CrateSource]) -> Result<String> {
+    let mut levels: Vec<[String; 4]> =
+        vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
+    let mut rows: Vec<[String; 6]> =
+        vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
+    for source in sources {
+        let graft = graft(source)?;
+        for site in &graft.sites {
+            let (id, name) = (source.id(), site.spec.name);
+            levels.extend(site.levels().map(|(level, missing)| {
+                let reason = missing.map(|reason| format!("not there: {reason}"));
+                let recorded = reason.unwrap_or_else(|| "measured".to_owned());
+                [id.clone(), name.to_owned(), level.to_owned(), recorded]
+            }));
+        }
+        for file in &graft.files {
+            for (spec, insertions) in &file.sites {
+                let mut insertions: Vec<_> = insertions.iter().collect();
+                insertions.sort_by_key(|insertion| insertion.before);
+                for insertion in insertions {
+                    rows.push([
+                        source.id(),
+                        file.file.clone(),
+                        insertion.before.to_string(),
+                        spec.name.to_owned(),
+                        insertion.mark.to_owned(),
+                        insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
+                    ]);
+                }
+            }
+        }
+    }
+    Ok(format!("{}\n{}", aligned(&levels), aligned(&rows)))
+}
+
+fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    });
+    let line = |row: &[String; COLUMNS]| {
+        let cells = row.iter().zip(widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}
+
+impl DiffArgs {
+    /// The folders before the paths of a crate.
+    fn prefix(&self, source: &CrateSource) -> Result<String> {
+        let layout = match (self.layout, &self.source) {
+            (Some(layout), _) => layout,
+            (None, Some(dir)) => {
+                let below = source.dir.strip_prefix(fs::canonicalize(dir)?)?;
+                let folders = below.iter().map(|folder| folder.to_string_lossy());
+                return Ok(folders.map(|folder| format!("{folder}/")).collect());
+            }
+            (None, None) if self.budget.is_some() => Layout::Repository,
+            (None, None) => Layout::Registry,
+        };
+        Ok(layout.prefix(source))
+    }
+
+    fn of_graft(&self, sources: &[CrateSource]) -> Result<String, PatchFailure> {
+        let chosen = match &self.package {
+            Some(name) => vec![named(sources, name)?],
+            None => sources.iter().collect(),
+        };
+        let mut text = String::new();
+        for source in chosen {
+            text += &diff::below(&self.prefix(source)?, &graft(source)?.files);
+        }
+        Ok(text)
+    }
+
+    /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
+    fn of_budget(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
+        let budgets: Budgets = budget
+            .parse()
+            .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
+        let mut chosen = budget_patch::packages(&budgets);
+        if chosen.is_empty() {
+            reject!(
+                "--budget {budgets}: there is nothing to patch without a bound in libp2p-swarm or yamux"
+            );
+        }
+        if let Some(package) = &self.package {
+            if !chosen.contains(&package.as_str()) {
+                let only = chosen.join(" and ");
+                reject!("--crate {package}: {budgets} changes only {only}");
+            }
+            chosen.retain(|name| *name == package.as_str());
+        }
+        let is_there = |package: &&str| sources.iter().any(|source| source.name == **package);
+        if !chosen.iter().any(is_there) {
+            named(sources, chosen[0])?;
+        }
+        let mut text = String::new();
+        for package in chosen {
+            let repository = budget_patch::repository(package);
+            if !is_there(&package) {
+                text += &format!(
+                    "# {repository} needs a change too, but {package} is not in --source\n"
+                );
+                continue;
+            }
+            let source = named(sources, package)?;
+            text += &budget_patch::diff(source, &budgets, &self.prefix(source)?)?;
+        }
+        Ok(text)
+    }
+}
+
+fn named<'s>(sources: &'s [CrateSource], package: &str) -> Result<&'s CrateSource, PatchFailure> {
+    let mut named = sources.iter().filter(|source| source.name == package);
+    let refusal = || bad_input(anyhow!("--source: no package {package} in it"));
+    named.next().ok_or_else(refusal)
 }

@@ -7,7 +7,7 @@ use anyhow::Result;
 use fs_err as fs;
 
 use crate::{
-    diff::{Layout, unified},
+    diff::{Layout, below},
     graft::graft,
     package::upstream_manifest,
     pristine,
@@ -24,7 +24,7 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
     );
     let (mut diff, mut upstream) = (String::new(), Vec::new());
     for source in &pristine::find(&manifest, stack.packages)? {
-        diff += &unified(source, &graft(source)?.files, Layout::Registry);
+        diff += &below(&Layout::Registry.prefix(source), &graft(source)?.files);
         let checksum = source.checksum.as_deref().unwrap_or_default();
         upstream.push(format!(
             r#"{{"name":{:?},"version":{:?},"sha256":{checksum:?}}}"#,

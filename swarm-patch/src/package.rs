@@ -13,9 +13,7 @@ use syn::{Item, UseTree, spanned::Spanned};
 use crate::{
     crate_source::CrateSource,
     graft::{Graft, graft},
-    pristine,
-    racing_test::{self, RacingTest},
-    sync,
+    pristine, sync,
 };
 
 /// The manifest that names the pristine crates.
@@ -26,6 +24,18 @@ pub fn upstream_manifest() -> PathBuf {
 /// The variable of the environment with a folder of changed crates, which tests put in the place of the pristine
 /// ones of the same name.
 pub const CHANGED: &str = "SWARM_PATCH_CHANGED_CRATES";
+
+/// A test of upstream's that depends on which of two clocks goes off first. It sometimes fails on a busy
+/// machine, with and without the graft.
+#[derive(Clone, Copy, Debug)]
+pub struct RacingTest {
+    /// Its file in the crate.
+    pub file: &'static str,
+    /// Its name, which only one function of the file has.
+    pub function: &'static str,
+    /// Which clocks race.
+    pub reason: &'static str,
+}
 
 /// The whole build script of a grafted package. Stops the build if the pristine source is not as
 /// expected.
@@ -42,12 +52,9 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
     let version = variable("CARGO_PKG_VERSION")?;
     let out_dir = PathBuf::from(variable("OUT_DIR")?);
     let manifest = upstream_manifest();
-    println!("cargo::rerun-if-changed={}", manifest.display());
-    println!(
-        "cargo::rerun-if-changed={}",
-        manifest.with_file_name("Cargo.lock").display()
-    );
-
+    for file in [&manifest, &manifest.with_file_name("Cargo.lock")] {
+        println!("cargo::rerun-if-changed={}", file.display());
+    }
     println!("cargo::rerun-if-env-changed={CHANGED}");
     let changed = env::var_os(CHANGED).map(|dir| Path::new(&dir).join(&name));
     let changed = changed.filter(|dir| dir.exists());
@@ -71,9 +78,23 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
         graft.require_all()?;
     }
     write(&source, &graft, &out_dir)?;
-    racing
-        .iter()
-        .try_for_each(|test| racing_test::ignore(test, &out_dir))
+    racing.iter().try_for_each(|test| ignore(test, &out_dir))
+}
+
+/// Marks the test as ignored in the copy of the crate in `dir`, so that a test may run it by itself and
+/// more than once.
+fn ignore(test: &RacingTest, dir: &Path) -> Result<()> {
+    let path = dir.join(test.file);
+    let text = fs::read_to_string(&path)?;
+    let RacingTest { file, function, .. } = test;
+    let head = format!("fn {function}(");
+    let [(at, _)] = text.match_indices(&head).collect::<Vec<_>>()[..] else {
+        let found = text.matches(&head).count();
+        bail!("{file}: looked for one test {function}, found {found}");
+    };
+    let (before, after) = text.split_at(text[..at].rfind('\n').map_or(0, |end| end + 1));
+    let ignore = format!("#[ignore = {:?}]\n", test.reason);
+    Ok(fs::write(&path, [before, &ignore, after].concat())?)
 }
 
 fn variable(name: &str) -> Result<String> {

@@ -7,47 +7,33 @@ use syn::{Expr, spanned::Spanned, visit::Visit};
 use crate::{
     calls::{child_of_method, picked},
     error::Refused,
-    inner::{Marks, number},
+    inner::Marks,
     insertion::Insertion,
-    locate::{FoundFunction, ParsedCrate, ParsedFile, bytes, only_one},
-    sites::{LoopShape, Rewrite},
+    locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one},
+    sites::{Passes, Rewrite},
 };
 
 /// The marks of the children, and where budgets apply.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
-    shape: LoopShape,
+    of: &Passes,
 ) -> Result<Marks<'a>, Refused> {
-    let mut marks = Marks {
-        insertions: Vec::new(),
-        children: Vec::new(),
-        cannot_be_left: None,
-    };
-    let (children, inner, bounds, counts): (&[&str], _, &[Rewrite], _) = match shape {
-        LoopShape::Passes {
-            children,
-            inner,
-            bounds,
-            counts,
-        } => (children, inner, bounds, counts),
-        LoopShape::Future { inner, iterations } => (&[], inner, &[], iterations),
-        LoopShape::Poll | LoopShape::Task { .. } => return Ok(marks),
-    };
-    for method in children {
+    let mut marks = Marks::default();
+    for method in of.children {
         mark_child(&mut marks, function, method, "own()")?;
     }
-    let around_it = |of: &str| children.iter().position(|method| *method == of);
-    let after = inner.part_of.and_then(around_it);
+    let around_it = |name: &str| of.children.iter().position(|method| *method == name);
+    let after = of.inner.part_of.and_then(around_it);
     let after = after.map(|place| format!("child({place})"));
     mark_child(
         &mut marks,
-        &named(parsed, function, inner.caller)?,
-        inner.method,
+        &named(parsed, function, of.inner.caller)?,
+        of.inner.method,
         after.as_deref().unwrap_or("own()"),
     )?;
-    let bounds = bounds.iter().map(|it| ("bound", it));
-    for (mark, bound) in bounds.chain(counts.iter().map(|it| ("count", it))) {
+    let bounds = of.bounds.iter().map(|it| ("bound", it));
+    for (mark, bound) in bounds.chain(of.counts.iter().map(|it| ("count", it))) {
         match around(parsed, function, mark, bound) {
             Ok(insertions) => marks.insertions.extend(insertions),
             Err(refused) => marks.cannot_be_left = Some(refused),
@@ -69,15 +55,13 @@ fn mark_child<'a>(
         return Ok(());
     };
     let child = child_of_method(function, call);
-    let place = number(&mut marks.children, &child);
-    let begin = format!("(::poll_probe::child({place}), ");
+    let begin = format!("(::poll_probe::child({}), ", marks.number(&child));
     let at = bytes(found);
-    let begin = Insertion {
-        child: Some(child),
-        ..function.within(at.start, "child", begin)
-    };
-    let end = function.within(at.end, "own", format!(", ::poll_probe::{after}).1"));
-    marks.insertions.extend(function.in_file(vec![begin, end]));
+    let (file, begin) = function.within(at.start, "child", begin);
+    let child = Some(child);
+    marks.insertions.push((file, Insertion { child, ..begin }));
+    let end = format!(", ::poll_probe::{after}).1");
+    marks.insertions.push(function.within(at.end, "own", end));
     Ok(())
 }
 
@@ -87,11 +71,9 @@ fn named<'a>(
     site: &FoundFunction<'a>,
     path: &str,
 ) -> Result<FoundFunction<'a>, Refused> {
-    let split = path.split_once("::");
-    let function = split.and_then(|(owner, name)| parsed.only_function(Some(owner), name));
-    function.ok_or_else(|| {
+    parsed.only_function(path).ok_or_else(|| {
         let looked_for = format!("one function {path}");
-        site.place.refused(looked_for, "none, or several")
+        Refused::new(&site.place, looked_for, "none, or several")
     })
 }
 
@@ -100,20 +82,18 @@ fn around<'a>(
     site: &FoundFunction<'a>,
     mark: &'static str,
     bound: &Rewrite,
-) -> Result<Vec<(&'a ParsedFile, Insertion)>, Refused> {
+) -> Result<[InFile<'a>; 2], Refused> {
     let function = named(parsed, site, bound.function)?;
     let looked_for = format!("one `{}`", bound.expression);
     let found = only(&function, looked_for, |expr| {
         function.text(expr) == bound.expression
     })?;
-    let (at, (begin, end)) = (
-        bytes(found),
-        bound.becomes.split_once("{}").unwrap_or_default(),
-    );
-    Ok(function.in_file(vec![
-        function.within(at.start, mark, begin.to_owned()),
-        function.within(at.end, mark, end.to_owned()),
-    ]))
+    let at = bytes(found);
+    let (begin, end) = bound.becomes.split_once("{}").unwrap_or_default();
+    Ok([
+        function.within(at.start, mark, begin),
+        function.within(at.end, mark, end),
+    ])
 }
 
 fn only<'a>(
@@ -125,5 +105,5 @@ fn only<'a>(
         |finder| finder.visit_block(function.body),
         |expr| is_it(expr).then_some(expr),
     );
-    only_one(&function.place, looked_for, &found, Spanned::span)
+    only_one(&function.place, looked_for, found, |it| it.span())
 }

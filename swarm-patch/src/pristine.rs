@@ -62,19 +62,14 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
 }
 
 fn checksum(lock: &Table, name: &str, version: &str) -> Result<String> {
-    let mut packages = lock
-        .get("package")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
+    let packages = lock.get("package").and_then(Value::as_array);
     let text = |package: &Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
     let is_it = |package: &&Value| {
         text(package, "name").as_deref() == Some(name)
             && text(package, "version").as_deref() == Some(version)
     };
-    let Some(package) = packages.find(is_it) else {
-        bail!("no package {name} {version}");
-    };
+    let package = packages.into_iter().flatten().find(is_it);
+    let package = package.with_context(|| format!("no package {name} {version}"))?;
     text(package, "checksum").with_context(|| {
         format!("{name} {version} has no checksum, so it does not come from a registry")
     })

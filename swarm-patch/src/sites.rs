@@ -11,14 +11,10 @@ pub struct SiteSpec {
     pub package: &'static str,
     /// The file, relative to the package.
     pub file: &'static str,
-    /// The type that has it as an inherent function; absent for a free function.
-    pub owner: Option<&'static str>,
-    /// The function's name.
+    /// `Type::function` for an inherent function of a type, or `function` for a free one.
     pub function: &'static str,
     /// The kind of its loop.
     pub shape: LoopShape,
-    /// The function that it calls and whose loop does the work, if that is not its own loop.
-    pub loop_in: Option<&'static str>,
     /// What reports call it.
     pub called: &'static str,
     /// Whether a budget can bound it.
@@ -26,37 +22,39 @@ pub struct SiteSpec {
 }
 
 /// The kind of loop that a function has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub enum LoopShape {
     /// A poll function: takes a context, returns a `Poll`.
-    Poll,
+    Poll {
+        /// The function that it calls and whose loop does the work, if that is not its own loop.
+        loop_in: Option<&'static str>,
+    },
     /// An `async` function, driven by the runtime as a task.
     Task {
-        /// The type and function that spawns it.
-        spawned_in: (&'static str, &'static str),
+        /// The function that spawns it, as `Type::function`.
+        spawned_in: &'static str,
     },
     /// A poll function without a loop of its own, which calls functions whose loops have bounds already.
-    Passes {
-        /// How the names of the methods begin that are its children, whether they get its context or not.
-        children: &'static [&'static str],
-        /// One more child.
-        inner: InnerChild,
-        /// Where budgets apply.
-        bounds: &'static [Rewrite],
-        /// Where what it counts is to be had.
-        counts: &'static [Rewrite],
-    },
+    Passes(Passes),
     /// An `async` function whose loop calls functions of its own.
-    Future {
-        /// Its child.
-        inner: InnerChild,
-        /// Where its iterations begin.
-        iterations: &'static [Rewrite],
-    },
+    Future(Passes),
+}
+
+/// What is marked in a function whose loop is not marked as such, and in those that it calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Passes {
+    /// How the names of the methods begin that are its children, whether they get its context or not.
+    pub children: &'static [&'static str],
+    /// One more child.
+    pub inner: InnerChild,
+    /// Where budgets apply.
+    pub bounds: &'static [Rewrite],
+    /// Where what it counts is to be had, such as its iterations.
+    pub counts: &'static [Rewrite],
 }
 
 /// A method that is called not by the site's function, but by a function that this calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct InnerChild {
     /// The function that calls it, as `Type::function`.
     pub caller: &'static str,
@@ -67,7 +65,7 @@ pub struct InnerChild {
 }
 
 /// An expression of upstream's around which code goes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug)]
 pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
@@ -78,25 +76,13 @@ pub struct Rewrite {
 }
 
 impl SiteSpec {
-    /// `Type::function`, or `function`.
-    pub fn function_path(&self) -> String {
-        match self.owner {
-            Some(owner) => format!("{owner}::{}", self.function),
-            None => self.function.to_owned(),
-        }
-    }
-
     /// How the function's name ends in sampled stacks. The future of a task has the probe's.
     pub fn symbol(&self) -> String {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
-            (LoopShape::Task { .. } | LoopShape::Future { .. }, _) => {
-                "Instrumented::poll".to_owned()
-            }
-            (_, "lib") => self.function_path(),
-            (_, module) => {
-                format!("{}::{}", module.replace('/', "::"), self.function_path())
-            }
+            (LoopShape::Task { .. } | LoopShape::Future(_), _) => "Instrumented::poll".to_owned(),
+            (_, "lib") => self.function.to_owned(),
+            (_, module) => format!("{}::{}", module.replace('/', "::"), self.function),
         }
     }
 

@@ -172,7 +172,7 @@ fn look_up(
         spec: libp2p.to_string(),
         yamux_spec: yamux.map(ToString::to_string),
         libp2p: subject.source.record(),
-        yamux: subject.yamux.map(|yamux| yamux.record()),
+        yamux: subject.yamux.map(|yamux| yamux.record),
         build: None,
         runtime: None,
         peers: 0,

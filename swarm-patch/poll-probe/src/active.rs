@@ -18,7 +18,7 @@ use quanta::Clock;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// What is recorded of an invocation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mode {
     /// Nothing. Budgets still apply.
     #[default]
@@ -30,13 +30,6 @@ pub enum Mode {
     Children,
     /// In addition the counts of the recorder's [`Meter`](crate::Meter), if it has one.
     Metered,
-}
-
-impl Mode {
-    #[inline]
-    pub(crate) fn records_children(self) -> bool {
-        self as u8 >= Mode::Children as u8
-    }
 }
 
 /// A setting of the whole process: how much work its sites may do, and what is recorded.
@@ -53,11 +46,6 @@ pub struct Variant {
 pub struct VariantId(pub(crate) u16);
 
 impl Variant {
-    const INITIAL: Variant = Variant {
-        budgets: Budgets::NONE,
-        mode: Mode::Off,
-    };
-
     /// Applies this variant to every invocation that begins from now on, on any thread.
     ///
     /// Each distinct variant takes a few hundred bytes until the process ends.
@@ -158,7 +146,10 @@ static INITIAL: Active = Active {
     mode: Mode::Off,
     clock: None,
     bounds: [Bound::NONE; Site::MOST],
-    variant: Variant::INITIAL,
+    variant: Variant {
+        budgets: Budgets::NONE,
+        mode: Mode::Off,
+    },
 };
 
 static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(std::ptr::from_ref(&INITIAL).cast_mut());
@@ -177,10 +168,8 @@ pub(crate) fn active() -> &'static Active {
 /// The mode of a variant that was installed before.
 pub(crate) fn mode_of(id: VariantId) -> Mode {
     let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
-    known
-        .find(|active| active.id == id)
-        .map_or(Mode::Off, |active| active.mode)
+    let number = usize::from(id.0).checked_sub(1); // The initial variant is not among them.
+    number.map_or(Mode::Off, |number| installed[number].mode)
 }
 
 /// The clock of the whole process. It is calibrated once, so that all records share one scale.

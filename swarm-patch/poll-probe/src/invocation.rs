@@ -11,7 +11,7 @@ use std::{
 use crate::{
     Budget, Mode, Outcome, Site,
     active::{Active, active},
-    meter::{FrameId, MeterMark},
+    meter::{Frame, MeterMark},
     record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED, saturate},
     ring, wake,
 };
@@ -78,7 +78,7 @@ pub struct Invocation {
     child_start: u64,
     spans: u16,
     spans_lost: u16,
-    frame: FrameId,
+    frame: Frame,
     /// Keeps it on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -88,15 +88,32 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let mut start = 0;
+        let (mut start, mut open) = (0, (NO_CHILD, None));
         if active.bound(site).timed {
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
-                return Self::enter_prepared(active, site, children);
+                open = ring::prepare(active.mode == Mode::Metered);
             }
             start = active.ticks();
         }
-        Self::begin(active, site, children, start, (NO_CHILD, FrameId::NONE))
+        let (open_child, frame) = open;
+        Invocation {
+            active,
+            children,
+            start,
+            iteration_start: start,
+            longest_iteration: 0,
+            iterations: 0,
+            site,
+            outcome: Outcome::Ready,
+            enters_loop: false,
+            open_child,
+            child_start: 0,
+            spans: 0,
+            spans_lost: 0,
+            frame,
+            not_send: PhantomData,
+        }
     }
 
     /// Begins an invocation of a function without marks. Its record has a duration and an outcome.
@@ -122,43 +139,6 @@ impl Invocation {
     pub(crate) fn reach(&mut self) {
         if self.budget().is_some() {
             self.outcome = Outcome::Yielded;
-        }
-    }
-
-    #[cold]
-    fn enter_prepared(
-        active: &'static Active,
-        site: Site,
-        children: &'static [&'static str],
-    ) -> Self {
-        let open = ring::prepare(active.mode == Mode::Metered);
-        Self::begin(active, site, children, active.ticks(), open)
-    }
-
-    #[inline]
-    fn begin(
-        active: &'static Active,
-        site: Site,
-        children: &'static [&'static str],
-        start: u64,
-        (open_child, frame): (u8, FrameId),
-    ) -> Self {
-        Invocation {
-            active,
-            children,
-            start,
-            iteration_start: start,
-            longest_iteration: 0,
-            iterations: 0,
-            site,
-            outcome: Outcome::Ready,
-            enters_loop: false,
-            open_child,
-            child_start: 0,
-            spans: 0,
-            spans_lost: 0,
-            frame,
-            not_send: PhantomData,
         }
     }
 
@@ -233,7 +213,7 @@ impl Invocation {
     /// From here on the time is the child's, until the next mark.
     #[inline]
     pub fn child(&mut self, child: u8) {
-        if self.active.mode.records_children() {
+        if self.active.mode >= Mode::Children {
             let now = self.active.ticks();
             let now = self.end_child(now, false);
             self.open_child = child;

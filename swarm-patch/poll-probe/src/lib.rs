@@ -67,7 +67,6 @@ mod ring;
 mod site;
 #[cfg(feature = "recorder")]
 mod task;
-mod text;
 #[cfg(feature = "recorder")]
 mod wake;
 

@@ -4,6 +4,8 @@
 //! This is separate from the buffers for records and spans. It runs only in
 //! [`Mode::Metered`](crate::Mode::Metered).
 
+use std::num::NonZeroU8;
+
 use rtrb::Producer;
 
 use crate::{
@@ -18,18 +20,9 @@ use crate::{
 /// counts.
 pub type Meter = fn(&mut MeterCounts);
 
-/// A position, from 1, in the stack of open frames. Invocations end in the reverse of the order in
-/// which they began, so a stack is enough.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct FrameId(u8);
-
-impl FrameId {
-    pub(crate) const NONE: FrameId = FrameId(0);
-
-    fn index(self) -> Option<usize> {
-        usize::from(self.0).checked_sub(1)
-    }
-}
+/// A position, from 1, in the stack of open frames; none if an invocation is not metered. Invocations end in the reverse of
+/// the order in which they began, so a stack is enough.
+pub(crate) type Frame = Option<NonZeroU8>;
 
 /// The end of a child's poll, of the code between two children, or of the whole invocation.
 #[derive(Clone, Copy, Debug)]
@@ -70,7 +63,7 @@ impl ThreadMeter {
         }
     }
 
-    pub(crate) fn begin(&mut self, now: MeterCounts) -> Option<FrameId> {
+    pub(crate) fn begin(&mut self, now: MeterCounts) -> Frame {
         if self.open.len() == Self::NESTED {
             return None;
         }
@@ -80,13 +73,13 @@ impl ThreadMeter {
             passed: now,
             in_children: MeterCounts::default(),
         });
-        u8::try_from(self.open.len()).ok().map(FrameId)
+        NonZeroU8::new(self.open.len() as u8)
     }
 
     /// None if the frame belongs to another invocation or is closed.
-    pub(crate) fn pass(&mut self, frame: FrameId, now: MeterCounts, mark: MeterMark) -> Option<()> {
+    pub(crate) fn pass(&mut self, frame: Frame, now: MeterCounts, mark: MeterMark) -> Option<()> {
         let invocation = (mark.site, mark.invocation);
-        let index = frame.index()?;
+        let index = usize::from(frame?.get()) - 1;
         let open = self.open.get_mut(index)?;
         if *open.invocation.get_or_insert(invocation) != invocation {
             return None;
@@ -114,9 +107,9 @@ impl ThreadMeter {
     }
 
     /// Closes the frame and all frames within it, without a reading.
-    pub(crate) fn close(&mut self, frame: FrameId) {
-        if let Some(index) = frame.index() {
-            self.open.truncate(index);
+    pub(crate) fn close(&mut self, frame: Frame) {
+        if let Some(position) = frame {
+            self.open.truncate(usize::from(position.get()) - 1);
         }
     }
 }

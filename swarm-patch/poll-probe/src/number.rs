@@ -52,35 +52,30 @@ impl Number {
     /// The number that was typed. The error quotes the text and says what is wrong with it.
     pub fn read(&self, text: &str) -> Result<f64, String> {
         let text = text.trim();
-        let wrong = |problem: String| Err(format!("{text:?} {problem}"));
+        let wrong = |problem: &str| Err(format!("{text:?} {problem}"));
         let is_unit = |letter: char| !letter.is_ascii_digit() && letter != '.';
         let (number, unit) = text.split_at(text.find(is_unit).unwrap_or(text.len()));
         let Ok(number) = number.parse::<f64>() else {
-            let is_negative = text.starts_with('-');
-            return wrong(
-                if is_negative {
-                    "is negative"
-                } else {
-                    "is not a number"
-                }
-                .to_owned(),
-            );
+            return wrong(match text.starts_with('-') {
+                true => "is negative",
+                false => "is not a number",
+            });
         };
         let unit = match unit.trim_start() {
             "" => self.bare,
             unit => unit,
         };
         let Some((_, factor)) = self.units.iter().find(|(name, _)| *name == unit) else {
-            return wrong(match unit {
-                "" => "has no unit".to_owned(),
-                _ => format!("has the unknown unit {unit:?}"),
-            });
+            return match unit {
+                "" => wrong("has no unit"),
+                _ => wrong(&format!("has the unknown unit {unit:?}")),
+            };
         };
         match number * factor {
-            value if value > self.most => wrong(format!("is more than {}", self.show(self.most))),
+            value if value > self.most => wrong(&format!("is more than {}", self.show(self.most))),
             value if value >= self.least => Ok(value),
-            0.0 => wrong("is zero".to_owned()),
-            _ => wrong(format!("is less than {}", self.show(self.least))),
+            0.0 => wrong("is zero"),
+            _ => wrong(&format!("is less than {}", self.show(self.least))),
         }
     }
 

@@ -63,16 +63,14 @@ impl<T: Copy> Parts<T> {
     /// Makes room in the ring. Parts older than this drain belong to invocations that still run or to
     /// lost records, so no record of this drain takes them. Younger parts may belong to records that
     /// the next drain finds.
-    pub(crate) fn set_aside(&mut self, began: u64) {
+    ///
+    /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
+    /// running invocation is among the forgotten ones, its record counts the missing parts.
+    pub(crate) fn tidy(&mut self, began: u64) {
+        const NESTED: usize = ThreadMeter::NESTED;
         while let Some(part) = self.stored_by(began) {
             self.early.entry(part.key()).or_default().push(part);
         }
-    }
-
-    /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
-    /// running invocation is among the forgotten ones, its record counts the missing parts.
-    pub(crate) fn forget_orphans(&mut self) {
-        const NESTED: usize = ThreadMeter::NESTED;
         if self.early.len() > NESTED {
             let mut starts: Vec<u64> = self.early.keys().map(|(_, start)| *start).collect();
             starts.sort_unstable();

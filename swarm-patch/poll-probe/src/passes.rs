@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Budget, Invocation, Limit, Site, Wake,
-    task::{Lent, with_current},
+    task::{lend, with_current},
     wake,
 };
 
@@ -22,37 +22,25 @@ pub fn passes<T>(
     let mut invocation = Invocation::enter(site, children);
     // For its children, which are polled in turn, once each.
     invocation.resume_iteration();
-    let _lent = Lent::new(invocation);
-    let polled = body();
-    with_current(|invocation| {
-        invocation.returns(&polled);
-        invocation.unmark();
-    });
-    polled
+    lend(invocation, body, Invocation::unmark)
 }
 
 fn budget() -> Option<Budget> {
-    with_current(|invocation| invocation.budget()).flatten()
+    with_current(|invocation| invocation.budget())?
 }
 
 /// The count of the budget, or else the function's `own` bound.
 pub fn at_most(own: usize) -> usize {
-    match budget() {
-        Some(Budget {
-            limit: Limit::Count(count),
-            ..
-        }) => count.get() as usize,
+    match budget().map(|budget| budget.limit) {
+        Some(Limit::Count(count)) => count.get() as usize,
         _ => own,
     }
 }
 
 /// The time of the budget, or else the function's `own` bound.
 pub fn no_longer_than(own: Duration) -> Duration {
-    match budget() {
-        Some(Budget {
-            limit: Limit::Time(time),
-            ..
-        }) => time,
+    match budget().map(|budget| budget.limit) {
+        Some(Limit::Time(time)) => time,
         _ => own,
     }
 }

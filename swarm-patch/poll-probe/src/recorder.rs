@@ -10,7 +10,7 @@ use crate::{
     active::{clock, mode_of},
     parts::Key,
     record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED},
-    ring::{self, Arrivals, Emptying, PerSite, Seat},
+    ring::{self, Arrivals, Emptying, Seat},
 };
 
 /// Owns the buffers of the threads attached to it, and empties them.
@@ -104,62 +104,47 @@ impl Recorder {
                 let Ok(raw) = thread.records.pop() else {
                     break;
                 };
-                let spans = thread.spans(&raw, &self.clock);
+                let (children, iteration_ends) = thread.spans(&raw, &self.clock);
+                let found = children.len() + iteration_ends.len();
+                let missing = usize::from(raw.spans).saturating_sub(found);
                 let (readings, readings_lost) = thread.readings(&raw);
-                let record = self.record(thread.thread, &raw, (&spans.0, &spans.1));
+                let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
+                let is_marked = raw.iterations != UNMARKED;
                 each(&Record {
+                    site: raw.site,
+                    variant: raw.variant,
+                    thread: thread.thread,
+                    start_ns: self.clock.delta_as_nanos(self.created, raw.start),
+                    duration_ns: ns(raw.ticks),
+                    iterations: is_marked.then_some(raw.iterations),
+                    longest_iteration_ns: is_marked.then(|| ns(raw.longest_iteration)),
+                    outcome: raw.outcome,
+                    children: &children,
+                    iteration_ends: &iteration_ends,
+                    children_lost: u16::try_from(missing)
+                        .unwrap_or(u16::MAX)
+                        .saturating_add(raw.spans_lost),
                     readings: &readings,
                     readings_lost,
-                    ..record
                 });
                 drained.records += 1;
                 drained.readings_lost += u64::from(readings_lost);
             }
-            thread.tidy(began);
-            add_and_clear(&mut drained.lost, &thread.lost);
+            thread.spans.tidy(began);
+            if let Some(readings) = &mut thread.readings {
+                readings.tidy(began);
+            }
+            for (sum, count) in drained.lost.iter_mut().zip(thread.lost.iter()) {
+                *sum += count.swap(0, Ordering::Relaxed);
+            }
             !has_ended
         });
         drained
-    }
-
-    fn record<'a>(
-        &self,
-        thread: usize,
-        raw: &RawRecord,
-        (children, iteration_ends): (&'a [ChildPoll], &'a [IterationEnd]),
-    ) -> Record<'a> {
-        let found = children.len() + iteration_ends.len();
-        let missing = usize::from(raw.spans).saturating_sub(found);
-        let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
-        let is_marked = raw.iterations != UNMARKED;
-        Record {
-            site: raw.site,
-            variant: raw.variant,
-            thread,
-            start_ns: self.clock.delta_as_nanos(self.created, raw.start),
-            duration_ns: ns(raw.ticks),
-            iterations: is_marked.then_some(raw.iterations),
-            longest_iteration_ns: is_marked.then(|| ns(raw.longest_iteration)),
-            outcome: raw.outcome,
-            children,
-            iteration_ends,
-            children_lost: u16::try_from(missing)
-                .unwrap_or(u16::MAX)
-                .saturating_add(raw.spans_lost),
-            readings: &[],
-            readings_lost: 0,
-        }
     }
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-fn add_and_clear(sums: &mut [u64; Site::MOST], counts: &Arc<PerSite>) {
-    for (sum, count) in sums.iter_mut().zip(counts.iter()) {
-        *sum += count.swap(0, Ordering::Relaxed);
-    }
 }
 
 fn child_name(raw: &RawRecord, child: u8) -> &'static str {
@@ -214,15 +199,6 @@ impl Emptying {
         };
         let own = own.into_iter().map(reading).collect();
         (own, expected.saturating_sub(found))
-    }
-
-    fn tidy(&mut self, began: u64) {
-        self.spans.set_aside(began);
-        self.spans.forget_orphans();
-        if let Some(readings) = &mut self.readings {
-            readings.set_aside(began);
-            readings.forget_orphans();
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::{
     Meter, MeterCounts, Site,
-    meter::{FrameId, MeterMark, ThreadMeter},
+    meter::{Frame, MeterMark, ThreadMeter},
     parts::Parts,
     record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span},
 };
@@ -39,10 +39,6 @@ impl Default for Capacity {
 
 /// A counter for each site.
 pub(crate) type PerSite = [AtomicU64; Site::MOST];
-
-pub(crate) const fn no_counts() -> PerSite {
-    [const { AtomicU64::new(0) }; Site::MOST]
-}
 
 /// The filling side.
 pub(crate) struct Filling {
@@ -103,17 +99,16 @@ pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
 /// Makes the buffers of this thread if it has a seat, and reads the meter if `is_metered`. An invocation
 /// calls it before it first reads the clock, so that neither is part of its record. Returns the child
 /// that is open then, and the meter's frame.
-pub(crate) fn prepare(is_metered: bool) -> (u8, FrameId) {
+#[cold]
+pub(crate) fn prepare(is_metered: bool) -> (u8, Frame) {
     if IS_SEATED.get() {
         make_buffers();
     }
-    match is_metered.then(begin_metered).flatten() {
-        Some(frame) => (OWN_CODE, frame),
-        None => (NO_CHILD, FrameId::NONE),
-    }
+    let now = is_metered.then(read_meter).flatten();
+    let frame = now.and_then(|now| with_meter(|meter| meter.begin(now))?);
+    (if frame.is_some() { OWN_CODE } else { NO_CHILD }, frame)
 }
 
-#[cold]
 fn make_buffers() {
     IS_SEATED.set(false);
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
@@ -130,7 +125,7 @@ fn make_buffers() {
             (ThreadMeter::new(meter, readings), emptying)
         })
         .unzip();
-    let lost = Arc::new(no_counts());
+    let lost = Arc::<PerSite>::default();
     let filling = Filling {
         records,
         spans,
@@ -169,7 +164,7 @@ pub(crate) fn store(record: RawRecord) {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, frame: FrameId) {
+pub(crate) fn lose(site: Site, frame: Frame) {
     with_meter(|meter| meter.close(frame));
     with_filling(|filling| count(&filling.lost, site));
 }
@@ -184,8 +179,7 @@ pub(crate) fn store_span(span: Part<Span>) -> bool {
 fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
     FILLING
         .try_with(|slot| slot.borrow_mut().as_mut().map(f))
-        .ok()
-        .flatten()
+        .ok()?
 }
 
 /// The counts now; none without a meter. The buffers are not borrowed while the meter runs.
@@ -197,22 +191,16 @@ fn read_meter() -> Option<MeterCounts> {
 }
 
 fn with_meter<T>(f: impl FnOnce(&mut ThreadMeter) -> T) -> Option<T> {
-    with_filling(|filling| filling.meter.as_mut().map(f)).flatten()
-}
-
-/// Opens a frame for an invocation that is about to begin; none if it is not metered.
-fn begin_metered() -> Option<FrameId> {
-    let now = read_meter()?;
-    with_meter(|meter| meter.begin(now)).flatten()
+    with_filling(|filling| filling.meter.as_mut().map(f))?
 }
 
 /// Reads the meter at a mark. False if the invocation is not metered.
-pub(crate) fn pass(frame: FrameId, mark: MeterMark) -> bool {
-    if frame == FrameId::NONE {
+pub(crate) fn pass(frame: Frame, mark: MeterMark) -> bool {
+    if frame.is_none() {
         return false;
     }
-    read_meter()
-        .and_then(|now| with_meter(|meter| meter.pass(frame, now, mark)).flatten())
+    let now = read_meter();
+    now.and_then(|now| with_meter(|meter| meter.pass(frame, now, mark))?)
         .is_some()
 }
 

@@ -84,27 +84,33 @@ impl<F: Future> Future for Instrumented<F> {
         if *this.is_iterating {
             invocation.resume_iteration();
         }
-        let _lent = Lent::new(invocation);
-        let polled = this.future.poll(cx);
-        with_current(|invocation| {
+        let poll = || this.future.poll(cx);
+        lend(invocation, poll, |invocation| {
             *this.is_iterating = invocation.has_iterated() && !invocation.has_yielded();
-            invocation.returns(&polled);
-        });
-        polled
+        })
     }
+}
+
+/// Lends the invocation of a poll to the thread. After it `end` gets the invocation, which knows what the poll returned.
+pub(crate) fn lend<T>(
+    invocation: Invocation,
+    poll: impl FnOnce() -> Poll<T>,
+    end: impl FnOnce(&mut Invocation),
+) -> Poll<T> {
+    let _lent = Lent {
+        outer: CURRENT.replace(Some(invocation)),
+    };
+    let polled = poll();
+    with_current(|invocation| {
+        invocation.returns(&polled);
+        end(invocation);
+    });
+    polled
 }
 
 /// Takes the invocation back from the thread, even after a panic, and restores the one before it.
-pub(crate) struct Lent {
+struct Lent {
     outer: Option<Invocation>,
-}
-
-impl Lent {
-    pub(crate) fn new(invocation: Invocation) -> Lent {
-        Lent {
-            outer: CURRENT.replace(Some(invocation)),
-        }
-    }
 }
 
 impl Drop for Lent {

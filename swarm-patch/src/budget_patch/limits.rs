@@ -12,10 +12,9 @@ use crate::{
 };
 
 /// The lines of a change, by where they go.
-#[derive(Default)]
 pub(super) struct LimitLines {
     /// The names that the function must not use itself.
-    pub(super) variables: Vec<&'static str>,
+    pub(super) variables: &'static [&'static str],
     pub(super) item: String,
     pub(super) before_loop: String,
     pub(super) in_loop: String,
@@ -32,38 +31,19 @@ pub(super) fn lines(
 ) -> Result<LimitLines, Refused> {
     // Of a poll function. The function of a task has none.
     let cx = match spec.shape {
-        LoopShape::Poll => function.context().map(|(cx, _)| cx),
+        LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx),
         LoopShape::Task { .. } => None,
-        LoopShape::Passes { .. } | LoopShape::Future { .. } => {
+        LoopShape::Passes(_) | LoopShape::Future(_) => {
             let looked_for = "a loop without a bound";
-            return Err(function.place.refused(looked_for, "bounds of its own"));
+            let found = "bounds of its own";
+            return Err(Refused::new(&function.place, looked_for, found));
         }
     };
-    let path = spec.function_path();
-    let yields = match cx {
-        Some(cx) => yield_in_poll(cx, spec, budget),
-        None => yield_in_task(function, spec, budget),
-    };
-    Ok(match (budget.limit, cx) {
-        (Limit::Count(count), Some(_)) => LimitLines {
-            two_polls: match spec.name {
-                // Its own first ping is an iteration too.
-                "muxer" => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
-                _ => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)".to_owned(),
-            },
-            ..count_in_poll(count, &path, &yields)
-        },
-        (Limit::Count(count), None) => count_in_task(count, &path, &yields),
-        (Limit::Time(time), Some(_)) => time_in_poll(time, &path, function, &yields),
-        (Limit::Time(time), None) => time_in_task(time, &path, function, &yields),
-        (Limit::Coop, Some(cx)) => coop_in_poll(cx, spec),
-        (Limit::Coop, None) => LimitLines {
-            in_loop: format!(
-                "#[cfg({})]\ntokio::task::coop::consume_budget().await;\n\n",
-                has_tokio(spec)
-            ),
-            ..coop()
-        },
+    let yields = yields(function, spec, budget, cx);
+    Ok(match budget.limit {
+        Limit::Count(count) => counted(count, spec, cx.is_some(), &yields),
+        Limit::Time(time) => timed(time, function, spec, cx.is_some(), &yields),
+        Limit::Coop => coop(spec, cx),
     })
 }
 
@@ -78,147 +58,127 @@ pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
     }
 }
 
-/// What wakes the task at once, or `deferred` if the wake is deferred and the crate has tokio.
-fn wake(spec: &SiteSpec, budget: Budget, deferred: &str, at_once: &str) -> String {
-    if budget.wake == Wake::Immediate {
-        return at_once.to_owned();
-    }
+/// What wakes the task and leaves a poll: at once, or deferred where the crate has tokio.
+fn yields(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    budget: Budget,
+    cx: Option<&Ident>,
+) -> String {
+    let (deferred, at_once, leave) = if let Some(cx) = cx {
+        let deferred = format!(
+            "let _ = std::future::Future::poll(std::pin::pin!(tokio::task::yield_now()), {cx});"
+        );
+        let at_once = format!("{cx}.waker().wake_by_ref();");
+        (deferred, at_once, "return Poll::Pending;")
+    } else {
+        let poll = imported(function, "Poll", "std::task::Poll");
+        let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
+        let at_once = format!(
+            "\
+{{
+    let mut yielded = false;
+    {poll_fn}(|cx| {{
+        if yielded {{
+            return {poll}::Ready(());
+        }}
+        yielded = true;
+        cx.waker().wake_by_ref();
+        {poll}::Pending
+    }})
+    .await;
+}}"
+        );
+        ("tokio::task::yield_now().await;".to_owned(), at_once, "")
+    };
     let has_tokio = has_tokio(spec);
-    format!(
-        "// Tokio wakes the task after timers and I/O.\n#[cfg({has_tokio})]\n{deferred}\n\
-         #[cfg(not({has_tokio}))]\n{at_once}"
-    )
-}
-
-fn yield_in_poll(cx: &Ident, spec: &SiteSpec, budget: Budget) -> String {
-    let deferred = format!(
-        "let _ = std::future::Future::poll(std::pin::pin!(tokio::task::yield_now()), {cx});"
-    );
-    let at_once = format!("{cx}.waker().wake_by_ref();");
-    let wake = wake(spec, budget, &deferred, &at_once);
-    indented(&format!("{wake}\nreturn Poll::Pending;"))
-}
-
-fn indented(text: &str) -> String {
-    let lines: Vec<String> = text.lines().map(|line| format!("    {line}")).collect();
+    let wake = match budget.wake {
+        Wake::Immediate => at_once,
+        Wake::Deferred => format!(
+            "// Tokio wakes the task after timers and I/O.\n#[cfg({has_tokio})]\n{deferred}\n\
+             #[cfg(not({has_tokio}))]\n{at_once}"
+        ),
+    };
+    let lines = wake.lines().chain(leave.lines());
+    let lines: Vec<String> = lines.map(|line| format!("    {line}")).collect();
     lines.join("\n")
 }
 
-fn count_in_poll(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
+fn counted(count: NonZeroU32, spec: &SiteSpec, is_poll: bool, yields: &str) -> LimitLines {
+    let path = spec.function;
+    let (variable, constant, means, unit) = if is_poll {
+        let means = format!("How often the loop in [`{path}`] may run");
+        ("iterations", "MAX_ITERATIONS_PER_POLL", means, "iteration")
+    } else {
+        let means = format!("How many events [`{path}`] handles");
+        ("handled", "MAX_EVENTS_BEFORE_YIELD", means, "event")
+    };
+    // The counter of a task outlives its polls.
+    let reset = if is_poll { "" } else { "    handled = 0;\n" };
     LimitLines {
-        variables: vec!["iterations"],
+        variables: match is_poll {
+            true => &["iterations"],
+            false => &["handled"],
+        },
         item: format!(
-            "/// How often the loop in [`{path}`] may run before it yields to the executor.\n\
-             const MAX_ITERATIONS_PER_POLL: usize = {count};\n\n"
+            "/// {means} before it yields to the executor.\nconst {constant}: usize = {count};\n\n"
         ),
-        before_loop: "let mut iterations = 0;".to_owned(),
+        before_loop: format!("let mut {variable} = 0;"),
         in_loop: format!(
             "// Let other tasks run once the budget is spent, and have us polled again.\n\
-             if iterations == MAX_ITERATIONS_PER_POLL {{\n{yields}\n}}\niterations += 1;\n\n"
+             if {variable} == {constant} {{\n{reset}{yields}\n}}\n{variable} += 1;\n\n"
         ),
-        when: format!("after {count} iteration{}", plural(count)),
-        ..LimitLines::default()
+        when: format!(
+            "after {count} {unit}{}",
+            if count.get() == 1 { "" } else { "s" }
+        ),
+        two_polls: match spec.name {
+            // Its own first ping is an iteration too.
+            "muxer" => format!("assert!(WORK <= 2 * {constant})"),
+            _ => format!("assert_eq!(WORK, 2 * {constant})"),
+        },
     }
 }
 
-fn time_in_poll(
+fn timed(
     time: Duration,
-    path: &str,
     function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    is_poll: bool,
     yields: &str,
 ) -> LimitLines {
+    let path = spec.function;
     let instant = imported(function, "Instant", "web_time::Instant");
-    LimitLines {
-        variables: vec!["started", "has_iterated"],
-        before_loop: format!("let started = {instant}::now();\nlet mut has_iterated = false;"),
-        in_loop: format!(
-            "// Let other tasks run once the time is up, and have us polled again.\n\
-             if has_iterated && started.elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\nhas_iterated = true;\n\n"
-        ),
-        ..max_time(time, path, function)
-    }
-}
-
-fn max_time(time: Duration, path: &str, function: &FoundFunction<'_>) -> LimitLines {
     let duration = imported(function, "Duration", "std::time::Duration");
     let (amount, constructor) = match time.as_nanos() {
         ns if ns % 1_000_000 == 0 => (ns / 1_000_000, "from_millis"),
         ns if ns % 1_000 == 0 => (ns / 1_000, "from_micros"),
         ns => (ns, "from_nanos"),
     };
-    LimitLines {
+    let mut lines = LimitLines {
+        variables: &["started", "has_iterated"],
         item: format!(
             "/// After how long the loop in [`{path}`] yields to the executor.\n\
              const MAX_TIME_PER_POLL: {duration} = {duration}::{constructor}({amount});\n\n"
         ),
+        before_loop: format!("let started = {instant}::now();\nlet mut has_iterated = false;"),
+        in_loop: format!(
+            "// Let other tasks run once the time is up, and have us polled again.\n\
+             if has_iterated && started.elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\nhas_iterated = true;\n\n"
+        ),
         when: format!("after {time:?}"),
         two_polls: "assert!(WORK > 0)".to_owned(),
-        ..LimitLines::default()
-    }
-}
-
-fn coop() -> LimitLines {
-    LimitLines {
-        when: "when tokio's cooperative budget is spent".to_owned(),
-        two_polls: "assert!(WORK > 0)".to_owned(),
-        ..LimitLines::default()
-    }
-}
-
-fn coop_in_poll(cx: &Ident, spec: &SiteSpec) -> LimitLines {
-    let has_tokio = has_tokio(spec);
-    LimitLines {
-        variables: vec!["has_iterated"],
-        before_loop: format!("#[cfg({has_tokio})]\nlet mut has_iterated = false;"),
-        in_loop: format!(
+    };
+    if !is_poll {
+        let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
+        lines.variables = &[];
+        lines.before_loop.clear();
+        lines.in_loop = format!(
+            "// Let other tasks run once the time is up, and have us polled again.\n\
+             if POLL_STARTED.get().elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\n\n"
+        );
+        lines.item += &format!(
             "\
-// Let other tasks run once tokio's budget is spent. Tokio has us polled again.
-#[cfg({has_tokio})]
-{{
-    // The first iteration takes nothing.
-    if tokio::task::coop::poll_proceed({cx})
-        .map(|unit| has_iterated.then(|| unit.made_progress()))
-        .is_pending()
-    {{
-        return Poll::Pending;
-    }}
-    has_iterated = true;
-}}
-
-"
-        ),
-        ..coop()
-    }
-}
-
-fn count_in_task(count: NonZeroU32, path: &str, yields: &str) -> LimitLines {
-    LimitLines {
-        variables: vec!["handled"],
-        item: format!(
-            "/// How many events [`{path}`] handles before it yields to the executor.\n\
-             const MAX_EVENTS_BEFORE_YIELD: usize = {count};\n\n"
-        ),
-        before_loop: "let mut handled = 0;".to_owned(),
-        in_loop: format!(
-            "// Let other tasks run once the budget is spent, and have us polled again.\n\
-             if handled == MAX_EVENTS_BEFORE_YIELD {{\n    handled = 0;\n{yields}\n}}\nhandled += 1;\n\n"
-        ),
-        when: format!("after {count} event{}", plural(count)),
-        two_polls: "assert_eq!(WORK, 2 * MAX_EVENTS_BEFORE_YIELD)".to_owned(),
-    }
-}
-
-fn time_in_task(
-    time: Duration,
-    path: &str,
-    function: &FoundFunction<'_>,
-    yields: &str,
-) -> LimitLines {
-    let instant = imported(function, "Instant", "web_time::Instant");
-    let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
-    let mut lines = max_time(time, path, function);
-    lines.item += &format!(
-        "\
 std::thread_local! {{
     /// When the current poll of a connection's task began.
     static POLL_STARTED: std::cell::Cell<{instant}> = std::cell::Cell::new({instant}::now());
@@ -235,36 +195,46 @@ pub(crate) async fn timed<F: Future>(task: F) -> F::Output {{
 }}
 
 "
-    );
-    LimitLines {
-        in_loop: format!(
-            "// Let other tasks run once the time is up, and have us polled again.\n\
-             if POLL_STARTED.get().elapsed() >= MAX_TIME_PER_POLL {{\n{yields}\n}}\n\n"
-        ),
-        ..lines
+        );
     }
+    lines
 }
 
-fn yield_in_task(function: &FoundFunction<'_>, spec: &SiteSpec, budget: Budget) -> String {
-    let poll = imported(function, "Poll", "std::task::Poll");
-    let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
-    let at_once = format!(
-        "\
+fn coop(spec: &SiteSpec, cx: Option<&Ident>) -> LimitLines {
+    let has_tokio = has_tokio(spec);
+    let (variables, before_loop, in_loop): (&[&str], _, _) = if let Some(cx) = cx {
+        let before_loop = format!("#[cfg({has_tokio})]\nlet mut has_iterated = false;");
+        let in_loop = format!(
+            "\
+// Let other tasks run once tokio's budget is spent. Tokio has us polled again.
+#[cfg({has_tokio})]
 {{
-    let mut yielded = false;
-    {poll_fn}(|cx| {{
-        if yielded {{
-            return {poll}::Ready(());
-        }}
-        yielded = true;
-        cx.waker().wake_by_ref();
-        {poll}::Pending
-    }})
-    .await;
-}}"
-    );
-    let deferred = "tokio::task::yield_now().await;";
-    indented(&wake(spec, budget, deferred, &at_once))
+    // The first iteration takes nothing.
+    if tokio::task::coop::poll_proceed({cx})
+        .map(|unit| has_iterated.then(|| unit.made_progress()))
+        .is_pending()
+    {{
+        return Poll::Pending;
+    }}
+    has_iterated = true;
+}}
+
+"
+        );
+        (&["has_iterated"], before_loop, in_loop)
+    } else {
+        let in_loop =
+            format!("#[cfg({has_tokio})]\ntokio::task::coop::consume_budget().await;\n\n");
+        (&[], String::new(), in_loop)
+    };
+    LimitLines {
+        variables,
+        item: String::new(),
+        before_loop,
+        in_loop,
+        when: "when tokio's cooperative budget is spent".to_owned(),
+        two_polls: "assert!(WORK > 0)".to_owned(),
+    }
 }
 
 /// The bare name where the file imports it, else the whole path.
@@ -281,8 +251,4 @@ fn imported<'n>(function: &FoundFunction<'_>, name: &'n str, whole: &'n str) -> 
     let is_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
     let is_imported = function.file.tree.items.iter().any(is_it);
     if is_imported { name } else { whole }
-}
-
-fn plural(count: NonZeroU32) -> &'static str {
-    if count.get() == 1 { "" } else { "s" }
 }

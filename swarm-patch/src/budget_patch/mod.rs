@@ -1,16 +1,16 @@
 //! The budget alone, as a change that a maintainer could take. It has no probe.
 
 mod limits;
-mod shared;
 mod surroundings;
 mod unit_test;
 
 use anyhow::Result;
-use run_format::{Budget, Budgets, Limit, Site, Wake};
+use run_format::{Budget, Budgets, Limit, Wake};
 
-use self::{limits::LimitLines, shared::text_before};
+use self::limits::LimitLines;
 use crate::{
     crate_source::CrateSource,
+    diff::{Layout, below},
     error::Refused,
     graft::{Graft, GraftedFile},
     idents::refuse_taken_name,
@@ -21,7 +21,7 @@ use crate::{
     stacks::{LIBP2P, sites_of},
 };
 
-pub use self::shared::{MANIFEST, repository};
+pub use self::surroundings::{MANIFEST, repository};
 
 /// The change that gives `source` the budgets of its sites. `manifest` names the file with the text of its manifest,
 /// since a crate from the registry has two.
@@ -39,19 +39,18 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
             true => " With tokio, timers and I/O come first.",
             false => "",
         };
-        let (path, when) = (spec.function_path(), &limit.when);
+        let (path, when) = (spec.function, &limit.when);
         news.push(format!("Let `{path}` yield to the executor {when}.{wake}"));
-        patch.add(spec, function.in_file(lines(&function, &limit)?));
-        patch.add(
-            spec,
-            function.in_file(unit_test::lines(&function, spec, budget, &limit)),
-        );
+        let file = (&*function.file.path, &*function.file.text);
+        patch.add(spec, file, lines(&function, &limit)?);
+        let test = unit_test::lines(&function, spec, budget, &limit);
+        patch.add(spec, file, test);
         if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
             let spawned = Spawned::locate(&parsed, spawned_in)?;
             surroundings::time_polls(&spawned, &function, spec, &mut patch);
         }
         if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
-            surroundings::depend_on_tokio(source, manifest, &mut patch)?;
+            surroundings::depend_on_tokio(source, manifest, spec, &mut patch)?;
         }
     }
     surroundings::changelog(source, &news, &mut patch)?;
@@ -59,10 +58,7 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
 }
 
 /// The change as a diff below `prefix`, after a line that says what it is for.
-#[cfg(feature = "diff")]
 pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<String> {
-    use crate::diff::{Layout, below};
-
     // In a package of the registry, cargo's own manifest takes the place of the repository's.
     let original = format!("{MANIFEST}.orig");
     let is_repository = prefix == Layout::Repository.prefix(source);
@@ -82,7 +78,7 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_changed = |spec: &SiteSpec| {
-        budget_at(spec, budgets).is_some() && !matches!(spec.shape, LoopShape::Passes { .. })
+        budget_at(spec, budgets).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
     };
     packages.retain(|package| sites_of(package).any(is_changed));
     packages
@@ -94,17 +90,16 @@ fn is_deferred(budget: Budget) -> bool {
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    let site = spec.name.parse::<Site>().ok()?;
-    budgets.at(site)
+    budgets.at(spec.name.parse().ok()?)
 }
 
 /// The lines that end a poll, where they go.
 fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Insertion>, Refused> {
     let the_loop = function.the_loop()?;
-    for variable in &limit.variables {
+    for variable in limit.variables {
         refuse_taken_name(function, variable)?;
     }
-    let line = |offset: usize| function.lines.number(offset);
+    let line = |offset: usize| function.line_number(offset);
     // The constant goes before the item at the top level that is the function or contains it.
     let name = bytes(&function.signature.ident).start;
     let mut items = function.file.tree.items.iter().map(bytes);
@@ -117,6 +112,6 @@ fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Inserti
     ];
     let insertions = places
         .iter()
-        .flat_map(|(before, text)| text_before(*before, *before, text));
+        .flat_map(|(before, text)| Insertion::of_budget(*before, *before, text));
     Ok(insertions.collect())
 }

@@ -4,16 +4,21 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
-use super::shared::{MANIFEST, repository, text_before};
 use crate::{
-    crate_source::CrateSource,
-    graft::Graft,
-    insertion::Insertion,
-    locate::FoundFunction,
-    outer::Spawned,
-    sites::SiteSpec,
-    stacks::{LIBP2P, sites_of},
+    crate_source::CrateSource, graft::Graft, insertion::Insertion, locate::FoundFunction,
+    outer::Spawned, sites::SiteSpec, stacks::sites_of,
 };
+
+/// The file that cargo builds a crate with.
+pub const MANIFEST: &str = "Cargo.toml";
+
+/// Upstream's repository of a package.
+pub fn repository(package: &str) -> &'static str {
+    match package {
+        "yamux" => "https://github.com/libp2p/rust-yamux",
+        _ => "https://github.com/libp2p/rust-libp2p",
+    }
+}
 
 /// Makes the tasks of connections note when their polls begin.
 pub(super) fn time_polls(
@@ -22,22 +27,18 @@ pub(super) fn time_polls(
     spec: &SiteSpec,
     patch: &mut Graft,
 ) {
-    let module = Path::new(&function.file.path)
-        .file_stem()
-        .unwrap_or_default();
-    let wrap = spawned.within(&format!("{}::timed(", module.to_string_lossy()));
-    add(
-        patch,
-        spec,
-        (&spawned.file().path, &spawned.file().text),
-        wrap.into(),
-    );
+    let module = Path::new(&function.file.path).file_stem();
+    let module = module.unwrap_or_default().to_string_lossy();
+    for (file, insertion) in spawned.within(&format!("{module}::timed(")) {
+        patch.add(spec, (&file.path, &file.text), vec![insertion]);
+    }
 }
 
 /// Gives a crate without tokio an optional dependency on it.
 pub(super) fn depend_on_tokio(
     source: &CrateSource,
     manifest: &str,
+    spec: &SiteSpec,
     patch: &mut Graft,
 ) -> Result<()> {
     const TOKIO: &str =
@@ -59,9 +60,9 @@ pub(super) fn depend_on_tokio(
             format!("[dependencies.tokio]\n{}\n\n", TOKIO.replace(", ", "\n")),
         ),
     };
-    let mut lines = text_before(before, before, &dependency);
-    lines.extend(text_before(end + 1, end + 1, feature));
-    add(patch, spec_of(source), (MANIFEST, &text), lines);
+    let mut lines = Insertion::of_budget(before, before, &dependency);
+    lines.extend(Insertion::of_budget(end + 1, end + 1, feature));
+    patch.add(spec, (MANIFEST, &text), lines);
     Ok(())
 }
 
@@ -69,7 +70,9 @@ pub(super) fn depend_on_tokio(
 pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft) -> Result<()> {
     let has = |path: &&str| source.dir.join(path).is_file();
     let above = source.checksum.is_none().then_some("../CHANGELOG.md");
-    let Some(path) = ["CHANGELOG.md"].into_iter().chain(above).find(has) else {
+    let path = ["CHANGELOG.md"].into_iter().chain(above).find(has);
+    // A patch is of some site.
+    let (Some(path), Some(spec)) = (path, sites_of(&source.name).next()) else {
         return Ok(());
     };
     let text = source.read(path)?;
@@ -82,18 +85,7 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
     let entry =
         |news: &String| format!("- {news}\n  See [PR XXXX]({repository}/pull/XXXX).\n{end}");
     let entries: String = news.iter().map(entry).collect();
-    let lines = text_before(first + 1, first + 1, &entries);
-    add(patch, spec_of(source), (path, &text), lines);
+    let lines = Insertion::of_budget(first + 1, first + 1, &entries);
+    patch.add(spec, (path, &text), lines);
     Ok(())
-}
-
-/// One of the crate's sites, as a patch has to be of one.
-fn spec_of(source: &CrateSource) -> &'static SiteSpec {
-    sites_of(&source.name).next().unwrap_or(&LIBP2P.sites[0])
-}
-
-fn add(patch: &mut Graft, spec: &SiteSpec, file: (&str, &str), lines: Vec<Insertion>) {
-    for line in lines {
-        patch.add_to(spec, file, line);
-    }
 }

@@ -3,10 +3,7 @@
 use run_format::{Budget, Limit};
 use syn::Item;
 
-use super::{
-    limits::{LimitLines, has_tokio},
-    shared::text_before,
-};
+use super::limits::{LimitLines, has_tokio};
 use crate::{
     insertion::Insertion,
     locate::{FoundFunction, bytes},
@@ -25,7 +22,6 @@ pub(super) fn lines(
         Item::Mod(module) if module.ident == "tests" => module.content.as_ref(),
         _ => None,
     });
-    let lines = &function.lines;
     let Some((brace, items)) = tests else {
         let indent = |line: &str| match line {
             "" => "\n".to_owned(),
@@ -36,21 +32,20 @@ pub(super) fn lines(
             "\n#[cfg(test)]\nmod tests {{\n{}\n{test}}}\n",
             imports(spec)
         );
-        let end = lines.number(function.file.text.len()) + 1;
-        return text_before(end, end, &module);
+        let end = function.file.text.lines().count() + 1;
+        return Insertion::of_budget(end, end, &module);
     };
     let like = items.first().map_or(0, |first| bytes(first).start);
-    let end = lines.number(bytes(&brace.span.close()).start);
-    let mut insertions = text_before(end, lines.number(like), &format!("\n{test}"));
+    let end = function.line_number(bytes(&brace.span.close()).start);
+    let like = function.line_number(like);
+    let mut insertions = Insertion::of_budget(end, like, &format!("\n{test}"));
     insertions.extend(in_other_test(function));
     insertions
 }
 
 fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
-    let (is_coop, is_timed) = (
-        budget.limit == Limit::Coop,
-        matches!(budget.limit, Limit::Time(_)),
-    );
+    let is_coop = budget.limit == Limit::Coop;
+    let is_timed = matches!(budget.limit, Limit::Time(_));
     let text = match spec.name {
         "connection" => include_str!("inserted/connection_test.rs"),
         "task" => include_str!("inserted/task_test.rs"),
@@ -91,12 +86,11 @@ fn imports(spec: &SiteSpec) -> &'static str {
 /// A test of upstream's counts the streams that one poll accepts. It gets as many polls as may be needed.
 fn in_other_test(function: &FoundFunction<'_>) -> Vec<Insertion> {
     let text = &function.file.text;
-    let place = text
-        .find("fn max_negotiating_inbound_streams()")
-        .and_then(|test| {
-            let poll = text[test..].find("let result = connection.poll_noop_waker();")?;
-            Some(function.lines.number(test + poll))
-        });
+    let place = || {
+        let test = text.find("fn max_negotiating_inbound_streams()")?;
+        let poll = text[test..].find("let result = connection.poll_noop_waker();")?;
+        Some(function.line_number(test + poll))
+    };
     let polls = "\
 // A poll may yield before it has accepted all streams.
 for _ in 0..max_negotiating_inbound_streams {
@@ -104,7 +98,5 @@ for _ in 0..max_negotiating_inbound_streams {
 }
 
 ";
-    place
-        .map(|line| text_before(line, line, polls))
-        .unwrap_or_default()
+    place().map_or_else(Vec::new, |line| Insertion::of_budget(line, line, polls))
 }

@@ -6,14 +6,11 @@ use syn::{
     visit::{self, Visit},
 };
 
-use super::{
-    scope::{Leave, Scope},
-    walk::{Access, Arms, Walk},
-};
+use super::walk::{Access, Arms, Scope, Walk};
 use crate::{
     calls::{callee, child_of_call, child_of_method, picked},
     helpers::is_own,
-    inner::{PROBE, number},
+    inner::PROBE,
     insertion::Insertion,
     locate::bytes,
 };
@@ -66,16 +63,15 @@ impl Walk<'_, '_> {
 
     fn context_in(&self, argument: &Expr) -> Option<usize> {
         let name = match argument {
-            Expr::Path(path) => path,
             // A reborrow: `&mut *cx`.
             Expr::Reference(reference) => match &*reference.expr {
-                Expr::Unary(unary) => match &*unary.expr {
-                    Expr::Path(path) => path,
-                    _ => return None,
-                },
+                Expr::Unary(unary) => &*unary.expr,
                 _ => return None,
             },
-            _ => return None,
+            name => name,
+        };
+        let Expr::Path(name) = name else {
+            return None;
         };
         let cx = self.scope.cx.as_ref()?;
         name.path.is_ident(cx).then(|| bytes(name).start)
@@ -90,7 +86,7 @@ impl Walk<'_, '_> {
             self.refused.get_or_insert(refused);
             return;
         }
-        let number = number(&mut self.marks.children, &name);
+        let number = self.marks.number(&name);
         let begin = format!("{}({number})", self.access.call("child"));
         let own = format!("{}()", self.access.call("own"));
         let arms = self.arms.take().filter(|arms| arms.polled == bytes(call));
@@ -101,10 +97,10 @@ impl Walk<'_, '_> {
             Some(_) => (bytes(context), format!("{{ {begin}; ")),
             None => (bytes(call), format!("({begin}, ")),
         };
-        self.insert(Insertion {
-            child: Some(name),
-            ..self.function.within(begun.start, "child", begin)
-        });
+        let (file, begin) = self.function.within(begun.start, "child", begin);
+        let child = Some(name);
+        let begin = Insertion { child, ..begin };
+        self.marks.insertions.push((file, begin));
         let Some(Arms { begin, pattern, .. }) = arms else {
             return self.within(begun.end, "own", format!(", {own}).1"));
         };
@@ -134,31 +130,20 @@ impl Walk<'_, '_> {
         follows
     }
 
-    pub(super) fn closure(&mut self, closure: &ExprClosure) {
-        let scope = Scope {
-            leave: Leave::Never,
-            keeps: true,
-            ..self.scope.clone()
-        };
-        self.scoped(scope, |walk| walk.visit_expr(&closure.body));
-    }
-
     /// The closure of a `poll_fn` has a context of its own, and is polled as long as it is `Pending`.
     fn polled_closure(&mut self, closure: &ExprClosure) -> bool {
         let parameter = match closure.inputs.first() {
-            Some(Pat::Ident(name)) => name,
-            Some(Pat::Type(typed)) => match &*typed.pat {
-                Pat::Ident(name) => name,
-                _ => return false,
-            },
-            _ => return false,
+            Some(Pat::Type(typed)) => Some(&*typed.pat),
+            other => other,
+        };
+        let Some(Pat::Ident(parameter)) = parameter else {
+            return false;
         };
         self.contexts.push(bytes(&parameter.ident).start);
         self.names.push(parameter.ident.clone());
-        let cx = Some(parameter.ident.clone());
         let scope = Scope {
-            cx,
-            leave: Leave::Pending,
+            cx: Some(parameter.ident.clone()),
+            awaits: false,
             keeps: false,
         };
         self.scoped(scope, |walk| walk.visit_expr(&closure.body));

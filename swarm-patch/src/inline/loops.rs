@@ -2,10 +2,7 @@
 
 use syn::{Block, Expr, ExprWhile, Ident, visit::Visit};
 
-use super::{
-    scope::Leave,
-    walk::{Access, Walk},
-};
+use super::walk::{Access, Walk};
 use crate::{idents, leave, locate::bytes};
 
 /// The mark of an entry into a loop.
@@ -31,28 +28,19 @@ impl Walk<'_, '_> {
     /// The code that counts a turn.
     fn turn(&mut self) -> (&'static str, String) {
         self.loops += 1;
-        let leave = match self.scope.leave {
-            Leave::Pending if self.scope.keeps => Leave::Never,
-            other => other,
-        };
-        match (leave, &self.scope.cx) {
-            (Leave::Await, _) => {
-                self.marks.cannot_be_left = None;
-                ("iterate", "::poll_probe::iterate().await;".to_owned())
-            }
-            (Leave::Pending, Some(cx)) => {
-                self.marks.cannot_be_left = None;
+        let text = match &self.scope.cx {
+            _ if self.scope.awaits => "::poll_probe::iterate().await;".to_owned(),
+            Some(cx) if !self.scope.keeps => {
                 let turn = self.access.call(match self.access {
                     Access::Variable => "iterate",
                     Access::Lent => "turn",
                 });
-                let text = format!(
-                    "if {turn}({cx}).is_pending() {{ return ::core::task::Poll::Pending; }}"
-                );
-                ("iterate", text)
+                format!("if {turn}({cx}).is_pending() {{ return ::core::task::Poll::Pending; }}")
             }
-            _ => ("count", format!("{}();", self.access.call("count"))),
-        }
+            _ => return ("count", format!("{}();", self.access.call("count"))),
+        };
+        self.marks.cannot_be_left = None;
+        ("iterate", text)
     }
 
     pub(super) fn turn_at_start_of(&mut self, body: &Block) {
@@ -60,24 +48,21 @@ impl Walk<'_, '_> {
             return;
         }
         let (mark, text) = self.turn();
-        for insertion in self.function.at_start_of(body, mark, &text) {
-            self.insert(insertion);
-        }
+        let turn = self.function.at_start_of(body, mark, &text);
+        self.marks.insertions.extend(turn);
     }
 
     /// Marks the loop as one that a budget may end after its first turn. Its own mark is at `begun`.
     pub(super) fn enter_loop(&mut self, entered: &Expr, begun: usize) {
-        let is_left = self.scope.leave == Leave::Pending;
         if let Some((_, first)) = self.marks.insertions.get(begun)
-            && is_left
             && first.mark == "iterate"
+            && !self.scope.awaits
+            && !self.scope.keeps
         {
             let text = format!("{{ {}(); ", self.access.call("enter_loop"));
             let at = bytes(entered);
             let begin = self.function.within(at.start, ENTRY, text);
-            self.marks
-                .insertions
-                .insert(begun, (self.function.file, begin));
+            self.marks.insertions.insert(begun, begin);
             self.within(at.end, ENTRY, " }");
         }
     }
@@ -92,7 +77,7 @@ impl Walk<'_, '_> {
         );
         if polls_first == 0 && !self.polls(&turning.body) {
             self.visit_expr(&turning.cond);
-        } else if self.scope.leave == Leave::Await || leave::lies_elsewhere(first) {
+        } else if self.scope.awaits || leave::lies_elsewhere(first) {
             self.visit_expr(&turning.cond);
             self.keeping(takes, |walk| walk.turn_at_start_of(&turning.body));
         } else {

@@ -7,8 +7,7 @@ use syn::{
 
 use super::{
     loops,
-    scope::Scope,
-    walk::{Access, Arms, Walk},
+    walk::{Access, Arms, Scope, Walk},
 };
 use crate::{leave, locate::bytes, macros::expressions};
 
@@ -94,10 +93,19 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                     });
                 }
             }
-            Expr::Closure(closure) => self.closure(closure),
+            Expr::Closure(closure) => {
+                let mut scope = self.scope.clone();
+                (scope.awaits, scope.keeps) = (false, true);
+                self.scoped(scope, |walk| walk.visit_expr(&closure.body));
+            }
             // Its code runs later, or never; a context in it is refused.
             Expr::Async(block) if self.access == Access::Lent => {
-                self.scoped(Scope::ASYNC, |walk| walk.visit_block(&block.block));
+                let scope = Scope {
+                    cx: None,
+                    awaits: true,
+                    keeps: false,
+                };
+                self.scoped(scope, |walk| walk.visit_block(&block.block));
             }
             Expr::Async(_) => {}
             other => visit::visit_expr(self, other),

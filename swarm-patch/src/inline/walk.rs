@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use syn::Ident;
 
-use super::scope::Scope;
 use crate::{
     error::Refused,
     helpers::Helpers,
     inner::{Marks, PROBE},
-    insertion::Insertion,
     locate::FoundFunction,
 };
 
@@ -30,6 +28,17 @@ impl Access {
             Access::Lent => format!("::poll_probe::{function}"),
         }
     }
+}
+
+/// What holds at a place in the code.
+#[derive(Clone)]
+pub(super) struct Scope {
+    pub(super) cx: Option<Ident>,
+    /// Whether a loop waits for the next poll when the budget is spent, as in an `async` function or block. Others are left
+    /// by `return Poll::Pending`.
+    pub(super) awaits: bool,
+    /// Whether such a return is not to be had, or would lose something.
+    pub(super) keeps: bool,
 }
 
 pub(super) struct Arms {
@@ -62,12 +71,9 @@ pub(super) struct Walk<'w, 'a> {
 }
 
 impl Walk<'_, '_> {
-    pub(super) fn insert(&mut self, insertion: Insertion) {
-        self.marks.insertions.push((self.function.file, insertion));
-    }
-
     pub(super) fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
-        self.insert(self.function.within(byte, mark, text.into()));
+        let insertion = self.function.within(byte, mark, text);
+        self.marks.insertions.push(insertion);
     }
 
     /// Runs in another scope.
@@ -79,13 +85,8 @@ impl Walk<'_, '_> {
 
     /// The same, where more may be lost.
     pub(super) fn keeping(&mut self, more: bool, walk: impl FnOnce(&mut Self)) {
-        let keeps = self.scope.keeps || more;
-        self.scoped(
-            Scope {
-                keeps,
-                ..self.scope.clone()
-            },
-            walk,
-        );
+        let mut scope = self.scope.clone();
+        scope.keeps |= more;
+        self.scoped(scope, walk);
     }
 }

@@ -1,5 +1,5 @@
 use super::{Stack, quinn};
-use crate::sites::{InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
 
@@ -46,21 +46,21 @@ pub const IROH: Stack = Stack {
             name: "gossip-actor",
             package: "iroh-gossip",
             file: "src/net.rs",
-            owner: Some("Actor"),
-            function: "run",
-            shape: LoopShape::Future {
+            function: "Actor::run",
+            shape: LoopShape::Future(Passes {
+                children: &[],
                 inner: InnerChild {
                     caller: "Actor::handle_in_event_inner",
                     method: "handle",
                     part_of: None,
                 },
-                iterations: &[quinn::bound(
+                bounds: &[],
+                counts: &[quinn::bound(
                     "Actor::run",
                     "self.event_loop(&mut addr_update_stream, i)",
                     "(::poll_probe::count(), {}).1",
                 )],
-            },
-            loop_in: None,
+            }),
             called: "iroh-gossip Actor::run",
             takes_budget: false,
         },

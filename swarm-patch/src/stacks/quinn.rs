@@ -1,6 +1,6 @@
 //! QUIC by quinn, or by a fork of it.
 
-use crate::sites::{InnerChild, LoopShape, Rewrite, SiteSpec};
+use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
 
 /// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `send` is the
 /// method by which the socket sends, and `counts` are those of a connection.
@@ -15,9 +15,8 @@ pub const fn sites(
             name: "quic-connection",
             package,
             file: "src/connection.rs",
-            owner: Some("ConnectionDriver"),
-            function: "poll",
-            shape: LoopShape::Passes {
+            function: "ConnectionDriver::poll",
+            shape: LoopShape::Passes(Passes {
                 children: &[
                     "lock",
                     "process_conn_events",
@@ -33,8 +32,7 @@ pub const fn sites(
                 },
                 bounds: OF_CONNECTION,
                 counts,
-            },
-            loop_in: None,
+            }),
             called: "ConnectionDriver::poll",
             takes_budget: true,
         },
@@ -43,9 +41,8 @@ pub const fn sites(
             name: "quic-endpoint",
             package,
             file: "src/endpoint.rs",
-            owner: Some("EndpointDriver"),
-            function: "poll",
-            shape: LoopShape::Passes {
+            function: "EndpointDriver::poll",
+            shape: LoopShape::Passes(Passes {
                 children: &["lock", "drive_recv", "handle_events"],
                 inner: InnerChild {
                     caller: "RecvState::poll_socket",
@@ -54,8 +51,7 @@ pub const fn sites(
                 },
                 bounds: OF_ENDPOINT,
                 counts: OF_SOCKET,
-            },
-            loop_in: None,
+            }),
             called: "EndpointDriver::poll",
             takes_budget: true,
         },

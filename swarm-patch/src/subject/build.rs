@@ -9,8 +9,11 @@ use std::{
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
-use run_format::Budgets;
-use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
+use run_format::{
+    Budgets,
+    checksums::of_program,
+    subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord},
+};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
@@ -18,15 +21,15 @@ use super::{
     builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records},
     checkout::Checkout,
     compiler,
-    crates::{self, UPSTREAM, YAMUX},
-    hash::sha256,
+    crates::{self, StackSource, Subject, UPSTREAM, YAMUX},
     lock_file, ours,
-    source::{StackSource, Subject},
 };
 use crate::{
     checkout::{self, Edit},
     crate_source::CrateSource,
-    diff, sync,
+    diff,
+    package::upstream_manifest,
+    pristine, sync,
 };
 
 impl SubjectBuilder {
@@ -38,8 +41,16 @@ impl SubjectBuilder {
             return Ok(built); // Another process built it meanwhile.
         }
         self.remove_leftovers();
-        let mut build = Build::new(self)?;
-        build.budgets = subject.budgets;
+        let mut build = Build {
+            builder: self,
+            stage: tempfile::Builder::new()
+                .prefix(STAGE)
+                .tempdir_in(&self.dir)?,
+            edits: Vec::new(),
+            levels: Vec::new(),
+            budgets: subject.budgets,
+            patches: BTreeMap::new(),
+        };
         build.lay_out(subject)?;
         build.graft_what_the_registry_has()?;
         build.compile()?;
@@ -72,25 +83,12 @@ struct Build<'a> {
 }
 
 impl Build<'_> {
-    fn new(builder: &SubjectBuilder) -> Result<Build<'_>> {
-        Ok(Build {
-            builder,
-            stage: tempfile::Builder::new()
-                .prefix(STAGE)
-                .tempdir_in(&builder.dir)?,
-            edits: Vec::new(),
-            levels: Vec::new(),
-            budgets: None,
-            patches: BTreeMap::new(),
-        })
-    }
-
     /// Copies the sources of a subject, and our own, to where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
         let versions = self.lay_out_stack(&subject.source)?;
         if let Some(yamux) = &subject.yamux {
             self.check_out(yamux, YAMUX, &["yamux"])
-                .with_context(|| format!("--yamux {}", yamux.spec()))?;
+                .with_context(|| format!("--yamux {}", yamux.spec))?;
         }
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let copy = self.stage.path().join("workspace");
@@ -110,7 +108,7 @@ impl Build<'_> {
         let stack = self.builder.stack;
         match source {
             StackSource::Released => {
-                self.copy_crates(crates::of_lock_file(stack)?)?;
+                self.copy_crates(pristine::find(&upstream_manifest(), stack.packages)?)?;
                 Ok(Vec::new())
             }
             StackSource::Release(version) => {
@@ -118,18 +116,16 @@ impl Build<'_> {
                 fs::create_dir(&folder)?;
                 self.copy_crates(crates::of_release(version, &folder)?)?;
                 let stream = ours::stream_release(version)?;
-                let versions = [("libp2p", version.as_str()), ("libp2p-stream", stream)];
-                Ok(versions
-                    .map(|(name, of)| (name.to_owned(), of.to_owned()))
-                    .into())
+                Ok(vec![
+                    ("libp2p".to_owned(), version.clone()),
+                    ("libp2p-stream".to_owned(), stream.to_owned()),
+                ])
             }
             StackSource::Checkout(checkout) => {
                 let packages = self.check_out(checkout, UPSTREAM, stack.subjects);
-                let packages = packages.with_context(|| checkout.spec().to_string())?;
-                Ok(packages
-                    .into_iter()
-                    .map(|it| (it.name, it.version))
-                    .collect())
+                let packages = packages.with_context(|| checkout.spec.to_string())?;
+                let packages = packages.into_iter();
+                Ok(packages.map(|it| (it.name, it.version)).collect())
             }
         }
     }
@@ -185,14 +181,11 @@ impl Build<'_> {
 
     /// Copies and grafts the crates with sites that cargo still takes from the registry.
     fn graft_what_the_registry_has(&mut self) -> Result<()> {
-        let (mut sources, stack) = (Vec::new(), self.builder.stack);
-        for package in self.metadata()?.packages {
-            if package.source.is_none() || !stack.packages.contains(&package.name.as_str()) {
-                continue;
-            }
-            sources.push(CrateSource::of_package(&package)?);
-        }
-        for source in crates::newest(sources) {
+        let stack = self.builder.stack;
+        let mut packages = self.metadata()?.packages;
+        packages.retain(|it| it.source.is_some() && stack.packages.contains(&it.name.as_str()));
+        let sources = packages.iter().map(CrateSource::of_package);
+        for source in crates::newest(sources.collect::<Result<_>>()?) {
             match self.patches.get(&source.name) {
                 None => self.copy_crates(vec![source])?,
                 // Some other crate needs an older version. The stack itself uses the one in our folder.
@@ -218,7 +211,7 @@ impl Build<'_> {
     /// Copies and grafts crates of the registry, and makes the copies replace them.
     fn copy_crates(&mut self, sources: Vec<CrateSource>) -> Result<()> {
         for source in sources {
-            let name = crate_folder(&source);
+            let name = format!("crates/{}-{}", source.name, source.version);
             let copy = self.stage.path().join(&name);
             self.graft(&[crates::copy(&source, &copy)?])?;
             self.put(&name)?;
@@ -267,7 +260,7 @@ impl Build<'_> {
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
-            .arg(self.target_dir())
+            .arg(self.builder.build_dir().join("target"))
             .current_dir(self.builder.workspace());
         if self.builder.profile == Profile::Release {
             command.arg("--release");
@@ -290,17 +283,11 @@ impl Build<'_> {
     /// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
     fn has_codecs_of_async_trait(&self) -> Result<bool> {
         let packages = self.metadata()?.packages;
-        let mut with_codecs = packages
+        let with_codecs = packages
             .iter()
             .filter(|package| package.name == "libp2p-request-response");
-        Ok(with_codecs.any(|package| {
-            let mut names = package.dependencies.iter().map(|of| &of.name);
-            names.any(|name| name == "async-trait")
-        }))
-    }
-
-    fn target_dir(&self) -> PathBuf {
-        self.builder.build_dir().join("target")
+        let mut needed = with_codecs.flat_map(|package| &package.dependencies);
+        Ok(needed.any(|of| of.name == "async-trait"))
     }
 
     /// Moves the program and its description to a folder of their own, which gets its name last.
@@ -312,7 +299,8 @@ impl Build<'_> {
             Profile::Debug => "debug",
         };
         let program = self.builder.stack.program();
-        let (built, kept) = (self.target_dir().join(profile), partial.join(&program));
+        let built = self.builder.build_dir().join("target").join(profile);
+        let kept = partial.join(&program);
         fs::copy(built.join(&program), &kept)?;
         fs::copy(self.builder.workspace().join(LOCK), partial.join(LOCK))?;
         fs::write(partial.join(EDITS), self.diff()?)?;
@@ -325,9 +313,9 @@ impl Build<'_> {
             crates: self.crates()?,
             levels: self.levels.clone(),
             patches: subject.patches(),
-            edits_sha256: sha256(&partial.join(EDITS))?,
-            lock_sha256: sha256(&partial.join(LOCK))?,
-            program_sha256: sha256(&kept)?,
+            edits_sha256: of_program(&partial.join(EDITS))?,
+            lock_sha256: of_program(&partial.join(LOCK))?,
+            program_sha256: of_program(&kept)?,
         };
         let text = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(partial.join(RECORD), text)?;
@@ -347,16 +335,11 @@ impl Build<'_> {
     fn diff(&self) -> Result<String> {
         let stage = fs::canonicalize(self.stage.path())?;
         let mut text = String::new();
-        for Edit {
-            path,
-            before,
-            after,
-        } in &self.edits
-        {
+        for edit in &self.edits {
             // A diff may have removed the file.
-            let path = fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+            let path = fs::canonicalize(&edit.path).unwrap_or_else(|_| edit.path.clone());
             let below = path.strip_prefix(&stage)?.display().to_string();
-            text += &diff::one(&below, before, after);
+            text += &diff::one(&below, &edit.before, &edit.after);
         }
         Ok(text)
     }
@@ -380,16 +363,11 @@ impl Build<'_> {
             });
         }
         records.sort_by(|one, other| one.name.cmp(&other.name));
-        for expected in stack.packages.iter().copied() {
-            if !records.iter().any(|record| record.name == expected) {
+        for expected in stack.packages {
+            if !records.iter().any(|record| record.name == *expected) {
                 bail!("the build does not use the grafted {expected}");
             }
         }
         Ok(records)
     }
-}
-
-/// The folder for the copy of a registry crate.
-fn crate_folder(source: &CrateSource) -> String {
-    format!("crates/{}-{}", source.name, source.version)
 }

@@ -20,15 +20,17 @@ use std::{env, path::PathBuf};
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use run_format::subject::{BuildRecord, LevelRecord, SiteLevel, SourceRecord};
+use run_format::{
+    checksums::of_program,
+    subject::{BuildRecord, LevelRecord, SourceRecord},
+};
+use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::{
     compiler,
-    crates::{self, UPSTREAM},
-    hash::sha256,
+    crates::{self, StackSource, Subject, UPSTREAM},
     ours,
-    source::{StackSource, Subject},
 };
 use crate::{graft::graft, sites::SiteLevels, stacks::Stack};
 
@@ -90,7 +92,10 @@ impl SubjectBuilder {
 
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
-        let yamux = subject.yamux.as_ref().map(|yamux| content(yamux.record()));
+        let yamux = subject
+            .yamux
+            .as_ref()
+            .map(|yamux| content(yamux.record.clone()));
         let sources = (content(subject.source.record()), yamux, subject.patches());
         let parts = [
             "2".to_owned(), // To be increased when programs are built differently from the same inputs.
@@ -114,7 +119,7 @@ impl SubjectBuilder {
             record: serde_json::from_str(&text).ok()?,
             dir,
         };
-        let is_whole = sha256(&built.program).ok()? == built.record.program_sha256;
+        let is_whole = of_program(&built.program).ok()? == built.record.program_sha256;
         is_whole.then_some(built)
     }
 
@@ -128,7 +133,7 @@ impl SubjectBuilder {
         }
         if let StackSource::Checkout(checkout) = &subject.source {
             crates::packages(&copy.path().join(UPSTREAM))
-                .with_context(|| checkout.spec().to_string())?;
+                .with_context(|| checkout.spec.to_string())?;
         }
         Ok(levels)
     }
@@ -144,21 +149,15 @@ impl SubjectBuilder {
 
 /// The levels as files have them.
 pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
-    let mut records = Vec::new();
-    for site in sites {
-        for (level, missing) in site.levels() {
-            records.push(LevelRecord {
-                site: site.spec.name.parse().map_err(anyhow::Error::msg)?,
-                level: match level {
-                    "outer" => SiteLevel::Outer,
-                    "inner" => SiteLevel::Inner,
-                    _ => SiteLevel::Budget,
-                },
-                not_there: missing.map(str::to_owned),
-            });
-        }
-    }
-    Ok(records)
+    let of_site = |site: &SiteLevels| {
+        let levels = site.levels().map(|(level, missing)| {
+            let name = site.spec.name;
+            json!({ "site": name, "level": level, "not_there": missing })
+        });
+        levels.collect::<Vec<_>>()
+    };
+    let records = sites.iter().flat_map(of_site).map(serde_json::from_value);
+    Ok(records.collect::<Result<_, _>>()?)
 }
 
 /// The source without path and revision, since one commit has many of them.

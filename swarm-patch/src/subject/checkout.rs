@@ -4,11 +4,13 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
-use run_format::subject::{PatchRecord, SourceRecord};
+use run_format::{
+    checksums::of_program,
+    subject::{PatchRecord, SourceRecord},
+};
 
 use super::{
     git::{self, Repository},
-    hash::sha256,
     spec::{CheckoutSpec, PatchSpec},
 };
 use crate::checkout::Edit;
@@ -16,12 +18,15 @@ use crate::checkout::Edit;
 /// A checkout and its state.
 #[derive(Clone, Debug)]
 pub struct Checkout {
-    spec: CheckoutSpec,
-    record: SourceRecord,
+    /// Its name on the command line.
+    pub(super) spec: CheckoutSpec,
+    /// Its description for files.
+    pub record: SourceRecord,
     repository: Repository,
     /// The commit or the tree that has its files.
     files: String,
-    diff: Option<PatchRecord>,
+    /// The diff that is applied to copies.
+    pub(super) diff: Option<PatchRecord>,
 }
 
 /// Whether it holds a package, or a folder with one.
@@ -54,7 +59,7 @@ impl Checkout {
                 bail!("{shown}: a bare repository has no files of its own (accepted: PATH@REV)")
             }
             (Some(repository), None) => {
-                let (head, tree) = (repository.commit("HEAD").ok(), repository.snapshot()?);
+                let (head, tree) = (repository.commit("HEAD").ok(), repository.snapshot(true)?);
                 commit = head.map(|id| repository.describe(&id)).transpose()?;
                 difference = repository.difference(commit.as_ref(), &tree)?;
                 (repository, tree)
@@ -64,7 +69,7 @@ impl Checkout {
             ),
             (None, None) => {
                 let repository = Repository::around(&dir)?;
-                let tree = repository.snapshot_of_all()?;
+                let tree = repository.snapshot(false)?;
                 tree_sha256 = Some(repository.tree_sha256(&tree)?);
                 (repository, tree)
             }
@@ -72,7 +77,7 @@ impl Checkout {
         let diff = match &spec.patch {
             Some(PatchSpec::File(file)) => Some(PatchRecord {
                 patch: fs::canonicalize(file)?.display().to_string(),
-                sha256: Some(sha256(file)?),
+                sha256: Some(of_program(file)?),
             }),
             _ => None,
         };
@@ -89,21 +94,6 @@ impl Checkout {
             files,
             diff,
         })
-    }
-
-    /// Its name on the command line.
-    pub fn spec(&self) -> &CheckoutSpec {
-        &self.spec
-    }
-
-    /// Its description for files.
-    pub fn record(&self) -> SourceRecord {
-        self.record.clone()
-    }
-
-    /// The diff that is applied to copies.
-    pub fn diff(&self) -> Option<PatchRecord> {
-        self.diff.clone()
     }
 
     /// Copies it, in that state, to the new folder `to`, and applies the diff to the copy. Returns what that changed.

@@ -42,32 +42,25 @@ pub(super) fn first_error(said: &str) -> String {
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
     let Some(at) = lines.iter().position(is_error) else {
         let last = lines.iter().rev().find(|line| !line.is_empty());
-        return last.map_or_else(
-            || "cargo gave no reason".to_owned(),
-            |line| (*line).to_owned(),
-        );
+        return last.copied().unwrap_or("cargo gave no reason").to_owned();
     };
-    let error = lines[at].trim_start_matches("error: ");
-    let place = lines[at + 1..]
+    let (error, rest) = (lines[at].trim_start_matches("error: "), &lines[at + 1..]);
+    let mut of_it = rest
         .iter()
-        .take_while(|line| !is_error(line) && !line.starts_with("warning"))
-        .find_map(|line| line.strip_prefix("--> "));
-    if let Some(place) = place {
+        .take_while(|line| !is_error(line) && !line.starts_with("warning"));
+    if let Some(place) = of_it.find_map(|line| line.strip_prefix("--> ")) {
         return format!("{error} ({place})");
     }
     // The causes come after an error of cargo, the output after an error of a build script.
-    let causes = lines[at + 1..].iter().filter(|line| {
+    if let Some(text) = rest.iter().find_map(|line| line.strip_prefix("error: ")) {
+        return text.to_owned();
+    }
+    let causes = rest.iter().filter(|line| {
         !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
     });
-    let text = lines[at + 1..]
-        .iter()
-        .find_map(|line| line.strip_prefix("error: "));
-    match text {
-        Some(text) => text.to_owned(),
-        None => causes
-            .take(4)
-            .fold(error.to_owned(), |text, cause| format!("{text} {cause}")),
-    }
+    causes
+        .take(4)
+        .fold(error.to_owned(), |text, cause| format!("{text} {cause}"))
 }
 
 /// The first error of `cargo metadata`.

@@ -1,25 +1,50 @@
-//! The crates of a subject, in particular those with sites.
+//! A subject: where its crates come from, what changes them, and which have sites.
 
 use std::{path::Path, process::Command};
 
 use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 use fs_err as fs;
+use run_format::{
+    Budgets,
+    subject::{PatchRecord, SourceRecord},
+};
 use toml_edit::{DocumentMut, Item};
 
 use super::{
+    checkout::Checkout,
     compiler, ours,
-    source::{StackSource, Subject},
-    spec::{CheckoutSpec, Spec},
+    spec::{CheckoutSpec, PatchSpec, Spec},
 };
 use crate::{
-    checkout,
     crate_source::CrateSource,
     package::upstream_manifest,
     pristine,
     stacks::{LIBP2P, Stack},
     sync,
 };
+
+/// A version of a stack under test: the sources to build the benchmark against.
+#[derive(Clone, Debug)]
+pub struct Subject {
+    /// Where the crates of the stack come from.
+    pub source: StackSource,
+    /// Replaces the yamux that libp2p depends on.
+    pub yamux: Option<Checkout>,
+    /// The budget whose patch its crates get before the graft.
+    pub budgets: Option<Budgets>,
+}
+
+/// The source of a stack.
+#[derive(Clone, Debug)]
+pub enum StackSource {
+    /// The release in our lock file.
+    Released,
+    /// Another release, by its version.
+    Release(String),
+    /// A checkout.
+    Checkout(Box<Checkout>),
+}
 
 impl Subject {
     /// Finds the sources that the specs name, and refuses sources that have no crate of the stack, or that a patch does not fit.
@@ -31,6 +56,86 @@ impl Subject {
             sources(stack, &subject, copies.path()).with_context(|| format!("--subject {spec}"))?;
         }
         Ok(subject)
+    }
+
+    /// Finds the sources that the specs name.
+    pub fn resolve(stack: &Stack, spec: &Spec, yamux: Option<&CheckoutSpec>) -> Result<Subject> {
+        let is_of_libp2p = spec.budgets().is_some() || matches!(spec, Spec::Release(..));
+        if stack.name != LIBP2P.name && is_of_libp2p {
+            bail!(
+                "--subject {spec}: released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
+                 released, PATH or PATH@REV; after a PATH +FILE for a diff)",
+                stack.name
+            );
+        }
+        let of_yamux = yamux.and_then(CheckoutSpec::budgets);
+        if spec.budgets().is_some() && of_yamux.is_some() {
+            bail!(
+                "--subject {spec}, --yamux: a budget changes both crates, so only one may be given"
+            );
+        }
+        let source = match spec {
+            Spec::Released(_) => StackSource::Released,
+            Spec::Release(version, _) => {
+                ours::stream_release(version).with_context(|| format!("--subject {spec}"))?;
+                StackSource::Release(version.clone())
+            }
+            Spec::Checkout(checkout) => StackSource::Checkout(Box::new(
+                Checkout::resolve(checkout).with_context(|| format!("--subject {spec}"))?,
+            )),
+        };
+        Ok(Subject {
+            source,
+            yamux: yamux
+                .map(|spec| Checkout::resolve(spec).with_context(|| format!("--yamux {spec}")))
+                .transpose()?,
+            budgets: spec.budgets().or(of_yamux),
+        })
+    }
+
+    /// What changes its sources before the graft.
+    pub fn patches(&self) -> Vec<PatchRecord> {
+        let budget = self.budgets.map(|budgets| PatchRecord {
+            patch: budgets.to_string(),
+            sha256: None,
+        });
+        let stack = match &self.source {
+            StackSource::Checkout(checkout) => checkout.diff.clone(),
+            _ => None,
+        };
+        let yamux = self.yamux.as_ref().and_then(|yamux| yamux.diff.clone());
+        budget.into_iter().chain(stack).chain(yamux).collect()
+    }
+}
+
+impl Spec {
+    fn budgets(&self) -> Option<Budgets> {
+        match self {
+            Spec::Released(budgets) | Spec::Release(_, budgets) => *budgets,
+            Spec::Checkout(checkout) => checkout.budgets(),
+        }
+    }
+}
+
+impl CheckoutSpec {
+    fn budgets(&self) -> Option<Budgets> {
+        match self.patch {
+            Some(PatchSpec::Budget(budgets)) => Some(budgets),
+            _ => None,
+        }
+    }
+}
+
+impl StackSource {
+    /// Its description for files.
+    pub fn record(&self) -> SourceRecord {
+        match self {
+            StackSource::Released => SourceRecord::Released,
+            StackSource::Release(version) => SourceRecord::Release {
+                version: version.clone(),
+            },
+            StackSource::Checkout(checkout) => checkout.record.clone(),
+        }
     }
 }
 
@@ -80,7 +185,7 @@ fn refuse_other_patches(manifest: &str, packages: &[CrateSource]) -> Result<()> 
 /// The crates with sites in the checkout in `dir`, which has one of those expected.
 pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
     let names = [expected, stack.packages].concat();
-    let mut sources = checkout::find(dir, &names).map_err(|error| {
+    let mut sources = crate::checkout::find(dir, &names).map_err(|error| {
         // Whoever named a checkout knows nothing of its copy.
         let (error, copy) = (format!("{error:#}"), dir.display().to_string());
         let relative = error.replace(&format!("{copy}: "), "");
@@ -96,7 +201,7 @@ pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result
 /// The sources that a graft of the subject would edit. It copies checkouts to the empty folder `to`.
 pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut sources = match &subject.source {
-        StackSource::Released => of_lock_file(stack)?,
+        StackSource::Released => pristine::find(&upstream_manifest(), stack.packages)?,
         StackSource::Release(version) => of_release(version, to)?,
         StackSource::Checkout(checkout) => {
             let copy = to.join(UPSTREAM);
@@ -109,9 +214,8 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
         let copy = to.join(YAMUX);
         let _ = yamux.export(&copy)?;
         sources.retain(|source| source.name != "yamux");
-        sources.extend(
-            with_sites(&copy, stack, &["yamux"]).with_context(|| yamux.spec().to_string())?,
-        );
+        sources
+            .extend(with_sites(&copy, stack, &["yamux"]).with_context(|| yamux.spec.to_string())?);
     }
     if let Some(budgets) = &subject.budgets {
         for source in &mut sources {
@@ -119,7 +223,7 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
                 *source = self::copy(source, &to.join(&source.name))?;
             }
         }
-        checkout::patch(&sources, budgets)?;
+        crate::checkout::patch(&sources, budgets)?;
     }
     Ok(sources)
 }
@@ -155,11 +259,6 @@ pub(super) fn without_wasm(manifest: &str) -> Result<String> {
         }
     }
     Ok(manifest.to_string())
-}
-
-/// The crates with sites of the release that our lock file names.
-pub(super) fn of_lock_file(stack: &Stack) -> Result<Vec<CrateSource>> {
-    pristine::find(&upstream_manifest(), stack.packages)
 }
 
 /// The crates with sites of another release. Cargo resolves it in the folder `to`.

@@ -73,16 +73,9 @@ impl Repository {
     /// A new repository, elsewhere, of the files in a folder.
     pub(super) fn around(dir: &Path) -> Result<Repository> {
         let mut repository = Repository::new(dir, true)?;
-        repository.run(&[
-            "init",
-            "--quiet",
-            "--bare",
-            &repository.scratch.path().to_string_lossy(),
-        ])?;
-        repository.variables = vec![
-            ("GIT_DIR", repository.scratch.path().to_owned()),
-            ("GIT_WORK_TREE", dir.to_owned()),
-        ];
+        let scratch = repository.scratch.path().to_owned();
+        repository.run(&["init", "--quiet", "--bare", &scratch.to_string_lossy()])?;
+        repository.variables = vec![("GIT_DIR", scratch), ("GIT_WORK_TREE", dir.to_owned())];
         Ok(repository)
     }
 
@@ -126,15 +119,13 @@ impl Repository {
         })
     }
 
-    /// The tree of the files as they are now. Of a repository, new ones that are ignored are no part of it.
-    pub(super) fn snapshot(&self) -> Result<String> {
-        self.run(&["add", "--all"])?;
-        self.text(&["write-tree"])
-    }
-
-    /// The same for a folder without git, where nothing is ignored but what cargo built.
-    pub(super) fn snapshot_of_all(&self) -> Result<String> {
-        self.run(&["add", "--all", "--force", "--", ".", ":(exclude,top)target"])?;
+    /// The tree of the files as they are now, without new ones that are ignored. In a folder without git nothing is ignored
+    /// but what cargo built.
+    pub(super) fn snapshot(&self, has_git: bool) -> Result<String> {
+        self.run(match has_git {
+            true => &["add", "--all"],
+            false => &["add", "--all", "--force", "--", ".", ":(exclude,top)target"],
+        })?;
         self.text(&["write-tree"])
     }
 

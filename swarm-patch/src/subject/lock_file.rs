@@ -7,33 +7,40 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::{checkout::read_toml, stacks::STACKS};
+use crate::{
+    checkout::{Edit, read_toml, write},
+    stacks::STACKS,
+};
 
 /// Writes our lock file to `to`, with the registry's crates in place of the grafted ones.
 pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
-    let mut lock = read_toml(&ours.join("Cargo.lock"))?;
     let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
     let pristine = packages(&mut pristine)?.clone();
-    let all = packages(&mut lock)?;
-    // A package without a source is in a folder. Cargo adds the needed ones again.
-    all.retain(|package| package.contains_key("source"));
-    for grafted in STACKS.iter().flat_map(|stack| stack.packages) {
-        let same = |package: &&Table| name(package) == Some(grafted);
-        for package in pristine.iter().filter(same) {
-            let mut package = package.clone();
-            // They may name packages that only the other lock file has.
-            package.remove("dependencies");
-            all.push(package);
+    let edit = Edit::of_toml(ours.join("Cargo.lock"), |lock| {
+        let all = packages(lock)?;
+        // A package without a source is in a folder. Cargo adds the needed ones again.
+        all.retain(|package| package.contains_key("source"));
+        for grafted in STACKS.iter().flat_map(|stack| stack.packages) {
+            let same = |package: &&Table| name(package) == Some(grafted);
+            for package in pristine.iter().filter(same) {
+                let mut package = package.clone();
+                // They may name packages that only the other lock file has.
+                package.remove("dependencies");
+                all.push(package);
+            }
         }
-    }
-    write(&lock, to)
+        Ok(())
+    })?;
+    Ok(fs::write(to, edit.after)?)
 }
 
 /// Removes packages from a lock file, so that cargo resolves them again.
 pub(super) fn forget(path: &Path, names: &[&str]) -> Result<()> {
-    let mut lock = read_toml(path)?;
-    packages(&mut lock)?.retain(|package| !name(package).is_some_and(|name| names.contains(&name)));
-    write(&lock, path)
+    let is_kept = |package: &Table| !name(package).is_some_and(|name| names.contains(&name));
+    write(&[Edit::of_toml(path.to_owned(), |lock| {
+        packages(lock)?.retain(is_kept);
+        Ok(())
+    })?])
 }
 
 fn name(package: &Table) -> Option<&str> {
@@ -44,10 +51,6 @@ fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
     lock.get_mut("package")
         .and_then(Item::as_array_of_tables_mut)
         .context("a lock file has packages")
-}
-
-fn write(lock: &DocumentMut, path: &Path) -> Result<()> {
-    Ok(fs::write(path, lock.to_string())?)
 }
 
 #[cfg(test)]

@@ -10,10 +10,8 @@ pub mod checkout;
 mod compiler;
 pub mod crates;
 mod git;
-mod hash;
 mod lock_file;
 mod ours;
-mod source;
 pub mod spec;
 
-pub use self::source::{StackSource, Subject};
+pub use self::crates::{StackSource, Subject};

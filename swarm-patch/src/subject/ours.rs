@@ -1,12 +1,10 @@
 //! The part of this workspace that the benchmark is built from, as a workspace of its own: it asks for
 //! the subject's versions, and its lock file is not ours.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use sha2::{Digest, Sha256};
 use toml_edit::{Array, DocumentMut, Item, value};
 use walkdir::WalkDir;
@@ -38,12 +36,11 @@ const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 pub(super) fn root() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.filter(|root| root.join("Cargo.lock").is_file());
-    root.map(Path::to_owned).ok_or_else(|| {
-        anyhow!(
-            "the workspace that this program was built in is not at {} any more",
-            env!("CARGO_MANIFEST_DIR")
-        )
-    })
+    root.map(Path::to_owned).context(concat!(
+        "the workspace that this program was built in is not at ",
+        env!("CARGO_MANIFEST_DIR"),
+        " any more"
+    ))
 }
 
 fn members(stack: &Stack) -> impl Iterator<Item = &'static str> {
@@ -54,7 +51,7 @@ fn members(stack: &Stack) -> impl Iterator<Item = &'static str> {
 pub(super) fn digest(root: &Path, stack: &Stack) -> Result<String> {
     let mut hash = Sha256::new();
     for (name, path) in files(root, stack)? {
-        let text = fs::read(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let text = fs::read(path)?;
         hash.update(format!("{}\0{}\0", name.display(), text.len()));
         hash.update(&text);
     }
@@ -74,13 +71,21 @@ pub(super) fn copy(
         if let Some(folder) = target.parent() {
             fs::create_dir_all(folder)?;
         }
-        fs::copy(&path, &target).with_context(|| format!("cannot copy {}", path.display()))?;
+        fs::copy(path, target)?;
     }
-    let mut edits = vec![edit(&to.join("Cargo.toml"), |root| {
-        workspace(root, stack, versions)
+    let mut edits = vec![Edit::of_toml(to.join("Cargo.toml"), |root| {
+        workspace(root, stack, versions);
+        Ok(())
     })?];
     for member in members(stack) {
-        edits.push(edit(&to.join(member).join("Cargo.toml"), without_tests)?);
+        let manifest = to.join(member).join("Cargo.toml");
+        edits.push(Edit::of_toml(manifest, |manifest| {
+            // Targets whose files are not copied.
+            for table in ["dev-dependencies", "test", "bench", "example"] {
+                manifest.remove(table);
+            }
+            Ok(())
+        })?);
     }
     crate::checkout::write(&edits)?;
     Ok(edits)
@@ -90,12 +95,8 @@ pub(super) fn copy(
 pub(super) fn features(root: &Path, stack: &Stack) -> Result<Vec<String>> {
     let manifest = program_manifest(root, stack)?;
     let features = manifest["dependencies"][stack.name].get("features");
-    let features = features.and_then(Item::as_array);
-    let names = features
-        .into_iter()
-        .flatten()
-        .filter_map(|name| name.as_str());
-    let names = names.map(str::to_owned);
+    let features = features.and_then(Item::as_array).into_iter().flatten();
+    let names = features.filter_map(|name| Some(name.as_str()?.to_owned()));
     Ok(names.chain(optional_features(root, stack)?).collect())
 }
 
@@ -156,20 +157,6 @@ fn files(root: &Path, stack: &Stack) -> Result<Vec<(PathBuf, PathBuf)>> {
     Ok(found)
 }
 
-fn edit(path: &Path, change: impl FnOnce(&mut DocumentMut)) -> Result<Edit> {
-    let before =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
-    let mut manifest: DocumentMut = before
-        .parse()
-        .with_context(|| format!("cannot parse {}", path.display()))?;
-    change(&mut manifest);
-    Ok(Edit {
-        path: path.to_owned(),
-        before,
-        after: manifest.to_string(),
-    })
-}
-
 fn workspace(manifest: &mut DocumentMut, stack: &Stack, versions: &[(String, String)]) {
     manifest["workspace"]["members"] = value(Array::from_iter(members(stack)));
     // The command line says what takes whose place.
@@ -190,13 +177,6 @@ fn requirement(version: &str) -> String {
     match version.split('.').count() {
         0..=2 => version.to_owned(),
         _ => format!("={version}"),
-    }
-}
-
-/// Targets whose files are not copied.
-fn without_tests(manifest: &mut DocumentMut) {
-    for table in ["dev-dependencies", "test", "bench", "example"] {
-        manifest.remove(table);
     }
 }
 

@@ -193,16 +193,14 @@ impl FromStr for CheckoutSpec {
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Spec::Released(_) => f.write_str("released")?,
-            Spec::Release(version, _) => write!(f, "released@{version}")?,
+        let (name, budgets) = match self {
+            Spec::Released(budgets) => ("released".to_owned(), budgets),
+            Spec::Release(version, budgets) => (format!("released@{version}"), budgets),
             Spec::Checkout(checkout) => return checkout.fmt(f),
-        }
-        match self {
-            Spec::Released(Some(budgets)) | Spec::Release(_, Some(budgets)) => {
-                write!(f, "+{budgets}")
-            }
-            _ => Ok(()),
+        };
+        match budgets {
+            Some(budgets) => write!(f, "{name}+{budgets}"),
+            None => f.write_str(&name),
         }
     }
 }

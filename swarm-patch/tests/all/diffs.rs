@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::scratch::{copy, folder, git_apply, pristine_sources};
 use swarm_patch::{
-    diff::{Layout, unified},
+    diff::{Layout, below},
     graft::{GraftedFile, graft},
     insertion::Place,
 };
@@ -31,10 +31,9 @@ fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
     let mut diff = String::new();
     for source in pristine_sources() {
         copy(&source, dir.path());
-        diff += &unified(
-            &source,
+        diff += &below(
+            &Layout::Registry.prefix(&source),
             &graft(&source).expect("it is as expected").files,
-            Layout::Registry,
         );
     }
     git_apply(dir.path(), &diff, &["--check"]).expect("it applies");
@@ -68,7 +67,7 @@ fn a_crates_diff_applies_in_its_own_folder_and_in_its_repository() {
         let own = copy(&source, dir.path());
         git_apply(
             &own.dir,
-            &unified(&source, &files, Layout::Crate),
+            &below(&Layout::Crate.prefix(&source), &files),
             &["--check"],
         )
         .expect("it applies");
@@ -80,7 +79,7 @@ fn a_crates_diff_applies_in_its_own_folder_and_in_its_repository() {
         fs::rename(&own.dir, dir.path().join(folder_in_repository)).expect("the folder is ours");
         git_apply(
             dir.path(),
-            &unified(&source, &files, Layout::Repository),
+            &below(&Layout::Repository.prefix(&source), &files),
             &["--check"],
         )
         .expect("it applies");

@@ -25,7 +25,7 @@ fn inserted_lines() -> String {
         for file in graft(&source).expect("it is as expected").files {
             for (spec, insertions) in &file.sites {
                 let (id, name) = (source.id(), spec.name);
-                lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function_path());
+                lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function);
                 for insertion in insertions {
                     let child = insertion.child.iter().map(|child| format!(" {child}"));
                     let mark = format!("{}{}", insertion.mark, child.collect::<String>());

@@ -8,7 +8,7 @@ use swarm_patch::{
     budget_patch::{self, MANIFEST},
     checkout,
     crate_source::CrateSource,
-    diff::{Layout, unified},
+    diff::{Layout, below},
     graft::graft,
     package::{CHANGED, upstream_manifest},
 };
@@ -52,7 +52,7 @@ fn diff(sources: &[CrateSource], text: &str) -> String {
             !budget_patch::packages(&budgets(text)).contains(&source.name.as_str()),
             "{text}"
         );
-        unified(source, &files, Layout::Registry)
+        below(&Layout::Registry.prefix(source), &files)
     };
     sources.iter().map(one).collect()
 }
@@ -144,11 +144,8 @@ fn a_changelog_and_a_manifest_of_the_repository_are_changed_where_they_are() {
     let source = CrateSource::new("yamux", &source.version, dir.path().join("yamux"), None);
     let source = source.expect("it is there");
     let files = budget_patch::files(&source, &budgets("muxer=coop"), "Cargo.toml.orig");
-    let diff = unified(
-        &source,
-        &files.expect("it is as expected"),
-        Layout::Repository,
-    );
+    let prefix = Layout::Repository.prefix(&source);
+    let diff = below(&prefix, &files.expect("it is as expected"));
     fs::rename(
         source.dir.join("Cargo.toml.orig"),
         source.dir.join(MANIFEST),

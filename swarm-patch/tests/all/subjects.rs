@@ -27,7 +27,7 @@ fn resolve(spec: &str) -> Result<Checkout, String> {
 fn known(spec: &str) -> CheckoutContent {
     match resolve(spec)
         .unwrap_or_else(|error| panic!("{spec}: {error}"))
-        .record()
+        .record
     {
         SourceRecord::Checkout {
             commit,
