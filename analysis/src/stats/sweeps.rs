@@ -11,10 +11,8 @@ pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Opt
     let [of_before, of_after] = [before.level?, after.level?].map(|of| Variance::of_error(&of));
     let ratio = after.value / before.value;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
-    let of_ratio = of_before
-        .scaled(ratio)
-        .plus(of_after)
-        .scaled(1.0 / before.value);
+    let of_ratio = of_before.scaled(ratio).plus(of_after);
+    let of_ratio = of_ratio.scaled(1.0 / before.value);
     Some(Change {
         difference: of_before.plus(of_after).of(after.value - before.value),
         relative: (before.value > 0.0).then(|| of_ratio.of(ratio - 1.0)),
