@@ -1,5 +1,4 @@
-//! Whether anything drifts in a soak: the slope of every series, with an interval that allows for the number of
-//! series.
+//! Whether anything drifts in a soak: the slope of every series, with an interval that allows for the number of series.
 
 #[cfg(test)]
 #[path = "../tests/simulation/drift.rs"]
@@ -8,12 +7,10 @@ mod simulation;
 use anyhow::Result;
 use polars_core::prelude::DataFrame;
 
-use crate::{
-    load::soak::{AT, INTERVAL, SoakColumns},
-    stats::{CONFIDENCE, Trend, trend},
-    summary::table::{numbers, texts},
-    text::{change, count, lasting, number, with_unit},
-};
+use crate::load::soak::{AT, INTERVAL, SoakColumns};
+use crate::stats::{CONFIDENCE, Trend, spread, trend};
+use crate::summary::table::{numbers, texts};
+use crate::text::{change, count, lasting, number, with_unit};
 
 const S_PER_HOUR: f64 = 3600.0;
 const PER_MIB: f64 = 1.0 / 1_048_576.0;
@@ -22,7 +19,6 @@ const PERCENT: f64 = 100.0;
 /// A column of a soak's table, as a share of another one if that is named, brought to its unit.
 pub(crate) struct SoakSeries {
     pub(crate) name: &'static str,
-    /// In sentences and pictures.
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
     column: &'static str,
@@ -67,7 +63,6 @@ pub(crate) struct Drifts {
     pub(crate) warm_up_s: f64,
     pub(crate) last_s: f64,
     pub(crate) rows: usize,
-    /// The number of rows after the warm-up.
     pub(crate) judged_rows: usize,
     pub(crate) all: Vec<Drift>,
 }
@@ -98,9 +93,7 @@ impl Drifts {
                 trend: None,
             };
             let judged = drift.judged().into_iter();
-            let mut values: Vec<f64> = judged.map(|(_, value)| value).collect();
-            values.sort_by(f64::total_cmp);
-            drift.median = *values.get(values.len() / 2)?;
+            (_, drift.median, _) = spread(judged.map(|(_, value)| value))?;
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(of_series).collect();
@@ -156,7 +149,6 @@ impl Drift {
         self.trend.as_ref().is_some_and(Trend::is_beyond_noise)
     }
 
-    /// Absent if there are too few rows.
     pub(crate) fn in_a_word(&self) -> Option<&'static str> {
         self.trend?;
         Some(if self.is_drifting() { "yes" } else { "no" })

@@ -1,10 +1,8 @@
 //! The folders that verbs write. Each gets its place when it is whole, and none lies in what was read.
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use program::{Failure, reject};

@@ -5,15 +5,12 @@ use std::{collections::BTreeMap, path::Path};
 
 use anyhow::{Context, Error, Result, ensure};
 use program::{Failure, bad_input, reject};
-use run_format::{
-    Budgets, Site,
-    config::SLOW_NS,
-    files,
-    grid::{Axes, Cell},
-    network::Rtt,
-    payload::Payload,
-    variant::Role,
-};
+use run_format::config::SLOW_NS;
+use run_format::grid::{Axes, Cell};
+use run_format::network::Rtt;
+use run_format::payload::Payload;
+use run_format::variant::Role;
+use run_format::{Budgets, Site, files};
 
 use crate::{
     load::{compared::ComparedVariant, table_name},
@@ -38,13 +35,8 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     Ok(Summary {
         identity: Identity {
             name: table_name(path),
-            backends: Vec::new(),
-            hosts: Vec::new(),
-            real_network: None,
-            manifest: None,
             sites: SiteNames::of(None),
-            took_ms: 0,
-            unsealed: 0,
+            ..Identity::default()
         },
         axes,
         variants: vec![ComparedVariant {
@@ -94,15 +86,12 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     let connection = share("poll_slow_count", "poll_samples")?;
     let swarm = share("swarm_poll_slow_count", "swarm_poll_samples")?;
     let task = share("ct_total_slow_poll_count", "ct_total_poll_count")?;
+    let rps = number("total_rps")?;
     let (p99_us, swarm_p99_us) = (number("poll_p99_us")?, number("swarm_poll_p99_us")?);
     let figures = [
         (Site::Connection, Metric::SlowPercent, connection),
         (Site::Connection, Metric::PollP99Us, Some(p99_us)),
-        (
-            Site::Connection,
-            Metric::RequestsPerS,
-            Some(number("total_rps")?),
-        ),
+        (Site::Connection, Metric::RequestsPerS, Some(rps)),
         (Site::Swarm, Metric::SlowPercent, swarm),
         (Site::Swarm, Metric::PollP99Us, Some(swarm_p99_us)),
         (Site::Task, Metric::SlowPercent, task),

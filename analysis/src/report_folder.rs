@@ -4,18 +4,16 @@ use std::{fs, path::Path};
 
 use anyhow::{Context, Result, ensure};
 use program::{Failure, print, reject};
-use run_format::files::read_json;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    explain::files::File,
-    new_folder::{self, RECORD},
-    options::Options,
-    page::{self, Page},
-    report::markdown::{CHARTS, MOST_SENTENCES},
-    summary::table::Tables,
-    views::{self, Entry},
-};
+use crate::explain::files::File;
+use crate::new_folder::{self, RECORD};
+use crate::options::Options;
+use crate::page::{self, Page};
+use crate::report::markdown::{CHARTS, MOST_SENTENCES};
+use crate::summary::table::Tables;
+use crate::views::Entry;
 
 pub(crate) const TEXT: &str = "report.md";
 
@@ -30,15 +28,12 @@ pub(crate) struct Content {
     pub(crate) record: ReportRecord,
 }
 
-/// Writes a report into its own folder, then prints its verdict and its path. The report is complete before it
-/// gets its place.
+/// Writes a report into its own folder as a whole, then prints its verdict and its path.
 pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
-    if out.exists() && !out.join(RECORD).is_file() {
-        let is_empty = fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
-        if !is_empty {
-            let out = out.display();
-            reject!("--out {out}: this path exists and is not a report; choose a new folder");
-        }
+    let is_empty = || fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
+    if out.exists() && !out.join(RECORD).is_file() && !is_empty() {
+        let out = out.display();
+        reject!("--out {out}: this path exists and is not a report; choose a new folder");
     }
     let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
@@ -56,8 +51,10 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         written.with_context(|| format!("cannot write {}", path.display()))
     };
     content.tables.write(dir)?;
-    fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
-    views::write(&content.pictures, &dir.join(CHARTS))?;
+    let charts = dir.join(CHARTS);
+    fs::create_dir(&charts).with_context(|| dir.display().to_string())?;
+    let draw = |it: &Entry| it.picture.write(&charts.join(&it.stem), &it.formats);
+    content.pictures.par_iter().try_for_each(draw)?;
     for file in &content.files {
         write(&file.name, &file.content)?;
     }
@@ -107,9 +104,5 @@ impl ReportRecord {
             path.display()
         );
         Ok(())
-    }
-
-    pub(crate) fn read(dir: &Path) -> Result<ReportRecord> {
-        read_json(&dir.join(RECORD))
     }
 }

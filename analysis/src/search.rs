@@ -3,23 +3,18 @@
 use std::path::Path;
 
 use program::{Failure, bad_input, reject};
-use run_format::{
-    Budgets, Site,
-    files::read_versioned,
-    grid::Cell,
-    search::{self, NextRound, SEARCH},
-};
+use run_format::files::read_versioned;
+use run_format::grid::Cell;
+use run_format::search::{self, NextRound, SEARCH};
+use run_format::{Budgets, Site};
 
-use crate::{
-    load::Sweep,
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Place,
-    },
-    options::Options,
-    summary::{CONFIDENCE, CellSummary, Summary},
-    verdict::{Candidate, Judged, Verdict, ranking::RANKS},
-};
+use crate::load::Sweep;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::summary::{CONFIDENCE, CellSummary, Summary};
+use crate::verdict::ranking::RANKS;
+use crate::verdict::{Candidate, Judged, Verdict};
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
@@ -31,7 +26,6 @@ pub(crate) struct Search {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// A sweep of a search, and what follows from it.
 pub(crate) struct Round {
     pub(crate) summary: Summary,
     pub(crate) verdict: Verdict,
@@ -203,9 +197,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 
 /// The changes of these metrics, turned so that positive is worse.
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
-    let judged = metrics
-        .into_iter()
-        .filter_map(|metric| candidate.of_metric(metric));
+    let metrics = metrics.into_iter();
+    let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
     judged.map(|judged| match judged.quantity.is_lower_better() {
         true => judged.value,
         false => -judged.value,

@@ -4,12 +4,11 @@ use run_format::{Site, config::NodeConfig, manifest::Tool};
 
 use crate::text::{joined, quoted};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 
 impl SiteNames {
-    /// As the measured program named them, if its nodes had them. Older programs named none and were of libp2p, as are
-    /// published tables.
+    /// As the measured program named them. Older programs and published tables named none and are of libp2p.
     pub(crate) fn of(measured: Option<(&Tool, &NodeConfig)>) -> SiteNames {
         const LIBP2P: [(Site, &str); 4] = [
             (Site::Connection, "Connection::poll"),

@@ -1,9 +1,7 @@
 //! Numbers and words as people read them, in reports and in pictures.
 
-use std::{
-    fmt::Display,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::fmt::Display;
+use std::time::{Duration, UNIX_EPOCH};
 
 use run_format::manifest::Machine;
 
@@ -67,8 +65,7 @@ pub(crate) fn with_plus(value: f64, text: String) -> String {
     }
 }
 
-/// The number of decimals that show this many significant digits. It counts the digits of the rounded number:
-/// 9.996 becomes 10.0 and not 10.00.
+/// The number of decimals for this many significant digits of the rounded number: 9.996 becomes 10.0 and not 10.00.
 pub(crate) fn decimals_for(value: f64, digits: i32) -> usize {
     const MOST: i32 = 6;
     if value == 0.0 {
@@ -197,7 +194,6 @@ pub(crate) fn quoted(text: impl Display) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
 
-/// A dash stands for an absent value.
 pub(crate) fn or_dash(text: Option<String>) -> String {
     text.unwrap_or_else(|| "–".to_owned())
 }

@@ -3,10 +3,8 @@
 
 use std::fmt::Debug;
 
-use plotters::{
-    backend::{DrawingBackend, SVGBackend},
-    style::{Color, ShapeStyle},
-};
+use plotters::backend::{DrawingBackend, SVGBackend};
+use plotters::style::{Color, ShapeStyle};
 
 use super::{colour::Colour, lettering::Lettering};
 

@@ -2,13 +2,12 @@
 
 use plotters::style::{RGBColor, text_anchor::HPos};
 
-use super::{
-    canvas::{Canvas, Rect},
-    colour::{Colour, contrasting, grey},
-    lettering::Lettering,
-    picture::TICK,
-    values::with_unit,
-};
+use super::canvas::{Canvas, Rect};
+use super::colour::{Colour, contrasting, grey};
+use super::lettering::Lettering;
+use super::picture::TICK;
+use super::values::with_unit;
+use crate::stats::quotient;
 use crate::text::{short, with_plus};
 
 #[derive(Clone, Debug)]
@@ -55,10 +54,8 @@ impl Colours {
     /// For the page: each colour, that of letters on it, and where it ends.
     pub(crate) fn of_page(self) -> Vec<(String, String, f64)> {
         let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
-        let shades = self.shades().into_iter();
-        shades
-            .map(|(shade, end)| (hex(shade), hex(contrasting(shade)), end))
-            .collect()
+        let of_page = |(shade, end)| (hex(shade), hex(contrasting(shade)), end);
+        self.shades().into_iter().map(of_page).collect()
     }
 }
 
@@ -82,11 +79,7 @@ impl ColourScale {
 
     pub(crate) fn colour(&self, value: f64) -> Colour {
         // A metric that is zero everywhere has no greatest value to compare with.
-        let part = if self.max > 0.0 {
-            value / self.max
-        } else {
-            0.0
-        };
+        let part = quotient(value, self.max).unwrap_or(0.0);
         let shades = self.colours.shades();
         let shade = shades.iter().find(|(_, end)| part < *end);
         shade.unwrap_or(&shades[SHADES]).0
@@ -109,6 +102,7 @@ impl ColourScale {
             canvas.fill(bar.column(step, SHADES + 1, 0.0), shade);
         }
         canvas.outline(bar, grey(0x80));
+        let centred = style.aligned(HPos::Center);
         for (index, value) in ends.iter().enumerate() {
             let label = match self.is_of_differences() {
                 true => with_plus(*value, short(*value)),
@@ -116,11 +110,7 @@ impl ColourScale {
             };
             let x = bar.x + bar.width * index as f64 / (ends.len() - 1) as f64;
             canvas.line((x, bar.bottom()), (x, bar.bottom() + 5.0), grey(0x40), 1);
-            canvas.text(
-                (x, bar.bottom() + 16.0),
-                &label,
-                &style.aligned(HPos::Center),
-            );
+            canvas.text((x, bar.bottom() + 16.0), &label, &centred);
         }
         bar.bottom() + 30.0
     }

@@ -4,16 +4,12 @@ use std::collections::BTreeSet;
 
 use plotters::style::text_anchor::HPos;
 
-use super::{
-    canvas::{Canvas, Rect},
-    cell_text::cell_text,
-    colour::{FAINT_INK, contrasting, grey},
-    colour_scale::ColourScale,
-    legend::draw_legend,
-    lettering::Lettering,
-    picture::{Body, TICK, draw_heading},
-    values::{Categories, ChartValue},
-};
+use super::canvas::{Canvas, Rect};
+use super::colour::{FAINT_INK, contrasting, grey};
+use super::colour_scale::ColourScale;
+use super::lettering::Lettering;
+use super::picture::{Body, TICK, draw_heading, draw_legend};
+use super::values::{Categories, ChartValue, cell_text};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Heatmap {

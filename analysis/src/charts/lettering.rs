@@ -3,10 +3,8 @@
 
 use std::sync::Once;
 
-use plotters::style::{
-    FontDesc, FontFamily, FontStyle, TextStyle, register_font,
-    text_anchor::{HPos, Pos, VPos},
-};
+use plotters::style::text_anchor::{HPos, Pos, VPos};
+use plotters::style::{FontDesc, FontFamily, FontStyle, TextStyle, register_font};
 
 use super::colour::{Colour, INK};
 
@@ -53,14 +51,9 @@ impl Lettering {
 
     /// Smaller letters, if the widest of these texts needs them.
     pub(crate) fn fitting(self, texts: impl IntoIterator<Item: AsRef<str>>, width: f64) -> Self {
-        let widest = self.widest(texts);
-        match widest <= width {
-            true => self,
-            false => Self {
-                size: self.size * width / widest,
-                ..self
-            },
-        }
+        let fitting = self.size * width / self.widest(texts);
+        let size = self.size.min(fitting);
+        Self { size, ..self }
     }
 
     pub(crate) fn widest(&self, texts: impl IntoIterator<Item: AsRef<str>>) -> f64 {

@@ -1,21 +1,15 @@
 //! Values at named places, joined by lines, in panels below each other with the same series.
 
-use plotters::{
-    coord::{
-        ranged1d::{BoldPoints, Ranged},
-        types::RangedCoordf64,
-    },
-    style::{RGBColor, text_anchor::HPos},
-};
+use plotters::coord::ranged1d::{BoldPoints, Ranged};
+use plotters::coord::types::RangedCoordf64;
+use plotters::style::RGBColor;
+use plotters::style::text_anchor::HPos;
 
-use super::{
-    canvas::{Canvas, Point, Rect},
-    colour::{Colour, grey},
-    legend::draw_legend,
-    lettering::Lettering,
-    picture::{Body, TICK, draw_heading},
-    values::{Categories, ChartValue},
-};
+use super::canvas::{Canvas, Point, Rect};
+use super::colour::{Colour, grey};
+use super::lettering::Lettering;
+use super::picture::{Body, TICK, draw_heading, draw_legend};
+use super::values::{Categories, ChartValue};
 use crate::text::{decimals_for, fixed};
 
 #[derive(Clone, Debug)]

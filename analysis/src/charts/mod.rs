@@ -2,14 +2,12 @@
 //! or SVG.
 
 mod canvas;
-mod cell_text;
 mod colour;
 mod colour_scale;
 #[cfg(test)]
 #[path = "../../tests/gallery/mod.rs"]
 mod gallery;
 mod heatmap;
-mod legend;
 mod lettering;
 mod line_chart;
 mod picture;

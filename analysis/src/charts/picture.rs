@@ -1,29 +1,24 @@
 //! A picture: its headings, what it shows, and the small print; and the files that it becomes.
 
-use std::{
-    ffi::OsString,
-    fs,
-    path::Path,
-    sync::{Arc, LazyLock},
-};
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use plotters::backend::SVGBackend;
-use resvg::{
-    tiny_skia::{Pixmap, Transform},
-    usvg::{Options, Tree, fontdb},
-};
+use resvg::tiny_skia::{Pixmap, Transform};
+use resvg::usvg::{Options, Tree, fontdb};
 use serde::{Deserialize, Serialize};
 
-use super::{
-    canvas::{Canvas, Rect},
-    colour::{FAINT_INK, grey},
-    lettering::{Lettering, faces},
-};
+use super::canvas::{Canvas, Rect};
+use super::colour::{FAINT_INK, grey};
+use super::lettering::{Lettering, faces};
+use crate::load::name_in_files;
 
 /// Text sizes; GitHub shows a picture at about two thirds of its size.
-pub(super) const LABEL: f64 = 18.0;
+const LABEL: f64 = 18.0;
 pub(super) const TICK: f64 = 17.0;
 
 const WIDTH: f64 = 1200.0;
@@ -72,7 +67,7 @@ impl Picture {
         for format in formats {
             // Appended, since the stem may have dots of its own.
             let mut path = OsString::from(stem);
-            path.push(format!(".{}", format.extension()));
+            path.push(format!(".{}", name_in_files(format)));
             let written = match format {
                 ChartFormat::Png => fs::write(&path, png(&svg)?),
                 ChartFormat::Svg => fs::write(&path, &svg),
@@ -100,20 +95,41 @@ pub(super) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     canvas.text(at, text, &style.fitting([text], above.width));
 }
 
+const KEY: (f64, f64) = (38.0, 20.0);
+const TO_TEXT: f64 = 9.0;
+const TO_NEXT: f64 = 26.0;
+const ROW: f64 = 30.0;
+
+/// Explains the keys of a picture, in as many rows as they need. `draw_key` draws the key of a meaning, by index. Returns how far down the legend reaches.
+pub(super) fn draw_legend(
+    canvas: &mut Canvas,
+    area: Rect,
+    meanings: &[impl AsRef<str>],
+    mut draw_key: impl FnMut(&mut Canvas, usize, Rect),
+) -> f64 {
+    let style = Lettering::new(LABEL);
+    let (mut x, mut bottom) = (area.right(), area.y);
+    for (index, meaning) in meanings.iter().enumerate() {
+        let width = KEY.0 + TO_TEXT + style.width_of(meaning.as_ref());
+        if x + width > area.right() {
+            (x, bottom) = (area.x, bottom + ROW);
+        }
+        let middle = bottom - ROW / 2.0;
+        let key = Rect::new(x, middle - KEY.1 / 2.0, KEY.0, KEY.1);
+        draw_key(canvas, index, key);
+        let text_x = key.right() + TO_TEXT;
+        let fitting = style.fitting([meaning], area.right() - text_x);
+        canvas.text((text_x, middle), meaning.as_ref(), &fitting);
+        x += width + TO_NEXT;
+    }
+    bottom
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum ChartFormat {
     Png,
     Svg,
-}
-
-impl ChartFormat {
-    pub(crate) fn extension(self) -> &'static str {
-        match self {
-            ChartFormat::Png => "png",
-            ChartFormat::Svg => "svg",
-        }
-    }
 }
 
 pub(super) fn png(svg: &str) -> Result<Vec<u8>> {

@@ -1,6 +1,7 @@
-//! What several kinds of picture show.
+//! What several kinds of picture show, and the words in a cell. The page has the same words.
 
 use crate::stats::Interval;
+use crate::text::{brief, rounded, short, with_plus};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChartValue {
@@ -42,10 +43,76 @@ impl Categories {
     }
 }
 
-/// "slow polls, %", or the name alone.
 pub(crate) fn with_unit(name: &str, unit: &str) -> String {
     match unit {
         "" => name.to_owned(),
         unit => format!("{name}, {unit}"),
+    }
+}
+
+/// The value and its interval, which is empty if there is none. A difference has its sign even if it is positive.
+pub(super) fn cell_text(shown: &ChartValue, is_difference: bool) -> [String; 2] {
+    let value = no_finer(shown.value, shown.interval);
+    let text = match is_difference {
+        true => with_plus(value, short(value)),
+        false => short(value),
+    };
+    let ends = shown.interval.map(|ends| interval(shown.value, ends));
+    [text, ends.unwrap_or_default()]
+}
+
+/// A value has no more digits than two of half its interval.
+fn no_finer(value: f64, interval: Option<Interval>) -> f64 {
+    let half = interval.map(|ends| (rounded(ends.high) - rounded(ends.low)) / 2.0);
+    match half {
+        Some(half) if half > 0.0 => {
+            let step = 10_f64.powf(half.log10().floor() - 1.0);
+            (rounded(value) / step).round() * step
+        }
+        _ => value,
+    }
+}
+
+/// "±1.1" if both sides are alike, else "11–14". The page knows rounded numbers only.
+fn interval(value: f64, Interval { low, high }: Interval) -> String {
+    let [value, low, high] = [value, low, high].map(rounded);
+    let half = (high - low) / 2.0;
+    if (high + low - 2.0 * value).abs() <= 0.2 * half {
+        return format!("±{}", brief(half));
+    }
+    // A dash beside a minus would be hard to read.
+    let between = if low < 0.0 { ".." } else { "–" };
+    let digits = if brief(low) == brief(high) {
+        short
+    } else {
+        brief
+    };
+    format!("{}{between}{}", digits(low), digits(high))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_no_finer_than_its_interval() {
+        let text = |value, low, high| {
+            let shown = ChartValue::new(value, Some(Interval { low, high }));
+            cell_text(&shown, true)[0].clone()
+        };
+        assert_eq!(text(12.34, 11.2, 13.4), "+12.3");
+        assert_eq!(text(-0.003_45, -0.17, 0.16), "0");
+        assert_eq!(text(45.2, -120.0, 250.0), "+50");
+    }
+
+    #[test]
+    fn an_interval_is_short_if_both_sides_are_alike() {
+        let text = |value, low, high| interval(value, Interval { low, high });
+        assert_eq!(text(12.3, 11.2, 13.4), "±1.1");
+        assert_eq!(text(0.0, 0.0, 0.0), "±0");
+        assert_eq!(text(123.0, 122.9, 123.1), "±0.1");
+        assert_eq!(text(12.3, 11.2, 14.4), "11–14");
+        assert_eq!(text(12.3, 12.2, 12.45), "12.2–12.4");
+        assert_eq!(text(-1.2, -4.04, 0.5), "−4..0.5");
     }
 }

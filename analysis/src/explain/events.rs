@@ -2,18 +2,16 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use run_format::{
-    Site,
-    evidence::{CounterScope, SystemCallRow},
-    tables::Pass,
-    variant::BASELINE,
-};
+use run_format::Site;
+use run_format::evidence::CounterScope;
+use run_format::tables::Pass;
+use run_format::variant::BASELINE;
 
-use super::sums::{PassSums, apart, child_name, counted_once, is_slow, ratio};
+use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
 use crate::load::explain::CellEvidence;
+use crate::stats::quotient;
 
-/// How often something happens, and how much that is: bytes of objects, or microseconds of calls. None if there was no
-/// poll, or no request.
+/// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct EventRates {
     pub(crate) per_poll: Option<(f64, f64)>,
@@ -22,7 +20,7 @@ pub(crate) struct EventRates {
 }
 
 fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
-    Some((ratio(count as f64, of)?, ratio(amount, of)?))
+    Some((quotient(count as f64, of)?, quotient(amount, of)?))
 }
 
 /// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
@@ -46,8 +44,7 @@ pub(crate) fn allocations(
     totals.into_iter().filter_map(averages).collect()
 }
 
-/// Objects and bytes by function, from stacks sampled in polls of `site` and of the swarm's site, for the baseline. The
-/// functions with the most objects come first.
+/// Objects and bytes by function in sampled stacks of the baseline, of `site` and the swarm's; most objects first.
 pub(crate) fn allocating_functions(evidence: &CellEvidence, site: Site) -> Vec<(String, [u64; 2])> {
     let sums = PassSums::of(evidence, Pass::Allocations, 0);
     let by_function = sums.by(&evidence.allocation_stacks, |row| {
@@ -71,10 +68,8 @@ fn allocating_frame(frames: &str) -> &str {
     };
     let mut frames_inwards = frames.rsplit(';');
     let innermost = frames_inwards.clone().find(|it| !it.is_empty());
-    frames_inwards
-        .find(is_own)
-        .or(innermost)
-        .unwrap_or("unknown")
+    let own = frames_inwards.find(is_own);
+    own.or(innermost).unwrap_or("unknown")
 }
 
 /// One counter for one variant. A value that was not counted, or that would divide by zero, is absent.
@@ -85,17 +80,15 @@ pub(crate) struct CounterRates {
     pub(crate) process_per_s: Option<f64>,
 }
 
-/// How long a reading of the counters takes, and a poll in the mean, both in µs, if the readings make polls so much longer
-/// that counts by poll say nothing.
+/// What a reading of the counters and a mean poll take, in µs, if counts by poll say nothing because of readings.
 pub(crate) fn disturbing_reading(evidence: &CellEvidence, site: Site) -> Option<[f64; 2]> {
     const LEAST_PARTS: f64 = 100.0;
     let reading_ns = evidence.seen.counter_reading_ns? as f64;
     let [polls, ns] = PassSums::of(evidence, Pass::Normal, BASELINE).polls(site, 0);
-    let poll_ns = ratio(ns as f64, polls as f64)?;
+    let poll_ns = quotient(ns as f64, polls as f64)?;
     (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
 }
 
-/// By counter; polls are those of `site`.
 pub(crate) fn counters(
     evidence: &CellEvidence,
     variant: usize,
@@ -122,7 +115,7 @@ pub(crate) fn counters(
         Some((row.counter.clone(), counts))
     });
     let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
-    let per = |rows: u64, count: u64, of| ratio(count as f64, of).filter(|_| rows > 0);
+    let per = |rows: u64, count: u64, of| quotient(count as f64, of).filter(|_| rows > 0);
     let rates = counts.into_iter().map(|(counter, counts)| {
         let [rows, slow_rows, process_rows, all, slow, process] = counts;
         let rates = CounterRates {
@@ -155,7 +148,6 @@ const WAITING: [&str; 13] = [
 pub(crate) struct WaitingChild {
     pub(crate) child: String,
     pub(crate) call: String,
-    /// The share of the time of the site's slow polls.
     pub(crate) percent: f64,
     pub(crate) us_per_call: f64,
     pub(crate) slow_polls: u64,
@@ -174,10 +166,8 @@ pub(crate) fn system_calls(
     let totals = sums.by(&evidence.system_calls, |row| {
         let (calls, ns) = (row.calls, row.ns);
         let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
-        Some((
-            &*row.call,
-            [here * calls, here * ns, once * calls, once * ns],
-        ))
+        let sums = [here * calls, here * ns, once * calls, once * ns];
+        Some((&*row.call, sums))
     });
     let polls = sums.polls(site, 0)[0] as f64;
     let mut sorted = Vec::from_iter(totals);
@@ -192,47 +182,30 @@ pub(crate) fn system_calls(
     sorted.into_iter().map(called).collect()
 }
 
-struct SlowCalls<'a> {
-    /// By child and call: how many, and their time.
-    by_child: BTreeMap<(Option<&'a str>, &'a str), [u64; 2]>,
-    polls: u64,
-    time_ns: f64,
-}
-
-impl SlowCalls<'_> {
-    fn of(evidence: &CellEvidence, site: Site, from_ns: u64) -> SlowCalls<'_> {
-        let sums = PassSums::of(evidence, Pass::SystemCalls, 0);
-        let by_child = sums.by(&evidence.system_calls, |row: &SystemCallRow| {
-            let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
-            is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
-        });
-        let [polls, ns] = sums.polls(site, from_ns);
-        let calls: u64 = by_child.values().map(|[calls, _]| calls).sum();
-        let overhead_ns = calls * evidence.seen.system_call_overhead_ns.unwrap_or(0);
-        SlowCalls {
-            by_child,
-            polls,
-            time_ns: ns.saturating_sub(overhead_ns) as f64,
-        }
-    }
-}
-
 pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
-    let mut slow = SlowCalls::of(evidence, site, from_ns);
-    slow.by_child.retain(|(_, call), _| WAITING.contains(call));
+    let sums = PassSums::of(evidence, Pass::SystemCalls, 0);
+    // By child and call: how many, and their time.
+    let mut slow = sums.by(&evidence.system_calls, |row| {
+        let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
+        is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
+    });
+    let [slow_polls, slow_ns] = sums.polls(site, from_ns);
+    let calls: u64 = slow.values().map(|[calls, _]| calls).sum();
+    let overhead_ns = calls * evidence.seen.system_call_overhead_ns.unwrap_or(0);
+    slow.retain(|(_, call), _| WAITING.contains(call));
     let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-    for ((child, _), [_, ns]) in &slow.by_child {
+    for ((child, _), [_, ns]) in &slow {
         *by_child.entry(*child).or_default() += ns;
     }
     let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let calls = slow.by_child.iter().filter(|((of, _), _)| *of == child);
+    let calls = slow.iter().filter(|((of, _), _)| *of == child);
     let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
     Some(WaitingChild {
         child: child_name(child).to_owned(),
         call: (*call).to_owned(),
-        percent: 100.0 * ratio(waited_ns as f64, slow.time_ns)?,
-        us_per_call: ratio(*in_call as f64 / 1000.0, *count as f64)?,
-        slow_polls: slow.polls,
+        percent: 100.0 * quotient(waited_ns as f64, slow_ns.saturating_sub(overhead_ns) as f64)?,
+        us_per_call: quotient(*in_call as f64 / 1000.0, *count as f64)?,
+        slow_polls,
         calls: *count,
     })
 }

@@ -6,23 +6,19 @@ use anyhow::Result;
 use run_format::{Site, tables::Pass};
 use serde::Serialize;
 
-use super::{
-    events,
-    sums::{PassSums, ratio},
-    thresholds::{
-        CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS,
-        FEWEST_WAITS, GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT,
-        MEMORY_GROWTH_BYTES, MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT,
-        SELF_WAKING_PERCENT, SLEEPING_PERCENT, TREND_CONFIDENCE,
-    },
+use super::events;
+use super::sums::PassSums;
+use super::thresholds::{
+    CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS, FEWEST_WAITS,
+    GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
+    MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
+    SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
-use crate::{
-    load::explain::CellEvidence,
-    measure::breakdown::OWN,
-    site::SiteNames,
-    stats::{CONFIDENCE, Interval, Trend, trend},
-    text::{self, number, rounded},
-};
+use crate::load::explain::CellEvidence;
+use crate::measure::breakdown::OWN;
+use crate::site::SiteNames;
+use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
+use crate::text::{self, number, rounded};
 
 /// Together they contain all children except those of nested sites, each of them once.
 const SITES: [Site; 5] = [
@@ -185,7 +181,7 @@ impl FindingSearch<'_> {
         let Some(dials) = sums.activity("dials").filter(|it| *it >= FEWEST_DIALS) else {
             return;
         };
-        let per_s = ratio(dials as f64, sums.seconds()).unwrap_or(0.0);
+        let per_s = quotient(dials as f64, sums.seconds()).unwrap_or(0.0);
         let failed = sums.activity("dial_failures").map(|it| number(it as f64));
         let failed = failed.map_or_else(String::new, |it| format!(" ({it} dials failed)"));
         let sentence = format!(
@@ -213,8 +209,8 @@ impl FindingSearch<'_> {
             (central, of_central, central_polls),
             (task, of_task, task_polls),
         ] {
-            let share = wakes.and_then(|wakes| ratio(wakes, polls as f64));
-            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| ratio(idle, polls));
+            let share = wakes.and_then(|wakes| quotient(wakes, polls as f64));
+            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| quotient(idle, polls));
             let (Some(share), Some(idle)) = (share, idle) else {
                 continue;
             };
@@ -241,8 +237,8 @@ impl FindingSearch<'_> {
             let Some((idle, polls)) = idle_polls(sums, site) else {
                 continue;
             };
-            let per_s = ratio(idle, sums.seconds()).unwrap_or(0.0);
-            let Some(share) = ratio(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
+            let per_s = quotient(idle, sums.seconds()).unwrap_or(0.0);
+            let Some(share) = quotient(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
                 continue;
             };
             let excess = (100.0 * share, threshold);
@@ -264,7 +260,7 @@ impl FindingSearch<'_> {
             return;
         }
         let slices = connections.iter().zip(&peers);
-        let per_peer = slices.filter_map(|(connections, peers)| ratio(connections.1, peers.1));
+        let per_peer = slices.filter_map(|(connections, peers)| quotient(connections.1, peers.1));
         let mut per_peer: Vec<f64> = per_peer.collect();
         per_peer.sort_by(f64::total_cmp);
         let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
@@ -297,9 +293,7 @@ impl FindingSearch<'_> {
                  What is created is not removed."
             );
             // Growth from nothing has no percentage.
-            let percent = trend
-                .growth()
-                .map_or(f64::INFINITY, |growth| 100.0 * growth);
+            let percent = trend.growth().map_or(f64::INFINITY, |it| 100.0 * it);
             self.add(gauge.kind, None, "", (percent, gauge.threshold), sentence);
         }
     }
@@ -340,10 +334,8 @@ const GAUGES: [Gauge; 3] = [
 
 /// The end of every slice in seconds, and the value there.
 fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
-    let rows = evidence
-        .activity
-        .iter()
-        .filter(|row| row.counter == counter);
+    let rows = evidence.activity.iter();
+    let rows = rows.filter(|row| row.counter == counter);
     let values: BTreeMap<u32, Option<u64>> = rows.map(|row| (row.slice, row.value)).collect();
     let slices = evidence.slices.iter().filter_map(|slice| {
         let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;

@@ -3,20 +3,14 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Context, Result};
-use inferno::flamegraph::{
-    self, Options, TextTruncateDirection,
-    color::{MultiPalette, Palette},
-};
+use inferno::flamegraph::color::{MultiPalette, Palette};
+use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use run_format::config::ENOUGH_SLOW_SAMPLES;
 
-use super::{
-    Explanation,
-    stacks::{self, Folded},
-};
-use crate::{
-    load::explain::CellExplained,
-    text::{count, number},
-};
+use super::Explanation;
+use super::stacks::{self, Folded};
+use crate::load::explain::CellExplained;
+use crate::text::{count, number};
 
 pub(crate) struct CellFlamegraph {
     /// The name of its file, after the cell's id.
@@ -75,7 +69,6 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
     flamegraphs
 }
 
-/// "600 samples, one in 100 µs"
 fn how_many(cell: &CellExplained, samples: &Folded) -> String {
     let interval = cell.evidence.seen.stack_interval_ns;
     let interval = interval.map(|ns| number(ns as f64 / 1000.0));

@@ -14,21 +14,15 @@ use std::collections::BTreeMap;
 use program::{Failure, bad_input};
 use run_format::{Site, tables::Pass};
 
-use self::{
-    findings::WorkFinding,
-    sums::{PassSums, counted_once, ratio},
-    thresholds::LOST_PERCENT,
-};
-use crate::{
-    load::{
-        Sweep,
-        explain::{CellEvidence, CellExplained, Explained},
-    },
-    measure::breakdown::slow_from_ns,
-    options::Options,
-    site::SiteNames,
-    stats::{self, CellEstimate, Change, RatioKind, RatioPart, change},
-};
+use self::findings::WorkFinding;
+use self::sums::{PassSums, counted_once};
+use self::thresholds::LOST_PERCENT;
+use crate::load::Sweep;
+use crate::load::explain::{CellEvidence, CellExplained, Explained};
+use crate::measure::breakdown::slow_from_ns;
+use crate::options::Options;
+use crate::site::SiteNames;
+use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
 
 pub(crate) struct Explanation {
     /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
@@ -45,7 +39,6 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    /// None if nothing was explained.
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
         let explained = Explained::read(&sweep.dir, manifest).map_err(bad_input)?;
@@ -87,7 +80,7 @@ impl CellExplained {
     pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
         let sums = PassSums::of(&self.evidence, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
-        Some(100.0 * ratio(slow, all)?)
+        Some(100.0 * quotient(slow, all)?)
     }
 
     /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
@@ -99,30 +92,23 @@ impl CellExplained {
         let stacks = stacks.iter().filter(|it| of_stacks(it.site));
         let calls = calls.iter().filter(|it| of_calls(it.site));
         let sites = || evidence.sites.iter();
-        let kept: [u64; 4] = [
-            stacks.map(|it| it.samples).sum(),
-            calls.map(|it| it.calls).sum(),
-            sites().map(|it| it.polls).sum(),
-            evidence.children.iter().map(|it| it.polls).sum(),
-        ];
+        let samples: u64 = stacks.map(|it| it.samples).sum();
+        let calls: u64 = calls.map(|it| it.calls).sum();
+        let polls: u64 = sites().map(|it| it.polls).sum();
+        let of_children: u64 = evidence.children.iter().map(|it| it.polls).sum();
+        let children_lost = sites().map(|it| it.children_lost).sum();
         let seen = &evidence.seen;
         let lost = [
-            ("sampled stacks", seen.stacks_lost.unwrap_or(0)),
-            ("system calls", seen.system_calls_lost.unwrap_or(0)),
-            ("polls", sites().map(|it| it.lost).sum()),
-            (
-                "polls of children",
-                sites().map(|it| it.children_lost).sum(),
-            ),
+            ("sampled stacks", samples, seen.stacks_lost.unwrap_or(0)),
+            ("system calls", calls, seen.system_calls_lost.unwrap_or(0)),
+            ("polls", polls, sites().map(|it| it.lost).sum()),
+            ("polls of children", of_children, children_lost),
         ];
-        let mut percents = Vec::new();
-        for ((what, lost), kept) in lost.into_iter().zip(kept) {
+        let percent = |(what, kept, lost): (_, u64, u64)| {
             let percent = 100.0 * lost as f64 / (kept + lost).max(1) as f64;
-            if percent > LOST_PERCENT {
-                percents.push((what, percent));
-            }
-        }
-        percents
+            (percent > LOST_PERCENT).then_some((what, percent))
+        };
+        lost.into_iter().filter_map(percent).collect()
     }
 }
 
@@ -166,11 +152,4 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
         normal,
         warm,
     })
-}
-
-impl WarmCore {
-    pub(crate) fn prevented(&self) -> Option<f64> {
-        let (normal, warm) = (self.normal.value(), self.warm.value());
-        ratio(normal - warm, normal)
-    }
 }

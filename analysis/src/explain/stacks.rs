@@ -5,23 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{Site, config::ENOUGH_SLOW_SAMPLES, evidence::StackRow, tables::Pass};
 
-use super::{
-    sums::{PassSums, apart, child_name, is_slow, ratio},
-    thresholds::{AGREEMENT_PP, FEWEST_SLICES},
-};
-use crate::{
-    load::explain::CellEvidence,
-    stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change},
-};
+use super::sums::{PassSums, apart, child_name, is_slow};
+use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
+use crate::load::explain::CellEvidence;
+use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quotient};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
-
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct InnermostFrame {
-    pub(crate) name: String,
-    pub(crate) percent: f64,
-}
 
 /// A child's share of the time of slow polls, measured in two ways.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,15 +56,14 @@ pub(crate) fn folded(
     lines.map(|(line, [samples])| (line, samples)).collect()
 }
 
-/// The mean time between samples in polls of a site, as this machine gave them. On a busy machine it can be several
-/// times what was asked for. None without samples.
+/// The mean time between samples in polls of a site, on a busy machine several times that asked for. None without samples.
 pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f64> {
     let variants: BTreeSet<usize> = evidence.slices.iter().map(|slice| slice.variant).collect();
     let sums = |variant| PassSums::of(evidence, Pass::Stacks, variant).polls(site, 0);
     let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
     let stacks = evidence.stacks.iter().filter(|row| row.site == Some(site));
     let samples: u64 = stacks.map(|row| row.samples).sum();
-    ratio(ns as f64, samples as f64)
+    quotient(ns as f64, samples as f64)
 }
 
 /// A stack that was inside the kernel gets an extra innermost frame.
@@ -123,33 +112,29 @@ fn slow<'a, Name: Ord>(
     samples.map(|(name, [samples])| (name, samples)).collect()
 }
 
-/// The innermost frames of slow polls, those with the most samples first, and the number of all samples.
+/// The innermost frames of slow polls with their percentages, the most frequent first, and the number of all samples.
 pub(crate) fn frames(
     evidence: &CellEvidence,
     variant: usize,
     site: Site,
     from_ns: u64,
-) -> (Vec<InnermostFrame>, u64) {
+) -> (Vec<(String, f64)>, u64) {
     let sums = PassSums::of(evidence, Pass::Stacks, variant);
     let by_name = slow(&sums, evidence, (site, from_ns), innermost);
     let all: u64 = by_name.values().sum();
-    let frame = |(name, samples): (String, u64)| InnermostFrame {
-        name,
-        percent: 100.0 * samples as f64 / all as f64,
-    };
-    let mut frames: Vec<InnermostFrame> = by_name.into_iter().map(frame).collect();
-    frames.sort_by(|one, other| other.percent.total_cmp(&one.percent));
+    let percent = |(name, samples)| (name, 100.0 * samples as f64 / all as f64);
+    let mut frames: Vec<(String, f64)> = by_name.into_iter().map(percent).collect();
+    frames.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     (frames, all)
 }
 
-/// The share of the samples in slow polls of the baseline that were inside the kernel, in percent. None if there are
-/// too few samples.
+/// The percentage of samples in slow polls of the baseline that were inside the kernel. None of too few samples.
 pub(crate) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
     let sums = PassSums::of(evidence, Pass::Stacks, 0);
     let samples = slow(&sums, evidence, (site, from_ns), |stack| stack.in_kernel);
     let inside = samples.get(&true).copied().unwrap_or(0);
     let all: u64 = samples.values().sum();
-    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * ratio(inside as f64, all as f64)?)
+    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
 }
 
 /// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the

@@ -2,15 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{
-    Site,
-    tables::{Pass, SliceRow},
-};
+use run_format::Site;
+use run_format::tables::{Pass, SliceRow};
 
-use crate::{
-    load::explain::{CellEvidence, OfSlice},
-    measure::breakdown::OWN,
-};
+use crate::load::explain::{CellEvidence, OfSlice};
+use crate::measure::breakdown::OWN;
 
 /// Without any slice, all sums are empty.
 pub(crate) struct PassSums<'a> {
@@ -42,10 +38,8 @@ impl<'a> PassSums<'a> {
         amounts: impl Fn(&'a Row) -> Option<(Key, [u64; N])>,
     ) -> BTreeMap<Key, [u64; N]> {
         let mut sums = BTreeMap::new();
-        let rows = rows
-            .iter()
-            .filter(|row| self.slices.contains_key(&row.slice()));
-        for (key, amounts) in rows.filter_map(amounts) {
+        let is_here = |row: &&Row| self.slices.contains_key(&row.slice());
+        for (key, amounts) in rows.iter().filter(is_here).filter_map(amounts) {
             let sum = sums.entry(key).or_insert([0; N]);
             for (sum, amount) in sum.iter_mut().zip(amounts) {
                 *sum += amount;
@@ -120,8 +114,7 @@ pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
     row_from_ns.is_some_and(|it| it >= from_ns)
 }
 
-/// Two sites of which neither contains the other: the given one, and the swarm's (or, for the swarm's, the
-/// connection's).
+/// Two sites of which neither contains the other: the given one, and the swarm's (or, for the swarm's, the connection's).
 pub(crate) fn apart(site: Site) -> [Site; 2] {
     match site {
         Site::Swarm => [Site::Swarm, Site::Connection],
@@ -144,8 +137,4 @@ pub(crate) fn counted_once(
         None | Some(Site::Swarm | Site::GossipActor) => true,
         Some(site) => site.is_of_quic() || site == outermost,
     }
-}
-
-pub(crate) fn ratio(count: f64, of: f64) -> Option<f64> {
-    (of > 0.0).then(|| count / of)
 }

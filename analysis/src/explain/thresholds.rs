@@ -51,8 +51,7 @@ pub(crate) const TREND_CONFIDENCE: f64 = 0.999;
 /// In percent, from the first slice to the last. Single connections and tasks come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 
-/// In percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow,
-/// too.
+/// In percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow, too.
 pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 
 /// Smaller growth does not matter, whatever it is in percent.

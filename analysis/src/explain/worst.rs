@@ -154,19 +154,17 @@ fn pid(variant: usize) -> usize {
 fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value {
     let child = stretch.child.as_deref();
     let name = child.unwrap_or_else(|| sites.function(stretch.site));
-    let mut args = json!({
-        "site": stretch.site.name(),
-        "start_ms": stretch.start_ns as f64 / 1e6,
-    });
-    for (key, value) in [
+    let known = [
+        ("site", Some(stretch.site.name().into())),
+        ("start_ms", Some((stretch.start_ns as f64 / 1e6).into())),
         ("iteration", stretch.iteration.map(Value::from)),
         ("iterations", stretch.iterations.map(Value::from)),
         ("outcome", stretch.outcome.clone().map(Value::from)),
-    ] {
-        if let Some(value) = value {
-            args[key] = value;
-        }
-    }
+    ];
+    let known = known.into_iter();
+    let args: Value = known
+        .filter_map(|(key, value)| Some((key, value?)))
+        .collect();
     json!({
         "name": name,
         "ph": "X",

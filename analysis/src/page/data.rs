@@ -1,30 +1,25 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::{
-    Site,
-    grid::{Axes, Cell},
-};
+use run_format::Site;
+use run_format::grid::{Axes, Cell};
 use serde_json::{Map, Value, json};
 
-use crate::{
-    charts::Colours,
-    drift::{Drift, Drifts},
-    explain::files::File,
-    load::name_in_files,
-    measure::{
-        CellState,
-        details::{edges, stops},
-        distribution::Distribution,
-        metric::{Metric, MetricKey},
-        metric_info::{Better, Per},
-    },
-    options::Options,
-    report::trust,
-    summary::{CellFigure, CellSummary, Summary},
-    text::rounded,
-    verdict::{Judged, Verdict, holders, ranking::RANKS},
-    views::drift,
-};
+use crate::charts::Colours;
+use crate::drift::{Drift, Drifts};
+use crate::explain::files::File;
+use crate::load::name_in_files;
+use crate::measure::CellState;
+use crate::measure::details::{edges, stops};
+use crate::measure::distribution::Distribution;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::{Better, Per};
+use crate::options::Options;
+use crate::report::trust;
+use crate::summary::{CellFigure, CellSummary, Summary};
+use crate::text::rounded;
+use crate::verdict::ranking::RANKS;
+use crate::verdict::{Judged, Verdict, holders};
+use crate::views::drift;
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -113,7 +108,6 @@ pub(crate) fn of(
     })
 }
 
-/// The series of a soak. Those that drift come first.
 pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
     let (seconds, unit) = drift::time_unit(drifts.last_s);
     let quiet = drifts.all.iter().filter(|it| !it.is_drifting());

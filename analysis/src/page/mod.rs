@@ -5,15 +5,11 @@ pub(crate) mod data;
 
 use serde_json::{Value, json};
 
-use crate::{
-    report::{
-        self,
-        markdown::{MOST_SENTENCES, more_sentences},
-    },
-    text::escaped,
-    verdict::Verdict,
-    views::Entry,
-};
+use crate::report;
+use crate::report::markdown::{MOST_SENTENCES, more_sentences};
+use crate::text::escaped;
+use crate::verdict::Verdict;
+use crate::views::Entry;
 
 pub(crate) const FILE: &str = "index.html";
 
@@ -75,9 +71,7 @@ impl Page {
 
     pub(crate) fn html(&self) -> String {
         let list = |items: &[String]| {
-            let items = items
-                .iter()
-                .map(|item| format!("<li>{}</li>\n", marked(item)));
+            let items = items.iter().map(|it| format!("<li>{}</li>\n", marked(it)));
             format!("<ul>\n{}</ul>\n", items.collect::<String>())
         };
         let details = |id: &str, summary: &str, items: &[String]| match items {
@@ -96,9 +90,7 @@ impl Page {
         };
         let caveats = details("caveats", "Caveats, and what is missing", &self.caveats);
         // `<` could end the element that the data are in.
-        let data = data::of_page(&self.runs, &self.soak)
-            .to_string()
-            .replace('<', "\\u003c");
+        let data = data::of_page(&self.runs, &self.soak).to_string();
         let parts = [
             ("title", escaped(&self.title)),
             ("style", STYLE.to_owned()),
@@ -108,7 +100,7 @@ impl Page {
             ("still", self.still.clone()),
             ("caveats", caveats),
             ("terms", details("terms", "Terms", &self.terms)),
-            ("data", data),
+            ("data", data.replace('<', "\\u003c")),
             ("script", SCRIPTS.concat()),
         ];
         filled(PAGE, &parts)
@@ -128,7 +120,6 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
     html
 }
 
-/// The pictures that a report opens with.
 pub(crate) fn opening(pictures: &[Entry]) -> String {
     match figures(pictures.iter().filter(|it| it.is_first)) {
         none if none.is_empty() => none,
@@ -138,13 +129,12 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 
 fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
     let figure = |entry: &Entry| {
-        let (title, svg) = (escaped(entry.title()), entry.picture.svg());
+        let (title, svg) = (escaped(&entry.picture.title), entry.picture.svg());
         format!("<figure role=\"img\" aria-label=\"{title}\">{svg}</figure>\n")
     };
     pictures.into_iter().map(figure).collect()
 }
 
-/// What readers without JavaScript see in place of all that can be explored.
 pub(crate) fn still(verdict: &Verdict) -> String {
     over_all_cells(verdict) + &still_pictures([])
 }
@@ -163,10 +153,14 @@ fn over_all_cells(verdict: &Verdict) -> String {
         return String::new();
     }
     let candidates = verdict.candidates.iter().take(MOST_ROWS);
-    let (head, rows) = report::table(verdict, candidates.clone());
+    let rows = report::changes("variant", verdict, candidates.clone());
+    let head = rows
+        .first()
+        .map(|row| row.0.iter().map(|(title, _)| marked(title)));
+    let head: Vec<String> = head.into_iter().flatten().collect();
     let variants = candidates.chain(&verdict.control);
-    let rows = rows.into_iter().zip(variants).map(|(row, candidate)| {
-        let field = |(at, field): (usize, &String)| {
+    let rows = rows.iter().zip(variants).map(|(row, candidate)| {
+        let field = |(at, (_, field)): (usize, &(String, String))| {
             let (field, column) = (marked(field), at.checked_sub(2));
             let quantity = column.and_then(|column| verdict.quantities.get(column));
             quantity.map_or(field.clone(), |(quantity, _)| {
@@ -178,9 +172,8 @@ fn over_all_cells(verdict: &Verdict) -> String {
                 format!("<a href=\"{link}\">{field}</a>")
             })
         };
-        row.iter().enumerate().map(field).collect()
+        row.0.iter().enumerate().map(field).collect()
     });
-    let head: Vec<String> = head.iter().map(|it| marked(it)).collect();
     let rows: Vec<Vec<String>> = rows.collect();
     html_table("Changes over all cells", &head, &rows)
 }

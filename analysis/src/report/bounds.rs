@@ -6,14 +6,10 @@ use std::collections::BTreeMap;
 use run_format::Site;
 
 use super::markdown::{Document, Row, joined, quoted};
-use crate::{
-    stats::{self, Interval, Uncertain},
-    summary::{
-        CONFIDENCE, CellFigure, CellSummary, Summary,
-        predicted::{FILE, SideBySide, in_words},
-    },
-    text::{self, number},
-};
+use crate::stats::{self, Interval, Uncertain};
+use crate::summary::predicted::{FILE, SideBySide, in_words};
+use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
+use crate::text::{self, number};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     let Some(cell) = summary.most_slow_time_predicted(site) else {
@@ -54,8 +50,7 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
             (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
         let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
-        Row::default()
-            .with("site", row.of.site)
+        Row::of("site", row.of.site)
             .with("bound", in_words(row.of.limit))
             .with(row.metric.title(), percent(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
@@ -85,22 +80,17 @@ fn measured(document: &mut Document, summary: &Summary) {
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
         let intervals = differences.iter().map(|it| it.interval(CONFIDENCE));
         let agree = intervals.filter(|it| it.covers(0.0)).count();
+        let agree = format!("{agree} of {}", differences.len());
         let difference = stats::mean_over_cells(&differences);
+        let difference = difference.map(|it| text::uncertain(&it, metric.change_unit()));
         let predicted = mean(|pair| Some(pair.predicted.estimate.value));
         let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
-        Row::default()
-            .with("budget", quoted(&summary.variants[*variant].label))
+        Row::of("budget", quoted(&summary.variants[*variant].label))
             .with("polls of", site)
             .with_any(format!("predicted, {}", metric.info().unit), predicted)
             .with_any(format!("measured, {}", metric.info().unit), measured)
-            .with_any(
-                "difference",
-                difference.map(|it| text::uncertain(&it, metric.change_unit())),
-            )
-            .with(
-                "cells that agree",
-                format!("{agree} of {}", differences.len()),
-            )
+            .with_any("difference", difference)
+            .with("cells that agree", agree)
     });
     document.table(rows);
 }

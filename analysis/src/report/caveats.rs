@@ -1,23 +1,22 @@
 //! What limits the conclusions from this run. Only caveats that apply are written.
 
-use run_format::{
-    Site,
-    config::{LabConfig, Measurement},
-    manifest::{Machine, Manifest, Tool},
-    network::{DelayBackend, Sharing},
-    subject::SiteLevel,
-    variant::Role,
-};
+use std::slice::from_ref;
+
+use run_format::Site;
+use run_format::config::{LabConfig, Measurement};
+use run_format::manifest::{Machine, Manifest, Tool};
+use run_format::network::{DelayBackend, Sharing};
+use run_format::subject::SiteLevel;
+use run_format::variant::Role;
 
 use super::{markdown::quoted, method};
-use crate::{
-    load::name_in_files,
-    measure::{CellState, breakdown::slow_from_ns},
-    options::Options,
-    stats::FEWEST_PAIRS,
-    summary::{CellSummary, FEWEST_BLOCKS, Summary},
-    text::{capitalised, count, joined, number},
-};
+use crate::load::name_in_files;
+use crate::measure::CellState;
+use crate::measure::breakdown::slow_from_ns;
+use crate::options::Options;
+use crate::stats::FEWEST_PAIRS;
+use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
+use crate::text::{capitalised, count, joined, number};
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let mut caveats = Vec::new();
@@ -53,7 +52,13 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
              cells, and all other figures are of all cells."
         ));
     }
-    few_blocks(&mut caveats, summary);
+    let few = |cell: &&CellSummary| cell.measured.blocks < FEWEST_BLOCKS;
+    if let few @ 1.. = summary.measured().filter(few).count() {
+        caveats.push(format!(
+            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
+             change of throughput or CPU time is called resolved there."
+        ));
+    }
     statistics(&mut caveats, summary, options);
     problems(&mut caveats, summary);
     caveats
@@ -64,10 +69,7 @@ pub(crate) fn incomplete(summary: &Summary) -> Option<String> {
     let program = method::program(summary.identity.manifest.as_ref()?);
     let cells = || summary.cells.iter().map(|cell| &cell.measured);
     let (missing, begun): (Vec<_>, Vec<_>) = cells().partition(|it| it.state == CellState::Missing);
-    let cut_short = begun
-        .iter()
-        .filter(|measured| measured.is_unfinished)
-        .count();
+    let cut_short = begun.iter().filter(|it| it.is_unfinished).count();
     let missing = missing.len();
     let all = summary.cells.len();
     (missing + cut_short > 0).then(|| {
@@ -109,32 +111,18 @@ const ONE_LAUNCH: &str = "Each payload has one launch. Absolute values and their
 
 fn launches(caveats: &mut Vec<String>, summary: &Summary) {
     if summary.measured().any(|cell| cell.measured.runs < 2) {
-        caveats.push(
+        caveats.push(String::from(
             "Some or all cells were launched only once. Launches of one configuration differ by up to ±30 %, and the \
              intervals of such a cell's absolute values do not include that. Differences between variants are \
              measured inside a launch, where this cancels out. How much the differences themselves change from \
-             launch to launch was not measured; `--repeat 3` measures it."
-                .to_owned(),
-        );
+             launch to launch was not measured; `--repeat 3` measures it.",
+        ));
     }
     let at_cap = summary.measured().filter(|cell| cell.measured.at_cap);
     if let at_cap @ 1.. = at_cap.count() {
         let cells = count(at_cap, "cell");
         caveats.push(format!(
             "{cells} reached the time limit before all changes were known as precisely as requested."
-        ));
-    }
-}
-
-fn few_blocks(caveats: &mut Vec<String>, summary: &Summary) {
-    let cells = summary.measured();
-    if let few @ 1.. = cells
-        .filter(|cell| cell.measured.blocks < FEWEST_BLOCKS)
-        .count()
-    {
-        caveats.push(format!(
-            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
-             change of throughput or CPU time is called resolved there."
         ));
     }
 }
@@ -153,11 +141,10 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
         ));
     }
     if config.lab.peer_hosts.is_some() {
-        caveats.push(
+        caveats.push(String::from(
             "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
-             What the peers' hosts did meanwhile is not recorded."
-                .to_owned(),
-        );
+             What the peers' hosts did meanwhile is not recorded.",
+        ));
     }
     let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
     let is_lab = config.lab.peer_hosts.is_none();
@@ -168,11 +155,10 @@ fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
         ));
     }
     if config.axes.rtt_ms.iter().any(|rtt_ms| !rtt_ms.is_zero()) {
-        caveats.push(
+        caveats.push(String::from(
             "Over long links a request can be sent under one variant and answered under another. This mixes request \
-             latencies between variants, but not polls and throughput."
-                .to_owned(),
-        );
+             latencies between variants, but not polls and throughput.",
+        ));
     }
 }
 
@@ -205,11 +191,10 @@ pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
         ));
     }
     if machine.governor.is_none() {
-        caveats.push(
+        caveats.push(String::from(
             "The CPU frequency is not under control: the kernel shows no frequency governor, most likely because this \
-             is a virtual machine."
-                .to_owned(),
-        );
+             is a virtual machine.",
+        ));
     }
     let clock = machine.clock_source.as_deref().unwrap_or("unknown");
     if clock != "tsc" {
@@ -252,11 +237,10 @@ fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
             options.threshold_text()
         )),
         Some(_) => {}
-        None => caveats.push(
+        None => caveats.push(String::from(
             "No recorded band of poll length lies above the threshold, so the report cannot say where the time of slow \
-             polls goes."
-                .to_owned(),
-        ),
+             polls goes.",
+        )),
     }
 }
 
@@ -265,17 +249,14 @@ fn problems(caveats: &mut Vec<String>, summary: &Summary) {
     let mut found = Vec::new();
     for CellSummary { measured, .. } in &summary.cells {
         let cell = measured.cell;
-        match &measured.state {
-            CellState::Invalid(reason) => {
-                found.push(format!("{cell}: invalid: {}", quoted(reason)))
-            }
-            CellState::Failed(reason) => found.push(format!("{cell}: failed: {}", quoted(reason))),
-            CellState::Missing => {}
-            CellState::Measured => {
-                let flaws = measured.flaws.iter();
-                found.extend(flaws.map(|flaw| format!("{cell}: {}", quoted(flaw))));
-            }
-        }
+        let (kind, reasons) = match &measured.state {
+            CellState::Invalid(reason) => ("invalid: ", from_ref(reason)),
+            CellState::Failed(reason) => ("failed: ", from_ref(reason)),
+            CellState::Missing => continue,
+            CellState::Measured => ("", &measured.flaws[..]),
+        };
+        let reasons = reasons.iter().map(quoted);
+        found.extend(reasons.map(|reason| format!("{cell}: {kind}{reason}")));
     }
     let all = found.len();
     caveats.extend(found.into_iter().take(MOST));

@@ -4,38 +4,32 @@ use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
 
-use super::{
-    markdown::{CHARTS, quoted},
-    method,
-};
-use crate::{
-    measure::metric::{Metric, MetricKey},
-    options::Options,
-    summary::Summary,
-    text::{count, joined, number},
-    verdict::{Candidate, Judged, Outcome, Verdict},
-    views::Entry,
-};
+use super::markdown::{CHARTS, quoted};
+use super::method;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::options::Options;
+use crate::summary::Summary;
+use crate::text::{count, joined, number};
+use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict};
+use crate::views::Entry;
 
 pub(crate) const COMMENT: &str = "comment.md";
 
 const MOST_WORDS: usize = 200;
 
-/// As many lines as fit, a picture, and how it was measured.
 pub(crate) fn text(
     verdict: &Verdict,
     summary: &Summary,
     pictures: &[Entry],
     options: &Options,
 ) -> String {
-    let first = pictures
-        .first()
-        .and_then(|picture| Some((picture, picture.files().into_iter().next()?)));
+    let first = pictures.first();
+    let first = first.and_then(|first| Some((first, first.files().into_iter().next()?)));
     // An image's address if there is one, else what a person drags in.
     let mut end = first.map_or_else(String::new, |(picture, file)| {
         let link = format!("{}{CHARTS}/{file}", options.link_base());
         match options.pictures.link_base {
-            Some(_) => format!("\n![{}]({link})\n", picture.title()),
+            Some(_) => format!("\n![{}]({link})\n", picture.picture.title),
             None => format!("\n(Drag the picture `{link}` here.)\n"),
         }
     });
@@ -77,7 +71,6 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// What happens now where it is worst, and with the candidate.
 fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<String> {
     let what = MetricKey::new(verdict.site, Metric::BeyondMsPerS);
     let cell = *summary.by_time_beyond(verdict.site).first()?;
@@ -125,36 +118,27 @@ fn in_words(Budget { limit, wake }: Budget) -> String {
 
 /// "Cost (RTT 0, 8 cells): higher CPU time per request (+6.0 % [3.9, 8.2])", and what is not known.
 fn costs(best: &Candidate) -> Vec<String> {
-    let groups: Vec<(String, &[Judged])> = match best.differs {
-        true => {
-            let regimes = best.regimes.iter();
-            let named =
-                regimes.map(|it| (format!(" ({})", it.regime.words(it.cells)), &it.judged[..]));
-            named.collect()
-        }
-        false => vec![(String::new(), &best.judged)],
-    };
-    let phrases = |judged: &[Judged], is_one: fn(&Judged) -> bool| {
-        let costs = judged
-            .iter()
-            .filter(|it| !it.quantity.is_benefit && is_one(it));
-        joined(costs.map(Judged::phrase), ", ")
-    };
-    type IsOne = fn(&Judged) -> bool;
-    let kinds: [(&str, IsOne); 2] = [
-        ("Cost", Judged::is_cost),
-        ("Limits of the cost", |it| {
-            !it.is_cost() && it.is(Outcome::NotWorse)
-        }),
-    ];
-    let mut lines = Vec::new();
-    for (lead, is_one) in kinds {
-        let groups = groups
-            .iter()
-            .map(|(group, judged)| (group, phrases(judged, is_one)));
-        let said = groups.filter(|(_, phrases)| !phrases.is_empty());
-        lines.extend(said.map(|(group, phrases)| format!("{lead}{group}: {phrases}.")));
+    let mut groups: Vec<(String, &[Judged])> = vec![(String::new(), &best.judged)];
+    if best.differs {
+        let regimes = best.regimes.iter();
+        let name = |it: &InRegime| format!(" ({})", it.regime.words(it.cells));
+        groups = regimes.map(|it| (name(it), &it.judged[..])).collect();
     }
+    let said = |lead: &str, is_one: fn(&Judged) -> bool| {
+        let of_group = |(group, judged): &(String, &[Judged])| {
+            let costs = judged
+                .iter()
+                .filter(|it| !it.quantity.is_benefit && is_one(it));
+            let phrases = joined(costs.map(Judged::phrase), ", ");
+            (!phrases.is_empty()).then(|| format!("{lead}{group}: {phrases}."))
+        };
+        groups.iter().filter_map(of_group).collect::<Vec<String>>()
+    };
+    let mut lines = said("Cost", Judged::is_cost);
+    let limits = said("Limits of the cost", |it| {
+        !it.is_cost() && it.is(Outcome::NotWorse)
+    });
+    lines.extend(limits);
     let all = groups.iter().flat_map(|(_, judged)| judged.iter());
     let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
     let open: BTreeSet<&str> = open.map(|it| it.quantity.words).collect();

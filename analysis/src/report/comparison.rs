@@ -4,25 +4,16 @@ use std::fmt::Debug;
 
 use run_format::manifest::Manifest;
 
-use super::{
-    markdown::{Document, Row, joined, quoted},
-    method, published,
-};
-use crate::{
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Place,
-    },
-    options::Options,
-    stats,
-    summary::{
-        Resolved, Summary,
-        identity::{Identity, of_hosts, of_tool, of_upstream},
-    },
-    text::{count, number},
-    verdict::{Verdict, words},
-    views::Entry,
-};
+use super::markdown::{Document, Frame, Row, joined, quoted};
+use super::{method, published};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats;
+use crate::summary::identity::{Identity, of_hosts, of_tool, of_upstream};
+use crate::summary::{Resolved, Summary};
+use crate::text::{count, number};
+use crate::verdict::{Verdict, words};
 
 pub(crate) struct Compared {
     pub(crate) budget: String,
@@ -65,21 +56,19 @@ fn is_published(sides: [&Summary; 2]) -> bool {
 
 pub(crate) fn text(
     title: &str,
-    in_short: &[String],
     [before, after]: [&Summary; 2],
     compared: &[Compared],
-    entries: &[Entry],
     warnings: &[String],
-    options: &Options,
+    frame: Frame,
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let mut document = Document::new("comparison", &title, in_short, entries, sites, options);
+    let mut document = Document::new("comparison", &title, sites, frame);
     let is_published = is_published([before, after]);
     match compared {
         [only] if is_published => {
             document.heading("Cell by cell");
-            published::cells(&mut document, &only.summary, options, &["before", "after"]);
+            published::cells(&mut document, &only.summary, frame.2, &["before", "after"]);
         }
         _ => table(&mut document, compared),
     }
@@ -109,14 +98,13 @@ pub(crate) fn text(
         manifest.map_or_else(published, method::command)
     };
     document.command(&format!("{}\n{}", command(before), command(after)));
-    document.finish(entries)
+    document.finish()
 }
 
-/// Means over the shared cells, and the numbers of cells that are resolved to differ.
 fn table(document: &mut Document, compared: &[Compared]) {
     const MOST_ROWS: usize = 8;
     document.table(compared.iter().take(MOST_ROWS).map(|pair| {
-        let row = Row::default().with("budget", quoted(&pair.budget));
+        let row = Row::of("budget", quoted(&pair.budget));
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             row.with(metric.title(), field(pair, metric))
@@ -154,7 +142,6 @@ fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
     })
 }
 
-/// Differences between the manifests that may explain the results.
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     let (Some(was), Some(is)) = (&before.manifest, &after.manifest) else {
         return vec![

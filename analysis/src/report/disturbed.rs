@@ -3,14 +3,12 @@
 use run_format::tables::Disturbance;
 
 use super::markdown::{Document, Row, quoted};
-use crate::{
-    load::blocks::Disturbances,
-    measure::checks::{Checks, sum},
-    options::Options,
-    summary::Summary,
-    text::{count, joined, number},
-    verdict::{Judged, Verdict},
-};
+use crate::load::blocks::Disturbances;
+use crate::measure::checks::{Checks, sum};
+use crate::stats::spread;
+use crate::summary::Summary;
+use crate::text::{count, joined, number};
+use crate::verdict::{Judged, Verdict};
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
 pub(super) fn in_words(
@@ -47,12 +45,6 @@ pub(super) fn of_sweep(summary: &Summary, is_named: impl Fn(Disturbance) -> bool
     in_words((&set_aside, &kept), (blocks, "block"), is_named)
 }
 
-/// The verdict with all blocks. None if no block was set aside.
-pub(crate) fn verdict_with_all(summary: &mut Summary, options: &Options) -> Option<Verdict> {
-    let site = summary.first_site(options);
-    Some(Verdict::of(&summary.take_disturbed(site)?, options))
-}
-
 pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {
     document.paragraph(
         "Disturbed blocks were set aside. Where they were more than half of a launch, only those in which something stood \
@@ -64,8 +56,7 @@ pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdi
         verdict.quantities.iter().map(move |(quantity, _)| {
             let judged = [without, with].map(|it| it.of_metric(quantity.metric));
             let [without_them, with_them] = judged.map(|judged| judged.map(Judged::change));
-            Row::default()
-                .with("variant", quoted(&without.label))
+            Row::of("variant", quoted(&without.label))
                 .with("quantity", quantity.words)
                 .with_any("without disturbed blocks", without_them)
                 .with_any("with all blocks", with_them)
@@ -83,9 +74,8 @@ const NEARLY_QUIET_PERCENT: f64 = 10.0;
 pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
     summary.identity.manifest.as_ref()?;
     let grade = |check: fn(&Checks) -> Option<f64>| {
-        let mut values: Vec<f64> = summary.checks().filter_map(check).collect();
-        values.sort_by(f64::total_cmp);
-        Some((*values.get(values.len() / 2)?, *values.last()?))
+        let (_, median, worst) = spread(summary.checks().filter_map(check))?;
+        Some((median, worst))
     };
     let stolen = grade(|checks| checks.steal_percent);
     let Some((stolen, waiting)) = stolen.zip(grade(|checks| checks.waiting_percent)) else {

@@ -2,19 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use plan::{
-    jobs::{AlonePair, BesideOthers, LIMIT_PERCENT},
-    sums::SliceSums,
-};
+use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
+use plan::sums::SliceSums;
 use run_format::{manifest::Manifest, variant::Role};
 
 use super::markdown::{Document, Row, joined};
-use crate::{
-    measure::jobs::JobsOfCell,
-    stats::{self, Interval},
-    summary::Summary,
-    text::{self, count, number},
-};
+use crate::measure::jobs::JobsOfCell;
+use crate::stats::{self, Interval};
+use crate::summary::Summary;
+use crate::text::{self, count, number};
 
 pub(super) fn write(document: &mut Document, summary: &Summary) {
     let Some(Manifest { config, .. }) = &summary.identity.manifest else {
@@ -60,8 +56,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
         ));
         document.table(found.iter().map(|found| {
             let interval = Interval::new(found.interval.0, found.interval.1);
-            Row::default()
-                .with("beside others, compared with alone", found.quantity)
+            Row::of("beside others, compared with alone", found.quantity)
                 .with("change", text::change(found.percent, "%", interval))
                 .with("pairs", found.pairs)
         }));

@@ -29,16 +29,18 @@ pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = Stri
 }
 
 /// A row of a table: the title of each column, and what stands below it.
-#[derive(Default)]
-pub(crate) struct Row(pub(super) Vec<(String, String)>);
+pub(crate) struct Row(pub(crate) Vec<(String, String)>);
 
 impl Row {
+    pub(super) fn of(title: impl Display, text: impl Display) -> Row {
+        Row(Vec::new()).with(title, text)
+    }
+
     pub(super) fn with(mut self, title: impl Display, text: impl Display) -> Row {
         self.0.push((title.to_string(), text.to_string()));
         self
     }
 
-    /// A dash stands for an absent value.
     pub(super) fn with_any(self, title: impl Display, text: Option<impl Display>) -> Row {
         match text {
             Some(text) => self.with(title, text),
@@ -47,23 +49,27 @@ impl Row {
     }
 }
 
-pub(crate) struct Document {
+/// What any report begins and ends with: its verdict in short, its pictures, and what its options say of links.
+#[derive(Clone, Copy)]
+pub(crate) struct Frame<'a>(
+    pub(crate) &'a [String],
+    pub(crate) &'a [Entry],
+    pub(crate) &'a Options,
+);
+
+pub(crate) struct Document<'a> {
     text: String,
+    pictures: &'a [Entry],
     /// The address of the report's folder: empty, or with a slash at its end.
     pub(crate) link_base: String,
 }
 
-impl Document {
-    pub(super) fn new(
-        about: &str,
-        title: &str,
-        verdict: &[String],
-        pictures: &[Entry],
-        sites: &SiteNames,
-        options: &Options,
-    ) -> Document {
+impl<'a> Document<'a> {
+    pub(super) fn new(about: &str, title: &str, sites: &SiteNames, frame: Frame<'a>) -> Self {
+        let Frame(verdict, pictures, options) = frame;
         let mut document = Document {
             text: format!("# {title}\n"),
+            pictures,
             link_base: options.link_base(),
         };
         if let Some((first, others)) = verdict.split_first() {
@@ -134,12 +140,13 @@ impl Document {
 
     fn picture(&mut self, picture: &Entry) {
         if let Some(file) = picture.files().first() {
-            let (title, base) = (picture.title(), &self.link_base);
+            let (title, base) = (&picture.picture.title, &self.link_base);
             self.paragraph(format!("![{title}]({base}{CHARTS}/{file})"));
         }
     }
 
-    pub(crate) fn finish(mut self, pictures: &[Entry]) -> String {
+    pub(crate) fn finish(mut self) -> String {
+        let pictures = self.pictures;
         let others = || pictures.iter().filter(|picture| !picture.is_first);
         if others().next().is_some() {
             self.details("More pictures", |document| {

@@ -1,20 +1,15 @@
 //! How a sweep was measured, and the command that repeats it.
 
-use run_format::{
-    config::{Measurement, Pace, Scheduler, Transport},
-    manifest::{Manifest, Tool},
-    network::ReceiveOn,
-};
+use run_format::config::{Measurement, Pace, Scheduler, Transport};
+use run_format::manifest::{Manifest, Tool};
+use run_format::network::ReceiveOn;
 
 use super::markdown::{Document, joined, quoted};
-use crate::{
-    load::{compared::sources, name_in_files},
-    summary::{
-        Summary,
-        identity::{of_hosts, of_tool, of_upstream},
-    },
-    text::{capitalised, count, date, number},
-};
+use crate::load::compared::sources;
+use crate::load::name_in_files;
+use crate::summary::Summary;
+use crate::summary::identity::{of_hosts, of_tool, of_upstream};
+use crate::text::{capitalised, count, date, number};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
     let Some(manifest) = &summary.identity.manifest else {
@@ -151,10 +146,7 @@ fn variants(summary: &Summary) -> String {
         }
         false => "Variants take turns inside one process",
     };
-    let labels = summary
-        .variants
-        .iter()
-        .map(|variant| quoted(&variant.label));
+    let labels = summary.variants.iter().map(|it| quoted(&it.label));
     format!(
         "{turns}, in blocks of random order: {}. Intervals are computed from runs and blocks, never from single \
          polls{widened}. The false discovery rate over cells is 5 % (Benjamini–Hochberg).",
@@ -163,15 +155,10 @@ fn variants(summary: &Summary) -> String {
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {
-    typed(
-        &manifest.command,
-        &manifest.tool,
-        manifest.config.seed,
-        &program(manifest),
-    )
+    let (command, tool) = (&manifest.command, &manifest.tool);
+    typed(command, tool, manifest.config.seed, &program(manifest))
 }
 
-/// What measures so, before its options.
 pub(super) fn program(manifest: &Manifest) -> String {
     match manifest.config.measurement {
         Measurement::BesideTcp => format!("{BENCHMARK}rr"),

@@ -12,41 +12,36 @@ pub(crate) mod method;
 mod prove;
 pub(crate) mod published;
 mod questions;
-mod quic;
 pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
 pub(crate) mod trust;
 mod workers;
 
-use self::markdown::{Document, Row, quoted};
-use crate::{
-    explain::Explanation,
-    measure::{metric::Metric, metric_info::Place},
-    options::Options,
-    stats,
-    summary::{CellSummary, Summary},
-    text::{count, joined, number},
-    verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words},
-    views::Entry,
-};
+use self::markdown::{Document, Frame, Row, quoted};
+use crate::explain::Explanation;
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats;
+use crate::summary::{CellSummary, Summary};
+use crate::text::{count, joined, number};
+use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words};
 
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The whole report, with as many details as its size permits. The second verdict is that with disturbed blocks, if
-/// some were set aside.
+/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
 pub(crate) fn text(
     summary: &Summary,
     verdicts: (&Verdict, Option<&Verdict>),
-    pictures: &[Entry],
     explanation: Option<&Explanation>,
-    options: &Options,
+    frame: Frame,
 ) -> String {
     let mut detailed = explanation.map_or(0, |explanation| explanation.cells.len());
     loop {
         let explained = explanation.map(|explanation| (explanation, detailed));
-        let text = with(summary, verdicts, pictures, explained, options);
+        let text = with(summary, verdicts, explained, frame);
         if text.len() < MOST_BYTES || detailed == 0 {
             return text;
         }
@@ -54,7 +49,6 @@ pub(crate) fn text(
     }
 }
 
-/// The verdict, and how much to rely on it.
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(caveats::incomplete(summary));
@@ -63,13 +57,11 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     sentences
 }
 
-/// With details of so many explained cells.
 fn with(
     summary: &Summary,
     (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
-    pictures: &[Entry],
     explanation: Option<(&Explanation, usize)>,
-    options: &Options,
+    frame: Frame,
 ) -> String {
     let identity = &summary.identity;
     let change = match identity.has_subjects() {
@@ -77,9 +69,8 @@ fn with(
         false => "a budget",
     };
     let title = format!("Poll latency before and after {change}: {}", identity.name);
-    let in_short = in_short(summary, verdict);
-    let sites = &identity.sites;
-    let mut document = Document::new("sweep", &title, &in_short, pictures, sites, options);
+    let mut document = Document::new("sweep", &title, &identity.sites, frame);
+    let options = frame.2;
     if !verdict.candidates.is_empty() {
         overview(&mut document, summary, verdict, options);
     }
@@ -94,7 +85,7 @@ fn with(
         });
     }
     bounds::write(&mut document, summary, verdict.site);
-    quic::write(&mut document, summary, verdict);
+    questions::write_quic(&mut document, summary, verdict);
     workers::write(&mut document, summary, options);
     jobs::write(&mut document, summary);
     document.details("Caveats of this run", |document| {
@@ -108,7 +99,7 @@ fn with(
             }
         });
     }
-    document.finish(pictures)
+    document.finish()
 }
 
 /// ", but throughput over 2, request latency (p99) over 5", of quantities that not all cells have.
@@ -125,7 +116,6 @@ fn fewer_cells(verdict: &Verdict) -> String {
     }
 }
 
-/// One row per variant, at most eight.
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
     const MOST_ROWS: usize = 7;
     let first = verdict.candidates.iter().take(MOST_ROWS);
@@ -183,8 +173,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
     document.list(notes);
 }
 
-/// "floor of the co-tenant's wake-ups 38.1 µs": what figures are counted from, as means over cells of the baseline. Older
-/// runs have no floor, and nothing is taken off.
+/// What figures are counted from, as means over cells of the baseline. Older runs have no floor, and nothing is taken off.
 fn counted_from(summary: &Summary) -> Option<String> {
     let level = |metric: &Metric| {
         let cells = summary.measured();
@@ -214,14 +203,12 @@ fn counted_from(summary: &Summary) -> Option<String> {
     ))
 }
 
-/// What the best candidate does in each group of cells, with levels.
 fn by_regime(document: &mut Document, best: &Candidate) {
     let rows = best.regimes.iter().flat_map(|regime| {
         let words = regime.regime.words(regime.cells);
         regime.judged.iter().map(move |judged| {
             let [before, after] = [0, 1].map(|at| Some(number(judged.levels?[at])));
-            Row::default()
-                .with("cells", &words)
+            Row::of("cells", &words)
                 .with("quantity", judged.quantity.words)
                 .with("unit", judged.quantity.metric.info().unit)
                 .with_any("before", before)
@@ -249,7 +236,6 @@ fn by_regime(document: &mut Document, best: &Candidate) {
     });
 }
 
-/// Bold if its whole interval is beyond the margin.
 fn emphasised(judged: &Judged) -> String {
     match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
         true => format!("**{}**", judged.change()),
@@ -257,18 +243,8 @@ fn emphasised(judged: &Judged) -> String {
     }
 }
 
-/// The changes over all cells: of these candidates, and last of the A/A control. Titles of columns, and rows.
-pub(crate) fn table<'a>(
-    verdict: &Verdict,
-    candidates: impl IntoIterator<Item = &'a Candidate>,
-) -> (Vec<String>, Vec<Vec<String>>) {
-    let rows = changes("variant", verdict, candidates).into_iter();
-    let (mut titles, rows): (Vec<_>, Vec<_>) = rows.map(|row| row.0.into_iter().unzip()).unzip();
-    (titles.pop().unwrap_or_default(), rows)
-}
-
-/// The same, below this title of the first column.
-fn changes<'a>(
+/// The changes over all cells: of these candidates, and last of the A/A control; `title` is that of the first column.
+pub(crate) fn changes<'a>(
     title: &str,
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
@@ -278,8 +254,7 @@ fn changes<'a>(
     let control = verdict.control.iter();
     let control = control.map(|control| (control, "A/A control"));
     let rows = candidates.chain(control).map(|(candidate, result)| {
-        let mut row = Row::default()
-            .with(title, quoted(&candidate.label))
+        let mut row = Row::of(title, quoted(&candidate.label))
             .with("yields per 1,000 polls", candidate.firing());
         for (quantity, _) in &verdict.quantities {
             let change = match candidate.of_metric(quantity.metric) {

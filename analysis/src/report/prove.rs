@@ -3,12 +3,10 @@
 use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
 
 use super::markdown::{Document, Row, quoted};
-use crate::{
-    measure::metric::MetricKey,
-    summary::{CONFIDENCE, Summary},
-    text::{count, number},
-    verdict::{Judged, Verdict},
-};
+use crate::measure::metric::MetricKey;
+use crate::summary::{CONFIDENCE, Summary};
+use crate::text::{count, number};
+use crate::verdict::{Judged, Verdict};
 
 struct Proof {
     budget: String,
@@ -85,8 +83,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                 let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
                 let what = MetricKey::new(verdict.site, judged.quantity.metric);
                 let (agree, all) = agreement(summary, what, &proof);
-                Row::default()
-                    .with("quantity", judged.quantity.words)
+                Row::of("quantity", judged.quantity.words)
                     .with("graft", judged.change())
                     .with_any("patch", change(&patch))
                     .with_any("patch compared with graft", change(&between))

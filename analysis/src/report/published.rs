@@ -4,17 +4,12 @@ use std::cmp::Reverse;
 
 use run_format::Site;
 
-use super::markdown::{Document, Row, joined, or_dash};
-use crate::{
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Place,
-    },
-    options::Options,
-    summary::{CellSummary, Summary},
-    text::{count, number},
-    views::Entry,
-};
+use super::markdown::{Document, Frame, Row, joined, or_dash};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::summary::{CellSummary, Summary};
+use crate::text::{count, number};
 
 /// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
 pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
@@ -40,23 +35,18 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
     all.into_iter().chain(payloads).collect()
 }
 
-pub(crate) fn text(
-    summary: &Summary,
-    in_short: &[String],
-    pictures: &[Entry],
-    options: &Options,
-) -> String {
+pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
     let title = format!("Slow polls in a published table: {}", summary.identity.name);
     let sites = &summary.identity.sites;
-    let mut document = Document::new("published", &title, in_short, pictures, sites, options);
+    let mut document = Document::new("published", &title, sites, frame);
     document.paragraph(format!(
         "Source: {}. It has no intervals, so it does not show which differences between cells are chance.",
         summary.identity.line()
     ));
     document.details("All cells, the worst first", |document| {
-        cells(document, summary, options, &["value"]);
+        cells(document, summary, frame.2, &["value"]);
     });
-    document.finish(pictures)
+    document.finish()
 }
 
 /// The figures of every cell under each variant, in these words. What no cell has is no column.
@@ -79,11 +69,9 @@ pub(super) fn cells(
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
     document.table(rows.iter().take(MOST_ROWS).map(|cell| {
-        let mut row = Row::default().with("cell", cell.measured.cell);
+        let mut row = Row::of("cell", cell.measured.cell);
         for what in &wanted {
-            let site = what
-                .site
-                .map_or_else(String::new, |site| format!(" ({site})"));
+            let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
             let info = what.metric.info();
             let value = |variant| or_dash(cell.value(*what, variant).map(number));
             row = row.with(

@@ -2,13 +2,14 @@
 
 use run_format::Site;
 
-use super::markdown::{Document, joined, quoted};
-use crate::{
-    measure::breakdown::OWN,
-    summary::Summary,
-    text::{self, number},
-    verdict::{Candidate, Verdict, holders, unit, words::apart},
-};
+use super::markdown::{Document, Row, joined, quoted};
+use crate::measure::breakdown::OWN;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::stats::{self, Uncertain};
+use crate::summary::{CONFIDENCE, CellSummary, Summary};
+use crate::text::{self, number};
+use crate::verdict::words::apart;
+use crate::verdict::{Candidate, Verdict, holders, unit};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for candidate in &verdict.candidates {
@@ -82,4 +83,40 @@ fn large_shares<'a>(shares: impl IntoIterator<Item = (&'a str, f64)>) -> String 
         child => format!("{} {} %", quoted(child), number(percent)),
     });
     joined(large, ", ")
+}
+
+/// What the connections of QUIC counted.
+pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let of_quic =
+        |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
+    let metrics: Vec<Metric> = Metric::ALL.iter().copied().filter(of_quic).collect();
+    if metrics.is_empty() {
+        return;
+    }
+    let rows = metrics.into_iter().map(|metric| {
+        let what = MetricKey::new(verdict.site, metric);
+        let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
+        let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
+        let level = stats::mean_over_cells(&levels);
+        let level =
+            level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));
+        let mut row = Row::of("metric", metric.info().words);
+        if let Some(baseline) = summary.variants.first() {
+            row = row.with_any(quoted(&baseline.label), level);
+        }
+        for candidate in &verdict.candidates {
+            let change = candidate.details.get(&metric);
+            let change = change.map(|it| text::mean_change(it, unit(metric)));
+            row = row.with_any(quoted(&candidate.label), change);
+        }
+        row
+    });
+    document.details("What QUIC counted", |document| {
+        document.paragraph(
+            "By central's connections and sockets. First the mean over cells without a budget, then what each budget \
+             changes. Each interval is 95 % by itself. A dash is a change that is not known, as that of losses where nothing \
+             is lost.",
+        );
+        document.table(rows);
+    });
 }

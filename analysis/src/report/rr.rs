@@ -2,20 +2,15 @@
 
 use run_format::{network::Rtt, variant::BASELINE};
 
-use super::{
-    caveats,
-    disturbed::of_sweep,
-    markdown::{Document, Row},
-    method,
-};
-use crate::{
-    measure::{metric::Metric, metric_info::Place},
-    options::Options,
-    stats::Interval,
-    summary::{CONFIDENCE, CellFigure, CellSummary, Summary},
-    text::{self, number},
-    views::Entry,
-};
+use super::disturbed::of_sweep;
+use super::markdown::{Document, Frame, Row};
+use super::{caveats, method};
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats::Interval;
+use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
+use crate::text::{self, number};
 
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();
@@ -24,20 +19,15 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     measured.chain(caveats::incomplete(summary)).collect()
 }
 
-pub(crate) fn text(
-    summary: &Summary,
-    in_short: &[String],
-    pictures: &[Entry],
-    options: &Options,
-) -> String {
+pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
     let title = format!("What libp2p adds to TCP: {}", summary.identity.name);
     let sites = &summary.identity.sites;
-    let mut document = Document::new("rr", &title, in_short, pictures, sites, options);
+    let mut document = Document::new("rr", &title, sites, frame);
     figures(&mut document, summary);
     document.heading("Caveats of this run");
-    document.list(caveats(summary, options));
+    document.list(caveats(summary, frame.2));
     method::write(&mut document, summary);
-    document.finish(pictures)
+    document.finish()
 }
 
 fn figures(document: &mut Document, summary: &Summary) {
@@ -45,9 +35,7 @@ fn figures(document: &mut Document, summary: &Summary) {
     for cell in summary.measured() {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
             let payload = cell.measured.cell.payload_bytes.in_words();
-            let mut row = Row::default()
-                .with("payload", payload)
-                .with("variant", name);
+            let mut row = Row::of("payload", payload).with("variant", name);
             for metric in Metric::shown_in(Place::RawTcp) {
                 let figure = cell.worker_figure(metric, at);
                 row = row.with_any(metric.title(), figure.and_then(field));
@@ -133,7 +121,6 @@ fn times(figure: &CellFigure) -> Option<(f64, Interval)> {
     Some((1.0 + relative.value, interval))
 }
 
-/// "2.18 [2.15, 2.21]".
 fn ratio((value, interval): (f64, Interval)) -> String {
     text::level(value, "", interval)
 }

@@ -1,19 +1,12 @@
 //! The report of a search: which budgets are left, what they do, and why the others left.
 
-use super::{
-    caveats,
-    markdown::{Document, Row, joined, quoted},
-    method,
-};
-use crate::{
-    options::Options,
-    report,
-    search::{Round, Search, Why},
-    site::SiteNames,
-    text::count,
-    verdict::{Candidate, Judged},
-    views::Entry,
-};
+use super::markdown::{Document, Frame, Row, joined, quoted};
+use super::{caveats, method};
+use crate::report;
+use crate::search::{Round, Search, Why};
+use crate::site::SiteNames;
+use crate::text::count;
+use crate::verdict::{Candidate, Judged};
 
 pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {
@@ -30,18 +23,12 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
     sentences
 }
 
-pub(crate) fn text(
-    name: &str,
-    search: &Search,
-    in_short: &[String],
-    pictures: &[Entry],
-    options: &Options,
-) -> String {
+pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::of(None);
-    let mut document = Document::new("search", &title, in_short, pictures, &sites, options);
+    let mut document = Document::new("search", &title, &sites, frame);
     let Some(last) = search.rounds.last() else {
-        return document.finish(pictures);
+        return document.finish();
     };
     document.heading("The budgets that are left");
     remaining(&mut document, last);
@@ -60,7 +47,7 @@ pub(crate) fn text(
         }
     });
     method::write(&mut document, &last.summary);
-    document.finish(pictures)
+    document.finish()
 }
 
 /// The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
@@ -84,8 +71,7 @@ fn rounds(document: &mut Document, search: &Search) {
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
         let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;
-        Row::default()
-            .with("round", number)
+        Row::of("round", number)
             .with("budgets", round.summary.candidates().count())
             .with("time", format!("{seconds:.0} s"))
             .with("blocks by cell", joined(blocks, ", "))
@@ -120,8 +106,6 @@ fn departures(document: &mut Document, round: &Round) {
                 format!("compared with {}: {changes}", label(*by))
             }
         };
-        Row::default()
-            .with("budget", label(left.variant))
-            .with("reason", reason)
+        Row::of("budget", label(left.variant)).with("reason", reason)
     }));
 }

@@ -2,24 +2,15 @@
 
 use run_format::{run_row::End, soak::SoakEnd};
 
-use super::{
-    caveats,
-    disturbed::in_words,
-    markdown::{Document, Row, quoted},
-    method,
-};
-use crate::{
-    drift::Drifts,
-    load::{name_in_files, soak::Soak},
-    options::Options,
-    site::SiteNames,
-    summary::{
-        identity::{of_tool, of_upstream},
-        real_network,
-    },
-    text::{self, count, date, lasting, number},
-    views::Entry,
-};
+use super::disturbed::in_words;
+use super::markdown::{Document, Frame, Row, quoted};
+use super::{caveats, method};
+use crate::drift::Drifts;
+use crate::load::name_in_files;
+use crate::load::soak::Soak;
+use crate::site::SiteNames;
+use crate::summary::identity::{of_real_network, of_tool, of_upstream};
+use crate::text::{self, count, date, lasting, number};
 
 pub(crate) fn identity(soak: &Soak) -> String {
     let file = &soak.file;
@@ -48,22 +39,15 @@ pub(crate) fn identity(soak: &Soak) -> String {
     .join(" · ")
 }
 
-pub(crate) fn text(
-    title: &str,
-    soak: &Soak,
-    drifts: &Drifts,
-    pictures: &[Entry],
-    options: &Options,
-) -> String {
+pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {
     let sites = SiteNames::of(Some((&soak.file.tool, &soak.file.config.node)));
-    let in_short = drifts.sentences();
-    let mut document = Document::new("soak", title, &in_short, pictures, &sites, options);
+    let mut document = Document::new("soak", title, &sites, frame);
     table(&mut document, drifts);
     method(&mut document, soak, drifts);
     document.details("Caveats of this soak", |document| {
         document.list(caveats(soak, drifts));
     });
-    document.finish(pictures)
+    document.finish()
 }
 
 fn table(document: &mut Document, drifts: &Drifts) {
@@ -72,8 +56,7 @@ fn table(document: &mut Document, drifts: &Drifts) {
             Some(_) if drift.is_drifting() => "**yes**",
             word => word.unwrap_or("unknown"),
         };
-        Row::default()
-            .with("series", drift.series.words)
+        Row::of("series", drift.series.words)
             .with("median", drift.median())
             .with_any("slope", drift.slope())
             .with("drifts", drifts)
@@ -108,7 +91,7 @@ fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
         identity(soak),
     ]);
     let networks = soak.file.end.iter().map(|end| &end.network);
-    document.list(real_network::sentence(&config.lab, networks));
+    document.list(of_real_network(&config.lab, networks));
     let (command, tool) = (&soak.file.command, &soak.file.tool);
     let program = format!("{}soak", method::BENCHMARK);
     document.command(&method::typed(command, tool, config.seed, &program));
@@ -146,12 +129,11 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     }
     caveats.extend(caveats::machine(&config.lab, &soak.file.machine));
     caveats::build(&mut caveats, &soak.file.tool);
-    caveats.push(
+    caveats.push(String::from(
         "This is one launch; another may drift differently. Other load on the machine appears as drift, too. Resident memory \
          includes the measuring code, and freed memory may stay resident. What grows and is released again, or grows in the \
-         last minutes only, may show in the page's pictures and not in its slope."
-            .to_owned(),
-    );
+         last minutes only, may show in the page's pictures and not in its slope.",
+    ));
     caveats
 }
 

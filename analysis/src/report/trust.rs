@@ -4,16 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::markdown::{Document, Row, quoted};
-use crate::{
-    measure::{
-        checks::Checks,
-        metric::{Metric, MetricKey},
-    },
-    stats,
-    summary::{Resolved, Summary},
-    text::{self, joined, number, with_unit},
-    verdict::{Verdict, words},
-};
+use crate::measure::checks::Checks;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::stats;
+use crate::summary::{Resolved, Summary};
+use crate::text::{self, joined, number, with_unit};
+use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
     what: &'static str,
@@ -54,10 +50,7 @@ impl CheckLimit {
 }
 
 pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
-    LIMITS
-        .iter()
-        .map(|check| (check.what, check.limit()))
-        .collect()
+    LIMITS.iter().map(|it| (it.what, it.limit())).collect()
 }
 
 /// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
@@ -76,8 +69,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let show =
             |value: Option<&f64>| value.map_or_else(words::absent, |value| check.show(*value));
         let beyond = values.iter().filter(|value| check.is_beyond(**value));
-        Row::default()
-            .with("check", check.what)
+        Row::of("check", check.what)
             .with("median cell", show(values.get(values.len() / 2)))
             .with("worst cell", show(values.last()))
             .with_any("limit", check.limit())
@@ -89,13 +81,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     carry_over(document, summary, verdict);
 }
 
-/// How the machine's speed changed from block to block.
 fn speed(document: &mut Document, summary: &Summary) {
-    let times: Vec<_> = summary
-        .checks()
-        .filter_map(|checks| checks.work_us)
-        .collect();
-    if let Some([shortest, longest]) = range(&times) {
+    if let Some([shortest, longest]) = range(summary.checks().filter_map(|it| it.work_us)) {
         document.paragraph(format!(
             "The machine's speed: the same piece of work took {shortest} to {longest} µs before the blocks of this sweep. \
              Absolute values of cells that were measured at different speeds do not compare; changes between variants do, \
@@ -108,10 +95,7 @@ fn round_trips(document: &mut Document, summary: &Summary) {
     let parts = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
         let cells = summary.measured().map(|cell| &cell.measured);
         let cells = cells.filter(|measured| measured.cell.rtt_ms == *rtt_ms);
-        let times: Vec<_> = cells
-            .filter_map(|measured| measured.checks.rtt_ms)
-            .collect();
-        let [shortest, longest] = range(&times)?;
+        let [shortest, longest] = range(cells.filter_map(|it| it.checks.rtt_ms))?;
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
     });
     let parts = joined(parts, "; ");
@@ -123,10 +107,9 @@ fn round_trips(document: &mut Document, summary: &Summary) {
 }
 
 /// The least and the most of values that are the least, the median and the most of a cell.
-fn range(cells: &[(f64, f64, f64)]) -> Option<[String; 2]> {
-    let least = cells.iter().map(|(least, ..)| *least).reduce(f64::min)?;
-    let most = cells.iter().map(|(.., most)| *most).reduce(f64::max)?;
-    Some([number(least), number(most)])
+fn range(cells: impl Iterator<Item = (f64, f64, f64)>) -> Option<[String; 2]> {
+    let all = cells.reduce(|all, cell| (all.0.min(cell.0), all.1, all.2.max(cell.2)))?;
+    Some([all.0, all.2].map(number))
 }
 
 fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
@@ -145,19 +128,14 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             let percent = 100.0 * flagged as f64 / pairs as f64;
             format!("{flagged} of {pairs} ({percent:.1} %)")
         };
-        let after = match (
-            20 * calibration.flagged_after > pairs,
-            calibration.flagged_after,
-        ) {
-            (true, too_often) => format!("**{}**", share(too_often)),
-            (false, flagged) => share(flagged),
+        let after = match share(calibration.flagged_after) {
+            too_often if 20 * calibration.flagged_after > pairs => format!("**{too_often}**"),
+            share => share,
         };
-        let changes = summary
-            .measured()
-            .filter_map(|cell| cell.change(what, control));
+        let cells = summary.measured();
+        let changes = cells.filter_map(|cell| cell.change(what, control));
         let resolved = changes.filter(|change| change.resolved != Resolved::No);
-        let row = Row::default()
-            .with("metric", what.metric.info().words)
+        let row = Row::of("metric", what.metric.info().words)
             .with("interval factor", factor)
             .with("flagged before", share(calibration.flagged_before))
             .with("flagged after", after)
@@ -198,7 +176,7 @@ fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
          each other. Whether columns differ was not tested."
     ));
     document.table(summary.axes.rtt_ms.iter().map(|rtt_ms| {
-        let mut row = Row::default().with("RTT", format!("{rtt_ms} ms"));
+        let mut row = Row::of("RTT", format!("{rtt_ms} ms"));
         for from_ms in &ranges {
             let title = match ranges.range(from_ms + 1..).next() {
                 Some(to_ms) => format!("{from_ms}–{to_ms} ms"),

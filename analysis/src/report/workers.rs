@@ -31,8 +31,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
                 0 => "main".to_owned(),
                 number => format!("worker {number}"),
             };
-            Row::default()
-                .with("thread", thread)
+            Row::of("thread", thread)
                 .with_any("cores", row.cores.as_ref())
                 .with("polls", row.polls)
                 .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
@@ -51,8 +50,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
         };
         let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
         document.table(summary.variants.iter().zip(&sums).map(|(variant, sums)| {
-            Row::default()
-                .with("variant", quoted(&variant.label))
+            Row::of("variant", quoted(&variant.label))
                 .with_any("any worker: late", late(&sums.any_worker_ns))
                 .with_any("p90, µs", p90_us(&sums.any_worker_ns))
                 .with_any("same worker: late", late(&sums.same_worker_ns))

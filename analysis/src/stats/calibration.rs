@@ -1,5 +1,4 @@
-//! The A/A control, a second copy of the baseline, shows whether standard errors are as large as the real
-//! errors.
+//! The A/A control, a second copy of the baseline, shows whether standard errors are as large as the real errors.
 
 use super::{multiple::RESOLVED, student::normal_score, uncertain::Uncertain};
 
@@ -12,8 +11,7 @@ pub(crate) struct Calibration {
     pub(crate) pairs: usize,
     /// The factor by which standard errors are too small. None with too few pairs.
     pub(crate) factor: Option<f64>,
-    /// The number of cells in which the control alone would seem different from the baseline. One in twenty is
-    /// expected.
+    /// The number of cells in which the control alone would seem different from the baseline. One in twenty is expected.
     pub(crate) flagged_before: usize,
     pub(crate) flagged_after: usize,
 }
@@ -41,17 +39,14 @@ impl Calibration {
 
 /// The root mean square of scores that are standard normal if the standard errors are right.
 fn spread(differences: &[Uncertain]) -> f64 {
-    let squares = differences
-        .iter()
-        .map(|of| normal_score(of.t(), of.df).powi(2));
-    (squares.sum::<f64>() / differences.len() as f64).sqrt()
+    let scores = differences.iter().map(|of| normal_score(of.t(), of.df));
+    let squares: f64 = scores.map(|score| score.powi(2)).sum();
+    (squares / differences.len() as f64).sqrt()
 }
 
 fn flagged(differences: &[Uncertain]) -> usize {
-    differences
-        .iter()
-        .filter(|of| of.p_value() <= RESOLVED)
-        .count()
+    let p_values = differences.iter().map(Uncertain::p_value);
+    p_values.filter(|p_value| *p_value <= RESOLVED).count()
 }
 
 #[cfg(test)]

@@ -1,13 +1,10 @@
 //! The change from the baseline to another variant, in the blocks that both share.
 
-use super::{
-    estimate::CellEstimate,
-    uncertain::Uncertain,
-    variance::{Variance, between, together, within},
-};
+use super::estimate::CellEstimate;
+use super::uncertain::Uncertain;
+use super::variance::{Variance, between, together, within};
 
-/// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift
-/// cancels out.
+/// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) difference: Uncertain,
@@ -50,8 +47,7 @@ struct PairedEstimates<'a> {
     other: &'a CellEstimate,
     /// Of both, each at least the least value.
     values: [f64; 2],
-    /// The factors that scale each to the value of the lower one. A shift of both by the same factor is then
-    /// the same in both.
+    /// The factors that scale each to the lower value, so that a shift of both by one factor is the same in both.
     weights: [f64; 2],
 }
 
@@ -73,8 +69,7 @@ impl<'a> PairedEstimates<'a> {
         })
     }
 
-    /// The variance of the ratio of the two. Only here launches count as different: one may have a change that
-    /// another does not have.
+    /// The variance of the ratio of the two. Only here launches count as different: one may have a change, another none.
     fn variance_of_ratio(&self) -> Option<Variance> {
         let blocks = self.within(self.weights);
         match (blocks, between(&self.deviations(self.weights))) {
@@ -121,12 +116,8 @@ impl<'a> PairedEstimates<'a> {
                 .map(|(baseline, other)| of_other * other - of_baseline * baseline)
                 .collect()
         };
-        self.baseline
-            .deviations
-            .iter()
-            .zip(&self.other.deviations)
-            .map(run)
-            .collect()
+        let runs = self.baseline.deviations.iter();
+        runs.zip(&self.other.deviations).map(run).collect()
     }
 
     fn floor(&self, [of_baseline, of_other]: [f64; 2]) -> f64 {

@@ -17,28 +17,21 @@ impl Counts {
     }
 
     pub(crate) fn sum(slices: &[impl Borrow<Counts>]) -> Counts {
-        let mut all = slices
-            .iter()
-            .map(|it| &it.borrow().0[..])
-            .collect::<Vec<_>>()
-            .concat();
+        let slices: Vec<&[_]> = slices.iter().map(|it| &it.borrow().0[..]).collect();
+        let mut all = slices.concat();
         // Each slice is in order already, which this sort makes use of.
         all.sort_by_key(|(bucket, _)| *bucket);
-        let mut sum = Counts::default();
-        for (bucket, count) in all {
-            sum.add(bucket, count);
-        }
-        sum
+        Counts::of(all)
     }
 
     /// Every value less that much, and none below zero.
     pub(crate) fn less(self, floor: u64) -> Counts {
         match floor {
             0 => self,
-            _ => Counts::of(
-                self.values()
-                    .map(|(value, count)| (value.saturating_sub(floor), count)),
-            ),
+            _ => {
+                let values = self.values();
+                Counts::of(values.map(|(value, count)| (value.saturating_sub(floor), count)))
+            }
         }
     }
 
@@ -96,9 +89,8 @@ impl Counts {
     }
 
     pub(super) fn at(&self, value: u64) -> u64 {
-        let found = self
-            .0
-            .binary_search_by_key(&bucket(value), |(bucket, _)| *bucket);
+        let value = bucket(value);
+        let found = self.0.binary_search_by_key(&value, |(bucket, _)| *bucket);
         found.map_or(0, |at| self.0[at].1)
     }
 

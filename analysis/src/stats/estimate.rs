@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use super::{
-    histogram::Histogram,
-    student,
-    uncertain::{Interval, Uncertain},
-    variance::{between, wider, within},
-};
+use super::histogram::Histogram;
+use super::quotient;
+use super::student;
+use super::uncertain::{Interval, Uncertain};
+use super::variance::{between, wider, within};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {
@@ -91,11 +90,8 @@ impl CellEstimate {
     fn independent(&self, of: f64, curvature: f64) -> f64 {
         let variance = within(&self.deviations).map_or(0.0, |within| within.value);
         let by_one = self.value * (1.0 - curvature * self.value);
-        if variance > 0.0 && by_one > 0.0 {
-            of.min(by_one / variance)
-        } else {
-            of
-        }
+        let independent = quotient(by_one, variance).filter(|it| *it > 0.0);
+        independent.map_or(of, |it| it.min(of))
     }
 }
 
@@ -173,9 +169,8 @@ impl BareEstimate {
         let spread = t.powi(2) / of;
         let scale = 1.0 + spread * curvature;
         let middle = (self.value + spread / 2.0) / scale;
-        let margin = (middle.powi(2) - self.value.powi(2) / scale)
-            .max(0.0)
-            .sqrt();
+        let square = middle.powi(2) - self.value.powi(2) / scale;
+        let margin = square.max(0.0).sqrt();
         Interval::new(middle - margin, middle + margin).clipped(0.0, self.highest())
     }
 }

@@ -1,6 +1,6 @@
 //! Quantiles of counted values, interpolated between neighbouring values.
 
-use super::{counts::Counts, uncertain::Interval};
+use super::{counts::Counts, quotient, uncertain::Interval};
 
 /// At each value the share of all that lies below it, including half of those at the value itself (the
 /// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to
@@ -47,11 +47,7 @@ impl Histogram {
         Position {
             lower: self.values[lower],
             upper: self.values[upper],
-            weight: if apart > 0.0 {
-                (share - self.shares[lower]) / apart
-            } else {
-                0.0
-            },
+            weight: quotient(share - self.shares[lower], apart).unwrap_or(0.0),
         }
     }
 
@@ -59,35 +55,21 @@ impl Histogram {
         self.position(share).value()
     }
 
-    /// The slope of the quantiles around `share`: the difference in value by that in share, over a margin to
-    /// either side.
+    /// The slope of the quantiles around `share`: the difference in value by that in share, over a margin to either side.
     pub(super) fn slope(&self, share: f64, margin: f64) -> f64 {
         let (first, last) = (self.shares[0], self.shares[self.shares.len() - 1]);
         let low = (share - margin).clamp(first, last);
         let high = (share + margin).clamp(first, last);
-        if high > low {
-            (self.quantile(high) - self.quantile(low)) / (high - low)
-        } else {
-            0.0
-        }
+        quotient(self.quantile(high) - self.quantile(low), high - low).unwrap_or(0.0)
     }
 
     /// The quantiles a margin to either side. An end beyond the largest value is infinite.
     pub(super) fn interval(&self, share: f64, margin: f64) -> Interval {
-        let is_seen = share + margin <= self.shares[self.shares.len() - 1];
-        let is_seen_below = share - margin >= self.shares[0];
-        Interval {
-            low: if is_seen_below {
-                self.quantile(share - margin)
-            } else {
-                0.0
-            },
-            high: if is_seen {
-                self.quantile(share + margin)
-            } else {
-                f64::INFINITY
-            },
-        }
+        let (lower, upper) = (share - margin, share + margin);
+        let low = (lower >= self.shares[0]).then(|| self.quantile(lower));
+        let is_seen = upper <= self.shares[self.shares.len() - 1];
+        let high = is_seen.then(|| self.quantile(upper));
+        Interval::new(low.unwrap_or(0.0), high.unwrap_or(f64::INFINITY))
     }
 }
 

@@ -1,11 +1,8 @@
 //! The mean over cells, of differences and of ratios.
 
-use super::{
-    uncertain::{Interval, Uncertain},
-    variance::Variance,
-};
+use super::uncertain::{Interval, Uncertain};
+use super::variance::Variance;
 
-/// None without any.
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.into_iter().collect();
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -16,10 +13,8 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
     let count = cells.len() as f64;
     let sum: f64 = cells.iter().map(|cell| cell.value).sum();
-    let of_sum = cells
-        .iter()
-        .map(Variance::of_error)
-        .reduce(Variance::plus)?;
+    let errors = cells.iter().map(Variance::of_error);
+    let of_sum = errors.reduce(Variance::plus)?;
     Some(of_sum.scaled(1.0 / count).of(sum / count))
 }
 
@@ -90,10 +85,8 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 /// of the error only as far as their weights are not the same.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
-    let errors = cells
-        .iter()
-        .map(|cell| Variance::new(cell.standard_error.max(median).powi(2), cell.df));
-    let errors: Vec<Variance> = errors.collect();
+    let error = |it: &Uncertain| Variance::new(it.standard_error.max(median).powi(2), it.df);
+    let errors: Vec<Variance> = cells.iter().map(error).collect();
     let weights = |apart: f64| {
         let weights: Vec<f64> = errors.iter().map(|it| 1.0 / (it.value + apart)).collect();
         let sum: f64 = weights.iter().sum();

@@ -1,10 +1,9 @@
 //! Turns the sums and histograms of slices into values with intervals, and tests which changes are
 //! significant. `METHODS.md` has the reasons, the assumptions, and the coverage of the intervals.
 //!
-//! [`ratio()`] and [`quantile()`] estimate everything, from slices by run and by block: a value, and what each
-//! block adds to its error. All variants of a cell have the same runs and blocks, since a block is one slice
-//! of each. Intervals, changes between variants and means over cells follow from these in the same way for
-//! every metric.
+//! [`ratio()`] and [`quantile()`] estimate everything, from slices by run and by block: a value, and what each block adds to
+//! its error. All variants of a cell have the same runs and blocks, since a block is one slice of each. Intervals, changes
+//! between variants and means over cells follow from these in the same way for every metric.
 
 mod calibration;
 mod change;
@@ -24,17 +23,20 @@ mod trend;
 mod uncertain;
 mod variance;
 
-pub(crate) use self::{
-    calibration::{Calibration, FEWEST_PAIRS, calibrate},
-    change::{Change, change},
-    counts::Counts,
-    estimate::{BareEstimate, CellEstimate},
-    mean::{MeanChange, mean, mean_over_cells, spread},
-    multiple::{adjusted_p_values, is_resolved},
-    quantile::{LaunchCounts, quantile},
-    ratio::{RatioKind, RatioPart, ratio},
-    student::CONFIDENCE,
-    sweeps::change_between,
-    trend::{Trend, trend},
-    uncertain::{Interval, Uncertain},
-};
+pub(crate) use self::calibration::{Calibration, FEWEST_PAIRS, calibrate};
+pub(crate) use self::change::{Change, change};
+pub(crate) use self::counts::Counts;
+pub(crate) use self::estimate::{BareEstimate, CellEstimate};
+pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
+pub(crate) use self::multiple::{adjusted_p_values, is_resolved};
+pub(crate) use self::quantile::{LaunchCounts, quantile};
+pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
+pub(crate) use self::student::CONFIDENCE;
+pub(crate) use self::sweeps::change_between;
+pub(crate) use self::trend::{Trend, trend};
+pub(crate) use self::uncertain::{Interval, Uncertain};
+
+/// None of a division by nothing.
+pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| part / whole)
+}

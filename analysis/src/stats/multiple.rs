@@ -3,15 +3,12 @@
 /// The false discovery rate: the greatest expected share of changes called resolved that are no changes.
 pub(crate) const RESOLVED: f64 = 0.05;
 
-/// Benjamini and Hochberg's. If all changes up to some adjusted p-value are called resolved, the expected share
-/// of false ones among them is at most that value. A family is all measured cells of one variant, metric and
-/// site.
+/// Benjamini and Hochberg's. If all changes up to some adjusted p-value are called resolved, the expected share of false
+/// ones among them is at most that value. A family is all measured cells of one variant, metric and site.
 pub(crate) fn adjusted_p_values(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let mut tested: Vec<(usize, f64)> = p_values
-        .iter()
-        .enumerate()
-        .filter_map(|(cell, p)| Some((cell, (*p)?)))
-        .collect();
+    let tested = p_values.iter().enumerate();
+    let tested = tested.filter_map(|(cell, p)| Some((cell, (*p)?)));
+    let mut tested: Vec<(usize, f64)> = tested.collect();
     tested.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let count = tested.len() as f64;
     let mut adjusted = vec![None; p_values.len()];

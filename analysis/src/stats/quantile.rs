@@ -2,15 +2,12 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::{
-    counts::Counts,
-    estimate::{CellEstimate, IntervalShape},
-    histogram::Histogram,
-    variance::within,
-};
+use super::counts::Counts;
+use super::estimate::{CellEstimate, IntervalShape};
+use super::histogram::Histogram;
+use super::variance::within;
 
-/// The values that the slices of one variant counted in a launch. Summing them takes longer than reading a
-/// quantile, so the sum is made once for all quantiles.
+/// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchCounts<'a> {
     blocks: Vec<Block<'a>>,
@@ -44,22 +41,17 @@ impl<'a> LaunchCounts<'a> {
     }
 }
 
-/// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond
-/// it.
+/// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond it.
 pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEstimate> {
-    let runs: Vec<RunQuantile> = launches
-        .iter()
-        .map(|run| RunQuantile::of(run, q))
-        .collect::<Option<_>>()?;
+    let runs = launches.iter().map(|run| RunQuantile::of(run, q));
+    let runs: Vec<RunQuantile> = runs.collect::<Option<_>>()?;
     let count = runs.len() as f64;
     let value = runs.iter().map(|run| run.value).sum::<f64>() / count;
     // The difference of a run to the mean is spread over all of its blocks.
     let by_block = |run: &RunQuantile| {
         let apart = (run.value - value) / run.deviations.len() as f64;
-        run.deviations
-            .iter()
-            .map(|deviation| (deviation + apart) / count)
-            .collect()
+        let deviations = run.deviations.iter();
+        deviations.map(|it| (it + apart) / count).collect()
     };
     Some(CellEstimate {
         value,

@@ -65,17 +65,12 @@ impl RatioKind {
     }
 
     fn ends(self, den: f64) -> IntervalShape {
-        match self {
-            RatioKind::Share => IntervalShape::Score {
-                of: den,
-                curvature: 1.0,
-            },
-            RatioKind::Count => IntervalShape::Score {
-                of: den,
-                curvature: 0.0,
-            },
-            RatioKind::Amount => IntervalShape::Symmetric,
-        }
+        let curvature = match self {
+            RatioKind::Share => 1.0,
+            RatioKind::Count => 0.0,
+            RatioKind::Amount => return IntervalShape::Symmetric,
+        };
+        IntervalShape::Score { of: den, curvature }
     }
 }
 

@@ -7,8 +7,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// The confidence of the intervals in reports and pictures.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is
-/// accurate for.
+/// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is accurate for.
 const ABOUT_NORMAL: f64 = 10_000.0;
 
 /// Half the width of an interval of this confidence, in standard errors. The search for it is slow and most
@@ -33,8 +32,7 @@ pub(super) fn two_sided_p(t: f64, df: f64) -> f64 {
     2.0 * student(df).sf(t.abs())
 }
 
-/// The standard normal value that is as unlikely as `t`, so that estimates with different degrees of freedom
-/// can be combined.
+/// The standard normal value as unlikely as `t`, so that estimates of different degrees of freedom can be combined.
 pub(super) fn normal_score(t: f64, df: f64) -> f64 {
     // Chances below this would be a score without bound.
     let beyond = student(df).sf(t.abs()).max(f64::MIN_POSITIVE);

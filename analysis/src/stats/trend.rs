@@ -38,8 +38,7 @@ impl Trend {
     }
 }
 
-/// Of values with their times, in any unit; `confidence` as 0.95. None of fewer than six, or if times are not in
-/// ascending order.
+/// Of values with their times; `confidence` as 0.95. None of fewer than six, or if times are not in ascending order.
 pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let series = no_longer_than(MOST, series);
     if series.len() < FEWEST || !series.windows(2).all(|pair| pair[0].0 < pair[1].0) {
@@ -99,12 +98,8 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
 fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     let pairs = slopes.len() as f64;
     let end = |rank: f64, open: f64| {
-        let is_there = rank >= 0.0 && rank < pairs;
-        if is_there {
-            slopes[rank as usize]
-        } else {
-            open
-        }
+        let slope = slopes.get(rank as usize).filter(|_| rank >= 0.0);
+        slope.copied().unwrap_or(open)
     };
     Interval {
         low: end(((pairs - margin) / 2.0).floor() - 1.0, f64::NEG_INFINITY),
@@ -129,11 +124,8 @@ fn memory(values: &[f64]) -> f64 {
     if squares == 0.0 {
         return 0.0;
     }
-    let neighbours = values.windows(2);
-    let products: f64 = neighbours
-        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
-        .sum();
-    let seen = products / squares;
+    let product = |pair: &[f64]| (pair[0] - mean) * (pair[1] - mean);
+    let seen = values.windows(2).map(product).sum::<f64>() / squares;
     ((seen * count + 3.0) / (count - 5.0)).clamp(0.0, LONGEST_MEMORY)
 }
 

@@ -24,8 +24,7 @@ impl Uncertain {
         Interval::new(self.value - margin, self.value + margin)
     }
 
-    /// The probability that chance alone would give at least this distance from zero, if the true value were
-    /// zero.
+    /// The probability that chance alone would give at least this distance from zero, if the true value were zero.
     pub(crate) fn p_value(&self) -> f64 {
         student::two_sided_p(self.t(), self.df)
     }
@@ -82,10 +81,8 @@ impl Interval {
     }
 
     pub(super) fn clipped(self, lowest: f64, highest: f64) -> Interval {
-        Interval::new(
-            self.low.clamp(lowest, highest),
-            self.high.clamp(lowest, highest),
-        )
+        let [low, high] = [self.low, self.high].map(|end| end.clamp(lowest, highest));
+        Interval { low, high }
     }
 
     pub(crate) fn covers(&self, truth: f64) -> bool {

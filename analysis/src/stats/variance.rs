@@ -5,10 +5,10 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
+use super::quotient;
 use super::student::{self, CONFIDENCE};
 
-/// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the
-/// same variance.
+/// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
 const ALIKE: f64 = 0.25;
 
 /// A variance that is no more than chance has this many times the degrees of freedom. More would be as good
@@ -31,8 +31,7 @@ impl Variance {
     }
 }
 
-/// From the differences between the blocks of a run, not those between launches. None if a run has a single
-/// block.
+/// From the differences between the blocks of a run, not those between launches. None if a run has a single block.
 pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     let runs: Vec<RunSums> = deviations.iter().map(|run| RunSums::of(run)).collect();
     if runs.is_empty() || runs.iter().any(|run| run.blocks < 2.0) {
@@ -44,11 +43,7 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     let value = apart + 2.0 * together.max(0.0);
     let blocks: f64 = runs.iter().map(|run| run.blocks - 1.0).sum();
     // Correlated blocks are as good as fewer blocks.
-    let df = if value > 0.0 {
-        blocks * apart / value
-    } else {
-        blocks
-    };
+    let df = quotient(blocks * apart, value).unwrap_or(blocks);
     Some(Variance::new(value, df.max(1.0)))
 }
 
@@ -102,12 +97,8 @@ impl Variance {
     pub(super) fn plus(self, other: Variance) -> Variance {
         let value = self.value + other.value;
         let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
-        let df = if parts > 0.0 {
-            value.powi(2) / parts
-        } else {
-            self.df.min(other.df)
-        };
-        Variance::new(value, df)
+        let df = quotient(value.powi(2), parts);
+        Variance::new(value, df.unwrap_or(self.df.min(other.df)))
     }
 
     pub(super) fn scaled(self, by: f64) -> Variance {
@@ -121,11 +112,7 @@ impl Variance {
     /// more degrees of freedom it has.
     pub(super) fn at_least(self, floor: f64) -> Variance {
         let value = self.value.max(floor);
-        let known = if value > 0.0 {
-            (floor / value).powi(2)
-        } else {
-            0.0
-        };
+        let known = quotient(floor, value).unwrap_or(0.0).powi(2);
         Variance::new(value, self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)))
     }
 }
@@ -142,13 +129,11 @@ impl RunSums {
     fn of(deviations: &[f64]) -> RunSums {
         let blocks = deviations.len() as f64;
         let mean = deviations.iter().sum::<f64>() / blocks;
+        let neighbours = deviations.windows(2);
         RunSums {
             blocks,
             squares: deviations.iter().map(|of| (of - mean).powi(2)).sum(),
-            neighbours: deviations
-                .windows(2)
-                .map(|of| (of[0] - mean) * (of[1] - mean))
-                .sum(),
+            neighbours: neighbours.map(|of| (of[0] - mean) * (of[1] - mean)).sum(),
         }
     }
 

@@ -1,33 +1,27 @@
 //! Compares variants with the baseline of the same sweep: metric by metric, over all cells.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    iter, mem,
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::{iter, mem};
 
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
-use run_format::{
-    Site,
-    variant::{BASELINE, Role},
-};
+use run_format::Site;
+use run_format::variant::{BASELINE, Role};
 
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
     identity::Identity, shown,
 };
-use crate::{
-    load::{Sweep, blocks::Disturbed, compared::ComparedVariant},
-    measure::{
-        CellMeasured, CellState, Estimates, SweepSetup,
-        details::PageDetails,
-        metric::{Metric, MetricKey},
-        sums::with_changes,
-    },
-    options::Options,
-    stats::{self, Calibration, CellEstimate},
-};
+use crate::load::Sweep;
+use crate::load::blocks::Disturbed;
+use crate::load::compared::ComparedVariant;
+use crate::measure::details::PageDetails;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::sums::with_changes;
+use crate::measure::{CellMeasured, CellState, Estimates, SweepSetup};
+use crate::options::Options;
+use crate::stats::{self, Calibration, CellEstimate};
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -46,8 +40,7 @@ impl Summary {
         })
     }
 
-    /// With disturbed blocks, as far as a verdict about the site needs it. None if no block was set aside, or if it was
-    /// taken before.
+    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside, or if taken before.
     pub(crate) fn take_disturbed(&mut self, site: Site) -> Option<Summary> {
         let mut cells = self.cells.iter();
         cells.find(|cell| cell.with_disturbed.is_some())?;
@@ -143,10 +136,8 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         })
         .collect::<anyhow::Result<_>>()
         .map_err(bad_input)?;
-    if measured
-        .iter()
-        .all(|cell| cell.measured.state != CellState::Measured)
-    {
+    let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
+    if !measured.iter().any(is_measured) {
         reject!(
             "{}: no cell has a complete block, so there is nothing to report",
             sweep.dir.display()
@@ -183,8 +174,7 @@ pub(crate) fn with_baseline(
     whats.map(calibrate).collect()
 }
 
-/// Decides which changes of a variant are resolved. That depends on all cells, and a cell by itself may have too few
-/// blocks.
+/// Decides which changes of a variant are resolved. That depends on all cells, and a cell by itself may have too few blocks.
 pub(super) fn resolve(
     cells: &mut [CellSummary],
     what: MetricKey,
@@ -229,8 +219,7 @@ fn figures_of(
     estimates.map(|estimate| estimate.map(figure)).collect()
 }
 
-/// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never
-/// fired in the cell.
+/// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never fired.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
         Role::Baseline => false,
@@ -244,11 +233,8 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         }
     };
     let of_cell = |cell: &CellSummary| {
-        let variants = 0..variants.len();
-        variants
-            .filter(|variant| !cell.measured.turns.are_fewer(*variant))
-            .filter(|variant| is_idle(cell, *variant))
-            .collect()
+        let is_one = |at: &usize| !cell.measured.turns.are_fewer(*at) && is_idle(cell, *at);
+        (0..variants.len()).filter(is_one).collect()
     };
     cells.iter().map(of_cell).collect()
 }

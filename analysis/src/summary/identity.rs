@@ -1,21 +1,19 @@
 //! Where figures come from: the small print of a picture and a line of a report.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{
-    manifest::{Machine, Manifest, Tool},
-    network::DelayBackend,
-    variant::Role,
-};
+use run_format::config::LabConfig;
+use run_format::manifest::{Machine, Manifest, Tool};
+use run_format::network::DelayBackend;
+use run_format::run_row::NetworkReport;
+use run_format::variant::Role;
 
-use super::real_network;
-use crate::{
-    load::{Sweep, name_in_files},
-    site::SiteNames,
-    text::{self, count, date},
-};
+use crate::load::{Sweep, name_in_files};
+use crate::measure::checks::round_trips;
+use crate::site::SiteNames;
+use crate::text::{self, count, date, joined, number, quoted};
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) name: String,
     /// What made the delay, in the cells that have a delay.
@@ -36,9 +34,8 @@ impl Identity {
     pub(crate) fn of(sweep: &Sweep) -> Identity {
         let runs = sweep.cells.iter().flat_map(|cell| &cell.runs);
         let rows = runs.filter_map(|run| run.row.as_ref());
-        let backends = rows
-            .clone()
-            .filter_map(|row| row.network.lab.as_ref()?.backend);
+        let labs = rows.clone().filter_map(|row| row.network.lab.as_ref());
+        let backends = labs.filter_map(|lab| lab.backend);
         let mut backends: Vec<DelayBackend> = backends.collect();
         backends.sort_by_key(ToString::to_string);
         backends.dedup();
@@ -50,14 +47,12 @@ impl Identity {
         if hosts.is_empty() {
             hosts.insert(String::new(), of_sweep.clone());
         }
+        let networks = rows.clone().map(|row| &row.network);
         Identity {
             name: sweep.name(),
             backends,
             hosts: hosts.into_values().collect(),
-            real_network: real_network::sentence(
-                &sweep.manifest.config.lab,
-                rows.clone().map(|row| &row.network),
-            ),
+            real_network: of_real_network(&sweep.manifest.config.lab, networks),
             manifest: Some(sweep.manifest.clone()),
             sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
             took_ms: rows.clone().map(|row| row.took_ms).sum(),
@@ -76,15 +71,12 @@ impl Identity {
             return format!("{}: a published table with one run per cell", self.name);
         };
         let node = &manifest.config.node;
+        let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+        let transport = name_in_files(node.transport);
         let parts = [
             format!("sweep {} of {}", self.name, date(manifest.created_unix_s)),
             measured(manifest),
-            format!(
-                "{} over {}, {}",
-                name_in_files(node.workload),
-                name_in_files(node.transport),
-                name_in_files(node.security)
-            ),
+            format!("{workload} over {transport}, {security}"),
             self.machines(),
             self.delay(),
             of_tool(&manifest.tool),
@@ -92,7 +84,6 @@ impl Identity {
         parts.join(" · ")
     }
 
-    /// What the only machine is like, or how many there are.
     pub(crate) fn machines(&self) -> String {
         match &self.hosts[..] {
             [machine] => text::machine(machine),
@@ -104,10 +95,7 @@ impl Identity {
         match self.backends.as_slice() {
             _ if self.real_network.is_some() => "a real network".to_owned(),
             [] => "no delay".to_owned(),
-            backends => {
-                let names: Vec<String> = backends.iter().map(ToString::to_string).collect();
-                format!("delay by {}", names.join(" and "))
-            }
+            backends => format!("delay by {}", joined(backends, " and ")),
         }
     }
 }
@@ -115,23 +103,17 @@ impl Identity {
 /// The subjects, or the crates that all variants share.
 fn measured(manifest: &Manifest) -> String {
     let subjects = manifest.config.subjects.iter();
-    let labels: Vec<&str> = subjects
-        .filter(|subject| subject.role != Role::Control)
-        .map(|subject| subject.label.as_str())
-        .collect();
-    if labels.is_empty() {
-        of_upstream(&manifest.tool)
-    } else {
-        labels.join(" compared with ")
+    let subjects = subjects.filter(|subject| subject.role != Role::Control);
+    match &joined(subjects.map(|subject| &subject.label), " compared with ")[..] {
+        "" => of_upstream(&manifest.tool),
+        labels => labels.to_owned(),
     }
 }
 
 pub(crate) fn of_upstream(tool: &Tool) -> String {
     let crates = tool.upstream.iter();
-    let names: Vec<String> = crates
-        .map(|upstream| format!("{} {}", upstream.name, upstream.version))
-        .collect();
-    names.join(", ")
+    let names = crates.map(|upstream| format!("{} {}", upstream.name, upstream.version));
+    joined(names, ", ")
 }
 
 /// "2 hosts: d1, d2 (2 cores of …)", or what the only one is like.
@@ -145,22 +127,43 @@ pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
         alike.entry(text::machine(machine)).or_default().push(name);
     }
     let alike = alike.iter();
-    let alike: Vec<String> = alike
-        .map(|(machine, names)| format!("{} ({machine})", names.join(", ")))
-        .collect();
-    format!("{}: {}", count(hosts.len(), "host"), alike.join("; "))
+    let alike = alike.map(|(machine, names)| format!("{} ({machine})", names.join(", ")));
+    format!("{}: {}", count(hosts.len(), "host"), joined(alike, "; "))
 }
 
 pub(crate) fn of_tool(tool: &Tool) -> String {
     const SHORT: usize = 10;
     let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
         let short: String = commit.chars().take(SHORT).collect();
-        let dirty = if commit.ends_with("-dirty") {
-            ", with uncommitted changes"
-        } else {
-            ""
-        };
-        format!(" ({short}{dirty})")
+        let is_dirty = commit.ends_with("-dirty");
+        let dirty = is_dirty.then_some(", with uncommitted changes");
+        format!(" ({short}{})", dirty.unwrap_or_default())
     });
     format!("latency-benchmark {}{commit}", tool.version)
+}
+
+/// What is said of a network that is no lab's: the hosts, the round trips and central's network cards. None of a lab.
+pub(crate) fn of_real_network<'a>(
+    lab: &LabConfig,
+    runs: impl Iterator<Item = &'a NetworkReport> + Clone,
+) -> Option<String> {
+    let of = lab.peer_hosts.as_ref()?;
+    let times = round_trips(runs.clone()).map_or_else(String::new, |(shortest, median, longest)| {
+        let [shortest, median, longest] = [shortest, median, longest].map(number);
+        format!(
+            " Before each run, TCP connects to them took {shortest} to {longest} ms; the median is {median} ms."
+        )
+    });
+    let cards = runs.flat_map(|run| &run.cards);
+    let cards: BTreeSet<String> = cards.map(ToString::to_string).collect();
+    let cards = cards.iter();
+    let cards = cards.map(|card| format!(" Central's network card: {card}."));
+    Some(format!(
+        "The network is real, and nothing was added to it. The peers ran on the hosts {}, started \
+         by {}.{times} Congestion control of central: {}.{}",
+        joined(of.hosts.iter().map(|host| &host.name), ", "),
+        quoted(of.command.join(" ")),
+        lab.congestion_control,
+        cards.collect::<String>()
+    ))
 }

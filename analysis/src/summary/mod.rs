@@ -3,32 +3,25 @@
 mod compare;
 pub(crate) mod identity;
 pub(crate) mod predicted;
-pub(crate) mod real_network;
 mod shown;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use run_format::{
-    Site,
-    grid::{Axes, Cell},
-    variant::Role,
-};
+use run_format::Site;
+use run_format::grid::{Axes, Cell};
+use run_format::variant::Role;
 
 #[cfg(test)]
 pub(crate) use self::compare::with_baseline;
 use self::identity::Identity;
-use crate::{
-    load::compared::ComparedVariant,
-    measure::{
-        CellMeasured, CellState, Estimates, SlowPollCounts,
-        checks::Checks,
-        metric::{Metric, MetricKey},
-    },
-    options::Options,
-    stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain},
-};
+use crate::load::compared::ComparedVariant;
+use crate::measure::checks::Checks;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::{CellMeasured, CellState, Estimates, SlowPollCounts};
+use crate::options::Options;
+use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
 /// early have at least as many.
@@ -45,8 +38,7 @@ pub(crate) struct Summary {
     pub(crate) calibrations: BTreeMap<MetricKey, Calibration>,
 }
 
-/// A cell and its figures. Of a large grid most memory is here, so estimates with their blocks are kept only of what
-/// decides, to compare candidates with each other.
+/// A cell and its figures. Estimates with their blocks take most memory, and are kept only of what decides.
 #[derive(Default)]
 pub(crate) struct CellSummary {
     pub(crate) measured: Arc<CellMeasured>,
@@ -169,9 +161,8 @@ impl Summary {
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
     pub(crate) fn changes(&self, what: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
         let inflation = self.inflation(what);
-        let sharp = self
-            .measured()
-            .filter(|cell| !cell.measured.turns.blur(what.metric));
+        let cells = self.measured();
+        let sharp = cells.filter(|cell| !cell.measured.turns.blur(what.metric));
         let changes = sharp.filter_map(|cell| {
             let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());

@@ -5,14 +5,10 @@ use poll_probe::Limit;
 use run_format::Site;
 
 use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
-use crate::{
-    measure::{
-        metric::{Metric, MetricKey},
-        predicted::Predicted,
-    },
-    stats::{Interval, Uncertain},
-    text::{self, rounded},
-};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::predicted::Predicted;
+use crate::stats::{Interval, Uncertain};
+use crate::text::{self, rounded};
 
 pub(crate) const FILE: &str = "predicted.csv";
 
@@ -29,12 +25,8 @@ impl SideBySide<'_> {
     /// How much more was measured than predicted. None if nothing was measured, or one of the two has no interval.
     pub(crate) fn difference(&self) -> Option<Uncertain> {
         let (_, measured) = self.measured?;
-        Some(
-            measured
-                .estimate
-                .level?
-                .minus(&self.predicted.estimate.level?),
-        )
+        let predicted = self.predicted.estimate.level?;
+        Some(measured.estimate.level?.minus(&predicted))
     }
 }
 
@@ -65,12 +57,8 @@ impl Summary {
             };
             let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, of));
             let measured = variants.filter_map(|at| Some((at, cell.figure(what, at)?)));
-            let measured: Vec<_> = measured.map(Some).collect();
-            let measured = if measured.is_empty() {
-                vec![None]
-            } else {
-                measured
-            };
+            let mut measured: Vec<_> = measured.map(Some).collect();
+            measured.resize(measured.len().max(1), None);
             measured.into_iter().map(side_by_side)
         })
     }
@@ -97,18 +85,12 @@ impl CellSummary {
     /// The bounds that would have ended none of the [recorded polls](Self::recorded_polls) of a site.
     pub(crate) fn bounds_without_effect(&self, site: Site) -> impl Iterator<Item = Limit> {
         let polls = self.recorded_polls(site);
-        let of_site = self
-            .measured
-            .predicted
-            .iter()
-            .filter(move |it| it.site == site);
-        of_site
-            .filter(move |it| Some(it.polls) == polls)
-            .filter_map(|it| it.limit)
+        let all = self.measured.predicted.iter();
+        let idle = all.filter(move |it| it.site == site && Some(it.polls) == polls);
+        idle.filter_map(|it| it.limit)
     }
 }
 
-/// A row for each cell, site and bound.
 const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_polls,longest_ns,metric,predicted,predicted_low,\
                     predicted_high,variant,measured,measured_low,measured_high,difference,difference_low,difference_high";
 
@@ -128,6 +110,9 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
     let [low, high] = ends(it.predicted.interval());
     let measured = it.measured.map(|(_, figure)| figure);
     let [measured_low, measured_high] = ends(measured.and_then(CellFigure::interval));
+    let label = it
+        .measured
+        .map(|(at, _)| summary.variants[at].label.clone());
     let difference = it.difference().map(|it| it.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [
@@ -144,9 +129,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
         number(Some(it.predicted.estimate.value)),
         low,
         high,
-        it.measured
-            .map_or("", |(at, _)| &summary.variants[at].label)
-            .to_owned(),
+        label.unwrap_or_default(),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,

@@ -1,18 +1,15 @@
 //! Compares one variant of two sweeps, cell by cell.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use run_format::{Budgets, grid::Axes, variant::Role};
 
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::resolve};
-use crate::{
-    load::compared::ComparedVariant,
-    measure::{CellMeasured, CellState, metric::MetricKey},
-    stats::{self, BareEstimate},
-};
+use crate::load::compared::ComparedVariant;
+use crate::measure::metric::MetricKey;
+use crate::measure::{CellMeasured, CellState};
+use crate::stats::{self, BareEstimate};
 
 impl Summary {
     fn with_budgets(&self, budgets: Budgets) -> Option<usize> {
@@ -32,16 +29,13 @@ impl Summary {
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
         let is_there = |cell: &&CellSummary| {
-            other
-                .cells
-                .iter()
-                .any(|it| it.measured.cell == cell.measured.cell)
+            let mut others = other.cells.iter();
+            others.any(|it| it.measured.cell == cell.measured.cell)
         };
         self.cells.iter().filter(is_there).count()
     }
 }
 
-/// The variant with these budgets, with the earlier sweep as its baseline.
 pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
     let sides = [before, after];
     let [from, to] = sides.map(|side| side.with_budgets(budgets));

@@ -9,7 +9,7 @@ use polars_parquet::write::{
     CompressionOptions, FileWriter, RowGroupIterator, StatisticsOptions, Version, WriteOptions,
     get_dtype_encoding,
 };
-use run_format::{Site, grid::Cell};
+use run_format::Site;
 
 use super::{CellFigure, CellSummary, Summary};
 use crate::{measure::metric::MetricKey, options::Options, text::rounded};
@@ -18,8 +18,7 @@ pub(crate) const FILE: &str = "summary.csv";
 /// The same rows with types. What is empty in the other file is null here.
 pub(crate) const PARQUET: &str = "summary.parquet";
 
-/// The figures that the options ask for, of some cells after the other: a table of all cells of a large grid takes more
-/// memory than its files.
+/// The figures that the options ask for, in parts: a table of all cells of a large grid takes more memory than its files.
 pub(crate) fn tables<'a>(
     summary: &'a Summary,
     options: &'a Options,
@@ -49,46 +48,28 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
     let number = |name: &str, of: fn(&CellFigure) -> Option<f64>| {
         numbers(name, rows.iter().map(|(.., figure)| of(figure)))
     };
-    let cells: Vec<Cell> = rows.iter().map(|(cell, ..)| *cell).collect();
-    let mut columns = cell_columns(&cells);
-    columns.extend([
+    let keys = || rows.iter().map(|(_, key, ..)| key);
+    let changes = rows.iter().map(|(.., figure)| figure.change);
+    let cells = || rows.iter().map(|(cell, ..)| cell);
+    let peers = cells().map(|it| u32::try_from(it.peers).unwrap_or(u32::MAX));
+    let rtt_ms = cells().map(|it| it.rtt_ms.ms());
+    let payloads = cells().map(|it| i64::from(it.payload_bytes.bytes()));
+    let columns = vec![
+        Column::new("peers".into(), peers.collect::<Vec<u32>>()),
+        Column::new("rtt_ms".into(), rtt_ms.collect::<Vec<f64>>()),
+        Column::new("payload_bytes".into(), payloads.collect::<Vec<i64>>()),
         texts("variant", rows.iter().map(|(_, _, label, _)| Some(*label))),
-        texts(
-            "site",
-            rows.iter().map(|(_, key, ..)| key.site.map(Site::name)),
-        ),
-        texts(
-            "metric",
-            rows.iter().map(|(_, key, ..)| Some(key.metric.info().name)),
-        ),
+        texts("site", keys().map(|key| key.site.map(Site::name))),
+        texts("metric", keys().map(|key| Some(key.metric.info().name))),
         number("value", |it| Some(it.estimate.value)),
         number("low", |it| Some(it.interval()?.low)),
         number("high", |it| Some(it.interval()?.high)),
         number("change", |it| Some(it.change?.value)),
         number("change_low", |it| Some(it.change?.interval()?.low)),
         number("change_high", |it| Some(it.change?.interval()?.high)),
-        texts(
-            "resolved",
-            rows.iter()
-                .map(|(.., figure)| Some(figure.change?.resolved.name())),
-        ),
-    ]);
+        texts("resolved", changes.map(|it| Some(it?.resolved.name()))),
+    ];
     Ok(DataFrame::new_infer_height(columns)?)
-}
-
-pub(crate) fn cell_columns(cells: &[Cell]) -> Vec<Column> {
-    let peers = |cell: &Cell| u32::try_from(cell.peers).unwrap_or(u32::MAX);
-    let payload = |cell: &Cell| i64::from(cell.payload_bytes.bytes());
-    let peers: Vec<u32> = cells.iter().map(peers).collect();
-    let rtt_ms: Vec<f64> = cells.iter().map(|cell| cell.rtt_ms.ms()).collect();
-    vec![
-        Column::new("peers".into(), peers),
-        Column::new("rtt_ms".into(), rtt_ms),
-        Column::new(
-            "payload_bytes".into(),
-            cells.iter().map(payload).collect::<Vec<_>>(),
-        ),
-    ]
 }
 
 pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
@@ -130,9 +111,8 @@ impl Tables {
             let types = schema.iter_values().map(|field| &field.dtype);
             let encodings = types.map(get_dtype_encoding).collect();
             let is_first = csv.is_empty();
-            CsvWriter::new(&mut csv)
-                .include_header(is_first)
-                .finish(&mut part)?;
+            let mut writer = CsvWriter::new(&mut csv).include_header(is_first);
+            writer.finish(&mut part)?;
             part.rechunk_mut();
             let chunks = part.iter_chunks(level, false).map(Ok);
             for group in RowGroupIterator::try_new(chunks, &schema, options, encodings)? {

@@ -6,26 +6,19 @@ use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
 use run_format::Budgets;
 
-use crate::{
-    load::Sweep,
-    new_folder,
-    options::Options,
-    page::{self, Page, data},
-    published,
-    report::{
-        comparison::{self, Compared},
-        markdown::terms,
-    },
-    report_folder::{self, Content, ReportRecord},
-    summary::{
-        Summary,
-        sweeps::between,
-        table::{Tables, tables},
-    },
-    text::joined,
-    verdict::Verdict,
-    views::{Entry, Scene, slug},
-};
+use crate::load::Sweep;
+use crate::options::Options;
+use crate::page::{self, Page, data};
+use crate::report::comparison::{self, Compared};
+use crate::report::markdown::{Frame, terms};
+use crate::report_folder::{self, Content, ReportRecord};
+use crate::summary::Summary;
+use crate::summary::sweeps::between;
+use crate::summary::table::{Tables, tables};
+use crate::text::joined;
+use crate::verdict::Verdict;
+use crate::views::{Entry, Scene, slug};
+use crate::{new_folder, published};
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
@@ -67,9 +60,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let in_short = comparison::sentences(&compared, sides, options);
     let names = sides.map(|side| side.identity.name.clone());
     let title = format!("{} compared with {}", names[1], names[0]);
-    let text = comparison::text(
-        &title, &in_short, sides, &compared, &pictures, &warnings, options,
-    );
+    let frame = Frame(&in_short, &pictures, options);
+    let text = comparison::text(&title, sides, &compared, &warnings, frame);
     let content = Content {
         page: Some(Page {
             title,
@@ -108,9 +100,8 @@ fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets
         return Ok(shared);
     }
     let chosen = options.pictures.budget.iter().map(|text| {
-        let budgets: Budgets = text
-            .parse()
-            .map_err(|problem| bad_input(anyhow!("--budget: {problem}")))?;
+        let refused = |problem| bad_input(anyhow!("--budget: {problem}"));
+        let budgets: Budgets = text.parse().map_err(refused)?;
         if shared.contains(&budgets) {
             return Ok(budgets);
         }

@@ -1,9 +1,7 @@
 //! `merge`: one run of the shards of a sweep, of the same sweep on several hosts, or of both.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, print, reject, say};
@@ -15,12 +13,11 @@ use run_format::{
     shard::Shard,
 };
 
-use crate::{
-    load::{Sweep, run::RunFiles},
-    new_folder,
-    summary::identity::of_tool,
-    text::count,
-};
+use crate::load::Sweep;
+use crate::load::run::RunFiles;
+use crate::new_folder;
+use crate::summary::identity::of_tool;
+use crate::text::count;
 
 /// A folder to merge. Its manifest and its rows are taken as they were written.
 struct Part {

@@ -6,11 +6,9 @@ use anyhow::Context;
 use program::{Failure, print, reject};
 
 use super::report::make;
-use crate::{
-    new_folder,
-    options::Options,
-    page::{self, Page},
-};
+use crate::new_folder;
+use crate::options::Options;
+use crate::page::{self, Page};
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out("page");

@@ -4,16 +4,15 @@ use std::path::Path;
 
 use program::Failure;
 
-use crate::{
-    new_folder::refuse_inside,
-    options::Options,
-    published,
-    report::published as report,
-    report_folder::{self, Content, ReportRecord},
-    summary::table::{Tables, tables},
-    verdict::Verdict,
-    views::Scene,
-};
+use crate::new_folder::refuse_inside;
+use crate::options::Options;
+use crate::published;
+use crate::report::markdown::Frame;
+use crate::report::published as report;
+use crate::report_folder::{self, Content, ReportRecord};
+use crate::summary::table::{Tables, tables};
+use crate::verdict::Verdict;
+use crate::views::Scene;
 
 pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
@@ -25,7 +24,7 @@ pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let in_short = report::sentences(&summary, summary.first_site(options), 0);
     let content = Content {
         tables: Tables::of(tables(&summary, options))?,
-        text: report::text(&summary, &in_short, &pictures, options),
+        text: report::text(&summary, Frame(&in_short, &pictures, options)),
         in_short,
         pictures,
         files: Vec::new(),

@@ -1,32 +1,30 @@
 //! `report`
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
-use crate::{
-    drift::{self, Drifts},
-    explain::{self, Explanation, files::File},
-    load::{FolderOf, Sweep, blocks::Disturbed, folder_name, soak::Soak},
-    measure::metric::{Metric, MetricKey},
-    new_folder::{refuse_inside, resolved},
-    options::Options,
-    page::{self, Page, data},
-    report::{self, caveats, comment, disturbed, markdown::terms},
-    report_folder::{self, Content, ReportRecord},
-    search::Search,
-    summary::{
-        Summary, predicted,
-        table::{Tables, tables},
-    },
-    verdict::Verdict,
-    views::{self, Entry, Scene},
-};
+use crate::drift::{self, Drifts};
+use crate::explain::files::File;
+use crate::explain::{self, Explanation};
+use crate::load::blocks::Disturbed;
+use crate::load::soak::Soak;
+use crate::load::{FolderOf, Sweep, folder_name};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::new_folder::{refuse_inside, resolved};
+use crate::options::Options;
+use crate::page::{self, Page, data};
+use crate::report::markdown::{Frame, terms};
+use crate::report::{self, caveats, comment};
+use crate::report_folder::{self, Content, ReportRecord};
+use crate::search::Search;
+use crate::summary::table::{Tables, tables};
+use crate::summary::{Summary, predicted};
+use crate::verdict::Verdict;
+use crate::views::{self, Entry, Scene};
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
     let out = options.out(run.join("report"));
@@ -45,7 +43,6 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
     Ok(())
 }
 
-/// Prints the comment for an issue.
 pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure> {
     if !matches!(FolderOf::find(run), FolderOf::Sweep | FolderOf::Search) {
         reject!(
@@ -88,17 +85,14 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = disturbed::verdict_with_all(&mut summary, options);
+    let with_all = summary.take_disturbed(verdict.site);
+    let with_all = with_all.map(|it| Verdict::of(&it, options));
     let explanation = Explanation::of(&sweep, options)?;
     let pictures = Scene::new(&summary, &verdict, options).entries();
-    let text = report::text(
-        &summary,
-        (&verdict, with_all.as_ref()),
-        &pictures,
-        explanation.as_ref(),
-        options,
-    );
     let in_short = report::in_short(&summary, &verdict);
+    let frame = Frame(&in_short, &pictures, options);
+    let (verdicts, reasons) = ((&verdict, with_all.as_ref()), explanation.as_ref());
+    let text = report::text(&summary, verdicts, reasons, frame);
     let explained = explanation.as_ref().map(explain::files::files);
     let explained = explained.transpose()?.unwrap_or_default();
     let name = &summary.identity.name;
@@ -160,7 +154,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         page: Some(page),
         tables: Tables::of(tables(&last.summary, options))?,
         files: files(&last.verdict, &last.summary, &pictures, Vec::new(), options)?,
-        text: report::search::text(&name, &search, &in_short, &pictures, options),
+        text: report::search::text(&name, &search, Frame(&in_short, &pictures, options)),
         in_short,
         pictures,
         record: ReportRecord::new("report", [name], options),
@@ -171,11 +165,11 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
     let mut sweep = Sweep::open_rr(run)?;
     let summary = Summary::of(&mut sweep, options)?;
-    let pictures = vec![views::rr::entry(&summary, options)];
+    let pictures = vec![views::lines::rr(&summary, options)];
     let in_short = report::rr::sentences(&summary);
     Ok(Content {
         tables: Tables::of(tables(&summary, options))?,
-        text: report::rr::text(&summary, &in_short, &pictures, options),
+        text: report::rr::text(&summary, Frame(&in_short, &pictures, options)),
         in_short,
         pictures,
         files: Vec::new(),
@@ -194,7 +188,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     let title = format!("What drifts in a soak: {}", soak.name());
     Ok(Content {
         tables: Tables::of([drift::table(&drifts)])?,
-        text: report::soak::text(&title, &soak, &drifts, &pictures, options),
+        text: report::soak::text(&title, &soak, &drifts, Frame(&in_short, &pictures, options)),
         in_short: in_short.iter().map(|it| it.replace("**", "")).collect(),
         page: Some(Page {
             title,

@@ -4,14 +4,14 @@ use std::{collections::BTreeSet, ffi::OsString, fs, io, path::Path};
 
 use anyhow::{Context, anyhow};
 use program::{Failure, bad_input, print, reject};
-use run_format::{files::read, search};
+use run_format::files::{read, read_json};
+use run_format::search;
 
 use super::report::make;
-use crate::{
-    load::{CellRuns, FolderOf, Sweep},
-    report_folder::{self, ReportRecord, TEXT},
-    summary::table,
-};
+use crate::load::{CellRuns, FolderOf, Sweep};
+use crate::new_folder::RECORD;
+use crate::report_folder::{self, ReportRecord, TEXT};
+use crate::summary::table;
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
@@ -21,7 +21,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     };
     let sweeps = sweeps.iter().map(|dir| Sweep::open(dir));
     let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
-    let record = ReportRecord::read(&dir).map_err(bad_input)?;
+    let record: ReportRecord = read_json(&dir.join(RECORD)).map_err(bad_input)?;
     if record.verb != "report" {
         let (dir, verb) = (dir.display(), &record.verb);
         reject!(

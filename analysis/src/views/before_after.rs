@@ -1,21 +1,15 @@
 //! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
 
-use super::{
-    grid,
-    scene::{Entry, Scene},
-};
-use crate::{
-    charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell},
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Place,
-        quantity::Quantity,
-    },
-    stats::{CONFIDENCE, Interval},
-    summary::{CellSummary, ChangeFigure, Resolved},
-    text::capitalised,
-    verdict::Judged,
-};
+use super::grid;
+use super::scene::{Entry, Scene};
+use crate::charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::measure::quantity::Quantity;
+use crate::stats::{CONFIDENCE, Interval};
+use crate::summary::{CellSummary, ChangeFigure, Resolved};
+use crate::text::capitalised;
+use crate::verdict::Judged;
 
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {

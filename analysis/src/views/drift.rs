@@ -1,12 +1,10 @@
 //! The picture of a soak: what drifts. The page has every row of every series.
 
 use super::scene::Entry;
-use crate::{
-    charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit},
-    drift::{Drift, Drifts},
-    options::Options,
-    text::{lasting, number},
-};
+use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::drift::{Drift, Drifts};
+use crate::options::Options;
+use crate::text::{lasting, number};
 
 /// Rows are averaged to so many points.
 const POINTS: usize = 40;
@@ -14,7 +12,6 @@ const POINTS: usize = 40;
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
-/// The series that drift, else the first one.
 pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> Option<Entry> {
     let mut shown: Vec<&Drift> = drifts.drifting().take(MOST_PANELS).collect();
     if shown.is_empty() {
@@ -32,12 +29,10 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
     };
     let words: Vec<String> = shown.iter().map(|drift| in_short(drift, drifts)).collect();
     let panels = shown.iter().map(|drift| panel(drift, drifts.last_s));
+    let time = format!("time since all peers were connected, {unit}");
     let chart = LineChart {
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
-        places: Categories::new(
-            format!("time since all peers were connected, {unit}"),
-            (0..POINTS).map(label),
-        ),
+        places: Categories::new(time, (0..POINTS).map(label)),
         panels: panels.collect(),
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));

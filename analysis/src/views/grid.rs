@@ -3,15 +3,11 @@
 use run_format::{grid::Cell, network::Rtt};
 
 use super::scene::of_figure;
-use crate::{
-    charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue},
-    measure::{
-        CellState,
-        metric::{Metric, MetricKey},
-        metric_info::Better,
-    },
-    summary::{CellSummary, Summary},
-};
+use crate::charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue};
+use crate::measure::CellState;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Better;
+use crate::summary::{CellSummary, Summary};
 
 pub(super) fn rows(summary: &Summary) -> Categories {
     Categories::new("peers", &summary.shown_axes().peers)
@@ -28,7 +24,6 @@ pub(super) type Part<'a> = (
     &'a dyn Fn(Option<&CellSummary>) -> HeatmapCell,
 );
 
-/// All parts of each payload.
 pub(super) fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
     let axes = summary.shown_axes();
     let mut facets = Vec::new();

@@ -1,19 +1,12 @@
 //! From a summary to pictures: chooses what is drawn, and gives the charts their values.
 
 mod before_after;
-mod budgets;
-mod curve;
 pub(crate) mod drift;
 mod grid;
-pub(crate) mod rr;
+pub(crate) mod lines;
 mod scene;
 pub(crate) mod search_map;
 mod time;
-
-use std::path::Path;
-
-use anyhow::Result;
-use rayon::prelude::*;
 
 pub(crate) use self::scene::{Entry, Scene, slug};
 use crate::options::PictureGroup;
@@ -25,10 +18,10 @@ impl Scene<'_> {
         let mut entries = Vec::new();
         if is_wanted(PictureGroup::BeforeAfter) {
             entries.extend(before_after::entries(self));
-            entries.extend(curve::entry(self));
+            entries.extend(lines::curve(self));
         }
         if is_wanted(PictureGroup::Budgets) {
-            entries.extend(budgets::entry(self));
+            entries.extend(lines::budgets(self));
         }
         if is_wanted(PictureGroup::Time) {
             let sites = self.sites.iter();
@@ -36,10 +29,4 @@ impl Scene<'_> {
         }
         entries
     }
-}
-
-pub(crate) fn write(entries: &[Entry], dir: &Path) -> Result<()> {
-    entries
-        .par_iter()
-        .try_for_each(|entry| entry.picture.write(&dir.join(&entry.stem), &entry.formats))
 }

@@ -2,17 +2,14 @@
 
 use run_format::Site;
 
-use crate::{
-    charts::{Body, ChartFormat, ChartValue, LineChartPanel, Picture, with_unit},
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Term,
-    },
-    options::Options,
-    summary::{CellFigure, Summary},
-    text::joined,
-    verdict::Verdict,
-};
+use crate::charts::{Body, ChartFormat, ChartValue, Picture};
+use crate::load::name_in_files;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Term;
+use crate::options::Options;
+use crate::summary::{CellFigure, Summary};
+use crate::text::joined;
+use crate::verdict::Verdict;
 
 pub(crate) struct Entry {
     pub(crate) stem: String,
@@ -44,12 +41,8 @@ impl Entry {
         }
     }
 
-    pub(crate) fn title(&self) -> &str {
-        &self.picture.title
-    }
-
     pub(crate) fn files(&self) -> Vec<String> {
-        let name = |format: &ChartFormat| format!("{}.{}", self.stem, format.extension());
+        let name = |format: &ChartFormat| format!("{}.{}", self.stem, name_in_files(format));
         self.formats.iter().map(name).collect()
     }
 }
@@ -140,10 +133,8 @@ impl<'a> Scene<'a> {
                 Term::OpenEnd => after.push(OPEN_END.to_owned()),
             }
         }
-        joined(
-            before.into_iter().chain([text.to_owned()]).chain(after),
-            "; ",
-        )
+        before.push(text.to_owned());
+        joined(before.into_iter().chain(after), "; ")
     }
 }
 
@@ -152,14 +143,6 @@ const OPEN_END: &str = "no interval where too few values are greater to bound it
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
     ChartValue::new(figure.estimate.value, figure.interval())
-}
-
-pub(super) fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
-    LineChartPanel {
-        name: with_unit(name, unit),
-        from_zero: true,
-        lines,
-    }
 }
 
 /// A part of a file name: `muxer-1-deferred`.

@@ -3,10 +3,8 @@
 use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Site, variant::Role};
 
-use super::{
-    grid,
-    scene::{Entry, Scene},
-};
+use super::grid;
+use super::scene::{Entry, Scene};
 use crate::{
     charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue},
     measure::{metric::Metric, metric_info::Place, predicted::room},
@@ -79,7 +77,6 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     scene.entry(&["search", info.name], title, subtitle.to_owned(), heatmap)
 }
 
-/// In the last round that measured it.
 fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCell {
     let last = search.rounds.iter().rev().find_map(|round| {
         let (verdict, summary) = (&round.verdict, &round.summary);

@@ -39,16 +39,11 @@ pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
                 Some(name) => child == name,
                 None => !children.contains(child),
             };
-            let mut percent = Err(NoValue::NotApplicable);
-            for holder in holders.iter().filter(|holder| holder.slow == slow) {
-                let part = if is_here(&holder.child) {
-                    holder.percent
-                } else {
-                    0.0
-                };
-                percent = Ok(percent.unwrap_or(0.0) + part);
-            }
-            HeatmapCell::level(percent.map(ChartValue::exact))
+            let holders = || holders.iter().filter(|it| it.slow == slow);
+            let here = holders().filter(|it| is_here(&it.child));
+            let percent = ChartValue::exact(here.map(|it| it.percent).sum());
+            let is_known = holders().next().is_some();
+            HeatmapCell::level(is_known.then_some(percent).ok_or(NoValue::NotApplicable))
         })
     };
     let facets = [("all polls", false), ("slow polls", true)].map(facet);

@@ -227,11 +227,11 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
         assert_eq!(sentences.len(), 1);
         check_sentence(&sentences[0], &candidate.judged, kinds);
     }
-    let row = &report::table(verdict, [candidate]).1[0];
+    let row = &report::changes("variant", verdict, [candidate])[0];
     for judged in &candidate.judged {
         let change = judged.change();
-        let field = row
-            .iter()
+        let mut fields = row.0.iter().map(|(_, field)| field);
+        let field = fields
             .find(|it| it.contains(&change))
             .expect("it is in the table");
         let (low, high) = loss(judged);

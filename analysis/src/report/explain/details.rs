@@ -3,16 +3,11 @@
 use run_format::Site;
 
 use super::{MOST_ROWS, Section};
-use crate::{
-    explain::{
-        events::{self, EventRates},
-        worst,
-    },
-    report::markdown::{Document, Row, quoted},
-    text::number,
-};
+use crate::explain::events::{self, EventRates};
+use crate::explain::worst;
+use crate::report::markdown::{Document, Row, quoted};
+use crate::text::number;
 
-/// The most polls in the report; `worst.csv` has all of them.
 const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
@@ -29,9 +24,7 @@ impl Section<'_> {
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
         let rows = keys.into_iter().take(MOST_ROWS + 2).map(|key| {
-            let row = Row::default()
-                .with("site", key.0)
-                .with("child", quoted(&key.1));
+            let row = Row::of("site", key.0).with("child", quoted(&key.1));
             by_variant.iter().fold(row, |row, (label, rates)| {
                 let rates = rates.get(key).map(|(_, rates)| rates);
                 with_rates(row, "objects (bytes) per poll", label, rates)
@@ -51,8 +44,7 @@ impl Section<'_> {
         let rows = functions.iter().take(MOST_ROWS);
         let rows = rows.map(|(function, [objects, bytes])| {
             let percent = 100.0 * *objects as f64 / all.max(1) as f64;
-            Row::default()
-                .with("function", quoted(function))
+            Row::of("function", quoted(function))
                 .with("share of objects, %", number(percent))
                 .with("objects", objects)
                 .with("bytes", bytes)
@@ -68,8 +60,8 @@ impl Section<'_> {
 
     pub(super) fn counters(&self, document: &mut Document) {
         let from_ns = self.explanation.slow_from_ns;
-        let by_variant =
-            self.by_variant(|variant| events::counters(self.evidence, variant, self.site, from_ns));
+        let counters = |variant| events::counters(self.evidence, variant, self.site, from_ns);
+        let by_variant = self.by_variant(counters);
         let rates = by_variant
             .iter()
             .flat_map(|(label, rates)| rates.iter().map(move |(name, rates)| (name, label, rates)));
@@ -79,17 +71,14 @@ impl Section<'_> {
         let rows = rates.into_iter().map(|(name, label, rates)| {
             let by_poll = [rates.per_poll, rates.per_slow_poll];
             let [per_poll, per_slow_poll] = by_poll.map(|it| it.filter(|_| disturbing.is_none()));
-            Row::default()
-                .with("counter", quoted(name))
+            Row::of("counter", quoted(name))
                 .with("variant", label)
                 .with_any("per poll", per_poll.map(number))
                 .with_any("per slow poll", per_slow_poll.map(number))
                 .with_any("whole process, per s", rates.process_per_s.map(number))
         });
-        document.table_below(
-            format!("**Counters** in polls of `{}`:", self.function),
-            rows,
-        );
+        let above = format!("**Counters** in polls of `{}`:", self.function);
+        document.table_below(above, rows);
         if let Some([reading, poll]) = disturbing {
             document.paragraph(format!(
                 "Counts by poll are left out, because one reading of the counters takes {} µs here and a poll {} µs in the \
@@ -107,7 +96,7 @@ impl Section<'_> {
             return;
         };
         let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
-            let row = Row::default().with("call", quoted(name));
+            let row = Row::of("call", quoted(name));
             by_variant.iter().fold(row, |row, (label, calls)| {
                 let same = calls.iter().find(|(other, _)| other == name);
                 with_rates(row, "per poll", label, same.map(|(_, rates)| rates))
@@ -134,8 +123,7 @@ impl Section<'_> {
         let worst = worst::polls(self.evidence);
         let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
         let rows = of_baseline.take(MOST_POLLS).map(|worst| {
-            Row::default()
-                .with("rank", worst.poll.rank)
+            Row::of("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
                 .with_any("iterations", worst.poll.iterations)
                 .with("iteration by iteration", worst.words())

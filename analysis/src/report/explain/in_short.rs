@@ -6,6 +6,7 @@ use super::{MOST_ROWS, Section};
 use crate::{
     explain::{flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
     report::markdown::{Document, Row, joined, quoted},
+    stats::quotient,
     summary::CONFIDENCE,
     text::{self, capitalised, count, number},
 };
@@ -27,10 +28,9 @@ impl Section<'_> {
             },
         ];
         let Some(from_ns) = self.explanation.slow_from_ns else {
-            sentences.push(
-                "No recorded band of poll length lies above the threshold, so nothing is known about slow polls."
-                    .to_owned(),
-            );
+            sentences.push(String::from(
+                "No recorded band of poll length lies above the threshold, so nothing is known about slow polls.",
+            ));
             return sentences;
         };
         let (evidence, site) = (self.evidence, self.site);
@@ -75,7 +75,9 @@ impl Section<'_> {
             )
         } else if pp < 0.0 {
             let prevented = text::change(-pp, "pp", interval.times(-1.0)).replace('+', "");
-            let share = warm.prevented().map_or_else(String::new, |it| {
+            let (normal_share, warm_share) = (warm.normal.value(), warm.warm.value());
+            let share = quotient(normal_share - warm_share, normal_share);
+            let share = share.map_or_else(String::new, |it| {
                 format!(", which is {:.0} % of them", 100.0 * it.min(1.0))
             });
             format!(
@@ -107,11 +109,11 @@ impl Section<'_> {
             ));
             return;
         }
-        document.table(baseline.iter().take(MOST_ROWS).map(|frame| {
-            let row = Row::default().with("innermost frame in slow polls", quoted(&frame.name));
+        document.table(baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+            let row = Row::of("innermost frame in slow polls", quoted(name));
             found.iter().fold(row, |row, (label, (frames, samples))| {
-                let same = frames.iter().find(|other| other.name == frame.name);
-                let percent = number(same.map_or(0.0, |same| same.percent));
+                let same = frames.iter().find(|(other, _)| other == name);
+                let percent = number(same.map_or(0.0, |(_, percent)| *percent));
                 let percent = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
                 row.with_any(format!("% of samples, {label}"), percent)
             })

@@ -1,0 +1,153 @@
+//! The pictures with lines over budgets, thresholds and payloads.
+
+use run_format::variant::Role;
+
+use super::scene::{CO_TENANT, Entry, Scene, of_figure};
+use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::load::compared::ComparedVariant;
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats::Interval;
+use crate::summary::{CellSummary, Summary};
+use crate::text::{capitalised, short};
+use crate::verdict::{AtThreshold, Candidate, is_share, unit};
+
+/// Of more, the labels could not be read. The page has all.
+const MOST_VARIANTS: usize = 10;
+
+/// What every variant did, over all cells: a panel for each quantity that decides. None if nothing was judged.
+pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
+    let (summary, verdict) = (scene.summary, scene.verdict);
+    if summary.variants.len() > MOST_VARIANTS || verdict.quantities.is_empty() {
+        return None;
+    }
+    let quantities = verdict.quantities.iter();
+    let panels = quantities.map(|(quantity, _)| changes(scene, quantity.metric));
+    let labels = summary.variants.iter().map(|variant| &variant.label);
+    let chart = LineChart {
+        series: Vec::new(),
+        places: Categories::new("variant", labels),
+        panels: panels.collect(),
+    };
+    let subtitle = format!(
+        "each dot: the mean change over cells, compared with {}; polls of {}; threshold: {}; {CO_TENANT}; \
+         bars: the intervals of the report's table",
+        scene.label(0),
+        summary.function(verdict.site),
+        scene.options.threshold_text(),
+    );
+    let title = "Effect of each variant over all cells".to_owned();
+    Some(scene.entry(&["budgets"], title, subtitle, chart))
+}
+
+fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
+    let change = |variant| {
+        if variant == 0 {
+            return Some(ChartValue::exact(0.0));
+        }
+        let mean = scene.verdict.change(scene.summary, variant, metric)?;
+        let interval = mean.interval(scene.verdict.confidence);
+        Some(ChartValue::new(mean.value(), Some(interval)))
+    };
+    let unit = match is_share(metric) {
+        true => "percentage points",
+        false => unit(metric),
+    };
+    let changes = (0..scene.summary.variants.len()).map(change).collect();
+    let name = format!("change of {}", metric.info().words);
+    panel(&name, unit, vec![changes])
+}
+
+/// A change that may be greater is not known, and would flatten the others.
+const MOST_PERCENT: f64 = 150.0;
+
+/// Of more lines, bars would cover each other.
+const MOST_CANDIDATES: usize = 4;
+
+/// The time beyond every threshold, so that a reader sees on which thresholds a conclusion depends: of the best candidates
+/// that fired, and of the A/A control. None without a curve, as of a published table.
+pub(super) fn curve(scene: &Scene) -> Option<Entry> {
+    let verdict = scene.verdict;
+    let ranked = verdict.ranked();
+    let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
+    let others = verdict.candidates.iter();
+    let others = others.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
+    let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
+    let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
+    let first = &shown.iter().find(|it| !it.curve.is_empty())?.curve;
+    let level = |at: &AtThreshold| Some(ChartValue::exact(at.level));
+    let change = |at: &AtThreshold| {
+        let is_known = |(_, interval): &(f64, Interval)| interval.high <= MOST_PERCENT;
+        let (value, interval) = at.change.filter(is_known)?;
+        Some(ChartValue::new(value, Some(interval)))
+    };
+    let mut levels: Vec<Vec<_>> = vec![verdict.baseline_curve.iter().map(level).collect()];
+    let mut changes = vec![vec![None; first.len()]];
+    let mut series = vec![scene.label(0).to_owned()];
+    for candidate in shown {
+        levels.push(candidate.curve.iter().map(level).collect());
+        changes.push(candidate.curve.iter().map(change).collect());
+        series.push(candidate.label.clone());
+    }
+    let info = Metric::BeyondMsPerS.info();
+    let thresholds = first.iter().map(|at| short(at.threshold_ns as f64 / 1e3));
+    let chart = LineChart {
+        series,
+        places: Categories::new("threshold, µs", thresholds),
+        panels: vec![
+            panel(info.words, info.unit, levels),
+            panel(&format!("change of {}", info.words), "%", changes),
+        ],
+    };
+    let function = scene.summary.function(verdict.site);
+    let words = capitalised(info.words);
+    let title = format!("{words} of {function}, by the threshold");
+    let subtitle = format!(
+        "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
+         may be over +{MOST_PERCENT} %"
+    );
+    Some(Entry {
+        is_first: true,
+        ..scene.entry(&["curve"], title, subtitle, chart)
+    })
+}
+
+/// A request by raw TCP and by libp2p, by payload.
+pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
+    let name = |variant: &ComparedVariant| match variant.role {
+        Role::Control => format!("{}: a second copy of the baseline", variant.label),
+        _ => variant.label.clone(),
+    };
+    let cells: Vec<&CellSummary> = summary.measured().collect();
+    let of_metric = |metric: Metric| {
+        let line = |variant| {
+            let figures = cells.iter().map(|cell| cell.worker_figure(metric, variant));
+            figures.map(|figure| figure.map(of_figure)).collect()
+        };
+        let lines = (0..summary.variants.len()).map(line).collect();
+        panel(metric.info().words, metric.info().unit, lines)
+    };
+    let payloads = cells.iter().map(|it| it.measured.cell.payload_bytes);
+    let payloads = payloads.map(|payload| payload.in_words());
+    let metrics = Metric::shown_in(Place::RawTcp).into_iter();
+    let chart = LineChart {
+        series: summary.variants.iter().map(name).collect(),
+        panels: metrics.map(of_metric).collect(),
+        places: Categories::new("payload of the request and of the response", payloads),
+    };
+    let texts = [
+        "A request by raw TCP and by libp2p: rate, CPU time, latency".to_owned(),
+        "one request at a time with each peer; bars: 95 % intervals for this launch".to_owned(),
+        summary.identity.line(),
+    ];
+    Entry::first(&["rr"], texts, chart, options)
+}
+
+fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
+    LineChartPanel {
+        name: with_unit(name, unit),
+        from_zero: true,
+        lines,
+    }
+}
