@@ -42,7 +42,7 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
             None => workspace_version(dir, entry.path())?,
         };
         let version = version.unwrap_or_else(|| "of unknown version".to_owned());
-        let source = CrateSource::new(name, &version, entry.path().to_owned(), None)?;
+        let source = CrateSource::new(name, &version, entry.path().to_owned())?;
         if let Some(first) = sources.iter().find(|first| first.name == name) {
             bail!(
                 "{}: {name} is there twice, in {} and {}",

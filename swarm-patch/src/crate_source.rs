@@ -22,20 +22,20 @@ pub struct CrateSource {
 }
 
 impl CrateSource {
-    /// A crate in `dir`.
-    pub fn new(name: &str, version: &str, dir: PathBuf, checksum: Option<String>) -> Result<Self> {
+    /// A crate in `dir`, which is no unpacked archive.
+    pub fn new(name: &str, version: &str, dir: PathBuf) -> Result<Self> {
         Ok(CrateSource {
             name: name.to_owned(),
             version: version.to_owned(),
             dir: fs::canonicalize(dir)?,
-            checksum,
+            checksum: None,
         })
     }
 
     pub(crate) fn of_package(package: &cargo_metadata::Package) -> Result<Self> {
         let dir = package.manifest_path.parent().map(Into::into);
         let version = package.version.to_string();
-        CrateSource::new(&package.name, &version, dir.unwrap_or_default(), None)
+        CrateSource::new(&package.name, &version, dir.unwrap_or_default())
     }
 
     /// Name and version.

@@ -59,7 +59,7 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
     let changed = env::var_os(CHANGED).map(|dir| Path::new(&dir).join(&name));
     let changed = changed.filter(|dir| dir.exists());
     let source = match &changed {
-        Some(dir) => CrateSource::new(&name, &version, dir.clone(), None)?,
+        Some(dir) => CrateSource::new(&name, &version, dir.clone())?,
         None => pristine::find(&manifest, &[&name])?
             .pop()
             .ok_or_else(|| anyhow!("cargo found no source of {name}"))?,

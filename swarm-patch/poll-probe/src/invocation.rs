@@ -11,8 +11,8 @@ use std::{
 use crate::{
     Budget, Mode, Outcome, Site,
     active::{Active, active},
-    meter::{Frame, MeterMark},
-    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED, saturate},
+    meter::Frame,
+    record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED},
     ring, wake,
 };
 
@@ -298,19 +298,19 @@ impl Invocation {
     }
 
     #[cold]
-    fn store_metered(&mut self, child: u8, now: u64, is_last: bool) -> u64 {
-        let child = (child != OWN_CODE).then_some(child);
-        if let Some(child) = child {
-            self.store_span(child, now);
+    fn store_metered(&mut self, mut child: u8, now: u64, is_last: bool) -> u64 {
+        match child {
+            OWN_CODE => child = NO_CHILD,
+            _ => self.store_span(child, now),
         }
-        let mark = MeterMark {
-            site: self.site,
+        let mark = Part {
             invocation: self.start,
             at: now,
+            what: MeterCounts::default(),
+            site: self.site,
             child,
-            is_last,
         };
-        if ring::pass(self.frame, mark) && !is_last {
+        if ring::pass(self.frame, mark, is_last) && !is_last {
             self.open_child = OWN_CODE;
         }
         self.active.ticks()
@@ -328,7 +328,7 @@ impl Invocation {
                 invocation: self.start,
                 at: began.max(self.start),
                 what: Span {
-                    ticks: saturate(ticks),
+                    ticks: u32::try_from(ticks).unwrap_or(u32::MAX),
                     iteration: self.iterations,
                 },
                 site: self.site,

@@ -24,16 +24,6 @@ pub type Meter = fn(&mut MeterCounts);
 /// the order in which they began, so a stack is enough.
 pub(crate) type Frame = Option<NonZeroU8>;
 
-/// The end of a child's poll, of the code between two children, or of the whole invocation.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MeterMark {
-    pub(crate) site: Site,
-    pub(crate) invocation: u64,
-    pub(crate) at: u64,
-    pub(crate) child: Option<u8>,
-    pub(crate) is_last: bool,
-}
-
 /// The meter of one thread and its open frames.
 pub(crate) struct ThreadMeter {
     pub(crate) meter: Meter,
@@ -76,31 +66,35 @@ impl ThreadMeter {
         NonZeroU8::new(self.open.len() as u8)
     }
 
-    /// None if the frame belongs to another invocation or is closed.
-    pub(crate) fn pass(&mut self, frame: Frame, now: MeterCounts, mark: MeterMark) -> Option<()> {
-        let invocation = (mark.site, mark.invocation);
+    /// `read` is at the end of a child's poll, or of the code between two children, which has no child; or, with `is_last`,
+    /// of the whole invocation. None if the frame belongs to another invocation or is closed.
+    pub(crate) fn pass(
+        &mut self,
+        frame: Frame,
+        read: Part<MeterCounts>,
+        is_last: bool,
+    ) -> Option<()> {
+        let (now, invocation) = (read.what, (read.site, read.invocation));
         let index = usize::from(frame?.get()) - 1;
         let open = self.open.get_mut(index)?;
         if *open.invocation.get_or_insert(invocation) != invocation {
             return None;
         }
-        let reading = |child, what| Part {
-            invocation: mark.invocation,
-            at: mark.at,
-            what,
-            site: mark.site,
-            child,
-        };
         // A full buffer drops the reading. The drain notices that it is missing.
-        if let Some(child) = mark.child {
-            let counts = difference(&now, &open.passed);
-            open.in_children = std::array::from_fn(|meter| open.in_children[meter] + counts[meter]);
-            let _ = self.readings.push(reading(child, counts));
+        if read.child != NO_CHILD {
+            let what = difference(&now, &open.passed);
+            open.in_children = std::array::from_fn(|meter| open.in_children[meter] + what[meter]);
+            let _ = self.readings.push(Part { what, ..read });
         }
         open.passed = now;
-        if mark.is_last {
-            let own = difference(&difference(&now, &open.begun), &open.in_children);
-            let _ = self.readings.push(reading(NO_CHILD, own));
+        if is_last {
+            let what = difference(&difference(&now, &open.begun), &open.in_children);
+            let child = NO_CHILD;
+            let _ = self.readings.push(Part {
+                what,
+                child,
+                ..read
+            });
             self.open.truncate(index);
         }
         Some(())

@@ -89,11 +89,6 @@ pub struct IterationEnd {
 /// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
 
-#[inline]
-pub(crate) fn saturate(ticks: u64) -> u32 {
-    u32::try_from(ticks).unwrap_or(u32::MAX)
-}
-
 /// Stands for the number of iterations where none is marked.
 pub(crate) const UNMARKED: u32 = u32::MAX;
 

@@ -13,7 +13,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::{
     Meter, MeterCounts, Site,
-    meter::{Frame, MeterMark, ThreadMeter},
+    meter::{Frame, ThreadMeter},
     parts::Parts,
     record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span},
 };
@@ -195,13 +195,13 @@ fn with_meter<T>(f: impl FnOnce(&mut ThreadMeter) -> T) -> Option<T> {
 }
 
 /// Reads the meter at a mark. False if the invocation is not metered.
-pub(crate) fn pass(frame: Frame, mark: MeterMark) -> bool {
-    if frame.is_none() {
+pub(crate) fn pass(frame: Frame, mut mark: Part<MeterCounts>, is_last: bool) -> bool {
+    let Some(now) = frame.and_then(|_| read_meter()) else {
         return false;
-    }
-    let now = read_meter();
-    now.and_then(|now| with_meter(|meter| meter.pass(frame, now, mark))?)
-        .is_some()
+    };
+    mark.what = now;
+    let passed = with_meter(|meter| meter.pass(frame, mark, is_last));
+    passed.flatten().is_some()
 }
 
 #[cold]

@@ -232,7 +232,7 @@ pub(super) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
     // This file says that cargo unpacked the crate there, which is not so.
     let _ = fs::remove_file(to.join(".cargo-ok"));
-    CrateSource::new(&source.name, &source.version, to.to_owned(), None)
+    CrateSource::new(&source.name, &source.version, to.to_owned())
 }
 
 /// A manifest without the dependencies that are only for wasm. Some of those have exact versions, which

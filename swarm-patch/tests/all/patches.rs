@@ -141,7 +141,7 @@ fn a_changelog_and_a_manifest_of_the_repository_are_changed_where_they_are() {
         "# 0.1.0\n\n- One.\n- Two.\n",
     )
     .expect("the folder is ours");
-    let source = CrateSource::new("yamux", &source.version, dir.path().join("yamux"), None);
+    let source = CrateSource::new("yamux", &source.version, dir.path().join("yamux"));
     let source = source.expect("it is there");
     let files = budget_patch::files(&source, &budgets("muxer=coop"), "Cargo.toml.orig");
     let prefix = Layout::Repository.prefix(&source);
@@ -202,7 +202,7 @@ fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
         let copy = copy(&source, dir);
         let named = dir.join(&source.name);
         fs::rename(&copy.dir, &named).expect("the folder is ours");
-        CrateSource::new(&source.name, &source.version, named, None).expect("it is there")
+        CrateSource::new(&source.name, &source.version, named).expect("it is there")
     };
     let copies: Vec<_> = pristine_sources().into_iter().map(named).collect();
     checkout::patch(&copies, &budgets(text)).expect("it is as expected");

@@ -107,7 +107,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             let source = copy(&pristine_source(package), dir.path());
             let named = dir.path().join(package);
             std::fs::rename(&source.dir, &named).expect("the folder is ours");
-            CrateSource::new(package, &source.version, named, None).expect("it is there")
+            CrateSource::new(package, &source.version, named).expect("it is there")
         });
         for corpus in &CORPORA {
             let source = crates.iter().find(|source| source.name == corpus.package);

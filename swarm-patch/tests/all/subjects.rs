@@ -347,7 +347,7 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
     let path = root.display().to_string();
     let by_source = text(&sites(&["--source", &path]).stdout);
     assert!(by_source.contains("muxing.poll_unpin"), "{by_source}");
-    let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"), None);
+    let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"));
     let swarm = swarm.expect("it is there");
     replace(
         &swarm,

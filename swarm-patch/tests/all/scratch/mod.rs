@@ -72,7 +72,7 @@ pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
     sync::folder(&source.dir, &target).expect("a source can be copied");
     // This file says that cargo unpacked the crate there, which is not so.
     let _ = fs::remove_file(target.join(".cargo-ok"));
-    CrateSource::new(&source.name, &source.version, target, None).expect("the copy is there")
+    CrateSource::new(&source.name, &source.version, target).expect("the copy is there")
 }
 
 /// Replaces text in one of the files of a copy.
