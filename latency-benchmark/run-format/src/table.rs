@@ -79,7 +79,7 @@ fn cannot_write(dir: &Path, name: &str) -> String {
 }
 
 /// The last columns of some tables, which older versions did not write.
-const ADDED_LATER: [&str; 1] = ["beyond_ns"];
+const ADDED_LATER: [&[&str]; 2] = [&["beyond_ns"], &["central_instructions", "central_cycles"]];
 
 /// Reads a table. Its columns must be the fields of `T`. The last line may be torn if the run that wrote it
 /// did not come to an end.
@@ -95,9 +95,10 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut reader = csv::Reader::from_reader(text);
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
-    let of_older = expected.strip_suffix(&ADDED_LATER);
-    let of_older = of_older.filter(|older| found == **older);
-    let expected = of_older.unwrap_or(expected);
+    let mut of_older = ADDED_LATER
+        .iter()
+        .filter_map(|added| expected.strip_suffix(*added));
+    let expected = of_older.find(|older| found == **older).unwrap_or(expected);
     let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
     if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");

@@ -84,10 +84,6 @@ pub struct SliceRow {
     pub central_cpu_ns: Option<u64>,
     /// Time in which a worker was ready to run but waited for its core.
     pub central_runqueue_ns: Option<u64>,
-    /// Instructions of central's workers in user mode; empty where the processor's counters cannot be read.
-    pub central_instructions: Option<u64>,
-    /// Cycles of central's workers in user mode, likewise.
-    pub central_cycles: Option<u64>,
     /// CPU time of threads that libraries start in central's process, mostly for timers. They do not run on central's
     /// core.
     pub helpers_cpu_ns: Option<u64>,
@@ -105,6 +101,11 @@ pub struct SliceRow {
     pub runtime_busy_ns: u64,
     /// How often its workers went to sleep.
     pub runtime_parks: u64,
+    /// Instructions of central's workers in user mode; empty where the processor's counters cannot be read. Runs of older
+    /// versions have neither this column nor the next.
+    pub central_instructions: Option<u64>,
+    /// Cycles of central's workers in user mode, likewise.
+    pub central_cycles: Option<u64>,
 }
 
 /// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in
