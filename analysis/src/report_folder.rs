@@ -7,13 +7,10 @@ use program::{Failure, print, reject};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::explain::files::File;
 use crate::new_folder::{self, RECORD};
-use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::{CHARTS, MOST_SENTENCES};
-use crate::summary::table::Tables;
-use crate::views::Entry;
+use crate::{explain::files::File, options::Options, summary::table::Tables, views::Entry};
 
 pub(crate) const TEXT: &str = "report.md";
 
@@ -82,9 +79,9 @@ pub(crate) struct ReportRecord {
 impl ReportRecord {
     pub(crate) fn new(
         verb: &str,
-        of: impl IntoIterator<Item = impl ToString>,
+        of: impl IntoIterator<Item: ToString>,
         options: &Options,
-    ) -> ReportRecord {
+    ) -> Self {
         ReportRecord {
             schema: SCHEMA,
             verb: verb.to_owned(),

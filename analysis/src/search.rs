@@ -2,19 +2,15 @@
 
 use std::path::Path;
 
-use program::{Failure, bad_input, reject};
-use run_format::files::read_versioned;
-use run_format::grid::Cell;
+use program::{Failure, bad_input};
 use run_format::search::{self, NextRound, SEARCH};
 use run_format::{Budgets, Site};
+use run_format::{files::read_versioned, grid::Cell};
 
-use crate::load::Sweep;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
-use crate::options::Options;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
-use crate::verdict::ranking::RANKS;
 use crate::verdict::{Candidate, Judged, Verdict};
+use crate::{load::Sweep, measure::metric_info::Place, options::Options, verdict::ranking::RANKS};
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
@@ -35,10 +31,9 @@ pub(crate) struct Round {
 impl Search {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Search, Failure> {
         let of = read_versioned(&dir.join(SEARCH)).map_err(bad_input)?;
-        let rounds = search::rounds(dir)
-            .zip(MOST_STAY)
-            .map(|(folder, most)| Round::of(&folder, options, most))
-            .collect::<Result<_, _>>()?;
+        let rounds = search::rounds(dir).zip(MOST_STAY);
+        let rounds = rounds.map(|(folder, most)| Round::of(&folder, options, most));
+        let rounds = rounds.collect::<Result<_, _>>()?;
         let folder = search::first_look(dir);
         let mut first_look = None;
         if folder.is_dir() {
@@ -104,15 +99,11 @@ impl Search {
 impl Round {
     fn of(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
         let summary = Summary::of(&mut Sweep::open(folder)?, options)?;
-        if summary.measured().next().is_none() {
-            reject!("{}: no cell was measured", folder.display());
-        }
         let verdict = Verdict::of(&summary, options);
-        let left = eliminate(&summary, &verdict, most);
         Ok(Round {
+            left: eliminate(&summary, &verdict, most),
             summary,
             verdict,
-            left,
         })
     }
 

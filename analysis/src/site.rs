@@ -18,8 +18,7 @@ impl SiteNames {
         ];
         let named = measured.and_then(|(tool, _)| tool.node.as_ref());
         let named = named.iter().flat_map(|node| &node.sites);
-        let mut sites: Vec<(Site, String)> =
-            named.map(|it| (it.site, it.function.clone())).collect();
+        let mut sites: Vec<_> = named.map(|it| (it.site, it.function.clone())).collect();
         if sites.is_empty() {
             sites.extend(LIBP2P.map(|(site, name)| (site, name.to_owned())));
         }

@@ -44,18 +44,17 @@ pub(crate) fn short(value: f64) -> String {
 /// Likewise the end of an interval, with two digits where that is enough.
 pub(crate) fn brief(value: f64) -> String {
     let value = rounded(value);
-    if value.abs() < 99.5 {
-        without_zeros(fixed(value, decimals_for(value, 2)))
-    } else {
-        short(value)
+    match value.abs() < 99.5 {
+        true => without_zeros(fixed(value, decimals_for(value, 2))),
+        false => short(value),
     }
 }
 
 fn without_zeros(text: String) -> String {
-    if text.contains('.') {
-        return text.trim_end_matches('0').trim_end_matches('.').to_owned();
+    match text.contains('.') {
+        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
+        false => text,
     }
-    text
 }
 
 pub(crate) fn with_plus(value: f64, text: String) -> String {
@@ -123,8 +122,7 @@ fn with_interval(
     number: impl Fn(f64, usize) -> String,
 ) -> String {
     let decimals = decimals_of_change(value, interval);
-    let [value, low, high] =
-        [value, interval.low, interval.high].map(|value| number(value, decimals));
+    let [value, low, high] = [value, interval.low, interval.high].map(|it| number(it, decimals));
     format!("{} [{low}, {high}]", with_unit(value, unit))
 }
 

@@ -1,5 +1,4 @@
-//! A sheet on which plotters writes SVG, places on it, in pixels from its upper left corner, and colours. Plotters knows
-//! whole pixels only.
+//! A sheet on which plotters, which knows whole pixels only, writes SVG; and places on it, from its upper left corner.
 
 use std::fmt::Debug;
 

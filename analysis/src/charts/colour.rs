@@ -15,10 +15,9 @@ pub(crate) fn grey(level: u8) -> Colour {
 
 pub(crate) fn contrasting(background: Colour) -> Colour {
     const EQUAL_CONTRAST: f64 = 0.21;
-    if luminance(background) < EQUAL_CONTRAST {
-        RGBColor(255, 255, 255)
-    } else {
-        INK
+    match luminance(background) < EQUAL_CONTRAST {
+        true => grey(255),
+        false => INK,
     }
 }
 

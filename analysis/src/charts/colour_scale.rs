@@ -4,13 +4,10 @@ use plotters::style::{RGBColor, text_anchor::HPos};
 
 use super::canvas::{Canvas, Rect};
 use super::colour::{Colour, contrasting, grey};
-use super::lettering::Lettering;
-use super::picture::TICK;
-use super::values::with_unit;
+use super::{lettering::Lettering, picture::TICK, values::with_unit};
 use crate::stats::quotient;
 use crate::text::{short, with_plus};
 
-#[derive(Clone, Debug)]
 pub(crate) struct ColourScale {
     /// With its unit.
     name: String,

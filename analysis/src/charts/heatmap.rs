@@ -6,12 +6,10 @@ use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Rect};
 use super::colour::{FAINT_INK, contrasting, grey};
-use super::colour_scale::ColourScale;
-use super::lettering::Lettering;
 use super::picture::{Body, TICK, draw_heading, draw_legend};
 use super::values::{Categories, ChartValue, cell_text};
+use super::{colour_scale::ColourScale, lettering::Lettering};
 
-#[derive(Clone, Debug)]
 pub(crate) struct Heatmap {
     pub(crate) rows: Categories,
     pub(crate) columns: Categories,
@@ -22,7 +20,7 @@ pub(crate) struct Heatmap {
     pub(crate) scales: Vec<ColourScale>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Facet {
     pub(crate) title: String,
     /// The index of its scale.

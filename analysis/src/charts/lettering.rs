@@ -1,5 +1,4 @@
-//! Letters of DejaVu Sans, which is built into the program, so that pictures are the same on every machine; and how
-//! text fits into widths.
+//! Letters of DejaVu Sans, which the program contains so that all machines draw alike; and how text fits into widths.
 
 use std::sync::Once;
 

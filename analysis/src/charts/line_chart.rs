@@ -1,9 +1,7 @@
 //! Values at named places, joined by lines, in panels below each other with the same series.
 
 use plotters::coord::ranged1d::{BoldPoints, Ranged};
-use plotters::coord::types::RangedCoordf64;
-use plotters::style::RGBColor;
-use plotters::style::text_anchor::HPos;
+use plotters::{coord::types::RangedCoordf64, style::RGBColor, style::text_anchor::HPos};
 
 use super::canvas::{Canvas, Point, Rect};
 use super::colour::{Colour, grey};
@@ -12,7 +10,6 @@ use super::picture::{Body, TICK, draw_heading, draw_legend};
 use super::values::{Categories, ChartValue};
 use crate::text::{decimals_for, fixed};
 
-#[derive(Clone, Debug)]
 pub(crate) struct LineChart {
     /// Without names, values are not joined by lines.
     pub(crate) series: Vec<String>,
@@ -20,7 +17,6 @@ pub(crate) struct LineChart {
     pub(crate) panels: Vec<LineChartPanel>,
 }
 
-#[derive(Clone, Debug)]
 pub(crate) struct LineChartPanel {
     /// With its unit.
     pub(crate) name: String,

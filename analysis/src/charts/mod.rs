@@ -1,5 +1,4 @@
-//! Pictures of a comparison. A picture gets values, intervals and labels, and lays them out as shapes, which become PNG
-//! or SVG.
+//! Pictures of a comparison: values, intervals and labels become shapes, and shapes become PNG or SVG.
 
 mod canvas;
 mod colour;

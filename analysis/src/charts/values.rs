@@ -24,7 +24,6 @@ impl ChartValue {
     }
 }
 
-#[derive(Clone, Debug)]
 pub(crate) struct Categories {
     /// With its unit, if it has one: "RTT, ms".
     pub(crate) name: String,
@@ -32,10 +31,7 @@ pub(crate) struct Categories {
 }
 
 impl Categories {
-    pub(crate) fn new(
-        name: impl Into<String>,
-        labels: impl IntoIterator<Item = impl ToString>,
-    ) -> Categories {
+    pub(crate) fn new(name: impl Into<String>, labels: impl IntoIterator<Item: ToString>) -> Self {
         Categories {
             name: name.into(),
             labels: labels.into_iter().map(|label| label.to_string()).collect(),
@@ -82,12 +78,11 @@ fn interval(value: f64, Interval { low, high }: Interval) -> String {
     }
     // A dash beside a minus would be hard to read.
     let between = if low < 0.0 { ".." } else { "–" };
-    let digits = if brief(low) == brief(high) {
-        short
-    } else {
-        brief
+    let ends = match brief(low) == brief(high) {
+        true => [low, high].map(short),
+        false => [low, high].map(brief),
     };
-    format!("{}{between}{}", digits(low), digits(high))
+    ends.join(between)
 }
 
 #[cfg(test)]

@@ -2,14 +2,10 @@
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
-use run_format::Site;
-use run_format::evidence::CounterScope;
-use run_format::tables::Pass;
-use run_format::variant::BASELINE;
+use run_format::{Site, evidence::CounterScope, tables::Pass, variant::BASELINE};
 
 use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
-use crate::load::explain::CellEvidence;
-use crate::stats::quotient;
+use crate::{load::explain::CellEvidence, stats::quotient};
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -73,7 +69,6 @@ fn allocating_frame(frames: &str) -> &str {
 }
 
 /// One counter for one variant. A value that was not counted, or that would divide by zero, is absent.
-#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct CounterRates {
     pub(crate) per_poll: Option<f64>,
     pub(crate) per_slow_poll: Option<f64>,
@@ -144,7 +139,6 @@ const WAITING: [&str; 13] = [
     "wait4",
 ];
 
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WaitingChild {
     pub(crate) child: String,
     pub(crate) call: String,

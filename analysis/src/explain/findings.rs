@@ -1,24 +1,22 @@
 //! Findings of needless work. A launch without defects has none.
 
-use std::{collections::BTreeMap, fmt};
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use run_format::{Site, tables::Pass};
 use serde::Serialize;
 
-use super::events;
-use super::sums::PassSums;
 use super::thresholds::{
     CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS, FEWEST_WAITS,
     GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
     MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
-use crate::load::explain::CellEvidence;
-use crate::measure::breakdown::OWN;
-use crate::site::SiteNames;
+use super::{events, sums::PassSums};
+use crate::load::{explain::CellEvidence, name_in_files};
 use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
+use crate::{measure::breakdown::OWN, site::SiteNames};
 
 /// Together they contain all children except those of nested sites, each of them once.
 const SITES: [Site; 5] = [
@@ -44,13 +42,6 @@ pub(crate) enum FindingKind {
     GrowingMemory,
 }
 
-impl fmt::Display for FindingKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
-
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct WorkFinding {
     pub(crate) cell: String,
     pub(crate) kind: FindingKind,
@@ -102,7 +93,7 @@ pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
         let value = it.value.is_finite().then(|| rounded(it.value).to_string());
         [
             it.cell.clone(),
-            it.kind.to_string(),
+            name_in_files(it.kind),
             it.site.map_or("", Site::name).to_owned(),
             it.child.clone(),
             value.unwrap_or_default(),

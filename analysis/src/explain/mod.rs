@@ -14,15 +14,11 @@ use std::collections::BTreeMap;
 use program::{Failure, bad_input};
 use run_format::{Site, tables::Pass};
 
-use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
-use self::thresholds::LOST_PERCENT;
-use crate::load::Sweep;
+use self::{findings::WorkFinding, thresholds::LOST_PERCENT};
 use crate::load::explain::{CellEvidence, CellExplained, Explained};
-use crate::measure::breakdown::slow_from_ns;
-use crate::options::Options;
-use crate::site::SiteNames;
 use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
+use crate::{load::Sweep, measure::breakdown::slow_from_ns, options::Options, site::SiteNames};
 
 pub(crate) struct Explanation {
     /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
@@ -113,7 +109,6 @@ impl CellExplained {
 }
 
 /// The shares of slow polls, from the blocks that have a slice of each kind.
-#[derive(Clone, Debug)]
 pub(crate) struct WarmCore {
     pub(crate) blocks: usize,
     pub(crate) normal: CellEstimate,
@@ -140,14 +135,15 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
             }
         }
     }
-    let pairs = blocks.into_values();
-    let pairs: Vec<(RatioPart, RatioPart)> =
-        pairs.filter_map(|[one, other]| one.zip(other)).collect();
-    let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.iter().copied().unzip();
+    let pairs = blocks
+        .into_values()
+        .filter_map(|[one, other]| one.zip(other));
+    let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.unzip();
+    let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;
     let warm = stats::ratio(&[warm], RatioKind::Share)?;
     Some(WarmCore {
-        blocks: pairs.len(),
+        blocks,
         change: change(&normal, &warm),
         normal,
         warm,

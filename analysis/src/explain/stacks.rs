@@ -14,7 +14,6 @@ use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quo
 pub(crate) type Folded = BTreeMap<String, u64>;
 
 /// A child's share of the time of slow polls, measured in two ways.
-#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct ChildShares {
     pub(crate) child: String,
     pub(crate) stacks_percent: f64,
@@ -86,11 +85,8 @@ fn innermost(stack: &StackRow) -> String {
     }
     /// Makes any system call by its number; only its caller tells which.
     const BY_NUMBER: &str = "syscall";
-    let last = if last == BY_NUMBER {
-        inwards.next().unwrap_or(last)
-    } else {
-        last
-    };
+    let caller = inwards.next().filter(|_| last == BY_NUMBER);
+    let last = caller.unwrap_or(last);
     const PREFIXES: [&str; 4] = ["__libc_", "__GI___", "__GI_", "__"];
     let name = last.rsplit("::").next().unwrap_or(last);
     let bare = PREFIXES.iter().find_map(|it| name.strip_prefix(it));

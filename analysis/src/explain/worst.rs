@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use super::Explanation;
 use crate::{load::explain::CellEvidence, site::SiteNames, text};
 
-#[derive(Clone, Debug)]
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
     pub(crate) poll: &'a TimelineRow,

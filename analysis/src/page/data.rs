@@ -4,22 +4,16 @@ use run_format::Site;
 use run_format::grid::{Axes, Cell};
 use serde_json::{Map, Value, json};
 
-use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
-use crate::explain::files::File;
-use crate::load::name_in_files;
-use crate::measure::CellState;
 use crate::measure::details::{edges, stops};
-use crate::measure::distribution::Distribution;
 use crate::measure::metric::{Metric, MetricKey};
 use crate::measure::metric_info::{Better, Per};
-use crate::options::Options;
-use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
-use crate::text::rounded;
 use crate::verdict::ranking::RANKS;
 use crate::verdict::{Judged, Verdict, holders};
-use crate::views::drift;
+use crate::views::{Scene, drift};
+use crate::{charts::Colours, explain::files::File, load::name_in_files, measure::CellState};
+use crate::{measure::distribution::Distribution, report::trust, text::rounded};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -63,13 +57,8 @@ pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
 }
 
 /// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
-pub(crate) fn of(
-    name: &str,
-    summary: &Summary,
-    verdict: &Verdict,
-    explained: &[File],
-    options: &Options,
-) -> Value {
+pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
+    let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = summary.shown_axes();

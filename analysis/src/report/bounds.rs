@@ -1,5 +1,4 @@
-//! What a bound would do to slow polls, predicted from recordings of single iterations; and whether measured budgets
-//! did that.
+//! What a bound would do to slow polls, predicted from recordings of single iterations; and whether budgets did that.
 
 use std::collections::BTreeMap;
 

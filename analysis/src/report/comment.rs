@@ -7,22 +7,17 @@ use poll_probe::{Budget, Limit, Wake};
 use super::markdown::{CHARTS, quoted};
 use super::method;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::options::Options;
 use crate::summary::Summary;
 use crate::text::{count, joined, number};
 use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict};
-use crate::views::Entry;
+use crate::views::{Entry, Scene};
 
 pub(crate) const COMMENT: &str = "comment.md";
 
 const MOST_WORDS: usize = 200;
 
-pub(crate) fn text(
-    verdict: &Verdict,
-    summary: &Summary,
-    pictures: &[Entry],
-    options: &Options,
-) -> String {
+pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
+    let options = scene.options;
     let first = pictures.first();
     let first = first.and_then(|first| Some((first, first.files().into_iter().next()?)));
     // An image's address if there is one, else what a person drags in.
@@ -33,13 +28,13 @@ pub(crate) fn text(
             None => format!("\n(Drag the picture `{link}` here.)\n"),
         }
     });
-    if let Some(manifest) = &summary.identity.manifest {
+    if let Some(manifest) = &scene.summary.identity.manifest {
         end += &format!("\n```\n{}\n```\n", method::command(manifest));
     }
     let words = |text: &str| text.split_whitespace().count();
     let mut left = MOST_WORDS.saturating_sub(words(&end));
     let mut text = String::new();
-    for line in lines(verdict, summary) {
+    for line in lines(scene.verdict, scene.summary) {
         let Some(rest) = left.checked_sub(words(&line) + 1) else {
             break;
         };

@@ -7,10 +7,9 @@ use plan::sums::SliceSums;
 use run_format::{manifest::Manifest, variant::Role};
 
 use super::markdown::{Document, Row, joined};
-use crate::measure::jobs::JobsOfCell;
 use crate::stats::{self, Interval};
-use crate::summary::Summary;
 use crate::text::{self, count, number};
+use crate::{measure::jobs::JobsOfCell, summary::Summary};
 
 pub(super) fn write(document: &mut Document, summary: &Summary) {
     let Some(Manifest { config, .. }) = &summary.identity.manifest else {

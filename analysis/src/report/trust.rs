@@ -1,15 +1,13 @@
-//! Cross-checks: the probe compared with another counter, its cost, lost records, the network, the machine, and
-//! how often noise was taken for a change.
+//! Cross-checks of the probe, the network and the machine; and how often noise was taken for a change.
 
 use std::collections::BTreeSet;
 
 use super::markdown::{Document, Row, quoted};
-use crate::measure::checks::Checks;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::stats;
 use crate::summary::{Resolved, Summary};
 use crate::text::{self, joined, number, with_unit};
 use crate::verdict::{Verdict, words};
+use crate::{measure::checks::Checks, stats};
 
 struct CheckLimit {
     what: &'static str,
@@ -66,8 +64,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     document.table(LIMITS.iter().map(|check| {
         let mut values: Vec<f64> = summary.checks().filter_map(check.of).collect();
         values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let show =
-            |value: Option<&f64>| value.map_or_else(words::absent, |value| check.show(*value));
+        let show = |value: Option<&f64>| value.map_or_else(words::absent, |it| check.show(*it));
         let beyond = values.iter().filter(|value| check.is_beyond(**value));
         Row::of("check", check.what)
             .with("median cell", show(values.get(values.len() / 2)))

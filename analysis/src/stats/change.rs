@@ -1,8 +1,7 @@
 //! The change from the baseline to another variant, in the blocks that both share.
 
-use super::estimate::CellEstimate;
-use super::uncertain::Uncertain;
 use super::variance::{Variance, between, together, within};
+use super::{estimate::CellEstimate, uncertain::Uncertain};
 
 /// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -52,11 +51,7 @@ struct PairedEstimates<'a> {
 }
 
 impl<'a> PairedEstimates<'a> {
-    fn new(
-        baseline: &'a CellEstimate,
-        other: &'a CellEstimate,
-        least: f64,
-    ) -> Option<PairedEstimates<'a>> {
+    fn new(baseline: &'a CellEstimate, other: &'a CellEstimate, least: f64) -> Option<Self> {
         let blocks = |of: &CellEstimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
         let values = [baseline, other].map(|of| of.value.max(least));
         let higher = values[0].max(values[1]);

@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use super::histogram::Histogram;
-use super::quotient;
-use super::student;
 use super::uncertain::{Interval, Uncertain};
 use super::variance::{between, wider, within};
+use super::{histogram::Histogram, quotient, student};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {

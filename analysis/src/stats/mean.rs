@@ -130,10 +130,9 @@ pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<(f64, f64, f64
 /// Of values in ascending order, of which there is at least one.
 pub(super) fn median_of_sorted(sorted: &[f64]) -> f64 {
     let half = sorted.len() / 2;
-    if sorted.len() % 2 == 1 {
-        sorted[half]
-    } else {
-        (sorted[half - 1] + sorted[half]) / 2.0
+    match sorted.len() % 2 {
+        0 => (sorted[half - 1] + sorted[half]) / 2.0,
+        _ => sorted[half],
     }
 }
 

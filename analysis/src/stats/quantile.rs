@@ -2,10 +2,8 @@
 
 use std::{borrow::Cow, sync::Arc};
 
-use super::counts::Counts;
 use super::estimate::{CellEstimate, IntervalShape};
-use super::histogram::Histogram;
-use super::variance::within;
+use super::{counts::Counts, histogram::Histogram, variance::within};
 
 /// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]

@@ -47,10 +47,9 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let slopes = slopes(&series);
     let slope = median_of_sorted(&slopes);
     let values: Vec<f64> = series.iter().map(|(_, value)| *value).collect();
-    let memory = if never_turns(&values, confidence) {
-        0.0
-    } else {
-        memory(&about_curve(&values))
+    let memory = match never_turns(&values, confidence) {
+        true => 0.0,
+        false => memory(&about_curve(&values)),
     };
     // Kendall's score, the pairs that go up less those that go down, varies so much by chance.
     let count = values.len() as f64;

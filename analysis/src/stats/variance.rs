@@ -81,10 +81,9 @@ pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
         value: NOT_NORMAL * (runs.value - explained).max(0.0),
         ..runs
     };
-    if beyond.margin() > blocks.margin() {
-        beyond
-    } else {
-        blocks
+    match beyond.margin() > blocks.margin() {
+        true => beyond,
+        false => blocks,
     }
 }
 

@@ -13,15 +13,11 @@ use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
     identity::Identity, shown,
 };
-use crate::load::Sweep;
-use crate::load::blocks::Disturbed;
-use crate::load::compared::ComparedVariant;
-use crate::measure::details::PageDetails;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Estimates, SweepSetup};
-use crate::options::Options;
 use crate::stats::{self, Calibration, CellEstimate};
+use crate::{load::Sweep, load::blocks::Disturbed, load::compared::ComparedVariant};
+use crate::{measure::details::PageDetails, measure::sums::with_changes, options::Options};
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -49,8 +45,7 @@ impl Summary {
             let judged = figures.iter().filter(|(key, _)| is_judged(**key, site));
             let judged = judged.map(|(key, figures)| {
                 let factor = calibrations.get(key).map_or(1.0, Calibration::inflation);
-                let raw =
-                    |figure: &Option<CellFigure>| Some(figure.clone()?.inflated(1.0 / factor));
+                let raw = |it: &Option<CellFigure>| Some(it.clone()?.inflated(1.0 / factor));
                 (*key, figures.iter().map(raw).collect())
             });
             judged.collect::<Figures>()
@@ -81,11 +76,7 @@ fn is_judged(what: MetricKey, site: Site) -> bool {
 }
 
 impl CellSummary {
-    pub(crate) fn of(
-        mut measured: CellMeasured,
-        control: Option<usize>,
-        site: Site,
-    ) -> CellSummary {
+    pub(crate) fn of(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
         let with_disturbed = measured.with_disturbed.take();
         let figures = |estimates: &Estimates| {

@@ -2,16 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::config::LabConfig;
 use run_format::manifest::{Machine, Manifest, Tool};
-use run_format::network::DelayBackend;
-use run_format::run_row::NetworkReport;
-use run_format::variant::Role;
+use run_format::{config::LabConfig, network::DelayBackend, run_row::NetworkReport, variant::Role};
 
 use crate::load::{Sweep, name_in_files};
-use crate::measure::checks::round_trips;
-use crate::site::SiteNames;
 use crate::text::{self, count, date, joined, number, quoted};
+use crate::{measure::checks::round_trips, site::SiteNames};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
@@ -42,8 +38,7 @@ impl Identity {
         let of_sweep = &sweep.manifest.machine;
         let machines = rows.clone();
         let machines = machines.map(|row| row.machine.as_ref().unwrap_or(of_sweep));
-        let mut hosts: BTreeMap<String, Machine> =
-            machines.map(|it| (text::host(it), it.clone())).collect();
+        let mut hosts: BTreeMap<_, _> = machines.map(|it| (text::host(it), it.clone())).collect();
         if hosts.is_empty() {
             hosts.insert(String::new(), of_sweep.clone());
         }

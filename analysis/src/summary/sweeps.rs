@@ -6,10 +6,9 @@ use std::sync::Arc;
 use run_format::{Budgets, grid::Axes, variant::Role};
 
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::resolve};
-use crate::load::compared::ComparedVariant;
-use crate::measure::metric::MetricKey;
 use crate::measure::{CellMeasured, CellState};
 use crate::stats::{self, BareEstimate};
+use crate::{load::compared::ComparedVariant, measure::metric::MetricKey};
 
 impl Summary {
     fn with_budgets(&self, budgets: Budgets) -> Option<usize> {

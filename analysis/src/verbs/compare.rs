@@ -6,19 +6,15 @@ use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
 use run_format::Budgets;
 
-use crate::load::Sweep;
-use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::summary::Summary;
-use crate::summary::sweeps::between;
 use crate::summary::table::{Tables, tables};
-use crate::text::joined;
-use crate::verdict::Verdict;
 use crate::views::{Entry, Scene, slug};
+use crate::{load::Sweep, options::Options, summary::Summary, summary::sweeps::between};
 use crate::{new_folder, published};
+use crate::{text::joined, verdict::Verdict};
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
@@ -40,13 +36,14 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         };
         let budget = budget.to_string();
         let verdict = Verdict::of(&summary, options);
-        let drawn = Scene::new(&summary, &verdict, &all).entries();
+        let scene = Scene::new(&summary, &verdict, &all);
+        let drawn = scene.entries();
         pictures.extend(drawn.into_iter().map(|entry| Entry {
             stem: format!("{}.{}", slug(&budget), entry.stem),
             ..entry
         }));
         frames.extend(tables(&summary, options));
-        runs.push(data::of(&budget, &summary, &verdict, &[], options));
+        runs.push(data::of(&budget, &scene, &[]));
         compared.push(Compared {
             budget,
             verdict,

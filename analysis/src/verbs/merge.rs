@@ -5,19 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, print, reject, say};
-use run_format::{
-    config::{LabConfig, SweepConfig},
-    files::{self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json},
-    manifest::{Machine, Manifest},
-    run_row::RunRow,
-    shard::Shard,
+use run_format::config::{LabConfig, SweepConfig};
+use run_format::files::{
+    self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json,
 };
+use run_format::manifest::{Machine, Manifest};
+use run_format::{run_row::RunRow, shard::Shard};
 
-use crate::load::Sweep;
-use crate::load::run::RunFiles;
-use crate::new_folder;
-use crate::summary::identity::of_tool;
-use crate::text::count;
+use crate::{
+    load::Sweep, load::run::RunFiles, new_folder, summary::identity::of_tool, text::count,
+};
 
 /// A folder to merge. Its manifest and its rows are taken as they were written.
 struct Part {

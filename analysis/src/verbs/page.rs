@@ -6,9 +6,8 @@ use anyhow::Context;
 use program::{Failure, print, reject};
 
 use super::report::make;
-use crate::new_folder;
-use crate::options::Options;
 use crate::page::{self, Page};
+use crate::{new_folder, options::Options};
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out("page");

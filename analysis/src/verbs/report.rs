@@ -8,23 +8,19 @@ use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
 use crate::drift::{self, Drifts};
-use crate::explain::files::File;
 use crate::explain::{self, Explanation};
-use crate::load::blocks::Disturbed;
-use crate::load::soak::Soak;
 use crate::load::{FolderOf, Sweep, folder_name};
 use crate::measure::metric::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
-use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::markdown::{Frame, terms};
 use crate::report::{self, caveats, comment};
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::search::Search;
 use crate::summary::table::{Tables, tables};
 use crate::summary::{Summary, predicted};
-use crate::verdict::Verdict;
 use crate::views::{self, Entry, Scene};
+use crate::{explain::files::File, load::blocks::Disturbed, load::soak::Soak, options::Options};
+use crate::{search::Search, verdict::Verdict};
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
     let out = options.out(run.join("report"));
@@ -88,7 +84,8 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let with_all = summary.take_disturbed(verdict.site);
     let with_all = with_all.map(|it| Verdict::of(&it, options));
     let explanation = Explanation::of(&sweep, options)?;
-    let pictures = Scene::new(&summary, &verdict, options).entries();
+    let scene = Scene::new(&summary, &verdict, options);
+    let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
     let frame = Frame(&in_short, &pictures, options);
     let (verdicts, reasons) = ((&verdict, with_all.as_ref()), explanation.as_ref());
@@ -103,13 +100,13 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         still: page::still(&verdict),
         terms: terms("sweep", &summary.identity.sites).collect(),
         caveats: caveats::of_sweep(&summary, options),
-        runs: vec![data::of(name, &summary, &verdict, &explained, options)],
+        runs: vec![data::of(name, &scene, &explained)],
         ..Page::default()
     };
     Ok(Content {
         page: Some(page),
         tables: Tables::of(tables(&summary, options))?,
-        files: files(&verdict, &summary, &pictures, explained, options)?,
+        files: files(&scene, &pictures, explained)?,
         in_short,
         pictures,
         text,
@@ -138,7 +135,8 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         let is_last = at + 1 == search.rounds.len();
         let options = if is_last { options } else { &brief };
         let name = format!("round {}", at + 1);
-        data::of(&name, &round.summary, &round.verdict, &[], options)
+        let scene = Scene::new(&round.summary, &round.verdict, options);
+        data::of(&name, &scene, &[])
     });
     let page = Page {
         title: format!("Search for a budget: {name}"),
@@ -153,7 +151,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     Ok(Content {
         page: Some(page),
         tables: Tables::of(tables(&last.summary, options))?,
-        files: files(&last.verdict, &last.summary, &pictures, Vec::new(), options)?,
+        files: files(&scene, &pictures, Vec::new())?,
         text: report::search::text(&name, &search, Frame(&in_short, &pictures, options)),
         in_short,
         pictures,
@@ -205,23 +203,15 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
 }
 
 /// Those about bounds, for an issue, and about explained cells.
-fn files(
-    verdict: &Verdict,
-    summary: &Summary,
-    pictures: &[Entry],
-    mut explained: Vec<File>,
-    options: &Options,
-) -> Result<Vec<File>, Failure> {
-    let comment = comment::text(verdict, summary, pictures, options);
-    let files = [
-        (predicted::FILE, predicted::csv(summary, &options.sites())?),
-        (comment::COMMENT, comment.into_bytes()),
-    ];
-    explained.extend(files.map(|(name, content)| File {
+fn files(scene: &Scene, pictures: &[Entry], mut all: Vec<File>) -> Result<Vec<File>, Failure> {
+    let predicted = predicted::csv(scene.summary, &scene.options.sites())?;
+    let comment = comment::text(scene, pictures).into_bytes();
+    let files = [(predicted::FILE, predicted), (comment::COMMENT, comment)];
+    all.extend(files.map(|(name, content)| File {
         name: name.to_owned(),
         content,
     }));
-    Ok(explained)
+    Ok(all)
 }
 
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {

@@ -9,9 +9,8 @@ use run_format::search;
 
 use super::report::make;
 use crate::load::{CellRuns, FolderOf, Sweep};
-use crate::new_folder::RECORD;
 use crate::report_folder::{self, ReportRecord, TEXT};
-use crate::summary::table;
+use crate::{new_folder::RECORD, summary::table};
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);

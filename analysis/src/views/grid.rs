@@ -4,10 +4,9 @@ use run_format::{grid::Cell, network::Rtt};
 
 use super::scene::of_figure;
 use crate::charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue};
-use crate::measure::CellState;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Better;
 use crate::summary::{CellSummary, Summary};
+use crate::{measure::CellState, measure::metric_info::Better};
 
 pub(super) fn rows(summary: &Summary) -> Categories {
     Categories::new("peers", &summary.shown_axes().peers)

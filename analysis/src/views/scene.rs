@@ -3,13 +3,10 @@
 use run_format::Site;
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
-use crate::load::name_in_files;
 use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Term;
-use crate::options::Options;
 use crate::summary::{CellFigure, Summary};
-use crate::text::joined;
 use crate::verdict::Verdict;
+use crate::{load::name_in_files, measure::metric_info::Term, options::Options, text::joined};
 
 pub(crate) struct Entry {
     pub(crate) stem: String,
@@ -58,11 +55,7 @@ pub(crate) struct Scene<'a> {
 }
 
 impl<'a> Scene<'a> {
-    pub(crate) fn new(
-        summary: &'a Summary,
-        verdict: &'a Verdict,
-        options: &'a Options,
-    ) -> Scene<'a> {
+    pub(crate) fn new(summary: &'a Summary, verdict: &'a Verdict, options: &'a Options) -> Self {
         let asked = &options.pictures.budget;
         let is_shown = |label: &String| asked.is_empty() || asked.contains(label);
         let variants = &summary.variants;

@@ -1,17 +1,14 @@
 //! What every candidate of a search did: limit × wake, a panel for each site.
 
 use poll_probe::{Budget, Limit, Wake};
-use run_format::{Budgets, Site, variant::Role};
+use run_format::variant::Role;
+use run_format::{Budgets, Site};
 
 use super::grid;
 use super::scene::{Entry, Scene};
-use crate::{
-    charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue},
-    measure::{metric::Metric, metric_info::Place, predicted::room},
-    search::Search,
-    stats::CONFIDENCE,
-    verdict::unit,
-};
+use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
+use crate::{measure::metric::Metric, measure::metric_info::Place, measure::predicted::room};
+use crate::{search::Search, stats::CONFIDENCE, verdict::unit};
 
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     let metrics = Metric::shown_in(Place::Search).into_iter();

@@ -4,9 +4,8 @@ use run_format::Site;
 
 use super::{MOST_ROWS, Section};
 use crate::explain::events::{self, EventRates};
-use crate::explain::worst;
 use crate::report::markdown::{Document, Row, quoted};
-use crate::text::number;
+use crate::{explain::worst, text::number};
 
 const MOST_POLLS: usize = 10;
 
@@ -37,10 +36,9 @@ impl Section<'_> {
         );
         let functions = events::allocating_functions(self.evidence, self.site);
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
-        let how_often =
-            self.evidence.seen.objects_per_stack.map(|objects| {
-                format!(" (the stack of one in {} objects)", number(objects as f64))
-            });
+        let one_in = self.evidence.seen.objects_per_stack;
+        let one_in = one_in.map(|objects| number(objects as f64));
+        let how_often = one_in.map(|it| format!(" (the stack of one in {it} objects)"));
         let rows = functions.iter().take(MOST_ROWS);
         let rows = rows.map(|(function, [objects, bytes])| {
             let percent = 100.0 * *objects as f64 / all.max(1) as f64;

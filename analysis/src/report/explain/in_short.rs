@@ -3,13 +3,11 @@
 use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
 
 use super::{MOST_ROWS, Section};
-use crate::{
-    explain::{flamegraph::flamegraphs, stacks, thresholds::AGREEMENT_PP, warm_core},
-    report::markdown::{Document, Row, joined, quoted},
-    stats::quotient,
-    summary::CONFIDENCE,
-    text::{self, capitalised, count, number},
-};
+use crate::explain::{stacks, warm_core};
+use crate::report::markdown::{Document, Row, joined, quoted};
+use crate::summary::CONFIDENCE;
+use crate::text::{self, capitalised, count, number};
+use crate::{explain::flamegraph::flamegraphs, explain::thresholds::AGREEMENT_PP, stats::quotient};
 
 impl Section<'_> {
     pub(super) fn sentences(&self) -> Vec<String> {

@@ -8,11 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use run_format::{Site, tables::Pass};
 
 use super::markdown::{Document, joined, quoted};
-use crate::{
-    explain::{Explanation, files::FOLDER, stacks::given_interval_ns, thresholds::RARER_SAMPLES},
-    load::explain::{CellEvidence, CellExplained},
-    text::number,
-};
+use crate::load::explain::{CellEvidence, CellExplained};
+use crate::{explain::Explanation, explain::files::FOLDER, explain::stacks::given_interval_ns};
+use crate::{explain::thresholds::RARER_SAMPLES, load::name_in_files, text::number};
 
 /// The details of at most `detailed` cells are written.
 pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed: usize) {
@@ -73,10 +71,8 @@ fn findings(document: &mut Document, explanation: &Explanation) {
         found.len()
     ));
     document.list(found.iter().take(MOST_FINDINGS).map(|finding| {
-        format!(
-            "**{}** (`{}`): {}",
-            finding.kind, finding.cell, finding.sentence
-        )
+        let kind = name_in_files(finding.kind);
+        format!("**{kind}** (`{}`): {}", finding.cell, finding.sentence)
     }));
 }
 
