@@ -11,7 +11,6 @@ use std::{
 };
 
 use anyhow::{Result, ensure};
-use run_format::variant::Role;
 use tokio::sync::watch;
 
 /// How requests travel.
@@ -21,16 +20,6 @@ pub enum TrafficPath {
     RawTcp,
     /// Over a stream of libp2p.
     Libp2p,
-}
-
-impl TrafficPath {
-    /// The path of a variant with that role: raw TCP is both the baseline and its A/A control.
-    pub(crate) fn of(role: Role) -> TrafficPath {
-        match role {
-            Role::Baseline | Role::Control => TrafficPath::RawTcp,
-            Role::Candidate => TrafficPath::Libp2p,
-        }
-    }
 }
 
 /// Says whose turn it is.

@@ -48,7 +48,6 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    /// Begins the files of a run in the folder that the task names.
     pub(crate) fn create(central: &Connected) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         let mut workers = Vec::new();

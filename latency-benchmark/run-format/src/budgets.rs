@@ -14,10 +14,8 @@ use crate::{serde_as_text, site::Site};
 pub struct Budgets(poll_probe::Budgets);
 
 impl Budgets {
-    /// No bound anywhere.
     pub const NONE: Budgets = Budgets(poll_probe::Budgets::NONE);
 
-    /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.0.at(site.into())
     }

@@ -53,7 +53,6 @@ pub fn of_program(path: &Path) -> Result<String> {
     Ok(of_bytes(&bytes))
 }
 
-/// That of one file.
 pub fn of_file(path: &Path) -> Result<String> {
     Ok(of_bytes(&read(path)?))
 }

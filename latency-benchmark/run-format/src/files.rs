@@ -99,7 +99,6 @@ pub fn write_whole(path: &Path, text: &str) -> Result<()> {
     write().with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Writes a JSON file whole or not at all.
 pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
 }

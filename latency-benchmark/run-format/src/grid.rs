@@ -62,7 +62,6 @@ impl Axes {
         cells
     }
 
-    /// These cells and no others.
     pub fn only(cells: Vec<Cell>) -> Axes {
         Axes {
             only: cells.clone(),

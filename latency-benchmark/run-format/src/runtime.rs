@@ -23,7 +23,6 @@ fn is_off(option: &bool) -> bool {
 }
 
 impl RuntimeConfig {
-    /// A current-thread runtime with tokio's defaults.
     pub const CURRENT_THREAD: RuntimeConfig = RuntimeConfig {
         scheduler: Scheduler::CurrentThread,
         workers: 1,
@@ -34,7 +33,6 @@ impl RuntimeConfig {
     };
 }
 
-/// The scheduler of a tokio runtime.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]

@@ -6,10 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Budgets, config::SweepConfig, grid::Cell};
 
-/// The file.
 pub const SEARCH: &str = "search.json";
 
-/// The content of [`SEARCH`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     pub schema: u32,
@@ -21,7 +19,6 @@ pub struct Search {
     pub time_ms: u64,
 }
 
-/// What a round measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextRound {
     pub cells: Vec<Cell>,
@@ -29,7 +26,6 @@ pub struct NextRound {
     pub candidates: Vec<Budgets>,
 }
 
-/// Whether a folder is that of a search.
 pub fn is_search(dir: &Path) -> bool {
     dir.join(SEARCH).is_file()
 }

@@ -18,7 +18,6 @@ impl Shard {
         sweep.with_file_name(format!("{name}-shard-{}-of-{}", self.index, self.of))
     }
 
-    /// All parts.
     pub fn all(self) -> impl Iterator<Item = Shard> {
         (1..=self.of).map(move |index| Shard { index, ..self })
     }

@@ -22,7 +22,6 @@ pub struct TableWriters {
 }
 
 impl TableWriters {
-    /// Begins the tables `names`.
     pub fn create(dir: &Path, names: &[&'static str]) -> Result<TableWriters> {
         let mut tables = TableWriters {
             dir: dir.to_owned(),
@@ -135,7 +134,6 @@ fn is_odd(field: &[u8]) -> bool {
     number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
 }
 
-/// What is wrong with which column.
 fn problem(error: &csv::Error, columns: &[&str]) -> String {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
         return error.to_string();

@@ -54,7 +54,6 @@ pub(crate) struct Evidence {
 }
 
 impl Evidence {
-    /// Begins the tables in `dir`.
     pub(crate) fn create(
         watch: Watch,
         activity: Activity,

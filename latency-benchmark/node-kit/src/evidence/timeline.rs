@@ -28,7 +28,6 @@ impl Timeline {
         }
     }
 
-    /// Keeps those polls of a slice that are among the slowest.
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
         for poll in polls.of(self.outer) {

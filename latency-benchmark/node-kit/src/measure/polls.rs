@@ -134,7 +134,6 @@ impl VariantSlices {
             .collect()
     }
 
-    /// What has a slice in a block.
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.purpose {
             Purpose::Explain(plan, evidence) if block <= plan.blocks => {
@@ -155,7 +154,6 @@ impl VariantSlices {
         }
     }
 
-    /// How many turns such a slice has.
     pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
         match self.purpose {
             Purpose::Explain(..) => 1,
@@ -177,7 +175,10 @@ impl VariantSlices {
     pub(super) fn switch(&mut self, slice: Option<PlannedSlice>) -> Result<()> {
         let config = &self.central.task.config;
         if let Purpose::BesideTcp(turns) = &self.purpose {
-            let path = |slice: PlannedSlice| TrafficPath::of(config.variants[slice.variant].role);
+            let path = |slice: PlannedSlice| match config.variants[slice.variant].role {
+                Role::Baseline | Role::Control => TrafficPath::RawTcp,
+                Role::Candidate => TrafficPath::Libp2p,
+            };
             let turn = Duration::from_millis(config.plan.turn_ms);
             turns.change(slice.map(path), self.patience().max(4 * turn))?;
         }
@@ -197,7 +198,6 @@ impl VariantSlices {
         }
     }
 
-    /// Begins the first turn of a slice.
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
         let mut whole = None;
         if let Purpose::Explain(_, evidence) = &mut self.purpose {

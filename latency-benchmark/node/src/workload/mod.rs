@@ -15,7 +15,7 @@ use run_format::config::Load;
 
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
-pub use self::request_response::{Echo, Echoes, RequestResponse, ask};
+pub use self::request_response::{Echo, RequestResponse, ask};
 pub(crate) use self::{
     idle::Idle,
     one_stream::{Rr, Stream, open},

@@ -62,24 +62,26 @@ impl NodeWorkload for RequestResponse {
 }
 
 /// What central does. Its behaviour may be more than that of the workload.
-pub async fn ask<B: Echoes>(linked: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible> {
-    let mut pacer = Pacer::new(load.pace, linked.peers());
+pub async fn ask<B>(linked: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible>
+where
+    B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>,
+{
     let mut asking = Asking {
+        pacer: Pacer::new(load.pace, linked.peers()),
         request: Bytes::from(vec![0; load.payload.len()]),
         linked,
         asked: HashMap::new(),
-        outstanding: pacer.outstanding,
         log,
     };
     for peer in 0..asking.linked.peers() {
-        asking.ask_times(pacer.outstanding, peer);
+        asking.ask_times(asking.pacer.outstanding, peer);
     }
     loop {
         let unanswered = asking.asked.len();
         tokio::select! {
             // Timers come in milliseconds; requests may be due more often, and go out together.
             biased;
-            due = pacer.due(unanswered) => {
+            due = asking.pacer.due(unanswered) => {
                 let (peer, late_ns) = due?;
                 // The turn of one that is away is over.
                 if asking.linked.is_linked(peer) {
@@ -91,27 +93,16 @@ pub async fn ask<B: Echoes>(linked: Linked<B>, load: Load, log: RequestLog) -> R
     }
 }
 
-/// Has the workload's behaviour, and tells what that tells.
-pub trait Echoes:
-    NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
-{
-}
-
-impl<B> Echoes for B where
-    B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>
-{
-}
-
-struct Asking<B: Echoes> {
+struct Asking<B: NetworkBehaviour> {
+    pacer: Pacer,
     request: Bytes,
     linked: Linked<B>,
     /// What is unanswered: which peer was asked, and since when.
     asked: HashMap<OutboundRequestId, (usize, u64)>,
-    outstanding: u32,
     log: RequestLog,
 }
 
-impl<B: Echoes> Asking<B> {
+impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
     fn ask_times(&mut self, times: u32, peer: usize) {
         for _ in 0..times {
             self.ask(peer, self.log.now_ns());
@@ -127,7 +118,7 @@ impl<B: Echoes> Asking<B> {
     }
 
     fn handle(&mut self, seen: LinkEvent<Event<Bytes, Bytes>>) -> Result<()> {
-        let again = self.outstanding.min(1);
+        let again = self.pacer.outstanding.min(1);
         match seen {
             LinkEvent::Behaviour(Event::Message {
                 message:
@@ -161,7 +152,7 @@ impl<B: Echoes> Asking<B> {
                 }
             }
             LinkEvent::Lost(number) => self.asked.retain(|_, (peer, _)| *peer != number),
-            LinkEvent::Back(number) => self.ask_times(self.outstanding, number),
+            LinkEvent::Back(number) => self.ask_times(self.pacer.outstanding, number),
             LinkEvent::Behaviour(_) => {}
         }
         Ok(())
