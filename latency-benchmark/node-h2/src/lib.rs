@@ -10,10 +10,8 @@ use std::{convert::Infallible, net::SocketAddr};
 use anyhow::{Context, Result};
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
-use run_format::{
-    config::{Measurement, NodeConfig, Security, Transport, Workload},
-    protocol::{Listen, Measured, NodeDescription, PeerTask},
-};
+use run_format::config::{Measurement, NodeConfig, Security, Transport, Workload};
+use run_format::protocol::{Listen, Measured, NodeDescription, PeerTask};
 
 /// The node program.
 pub struct H2Node;

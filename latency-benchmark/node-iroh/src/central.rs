@@ -6,15 +6,11 @@ use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};
 use iroh::{EndpointAddr, SecretKey, endpoint::Connection};
 use node_kit::{Central, Chunks, RequestLog, ask_at_pace};
-use run_format::{
-    config::{Load, Workload},
-    protocol::Measured,
-};
+use run_format::config::{Load, Workload};
+use run_format::protocol::Measured;
 
-use crate::{
-    gossip::Joined,
-    quic::{PROTOCOL, endpoint},
-};
+use crate::gossip::Joined;
+use crate::quic::{PROTOCOL, endpoint};
 
 pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured> {
     let counts = central.connections();

@@ -6,11 +6,9 @@ use std::{collections::HashMap, convert::Infallible, time::Duration};
 use anyhow::{Context, Result, bail};
 use futures::StreamExt;
 use iroh::{Endpoint, EndpointId, endpoint::Connection};
-use iroh_gossip::{
-    Gossip, TopicId,
-    api::{Event, GossipTopic},
-    proto::{HyparviewConfig, PlumtreeConfig},
-};
+use iroh_gossip::api::{Event, GossipTopic};
+use iroh_gossip::proto::{HyparviewConfig, PlumtreeConfig};
+use iroh_gossip::{Gossip, TopicId};
 use node_kit::{Deliveries, Publisher, RequestLog};
 use run_format::{config::Load, payload::LARGEST_MESSAGE};
 use tokio::time::timeout;

@@ -12,16 +12,12 @@ use anyhow::anyhow;
 use iroh::EndpointAddr;
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
-use run_format::{
-    config::{Measurement, NodeConfig, Security, Transport, Workload},
-    protocol::{Measured, NodeDescription, PeerTask},
-};
+use run_format::config::{Measurement, NodeConfig, Security, Transport, Workload};
+use run_format::protocol::{Measured, NodeDescription, PeerTask};
 
-pub use self::{
-    central::ask,
-    peer::serve,
-    quic::{PROTOCOL, endpoint},
-};
+pub use self::central::ask;
+pub use self::peer::serve;
+pub use self::quic::{PROTOCOL, endpoint};
 
 /// The node program.
 pub struct IrohNode;

@@ -3,16 +3,12 @@
 use std::{convert::Infallible, net::SocketAddr};
 
 use anyhow::{Context, Result, bail};
-use iroh::{
-    Endpoint, SecretKey,
-    endpoint::{Incoming, RecvStream, SendStream},
-};
+use iroh::endpoint::{Incoming, RecvStream, SendStream};
+use iroh::{Endpoint, SecretKey};
 use node_kit::acknowledge_chunks;
 use program::{Failure, bad_input};
-use run_format::{
-    config::Workload,
-    protocol::{Listen, PeerTask},
-};
+use run_format::config::Workload;
+use run_format::protocol::{Listen, PeerTask};
 use tokio::io::join;
 
 use crate::{gossip, quic::endpoint};

@@ -1,41 +1,34 @@
 //! Central's runtime, and everything around it that observes: the same for every network stack.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex, mpsc::Receiver},
-    thread,
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::sync::mpsc::Receiver;
+use std::sync::{Arc, Mutex};
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::future::Either;
 use poll_probe::{Capacity, Recorder};
-use run_format::{
-    config::{Measurement, RunConfig, RuntimeConfig, Scheduler},
-    manifest::NamedSite,
-    network::Cores,
-    protocol::{CentralTask, Measured, NodeMessage},
-};
+use run_format::config::{Measurement, RunConfig, RuntimeConfig, Scheduler};
+use run_format::manifest::NamedSite;
+use run_format::network::Cores;
+use run_format::protocol::{CentralTask, Measured, NodeMessage};
 use tokio::{runtime, sync::oneshot};
 use tokio_metrics::TaskMonitor;
 
-use crate::{
-    connected::Connected,
-    evidence::{Watch, recorder},
-    measure::measure,
-    observe::{
-        activity::{Activity, ConnectionCounts, SelfWakeCounters},
-        cotenant::{self, WakeReceiver},
-        observers::Observers,
-        probe_cost,
-        process::{self, Observee, spawn_on, this_thread},
-        requests::RequestLog,
-        same_worker::SameWorker,
-    },
-    parent::report,
-    paths::{TurnSwitch, TurnTaker},
-    stack_task::{StackTask, locked},
-};
+use crate::connected::Connected;
+use crate::evidence::{Watch, recorder};
+use crate::measure::measure;
+use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
+use crate::observe::cotenant::{self, WakeReceiver};
+use crate::observe::observers::Observers;
+use crate::observe::probe_cost;
+use crate::observe::process::{self, Observee, spawn_on, this_thread};
+use crate::observe::requests::RequestLog;
+use crate::observe::same_worker::SameWorker;
+use crate::parent::report;
+use crate::paths::{TurnSwitch, TurnTaker};
+use crate::stack_task::{StackTask, locked};
 
 /// Central before it is connected: its runtime, and what is around its tasks.
 pub struct Central {

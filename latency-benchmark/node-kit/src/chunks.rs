@@ -3,14 +3,10 @@
 use std::{convert::Infallible, io, sync::Mutex};
 
 use anyhow::{Context, Result, bail};
-use run_format::{
-    config::{Load, Pace},
-    payload::Payload,
-};
-use tokio::{
-    io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt},
-    sync::mpsc,
-};
+use run_format::config::{Load, Pace};
+use run_format::payload::Payload;
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
 
 use crate::{RequestLog, stack_task::locked};
 

@@ -16,14 +16,13 @@ mod paths;
 mod run_writer;
 mod stack_task;
 
-pub use self::{
-    central::Central,
-    chunks::{Chunks, acknowledge_chunks},
-    messages::{Deliveries, Publisher},
-    node_program::{NodeProgram, described, main},
-    observe::{activity::ConnectionCounts, requests::RequestLog},
-    pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless},
-    parent::announce,
-    paths::{TrafficPath, TurnTaker},
-    stack_task::{StackTask, locked},
-};
+pub use self::central::Central;
+pub use self::chunks::{Chunks, acknowledge_chunks};
+pub use self::messages::{Deliveries, Publisher};
+pub use self::node_program::{NodeProgram, described, main};
+pub use self::observe::activity::ConnectionCounts;
+pub use self::observe::requests::RequestLog;
+pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
+pub use self::parent::announce;
+pub use self::paths::{TrafficPath, TurnTaker};
+pub use self::stack_task::{StackTask, locked};

@@ -5,10 +5,8 @@ use std::{collections::HashMap, time::Duration};
 
 use anyhow::{Result, bail, ensure};
 use nix::time::{ClockId, clock_gettime};
-use run_format::{
-    config::{Load, Pace},
-    payload::SMALLEST_MESSAGE,
-};
+use run_format::config::{Load, Pace};
+use run_format::payload::SMALLEST_MESSAGE;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::RequestLog;

@@ -1,24 +1,18 @@
 //! A node program and its verbs. Its task is in the first line of standard input.
 
-use std::{
-    convert::Infallible,
-    env,
-    io::{self, BufRead},
-    net::TcpListener,
-    path::Path,
-    process::{self, ExitCode},
-    thread,
-};
+use std::convert::Infallible;
+use std::io::{self, BufRead};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{self, ExitCode};
+use std::{env, thread};
 
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, end, reject, stop_or_end};
-use run_format::{
-    checksums::of_program,
-    config::{Measurement, NodeConfig},
-    protocol::{
-        CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
-        STOP_LINE,
-    },
+use run_format::checksums::of_program;
+use run_format::config::{Measurement, NodeConfig};
+use run_format::protocol::{
+    CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask, STOP_LINE,
 };
 use serde::de::DeserializeOwned;
 use tokio::runtime;

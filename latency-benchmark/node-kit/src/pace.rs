@@ -1,10 +1,8 @@
 //! Requests of which each has a stream of its own, at the pace that the load asks for.
 
-use std::{
-    convert::Infallible,
-    future::{Future, pending},
-    time::Duration,
-};
+use std::convert::Infallible;
+use std::future::{Future, pending};
+use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use futures::{StreamExt, stream::FuturesUnordered};

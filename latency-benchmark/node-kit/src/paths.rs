@@ -1,14 +1,10 @@
 //! Two paths of requests, libp2p and raw TCP, which take turns inside one process. While it is the turn of one path,
 //! nothing goes over the other.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, ensure};
 use tokio::sync::watch;

@@ -1,21 +1,15 @@
 //! Writes the slices of a run as they are cut, each to disk before the next.
 
-use std::{
-    collections::BTreeMap,
-    fs::File,
-    io::{BufWriter, Write},
-    path::Path,
-    time::{Duration, SystemTime},
-};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, anyhow};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        V2DeflateSerializer,
-        interval_log::{IntervalLogWriterBuilder, Tag},
-    },
-};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use run_format::{
     Site,
     files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},
@@ -27,13 +21,9 @@ use run_format::{
     },
 };
 
-use crate::{
-    connected::Connected,
-    observe::{
-        process::CpuTime,
-        slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile},
-    },
-};
+use crate::connected::Connected;
+use crate::observe::process::CpuTime;
+use crate::observe::slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile};
 
 /// The tables and histograms of a run, while it goes on.
 pub(crate) struct RunWriter {

@@ -1,9 +1,7 @@
 //! Tasks that a network stack asks to be started, and what they share.
 
-use std::{
-    pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// A task of the network stack.
 pub type StackTask = Pin<Box<dyn Future<Output = ()> + Send>>;

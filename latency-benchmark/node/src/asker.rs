@@ -1,11 +1,9 @@
 //! A request and its answer of the same size, with nothing around them. The code is the same over a
 //! stream of libp2p and over a TCP socket, so that what differs between the two is libp2p.
 
-use std::{
-    convert::Infallible,
-    io::{self, Error, ErrorKind},
-    sync::{Arc, Mutex},
-};
+use std::convert::Infallible;
+use std::io::{self, Error, ErrorKind};
+use std::sync::{Arc, Mutex};
 
 use node_kit::{RequestLog, locked};
 use poll_probe::Recorder;

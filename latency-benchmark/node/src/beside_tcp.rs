@@ -1,29 +1,23 @@
 //! The workload `rr`, and beside it its control: the same requests between the same processes over TCP sockets
 //! without libp2p. The two take turns, and while it is the turn of one the other does nothing.
 
-use std::{
-    convert::Infallible,
-    future::pending,
-    net::{IpAddr, SocketAddr},
-    sync::{Arc, Mutex},
-};
+use std::convert::Infallible;
+use std::future::pending;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
 use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
 use run_format::{config::Load, protocol::Measured};
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    net::{TcpListener, TcpStream},
-    task::JoinSet,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
 
-use crate::{
-    asker::{Asker, echo},
-    swarm::{self, refuse_loss},
-    workload::{NodeWorkload, Rr, open},
-};
+use crate::asker::{Asker, echo};
+use crate::swarm::{self, refuse_loss};
+use crate::workload::{NodeWorkload, Rr, open};
 
 /// Where a peer answers without libp2p, besides the port that it reports. Every peer has an IP address of its own.
 const PORT: u16 = 7007;

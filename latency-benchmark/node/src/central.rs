@@ -4,16 +4,12 @@ use anyhow::{Context, Result};
 use libp2p::{Multiaddr, identity::Keypair};
 use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
-use run_format::{
-    config::{Load, Measurement, Workload},
-    protocol::{CentralTask, Measured},
-};
+use run_format::config::{Load, Measurement, Workload};
+use run_format::protocol::{CentralTask, Measured};
 
-use crate::{
-    linked::{Linked, OnLoss},
-    swarm,
-    workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
-};
+use crate::linked::{Linked, OnLoss};
+use crate::swarm;
+use crate::workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream};
 
 pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
     let parse = |address: &String| {

@@ -13,10 +13,8 @@ use std::convert::Infallible;
 
 use node_kit::{Central, NodeProgram};
 use program::{Failure, reject};
-use run_format::{
-    config::{Measurement, NodeConfig, Workload},
-    protocol::{Measured, NodeDescription, PeerTask},
-};
+use run_format::config::{Measurement, NodeConfig, Workload};
+use run_format::protocol::{Measured, NodeDescription, PeerTask};
 
 pub use self::linked::Linked;
 

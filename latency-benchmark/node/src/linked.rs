@@ -5,10 +5,8 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
 use anyhow::Result;
 use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use libp2p::{
-    Multiaddr, PeerId, Swarm,
-    swarm::{NetworkBehaviour, SwarmEvent},
-};
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
+use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::time::sleep;
 
 use node_kit::ConnectionCounts;

@@ -5,15 +5,11 @@ use std::convert::Infallible;
 use anyhow::{Context, Result};
 use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
 use program::{Failure, bad_input};
-use run_format::{
-    config::{Measurement, Transport, Workload},
-    protocol::{Listen, PeerTask},
-};
+use run_format::config::{Measurement, Transport, Workload};
+use run_format::protocol::{Listen, PeerTask};
 
-use crate::{
-    beside_tcp, swarm,
-    workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream},
-};
+use crate::workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream};
+use crate::{beside_tcp, swarm};
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let listen = address(task)?;

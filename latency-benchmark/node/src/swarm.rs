@@ -4,18 +4,16 @@ use std::{error::Error, time::Duration};
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::Boxed;
+use libp2p::core::upgrade::Version;
+use libp2p::identity::Keypair;
 #[cfg(feature = "quic")]
 use libp2p::quic;
+use libp2p::swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent};
 #[cfg(feature = "tls")]
 use libp2p::tls;
-use libp2p::{
-    Multiaddr, PeerId, Swarm, Transport as _,
-    core::{muxing::StreamMuxerBox, transport::Boxed, upgrade::Version},
-    identity::Keypair,
-    noise, plaintext,
-    swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent},
-    tcp, yamux,
-};
+use libp2p::{Multiaddr, PeerId, Swarm, Transport as _, noise, plaintext, tcp, yamux};
 use tokio::time::{Instant, timeout_at};
 
 use node_kit::ConnectionCounts;

@@ -5,10 +5,8 @@ use std::{cmp::Reverse, collections::BinaryHeap};
 use run_format::{config::SweepConfig, grid::Cell};
 use sha2::{Digest, Sha256};
 
-use crate::{
-    jobs,
-    run::{measuring_ms, visits},
-};
+use crate::jobs;
+use crate::run::{measuring_ms, visits};
 
 /// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
 /// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.

@@ -1,13 +1,11 @@
 //! One launch of a cell: how long its slices are, and how long it is measured.
 
-use run_format::{
-    config::{LabConfig, Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig},
-    grid::Cell,
-    network::Rtt,
-    precision::Precision,
-    soak::SoakConfig,
-    variant::{Role, VariantConfig},
-};
+use run_format::config::{LabConfig, Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig};
+use run_format::grid::Cell;
+use run_format::network::Rtt;
+use run_format::precision::Precision;
+use run_format::soak::SoakConfig;
+use run_format::variant::{Role, VariantConfig};
 
 use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
 

@@ -3,13 +3,11 @@
 use std::{collections::BTreeMap, path::Path};
 
 use anyhow::Result;
-use run_format::{
-    Site,
-    config::SLOW_NS,
-    files::{BANDS, SITES, SLICES},
-    table::read_table,
-    tables::{BandRow, Pass, SiteRow, SliceRow},
-};
+use run_format::Site;
+use run_format::config::SLOW_NS;
+use run_format::files::{BANDS, SITES, SLICES};
+use run_format::table::read_table;
+use run_format::tables::{BandRow, Pass, SiteRow, SliceRow};
 
 use crate::sums::SliceSums;
 

@@ -5,21 +5,17 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    Site,
-    churn::Churn,
-    grid::{Axes, Cell},
-    jobs::JobsConfig,
-    payload::Payload,
-    precision::Precision,
-    shard::Shard,
-    subject::SubjectConfig,
-    variant::VariantConfig,
-};
-pub use crate::{
-    network::LabConfig,
-    runtime::{RuntimeConfig, Scheduler},
-};
+use crate::Site;
+use crate::churn::Churn;
+use crate::grid::{Axes, Cell};
+use crate::jobs::JobsConfig;
+pub use crate::network::LabConfig;
+use crate::payload::Payload;
+use crate::precision::Precision;
+pub use crate::runtime::{RuntimeConfig, Scheduler};
+use crate::shard::Shard;
+use crate::subject::SubjectConfig;
+use crate::variant::VariantConfig;
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {

@@ -5,11 +5,9 @@ use std::fmt;
 use crate::Site;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    grid::Cell,
-    manifest::Tool,
-    tables::{Pass, Text},
-};
+use crate::grid::Cell;
+use crate::manifest::Tool;
+use crate::tables::{Pass, Text};
 
 /// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -1,11 +1,9 @@
 //! The names of all files, and writing one whole.
 
-use std::{
-    fs::{self, File},
-    io::{self, Write},
-    path::Path,
-    time::SystemTime,
-};
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};

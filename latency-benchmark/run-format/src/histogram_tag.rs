@@ -3,10 +3,9 @@
 use std::{fmt, str::FromStr};
 
 use crate::Site;
-use serde::{
-    Deserialize,
-    de::{IntoDeserializer, value::Error},
-};
+use serde::Deserialize;
+use serde::de::IntoDeserializer;
+use serde::de::value::Error;
 
 use crate::tables::Pass;
 

@@ -36,7 +36,5 @@ mod document;
 pub use lab_types::{self as network, serde_as_text};
 pub use poll_probe::{Budget, Limit, Wake, number};
 
-pub use crate::{
-    budgets::{BUDGET_FORMS, Budgets},
-    site::Site,
-};
+pub use crate::budgets::{BUDGET_FORMS, Budgets};
+pub use crate::site::Site;

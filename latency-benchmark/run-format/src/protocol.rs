@@ -10,19 +10,15 @@
 //!
 //! Every verb says on standard error, in one line, why it failed. It exits with 2 if its input was wrong.
 
-use std::{
-    net::{IpAddr, SocketAddr},
-    path::PathBuf,
-};
+use std::net::{IpAddr, SocketAddr};
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    config::{Load, Measurement, NodeConfig, RunConfig},
-    manifest::{CompiledNode, Upstream},
-    run_row::{Messages, Stop},
-    soak::SoakRow,
-};
+use crate::config::{Load, Measurement, NodeConfig, RunConfig};
+use crate::manifest::{CompiledNode, Upstream};
+use crate::run_row::{Messages, Stop};
+use crate::soak::SoakRow;
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
 pub const STOP_LINE: &str = "stop";

@@ -5,13 +5,11 @@ use std::path::Path;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    checksums::{Checksums, check, of_folder, sealed},
-    config::RunConfig,
-    files::{RUN, write_whole},
-    manifest::Machine,
-    network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport},
-};
+use crate::checksums::{Checksums, check, of_folder, sealed};
+use crate::config::RunConfig;
+use crate::files::{RUN, write_whole};
+use crate::manifest::Machine;
+use crate::network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {

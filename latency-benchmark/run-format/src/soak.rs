@@ -3,13 +3,11 @@
 use crate::Budgets;
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    churn::Churn,
-    config::{LabConfig, Load, NodeConfig, RuntimeConfig},
-    grid::Cell,
-    manifest::{Machine, Tool},
-    run_row::{End, NetworkReport, StageTime},
-};
+use crate::churn::Churn;
+use crate::config::{LabConfig, Load, NodeConfig, RuntimeConfig};
+use crate::grid::Cell;
+use crate::manifest::{Machine, Tool};
+use crate::run_row::{End, NetworkReport, StageTime};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakFile {

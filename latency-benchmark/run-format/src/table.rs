@@ -1,19 +1,16 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
-use std::{
-    collections::{BTreeMap, btree_map::Entry},
-    fs::File,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::fs::File;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_aux::serde_introspection::serde_introspect;
 
-use crate::{
-    files::{SCHEMA, read},
-    ranges::LARGEST,
-};
+use crate::files::{SCHEMA, read};
+use crate::ranges::LARGEST;
 
 /// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
 pub struct TableWriters {

@@ -2,17 +2,13 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
-use run_format::{
-    evidence::ActivityRow,
-    files::ACTIVITY,
-    table::TableWriters,
-    tables::{Pass, SliceRow},
-};
+use run_format::evidence::ActivityRow;
+use run_format::files::ACTIVITY;
+use run_format::table::TableWriters;
+use run_format::tables::{Pass, SliceRow};
 
-use crate::observe::{
-    activity::{Figures, Snapshot},
-    slice::ObservedSlice,
-};
+use crate::observe::activity::{Figures, Snapshot};
+use crate::observe::slice::ObservedSlice;
 
 pub(super) fn write(
     tables: &mut TableWriters,

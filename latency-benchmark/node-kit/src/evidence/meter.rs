@@ -1,11 +1,9 @@
 //! What the poll functions read where they and their children begin and end, in slices that count
 //! something. One function serves both kinds of counts, of which one is wanted at a time.
 
-use std::{
-    cell::RefCell,
-    sync::atomic::{AtomicBool, Ordering},
-    time::Instant,
-};
+use std::cell::RefCell;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use poll_probe::METERS;
 use thread_scope::{Counters, allocations};

@@ -5,17 +5,13 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use poll_probe::METERS;
 use run_format::Site;
-use run_format::{
-    evidence::{AllocationRow, CounterRow, CounterScope},
-    files::{ALLOCATIONS, COUNTERS},
-    table::TableWriters,
-};
+use run_format::evidence::{AllocationRow, CounterRow, CounterScope};
+use run_format::files::{ALLOCATIONS, COUNTERS};
+use run_format::table::TableWriters;
 
-use super::{
-    meter::{BYTES, OBJECTS},
-    moments::add,
-    watch::Watch,
-};
+use super::meter::{BYTES, OBJECTS};
+use super::moments::add;
+use super::watch::Watch;
 use crate::observe::whole_polls::{PollPlace, WholePolls};
 
 /// With what the counters of the process counted meanwhile.

@@ -8,34 +8,26 @@ mod moments;
 mod timeline;
 mod watch;
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use run_format::{
-    Site,
-    config::ENOUGH_SLOW_SAMPLES,
-    files::{
-        ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS,
-        TIMELINE, write_json,
-    },
-    manifest::NamedSite,
-    table::TableWriters,
-    tables::{Pass, SliceRow},
+use run_format::Site;
+use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::files::{
+    ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
+    write_json,
 };
+use run_format::manifest::NamedSite;
+use run_format::table::TableWriters;
+use run_format::tables::{Pass, SliceRow};
 
+use self::moments::{Moments, add};
+use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
-use self::{
-    moments::{Moments, add},
-    timeline::Timeline,
-};
-use crate::observe::{
-    activity::{Activity, Snapshot},
-    slice::ObservedSlice,
-    sums::Sums,
-};
+use crate::observe::activity::{Activity, Snapshot};
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {

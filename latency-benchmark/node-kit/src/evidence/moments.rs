@@ -4,14 +4,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::{
-    Site,
-    config::SLOW_NS,
-    evidence::{AllocationStackRow, StackRow, SystemCallRow},
-    files::{ALLOCATION_STACKS, STACKS, SYSTEM_CALLS},
-    manifest::NamedSite,
-    table::TableWriters,
-};
+use run_format::Site;
+use run_format::config::SLOW_NS;
+use run_format::evidence::{AllocationStackRow, StackRow, SystemCallRow};
+use run_format::files::{ALLOCATION_STACKS, STACKS, SYSTEM_CALLS};
+use run_format::manifest::NamedSite;
+use run_format::table::TableWriters;
 use thread_scope::{Symbols, SystemCall};
 
 use super::watch::Watch;

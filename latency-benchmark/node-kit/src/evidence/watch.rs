@@ -4,14 +4,10 @@ use std::{sync::Arc, time::Duration};
 
 use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};
-use run_format::{
-    evidence::{EvidenceFile, MissingEvidence},
-    tables::Pass,
-};
-use thread_scope::{
-    Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable,
-    allocations::{self, AllocationSampler},
-};
+use run_format::evidence::{EvidenceFile, MissingEvidence};
+use run_format::tables::Pass;
+use thread_scope::allocations::{self, AllocationSampler};
+use thread_scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
 
 use super::meter;
 

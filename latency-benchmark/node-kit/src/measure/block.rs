@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use run_format::{
-    config::{Measurement, RuntimeConfig},
-    files::{BLOCKS, WORK},
-    protocol::CentralTask,
-    table::TableWriters,
-    tables::{BlockRow, WorkRow},
-};
+use run_format::config::{Measurement, RuntimeConfig};
+use run_format::files::{BLOCKS, WORK};
+use run_format::protocol::CentralTask;
+use run_format::table::TableWriters;
+use run_format::tables::{BlockRow, WorkRow};
 
 use super::sample::ns;
 

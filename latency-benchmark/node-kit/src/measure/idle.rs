@@ -1,10 +1,8 @@
 //! What central's core does before there are requests. A co-tenant that is woken then waits for the core to wake up, and
 //! what central's threads use is the suite's own.
 
-use std::{
-    thread,
-    time::{Duration, Instant},
-};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use poll_probe::Variant;

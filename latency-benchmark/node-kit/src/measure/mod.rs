@@ -8,28 +8,22 @@ mod polls;
 mod sample;
 mod soak_rows;
 
-use std::{
-    collections::BTreeMap,
-    sync::mpsc::{Receiver, TryRecvError},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use plan::block::PlannedSlice;
 use rand::{SeedableRng, rngs::StdRng};
-use run_format::{
-    config::{Measurement, Plan},
-    protocol::Measured,
-    run_row::Stop,
-};
+use run_format::config::{Measurement, Plan};
+use run_format::protocol::Measured;
+use run_format::run_row::Stop;
 use tokio::sync::oneshot;
 
-use self::{
-    block::{Blocks, Interruptions},
-    order::order,
-    polls::{OpenSlice, VariantSlices},
-    sample::{Clocks, Sampler},
-};
+use self::block::{Blocks, Interruptions};
+use self::order::order;
+use self::polls::{OpenSlice, VariantSlices};
+use self::sample::{Clocks, Sampler};
 use crate::{
     connected::Connected,
     observe::{fixed_work::FixedWork, slice::ObservedSlice, sums::Sums},

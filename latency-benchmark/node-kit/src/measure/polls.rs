@@ -4,30 +4,25 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use plan::{
-    block::{PlannedSlice, to_compare, to_explain},
-    changes::Changes,
-    sums::SliceSums,
-};
+use plan::block::{PlannedSlice, to_compare, to_explain};
+use plan::changes::Changes;
+use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::{
-    Budgets, Site,
-    config::{ExplainPlan, Measurement, RunConfig, SLOW_NS},
-    histogram_tag::HistogramOf,
-    protocol::NodeMessage,
-    run_row::Messages,
-    tables::{Pass, SliceRow},
-    variant::{BASELINE, Role},
-};
+use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
+use run_format::histogram_tag::HistogramOf;
+use run_format::protocol::NodeMessage;
+use run_format::run_row::Messages;
+use run_format::tables::{Pass, SliceRow};
+use run_format::variant::{BASELINE, Role};
+use run_format::{Budgets, Site};
 
 use super::{sample::Clocks, soak_rows::SoakRows};
-use crate::{
-    connected::Connected,
-    evidence::Evidence,
-    observe::{replay::Replay, slice::ObservedSlice},
-    paths::{TrafficPath, TurnSwitch},
-    run_writer::RunWriter,
-};
+use crate::connected::Connected;
+use crate::evidence::Evidence;
+use crate::observe::replay::Replay;
+use crate::observe::slice::ObservedSlice;
+use crate::paths::{TrafficPath, TurnSwitch};
+use crate::run_writer::RunWriter;
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {

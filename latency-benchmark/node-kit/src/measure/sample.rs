@@ -4,19 +4,13 @@ use std::time::Instant;
 
 use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
-use run_format::{
-    network::Cores,
-    tables::{BlockRow, QuicRow, SliceRow},
-};
+use run_format::network::Cores;
+use run_format::tables::{BlockRow, QuicRow, SliceRow};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use crate::{
-    connected::Connected,
-    observe::{
-        process::{self, CoreTimes, CpuTime, Observee, Usage},
-        sums::{Sums, sums},
-    },
-};
+use crate::connected::Connected;
+use crate::observe::process::{self, CoreTimes, CpuTime, Observee, Usage};
+use crate::observe::sums::{Sums, sums};
 
 pub(super) struct Sampler {
     began: Instant,

@@ -5,14 +5,10 @@ use std::time::Instant;
 use run_format::{Site, config::SLOW_NS, histogram_tag::HistogramOf, soak::SoakRow};
 
 use super::sample::Clocks;
-use crate::{
-    connected::Connected,
-    observe::{
-        activity::{Activity, Snapshot},
-        slice::ObservedSlice,
-        sums::Sums,
-    },
-};
+use crate::connected::Connected;
+use crate::observe::activity::{Activity, Snapshot};
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
 
 pub(super) struct SoakRows {
     began: Instant,

@@ -1,13 +1,9 @@
 //! What goes on in central around its polls: connections that come and go, tasks, memory, and tasks that
 //! wake themselves. Where nothing of it is asked for, a connection that comes or goes costs an addition.
 
-use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
-};
+use std::fs;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::unistd::{SysconfVar, sysconf};
 use tokio::runtime;

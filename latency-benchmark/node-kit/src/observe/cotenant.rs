@@ -7,15 +7,11 @@ use poll_probe::Recorder;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use rtrb::{Consumer, Producer, RingBuffer};
 use run_format::{histogram_tag::HistogramOf, network::Cores};
-use tokio::{
-    sync::Notify,
-    time::{Instant, sleep_until},
-};
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
 
-use super::{
-    log::{Log, LogReader, log},
-    process::spawn_on,
-};
+use super::log::{Log, LogReader, log};
+use super::process::spawn_on;
 
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Delay {

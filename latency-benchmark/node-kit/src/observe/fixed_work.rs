@@ -1,12 +1,10 @@
 //! A fixed piece of work that resembles a poll: it encrypts, copies and calls the kernel. How long it takes tells how fast
 //! central's core is at the moment.
 
-use std::{
-    io::{self, Read, Write},
-    os::unix::net::UnixStream,
-    sync::{Arc, Mutex, mpsc},
-    time::{Duration, Instant},
-};
+use std::io::{self, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::sync::{Arc, Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};

@@ -5,12 +5,10 @@ use std::sync::Arc;
 use poll_probe::Recorder;
 use run_format::Site;
 
-use super::{
-    cotenant::{Cotenant, Delay},
-    log::LogReader,
-    requests::Answered,
-    slice::ObservedSlice,
-};
+use super::cotenant::{Cotenant, Delay};
+use super::log::LogReader;
+use super::requests::Answered;
+use super::slice::ObservedSlice;
 
 pub(crate) struct Observers {
     pub(crate) recorder: Arc<Recorder>,

@@ -1,11 +1,9 @@
 //! What the probe costs on this core: timed on invocations that do nothing, before there is anything to
 //! measure, so that a reader can set it against the polls of a run.
 
-use std::{
-    hint::black_box,
-    task::{Context, Waker},
-    time::Instant,
-};
+use std::hint::black_box;
+use std::task::{Context, Waker};
+use std::time::Instant;
 
 use poll_probe::{Budgets, Invocation, Mode, Recorder, Variant};
 use run_format::Site;

@@ -2,11 +2,9 @@
 
 use std::{fs, io, str::FromStr, sync::mpsc, thread};
 
-use nix::{
-    sched::{CpuSet, sched_setaffinity},
-    time::{ClockId, clock_gettime},
-    unistd::{Pid, SysconfVar, gettid, sysconf},
-};
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::time::{ClockId, clock_gettime};
+use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use run_format::network::Cores;
 
 use super::sums::{Sums, sums};

@@ -1,13 +1,10 @@
 //! A co-tenant that waits behind a connection. The worker that is about to poll a connection wakes it, as a connection
 //! wakes the task that it has a message for. So tokio queues it on that worker.
 
-use std::{
-    future::poll_fn,
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::future::poll_fn;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex};
 
 use poll_probe::Recorder;
 use rtrb::{Producer, RingBuffer};

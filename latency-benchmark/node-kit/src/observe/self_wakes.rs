@@ -1,15 +1,11 @@
 //! Tasks that wake themselves: a task that is woken while it is polled, by what it polls, is polled again
 //! at once. Now and then that is how work is shared out; every time, it is a loop that never sleeps.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-};
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::task::{Context, Poll, Wake, Waker};
 
 /// Counts polls during which a task was woken from the thread that polled it.
 #[derive(Clone)]

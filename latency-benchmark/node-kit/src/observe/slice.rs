@@ -5,11 +5,9 @@ use std::{collections::BTreeMap, ops::Range};
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::{
-    Site,
-    histogram_tag::HistogramOf,
-    tables::{SiteRow, band_from_ns},
-};
+use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
+use run_format::tables::{SiteRow, band_from_ns};
 
 use super::{replay::Replay, requests::Answered, sums::PollSums, whole_polls::WholePolls};
 

@@ -15,11 +15,9 @@ use run_format::config::Load;
 
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
+pub(crate) use self::idle::Idle;
+pub(crate) use self::one_stream::{Rr, Stream, open};
 pub use self::request_response::{Echo, RequestResponse, ask};
-pub(crate) use self::{
-    idle::Idle,
-    one_stream::{Rr, Stream, open},
-};
 use crate::linked::Linked;
 
 /// A workload.

@@ -1,9 +1,7 @@
 //! Workloads in which central works each peer over one long stream, by a task of its own.
 
-use std::{
-    convert::Infallible,
-    sync::{Arc, Mutex},
-};
+use std::convert::Infallible;
+use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, anyhow};
 use futures::{AsyncReadExt, StreamExt};
@@ -15,10 +13,8 @@ use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt as _, FuturesAsyncWriteCompatExt as _};
 
 use super::NodeWorkload;
-use crate::{
-    asker::{Asker, echo},
-    linked::{LinkEvent, Linked},
-};
+use crate::asker::{Asker, echo};
+use crate::linked::{LinkEvent, Linked};
 
 /// A stream of libp2p.
 type Link = Compat<libp2p::Stream>;

@@ -5,14 +5,12 @@ use std::{borrow::BorrowMut, collections::HashMap, convert::Infallible, io, time
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;
 use futures::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, StreamExt};
-use libp2p::{
-    Swarm,
-    identity::Keypair,
-    request_response::{
-        Behaviour, Codec, Config, Event, Message, OutboundRequestId, ProtocolSupport,
-    },
-    swarm::{NetworkBehaviour, SwarmEvent},
+use libp2p::Swarm;
+use libp2p::identity::Keypair;
+use libp2p::request_response::{
+    Behaviour, Codec, Config, Event, Message, OutboundRequestId, ProtocolSupport,
 };
+use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 
 use node_kit::{MOST_UNANSWERED, Pacer, RequestLog};
 use run_format::config::Load;
