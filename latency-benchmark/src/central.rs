@@ -87,8 +87,8 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
                 print(format!("{} blocks", measured.blocks));
                 is_interrupted = measured.stop == Stop::Interrupted;
             }
-            Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_)) => {}
-            Err(RecvTimeoutError::Timeout) => {}
+            Ok(NodeMessage::Connected { .. } | NodeMessage::Row(_))
+            | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         match interrupts.seen() {

@@ -6,7 +6,6 @@ use run_format::config::SweepConfig;
 
 use super::{run_dir::RunDir, schedule::Launch};
 
-/// What is known of the cell that is being measured.
 pub(super) struct StopRule<'a> {
     config: &'a SweepConfig,
     block: u32,

@@ -221,7 +221,6 @@ fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> io::Result<(
     }
 }
 
-/// Explains why an event is not counted.
 fn unavailable(name: &str, error: &io::Error) -> Unobservable {
     let why = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!("not permitted{}", paranoia()),
