@@ -89,8 +89,8 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
             }
             Ok(
                 NodeMessage::Connected { .. } | NodeMessage::Row(_) | NodeMessage::AsksForTurn(_),
-            ) => {}
-            Err(RecvTimeoutError::Timeout) => {}
+            )
+            | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
         }
         match interrupts.seen() {

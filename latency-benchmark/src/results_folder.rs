@@ -4,31 +4,10 @@ use std::{
     fs::{self, File, Metadata},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    time::SystemTime,
 };
 
 use anyhow::{Context, Result, ensure};
 use program::{Failure, bad_input, reject, say};
-
-/// The given name if it can name a folder, else date and time: `2026-11-20T15-04-05Z`.
-pub(crate) fn name(given: Option<String>) -> Result<String, Failure> {
-    let Some(name) = given else {
-        let now = humantime::format_rfc3339_seconds(SystemTime::now());
-        return Ok(now.to_string().replace(':', "-"));
-    };
-    const LONGEST: usize = 100;
-    let is_plain = (1..=LONGEST).contains(&name.len())
-        && !name.starts_with(['.', '-'])
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte));
-    if !is_plain {
-        reject!(
-            "--name {name:?}: it cannot name a folder (accepted: at most 100 letters, digits, -, _ and .)"
-        );
-    }
-    Ok(name)
-}
 
 /// An error if it exists; `hint` says what else could be done.
 pub(crate) fn refuse_existing(dir: &Path, hint: &str) -> Result<(), Failure> {
@@ -39,7 +18,6 @@ pub(crate) fn refuse_existing(dir: &Path, hint: &str) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes it, and what it is in.
 pub(crate) fn create(dir: &Path) -> Result<(), Failure> {
     let parent = dir.parent().map_or(Ok(()), fs::create_dir_all);
     parent

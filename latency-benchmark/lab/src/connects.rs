@@ -74,7 +74,6 @@ impl ConnectSchedule {
         }
     }
 
-    /// Whether a link needs no more connects.
     fn is_done(&self, connects_ms: &[f64], now: Instant) -> bool {
         let has_all = connects_ms.len() >= CONNECTS;
         // Also true for a link without any answer.

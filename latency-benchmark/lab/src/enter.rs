@@ -50,7 +50,6 @@ impl Inside {
     }
 }
 
-/// Why this process could not enter new namespaces.
 #[derive(Debug, thiserror::Error)]
 #[error("{why} ({remedy})")]
 pub struct EnterError {

@@ -120,7 +120,6 @@ impl Lab {
         self.delay_line.as_ref().map(DelayLineProcess::pid)
     }
 
-    /// Ends the delay line, if there is one, and returns its report.
     pub fn finish(self) -> Result<Option<DelayLineReport>> {
         self.delay_line.map(DelayLineProcess::finish).transpose()
     }

@@ -63,7 +63,6 @@ impl Topology {
         }
     }
 
-    /// The cores that the process may use.
     pub fn available(&self) -> Cores {
         let cores = self.cores.iter().map(|core| core.number);
         Cores::new(cores).expect("a process runs on some core")
@@ -171,7 +170,6 @@ fn grouped<T>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> usize) -> 
     groups
 }
 
-/// Moves the calling thread to these cores.
 pub fn move_to(cores: &Cores) -> io::Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &affinity(cores)?)?)
 }

@@ -31,7 +31,6 @@ pub(crate) struct SystemTool {
     pub(crate) path: PathBuf,
 }
 
-/// A program is not installed.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "`{name}` was not found in {searched} (install it: `{}`)",
@@ -64,7 +63,6 @@ impl SystemTool {
         })
     }
 
-    /// Starts the program inside `namespace` and writes `input` to its standard input.
     pub(crate) fn start(
         &self,
         namespace: &Netns,
@@ -94,7 +92,6 @@ impl SystemTool {
         start().with_context(|| could_not_run(name))
     }
 
-    /// Runs the program to its end, as [`start`](SystemTool::start) does, and returns its output.
     pub(crate) fn run(&self, namespace: &Netns, arguments: &[&str], input: &str) -> Result<String> {
         self.start(namespace, arguments, input)?.finish()
     }

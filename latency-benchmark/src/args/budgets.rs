@@ -27,7 +27,6 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     Ok(())
 }
 
-/// The sites of such nodes that take a budget.
 fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
     let sites = Site::BUDGETED.into_iter();
@@ -36,7 +35,6 @@ fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
         .collect()
 }
 
-/// A site with a budget that such nodes do not have.
 pub(crate) fn unknown_site(stack: &Stack, node: NodeConfig, budgets: &Budgets) -> Option<Site> {
     let known = bounded_sites(stack, node);
     let mut bounded = Site::BUDGETED.into_iter();

@@ -1,11 +1,9 @@
 //! Where results go, and the seed of all random choices.
 
-use std::path::PathBuf;
+use std::{path::PathBuf, time::SystemTime};
 
 use clap::Args;
-use program::Failure;
-
-use crate::results_folder;
+use program::{Failure, reject};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
@@ -28,7 +26,22 @@ impl NewRunArgs {
             .unwrap_or_else(|| u64::from(rand::random::<u32>()))
     }
 
+    /// The given name if it can name a folder, else date and time: `2026-11-20T15-04-05Z`.
     pub(crate) fn dir(&self) -> Result<PathBuf, Failure> {
-        Ok(self.out.join(results_folder::name(self.name.clone())?))
+        const LONGEST: usize = 100;
+        let Some(name) = &self.name else {
+            let now = humantime::format_rfc3339_seconds(SystemTime::now());
+            return Ok(self.out.join(now.to_string().replace(':', "-")));
+        };
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
+        if !(1..=LONGEST).contains(&name.len())
+            || name.starts_with(['.', '-'])
+            || !name.bytes().all(is_plain)
+        {
+            reject!(
+                "--name {name:?}: it cannot name a folder (accepted: at most 100 letters, digits, -, _ and .)"
+            );
+        }
+        Ok(self.out.join(name))
     }
 }

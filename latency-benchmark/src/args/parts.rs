@@ -59,7 +59,6 @@ fn parse_shard(text: &str) -> Result<Shard, String> {
 }
 
 impl PartArgs {
-    /// Chooses the cores of cells that are measured at the same time.
     pub(crate) fn place_jobs(&self, config: &mut SweepConfig) -> Result<(), Failure> {
         let Some(jobs) = self.jobs else {
             return Ok(());

@@ -210,7 +210,6 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether it is the node program of this workspace.
 pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
     subject.spec == Spec::Released(None).to_string() && subject.yamux_spec.is_none()
 }

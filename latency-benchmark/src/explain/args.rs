@@ -118,7 +118,6 @@ fn candidates(config: &SweepConfig) -> Vec<usize> {
     (0..config.variants.len()).filter(is_candidate).collect()
 }
 
-/// Refuses sweeps whose cells cannot be explained.
 pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
     if !config.subjects.is_empty() {
         reject!(

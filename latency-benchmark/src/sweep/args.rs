@@ -148,10 +148,8 @@ Ctrl-C stops within seconds and keeps everything measured; a second Ctrl-C stops
 Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 
-/// What a sweep is asked to do.
 pub(crate) enum AskedSweep {
     DryRun(SweepConfig),
-    /// Into a new folder.
     Measure(SweepConfig, PathBuf),
     Resume(PathBuf),
 }

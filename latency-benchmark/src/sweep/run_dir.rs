@@ -36,7 +36,6 @@ impl RunDir {
         self.folder.join(format!("{}.partial", self.name))
     }
 
-    /// How it ended, if it was measured.
     pub(crate) fn measured(&self) -> Option<RunRow> {
         let row: Option<RunRow> = read_json(&self.done().join(RUN)).ok();
         row.filter(RunRow::is_measured)

@@ -176,7 +176,6 @@ impl RunningSweep<'_> {
     }
 }
 
-/// What is said of a run when it is over.
 fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
     match &row.end {
         End::Invalid { reason } => format!("INVALID: {reason}"),

@@ -30,7 +30,6 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
     })
 }
 
-/// The least time that the sweep fits into.
 pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     let needs = needs(config);
     let all = needs.around + needs.measuring.mul_f64(needs.least);
@@ -40,9 +39,7 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
 /// What all runs of a sweep need, one after the other; of shards, the most that one needs.
 #[derive(Default)]
 struct Needs {
-    /// Before and after measuring.
     around: Duration,
-    /// As planned.
     measuring: Duration,
     /// The part of that without which a run would have too few blocks.
     least: f64,

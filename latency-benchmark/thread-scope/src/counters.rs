@@ -224,7 +224,6 @@ pub(crate) fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> i
     }
 }
 
-/// Explains why an event is not counted.
 pub(crate) fn unavailable(name: &str, error: &io::Error) -> Unobservable {
     let why = match error.raw_os_error() {
         Some(libc::EACCES | libc::EPERM) => format!("not permitted{}", paranoia()),

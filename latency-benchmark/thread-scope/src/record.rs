@@ -54,7 +54,6 @@ pub(crate) struct Reader {
 }
 
 impl Reader {
-    /// Reads the oldest record in the ring.
     pub(crate) fn read(&mut self) -> Option<(Head, &[usize])> {
         let length = self.ring.pop().ok()?;
         let mut head = Head::default();
@@ -66,7 +65,6 @@ impl Reader {
         Some((head, &self.frames))
     }
 
-    /// The number of lost records.
     pub(crate) fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }

@@ -3,7 +3,6 @@
 
 use std::arch::asm;
 
-/// The registers of a thread at one moment.
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     pub(crate) ip: usize,

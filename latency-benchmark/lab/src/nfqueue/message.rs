@@ -100,7 +100,6 @@ pub(super) fn acknowledgement(message: &[u8]) -> Option<nix::Result<()>> {
     })
 }
 
-/// The type of a message of that kind.
 fn of_queue(kind: c_int) -> c_int {
     (NFNL_SUBSYS_QUEUE << 8) | kind
 }

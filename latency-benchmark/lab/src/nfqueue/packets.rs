@@ -79,7 +79,6 @@ impl HeldPackets {
         Ok(true)
     }
 
-    /// Receives the packets that have arrived.
     pub(super) fn arrive(&mut self) -> nix::Result<()> {
         let now_ns = monotonic_ns()?;
         // The kernel takes the arrival times of packets from the wall clock.

@@ -71,7 +71,6 @@ impl PacketQueue {
         }
     }
 
-    /// Releases all packets up to `last`.
     pub(super) fn release(&self, last: u32) -> nix::Result<()> {
         let verdict = message::release(last);
         send(self.socket.as_raw_fd(), &verdict, MsgFlags::empty()).map(drop)

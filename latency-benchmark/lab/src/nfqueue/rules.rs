@@ -23,7 +23,6 @@ const ARGUMENTS: [&str; 12] = [
 /// supports both, so the first one that works in a temporary namespace is used.
 const VARIANTS: [&str; 3] = ["iptables", "iptables-nft", "iptables-legacy"];
 
-/// Holds the packets that arrive in any of the namespaces.
 pub(crate) fn hold_packets(iptables: &SystemTool, wires: &Wires) -> Result<()> {
     let start = |namespace| iptables.start(namespace, &ARGUMENTS, "");
     run_all(wires.namespaces(), start).map(drop)

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PreflightStatus {
-    /// There is no problem.
     Ok,
     /// Benchmarks can run, but are less precise or have to use another backend.
     Degraded,
@@ -19,9 +18,7 @@ pub struct PreflightFinding {
     pub name: String,
     pub status: PreflightStatus,
     pub seen: String,
-    /// The consequence of the problem. Null if there is none.
     pub consequence: Option<String>,
-    /// A remedy for the problem. Null if there is none.
     pub remedy: Option<String>,
 }
 
@@ -97,14 +94,12 @@ impl fmt::Display for PreflightFinding {
     }
 }
 
-/// The results of all checks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preflight {
     /// The most important first.
     pub findings: Vec<PreflightFinding>,
     /// Whether cells without a delay can run, without which none can. A cell is one combination of settings in a sweep.
     pub can_run_rtt_zero: bool,
-    /// Whether cells with a delay can run.
     pub can_run_delayed: bool,
 }
 

@@ -16,7 +16,6 @@ pub struct Placement {
     pub workers: Option<Cores>,
     /// Those of the peers and of the delay line.
     pub peers: Cores,
-    /// What central shares with them.
     pub sharing: Sharing,
 }
 
@@ -24,11 +23,9 @@ pub struct Placement {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
-    /// No core.
     Nothing,
     /// A physical core, by two of its hardware threads.
     PhysicalCore,
-    /// A core.
     Core,
 }
 

@@ -88,13 +88,11 @@ impl TryFrom<f64> for Rtt {
 /// The share of packets that each end of a link loses at random: `0.1%`.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Loss {
-    percent: f64,
-}
+pub struct Loss(f64);
 
 impl Loss {
     pub fn percent(self) -> f64 {
-        self.percent
+        self.0
     }
 }
 
@@ -106,16 +104,15 @@ impl FromStr for Loss {
             most: 100.0,
             ..PERCENT
         };
-        let percent = SHARE.read(text).map_err(|wrong| {
+        SHARE.read(text).map(Loss).map_err(|wrong| {
             format!("loss {wrong} (accepted: a percentage of the packets in each direction: 0.1%)")
-        })?;
-        Ok(Loss { percent })
+        })
     }
 }
 
 impl fmt::Display for Loss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", self.percent)
+        write!(f, "{}%", self.0)
     }
 }
 
