@@ -13,25 +13,22 @@
 //! the time of a report varies by more than most changes gain where a machine has other load.
 #![allow(missing_docs, clippy::unwrap_used)]
 
-use std::{
-    collections::BTreeSet,
-    fs, io,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    time::Instant,
-};
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Instant;
+use std::{fs, io};
 
 use clap::Parser;
 use nix::sys::resource::{UsageWho, getrusage};
-use rand::{rng, seq::SliceRandom};
-use run_format::{
-    files::{self, read_json, write_json},
-    grid::{Axes, Cell},
-    manifest::Manifest,
-    network::Rtt,
-    payload::Payload,
-    run_row::RunRow,
-};
+use rand::rng;
+use rand::seq::SliceRandom;
+use run_format::files::{self, read_json, write_json};
+use run_format::grid::{Axes, Cell};
+use run_format::manifest::Manifest;
+use run_format::network::Rtt;
+use run_format::payload::Payload;
+use run_format::run_row::RunRow;
 
 const REPEAT: u32 = 3;
 

@@ -1,14 +1,17 @@
 //! The command line.
 
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::RwLock;
 use std::thread::{self, available_parallelism};
-use std::{path::PathBuf, process::ExitCode, sync::RwLock};
 
 use anyhow::{Context, Result};
 use clap::{Parser, Subcommand};
 use program::{Failure, print};
 
 use crate::options::{FigureOptions, Options};
-use crate::{search::Search, verbs};
+use crate::search::Search;
+use crate::verbs;
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use poll_probe::number::time;
 use program::{Failure, reject};
-use run_format::{Site, config::SLOW_NS};
+use run_format::Site;
+use run_format::config::SLOW_NS;
 use serde::{Deserialize, Serialize};
 
+use crate::charts::ChartFormat;
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
 use crate::measure::quantity::{Margin, Quantity};
-use crate::{charts::ChartFormat, measure::metric::Metric, measure::metric_info::Place};
-use crate::{site::SiteNames, text::joined};
+use crate::site::SiteNames;
+use crate::text::joined;
 
 /// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]

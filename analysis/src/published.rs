@@ -1,17 +1,25 @@
 //! The table of the first published benchmark: one row and one run per cell, with no uncertainties.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, Error, Result, ensure};
 use program::{Failure, bad_input, reject};
+use run_format::config::SLOW_NS;
 use run_format::grid::{Axes, Cell};
+use run_format::network::Rtt;
+use run_format::payload::Payload;
+use run_format::variant::Role;
 use run_format::{Budgets, Site, files};
-use run_format::{config::SLOW_NS, network::Rtt, payload::Payload, variant::Role};
 
+use crate::load::compared::ComparedVariant;
+use crate::load::table_name;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::options::Options;
+use crate::site::SiteNames;
+use crate::stats::BareEstimate;
+use crate::summary::identity::Identity;
 use crate::summary::{CellFigure, CellSummary, Summary};
-use crate::{load::compared::ComparedVariant, load::table_name, options::Options, site::SiteNames};
-use crate::{stats::BareEstimate, summary::identity::Identity};
 
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if options.figures.threshold != SLOW_NS {

@@ -1,16 +1,20 @@
 //! The folder of a report. It appears as a whole, and replaces nothing but an older report.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 use program::{Failure, print, reject};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
+use crate::explain::files::File;
 use crate::new_folder::{self, RECORD};
+use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::{CHARTS, MOST_SENTENCES};
-use crate::{explain::files::File, options::Options, summary::table::Tables, views::Entry};
+use crate::summary::table::Tables;
+use crate::views::Entry;
 
 pub(crate) const TEXT: &str = "report.md";
 

@@ -3,14 +3,18 @@
 use std::path::Path;
 
 use program::{Failure, bad_input};
+use run_format::files::read_versioned;
+use run_format::grid::Cell;
 use run_format::search::{self, NextRound, SEARCH};
 use run_format::{Budgets, Site};
-use run_format::{files::read_versioned, grid::Cell};
 
+use crate::load::Sweep;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
+use crate::verdict::ranking::RANKS;
 use crate::verdict::{Candidate, Judged, Verdict};
-use crate::{load::Sweep, measure::metric_info::Place, options::Options, verdict::ranking::RANKS};
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];

@@ -1,6 +1,8 @@
 //! What a network stack calls its sites.
 
-use run_format::{Site, config::NodeConfig, manifest::Tool};
+use run_format::Site;
+use run_format::config::NodeConfig;
+use run_format::manifest::Tool;
 
 use crate::text::{joined, quoted};
 

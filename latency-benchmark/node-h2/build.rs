@@ -2,7 +2,8 @@
 
 use std::error::Error;
 
-use swarm_patch::{node_build, stacks::H2};
+use swarm_patch::node_build;
+use swarm_patch::stacks::H2;
 
 fn main() -> Result<(), Box<dyn Error>> {
     Ok(node_build::note(&H2, &[])?)

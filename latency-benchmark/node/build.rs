@@ -1,8 +1,10 @@
 //! Notes how the node is compiled, and what is inserted into the crates that it is made of.
 
-use std::{env, error::Error};
+use std::env;
+use std::error::Error;
 
-use swarm_patch::{node_build, stacks::LIBP2P};
+use swarm_patch::node_build;
+use swarm_patch::stacks::LIBP2P;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let mut stack = LIBP2P;

@@ -2,13 +2,11 @@
 
 use std::path::PathBuf;
 
-use run_format::{
-    config::RunConfig,
-    files::{SCHEMA, unix_s},
-    protocol::BlockReport,
-    run_row::{End, NetworkReport, RunRow},
-    soak::SoakRow,
-};
+use run_format::config::RunConfig;
+use run_format::files::{SCHEMA, unix_s};
+use run_format::protocol::BlockReport;
+use run_format::run_row::{End, NetworkReport, RunRow};
+use run_format::soak::SoakRow;
 use serde::{Deserialize, Serialize};
 
 #[derive(Debug, Serialize, Deserialize)]

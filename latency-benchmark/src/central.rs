@@ -1,32 +1,30 @@
 //! The verb `central`: central by itself, against peers wherever they are.
 
-use std::{fs, path::PathBuf, process::Command, sync::mpsc::RecvTimeoutError, time::Duration};
+use std::fs;
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
 
 use anyhow::Context;
 use clap::Args;
 use lab::{LabSpec, Topology};
 use program::{Failure, exit_code, print, reject};
-use run_format::{
-    BUDGET_FORMS, Budgets,
-    config::{LabConfig, Measurement, Plan, RunConfig},
-    grid::Cell,
-    network::{Placement, Rtt, Sharing},
-    protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses},
-    run_row::Stop,
-    variant::VariantConfig,
-};
+use run_format::config::{LabConfig, Measurement, Plan, RunConfig};
+use run_format::grid::Cell;
+use run_format::network::{Placement, Rtt, Sharing};
+use run_format::protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses};
+use run_format::run_row::Stop;
+use run_format::variant::VariantConfig;
+use run_format::{BUDGET_FORMS, Budgets};
 
-use crate::{
-    args::{
-        budgets::variants,
-        node::{NodeArgs, PayloadArg},
-        runtime::RuntimeArgs,
-    },
-    conversation::Conversation,
-    interrupts::Interrupts,
-    node_program::NodeProgramArgs,
-    progress::{INTERRUPTED, MEASURED},
-};
+use crate::args::budgets::variants;
+use crate::args::node::{NodeArgs, PayloadArg};
+use crate::args::runtime::RuntimeArgs;
+use crate::conversation::Conversation;
+use crate::interrupts::Interrupts;
+use crate::node_program::NodeProgramArgs;
+use crate::progress::{INTERRUPTED, MEASURED};
 
 #[derive(Args)]
 #[command(after_help = "Examples:

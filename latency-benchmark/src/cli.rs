@@ -5,10 +5,10 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 use program::Failure;
 
-use crate::{
-    cell, central, explain, interrupts::Interrupts, lab_verb, peer, pipeline,
-    progress::INTERRUPTED, soak, sweep::rr,
-};
+use crate::interrupts::Interrupts;
+use crate::progress::INTERRUPTED;
+use crate::sweep::rr;
+use crate::{cell, central, explain, lab_verb, peer, pipeline, soak};
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]

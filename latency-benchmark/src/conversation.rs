@@ -1,18 +1,17 @@
 //! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON.
 
-use std::{
-    io::Write,
-    os::unix::process::CommandExt,
-    process::{ChildStdin, Command, Stdio},
-    sync::mpsc::{Receiver, sync_channel},
-    thread,
-};
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{ChildStdin, Command, Stdio};
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
 
 use anyhow::{Context, Result};
 use lab::Reaped;
 use program::{lines, say};
 use run_format::protocol::STOP_LINE;
-use serde::{Serialize, de::DeserializeOwned};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 /// More than come before anybody looks.
 const MESSAGES: usize = 1024;

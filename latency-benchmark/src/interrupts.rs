@@ -1,19 +1,13 @@
 //! Ctrl-C and other signals that ask for an end, counted.
 
-use std::{
-    fs,
-    sync::{
-        Arc,
-        atomic::{AtomicUsize, Ordering::Relaxed},
-    },
-    thread,
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+use std::{fs, thread};
 
 use anyhow::Result;
-use nix::sys::{
-    signal::{SigSet, Signal},
-    signalfd::{SfdFlags, SignalFd},
-};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 /// How often the user asked for an end so far.
 pub(crate) struct Interrupts(Arc<AtomicUsize>);

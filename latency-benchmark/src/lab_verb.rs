@@ -3,10 +3,8 @@
 use std::process::Command;
 
 use clap::Args;
-use lab::{
-    LabSpec,
-    preflight::{self, PreflightFinding, PreflightStatus},
-};
+use lab::LabSpec;
+use lab::preflight::{self, PreflightFinding, PreflightStatus};
 use program::{Failure, print};
 
 use crate::args::network::{NetworkArgs, RttArg};

@@ -1,16 +1,15 @@
 //! What goes into a manifest besides the configuration: the programs and the machine.
 
-use std::{env, fs, path::Path};
+use std::path::Path;
+use std::{env, fs};
 
 use anyhow::{Result, anyhow};
 use program::{Failure, bad_input};
-use run_format::{
-    checksums::of_program,
-    config::SweepConfig,
-    files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole},
-    manifest::{Machine, Manifest, Tool},
-    protocol::NodeDescription,
-};
+use run_format::checksums::of_program;
+use run_format::config::SweepConfig;
+use run_format::files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole};
+use run_format::manifest::{Machine, Manifest, Tool};
+use run_format::protocol::NodeDescription;
 
 /// Where the program lies on this machine is of no use elsewhere.
 pub(crate) fn command() -> Vec<String> {

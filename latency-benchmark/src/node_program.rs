@@ -1,17 +1,16 @@
 //! The programs beside this one: that of the nodes, found, or built by cargo, and asked what it is; and `analysis`.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-};
+use std::env;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
-use run_format::{
-    checksums::of_program, config::NodeConfig, manifest::Manifest, protocol::NodeDescription,
-};
+use run_format::checksums::of_program;
+use run_format::config::NodeConfig;
+use run_format::manifest::Manifest;
+use run_format::protocol::NodeDescription;
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 #[derive(Args, Clone, Debug)]

@@ -1,23 +1,17 @@
 //! The verb `peer`: a peer by itself, for measurements between hosts.
 
-use std::{
-    io::{Seek, Write},
-    os::unix::process::CommandExt,
-    process::Command,
-};
+use std::io::{Seek, Write};
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 use anyhow::Context;
 use clap::Args;
 use program::Failure;
-use run_format::{
-    config::Measurement,
-    protocol::{Listen, PeerTask},
-};
+use run_format::config::Measurement;
+use run_format::protocol::{Listen, PeerTask};
 
-use crate::{
-    args::node::{NodeArgs, PayloadArg},
-    node_program::NodeProgramArgs,
-};
+use crate::args::node::{NodeArgs, PayloadArg};
+use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
 #[command(after_help = "Examples:

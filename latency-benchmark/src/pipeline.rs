@@ -1,28 +1,25 @@
 //! The verb `sweep`, which `./sweep.sh` runs: checks the machine, builds, measures, explains and reports.
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
 use program::{Failure, exit_code, say};
-use run_format::{config::SweepConfig, files::MANIFEST, search::is_search};
+use run_format::config::SweepConfig;
+use run_format::files::MANIFEST;
+use run_format::search::is_search;
 
-use crate::{
-    explain::{self, args::ExplainArgs},
-    interrupts::Interrupts,
-    manifest,
-    node_program::{NodeProgramArgs, analysis},
-    progress::{MEASURED, SOME_FAILED},
-    search::{self, SearchArgs},
-    sweep::{
-        self,
-        args::{AskedSweep, SweepArgs},
-    },
-};
+use crate::explain;
+use crate::explain::args::ExplainArgs;
+use crate::interrupts::Interrupts;
+use crate::manifest;
+use crate::node_program::{NodeProgramArgs, analysis};
+use crate::progress::{MEASURED, SOME_FAILED};
+use crate::search::{self, SearchArgs};
+use crate::sweep;
+use crate::sweep::args::{AskedSweep, SweepArgs};
 
 #[derive(Args)]
 pub(crate) struct PipelineArgs {

@@ -1,28 +1,20 @@
 //! The node programs of a sweep: found or built before anything is measured.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input, reject, say};
-use run_format::{
-    config::SweepConfig,
-    files::{SUBJECTS, write_whole},
-    protocol::NodeDescription,
-    subject::{LevelRecord, SiteLevel, SubjectConfig},
-    variant::Role,
-};
-use swarm_patch::{
-    stacks::Stack,
-    subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder},
-};
+use run_format::config::SweepConfig;
+use run_format::files::{SUBJECTS, write_whole};
+use run_format::protocol::NodeDescription;
+use run_format::subject::{LevelRecord, SiteLevel, SubjectConfig};
+use run_format::variant::Role;
+use swarm_patch::stacks::Stack;
+use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
 
-use crate::{
-    args::subjects::{is_of_this_workspace, resolve},
-    node_program::{NodeProgramArgs, describe},
-};
+use crate::args::subjects::{is_of_this_workspace, resolve};
+use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
     /// In the order of the subjects; one where there are none.

@@ -1,10 +1,9 @@
 //! What is shown while something is measured: a bar on a terminal, else lines; and how the runs ended.
 
-use std::{
-    path::Path,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-    time::Duration,
-};
+use std::path::Path;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use program::{in_words, print, printable, say};

@@ -1,10 +1,8 @@
 //! The folder of results: new, since results are never overwritten, and locked and watched while it is written.
 
-use std::{
-    fs::{self, File, Metadata},
-    os::unix::fs::MetadataExt,
-    path::{Path, PathBuf},
-};
+use std::fs::{self, File, Metadata};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 use program::{Failure, bad_input, reject, say};

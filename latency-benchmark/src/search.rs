@@ -1,42 +1,35 @@
 //! `--search`: many budgets, in rounds. Each round is a sweep of its own, so that what made a budget stay is not what
 //! it is judged by in the end. `analysis next-round` says which budgets stay.
 
-use std::{
-    num::NonZeroU32,
-    path::{Path, PathBuf},
-    time::{Duration, Instant},
-};
+use std::num::NonZeroU32;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::move_to;
 use program::{Failure, bad_input, say};
-use run_format::{
-    Budget, Budgets, Limit, Site, Wake,
-    config::{NodeConfig, SweepConfig},
-    files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole},
-    grid::Axes,
-    network::Cores,
-    precision::Precision,
-    search::{NextRound, SEARCH, Search, first_look, round},
-};
+use run_format::config::{NodeConfig, SweepConfig};
+use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
+use run_format::grid::Axes;
+use run_format::network::Cores;
+use run_format::precision::Precision;
+use run_format::search::{NextRound, SEARCH, Search, first_look, round};
+use run_format::{Budget, Budgets, Limit, Site, Wake};
 
-use swarm_patch::{
-    budget_patch, diff::Layout, package::upstream_manifest, pristine, stacks::LIBP2P,
-};
+use swarm_patch::diff::Layout;
+use swarm_patch::package::upstream_manifest;
+use swarm_patch::stacks::LIBP2P;
+use swarm_patch::{budget_patch, pristine};
 
-use crate::{
-    args::budgets::{given_or, refuse_twice, unknown_site, variants},
-    interrupts::Interrupts,
-    node_program::analysis,
-    progress::{MEASURED, SOME_FAILED},
-    results_folder,
-    sweep::{
-        self,
-        args::{AskedSweep, SweepArgs},
-        time::{shortest, within},
-    },
-};
+use crate::args::budgets::{given_or, refuse_twice, unknown_site, variants};
+use crate::interrupts::Interrupts;
+use crate::node_program::analysis;
+use crate::progress::{MEASURED, SOME_FAILED};
+use crate::results_folder;
+use crate::sweep;
+use crate::sweep::args::{AskedSweep, SweepArgs};
+use crate::sweep::time::{shortest, within};
 
 /// What a round lets stay, the next one measures longer.
 const ROUNDS: u32 = 3;

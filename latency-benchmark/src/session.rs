@@ -1,32 +1,26 @@
 //! A verb while it measures: the folder that it writes into, what it shows, and whether somebody asked for an end.
 
-use std::{
-    path::Path,
-    process::{Command, Stdio},
-    sync::mpsc::RecvTimeoutError,
-    thread,
-    time::Duration,
-};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::mpsc::RecvTimeoutError;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use lab::move_to;
 use program::{ended_saying, one_line, tail};
-use run_format::{
-    config::RunConfig,
-    network::Cores,
-    protocol::TURN_LINE,
-    run_row::{End, RunRow},
-};
+use run_format::config::RunConfig;
+use run_format::network::Cores;
+use run_format::protocol::TURN_LINE;
+use run_format::run_row::{End, RunRow};
 
-use crate::{
-    cell_task::{CellMessage, CellTask, ended},
-    conversation::Conversation,
-    interrupts::Interrupts,
-    other_load,
-    progress::Progress,
-    results_folder::ResultsFolder,
-    turn_order::Seat,
-};
+use crate::cell_task::{CellMessage, CellTask, ended};
+use crate::conversation::Conversation;
+use crate::interrupts::Interrupts;
+use crate::other_load;
+use crate::progress::Progress;
+use crate::results_folder::ResultsFolder;
+use crate::turn_order::Seat;
 
 pub(crate) struct Session<'a> {
     pub(crate) folder: ResultsFolder,

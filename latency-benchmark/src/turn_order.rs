@@ -1,12 +1,11 @@
 //! Whose turn it is of programs that are alive at the same time. One runs, the others are paused.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Condvar, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 pub(crate) struct TurnOrder {
     state: Mutex<State>,

@@ -1,6 +1,7 @@
 //! Grafts the probe and the budgets onto the pristine source.
 
-use std::{env, fs, path::PathBuf};
+use std::path::PathBuf;
+use std::{env, fs};
 
 fn main() {
     swarm_patch::package::build(&[]);

@@ -1,10 +1,8 @@
 //! Finds calls and other expressions, and names the children that calls poll.
 
-use syn::{
-    Expr, ExprCall, ExprMethodCall, Ident, PathSegment, Token,
-    punctuated::Punctuated,
-    visit::{self, Visit},
-};
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprCall, ExprMethodCall, Ident, PathSegment, Token};
 
 use crate::locate::FoundFunction;
 

@@ -8,12 +8,10 @@ use run_format::Budgets;
 use toml_edit::{DocumentMut, value};
 use walkdir::{DirEntry, WalkDir};
 
-use crate::{
-    budget_patch::{self, MANIFEST},
-    crate_source::CrateSource,
-    graft::{GraftedFile, graft},
-    sites::SiteLevels,
-};
+use crate::budget_patch::{self, MANIFEST};
+use crate::crate_source::CrateSource;
+use crate::graft::{GraftedFile, graft};
+use crate::sites::SiteLevels;
 
 /// The crates of these names in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {

@@ -1,6 +1,7 @@
 //! The source tree of one crate.
 
-use std::{io, path::PathBuf};
+use std::io;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use fs_err as fs;

@@ -2,7 +2,8 @@
 
 use similar::TextDiff;
 
-use crate::{crate_source::CrateSource, graft::GraftedFile};
+use crate::crate_source::CrateSource;
+use crate::graft::GraftedFile;
 
 /// The folder in which a diff applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -2,16 +2,14 @@
 
 use anyhow::{Result, bail};
 
-use crate::{
-    crate_source::CrateSource,
-    inline::{self, Access},
-    insertion::{Insertion, insert},
-    locate::{InFile, ParsedCrate},
-    outer::{self, Spawned},
-    passes,
-    sites::{LoopShape, SiteLevels, SiteSpec},
-    stacks::{STACKS, sites_of},
-};
+use crate::crate_source::CrateSource;
+use crate::inline::{self, Access};
+use crate::insertion::{Insertion, insert};
+use crate::locate::{InFile, ParsedCrate};
+use crate::outer::{self, Spawned};
+use crate::passes;
+use crate::sites::{LoopShape, SiteLevels, SiteSpec};
+use crate::stacks::{STACKS, sites_of};
 
 /// What is inserted into a crate, and what that records.
 #[derive(Clone, Debug, Default)]

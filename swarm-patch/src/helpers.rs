@@ -1,13 +1,12 @@
 //! The functions of a crate that a site hands its context to, and that poll in loops of their own.
 
-use syn::{Block, Expr, Ident, visit::Visit};
+use syn::visit::Visit;
+use syn::{Block, Expr, Ident};
 
-use crate::{
-    calls::{callee, picked},
-    idents::{self, IdentUses},
-    inner::PROBE,
-    locate::{FoundFunction, InFile, ParsedCrate, bytes},
-};
+use crate::calls::{callee, picked};
+use crate::idents::{self, IdentUses};
+use crate::inner::PROBE;
+use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes};
 
 /// How many functions may call each other before the loop comes.
 const MAX_DEPTH: usize = 4;

@@ -1,15 +1,11 @@
 //! The identifiers that a function uses, those in macros included.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::{
-    Expr, ExprMethodCall, Ident, Macro,
-    visit::{self, Visit},
-};
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprMethodCall, Ident, Macro};
 
-use crate::{
-    error::Refused,
-    locate::{FoundFunction, bytes},
-};
+use crate::error::Refused;
+use crate::locate::{FoundFunction, bytes};
 
 /// Refuses a function that uses the name of the inserted variable itself.
 pub(crate) fn refuse_taken_name(function: &FoundFunction<'_>, name: &str) -> Result<(), Refused> {

@@ -17,14 +17,12 @@ use syn::visit::Visit;
 
 pub(crate) use self::walk::Access;
 use self::walk::{Scope, Walk};
-use crate::{
-    error::Refused,
-    helpers::Helpers,
-    idents::{refuse_other_contexts, refuse_taken_name},
-    inner::{Marks, PROBE},
-    leave,
-    locate::{FoundFunction, ParsedCrate},
-};
+use crate::error::Refused;
+use crate::helpers::Helpers;
+use crate::idents::{refuse_other_contexts, refuse_taken_name};
+use crate::inner::{Marks, PROBE};
+use crate::leave;
+use crate::locate::{FoundFunction, ParsedCrate};
 
 /// The marks of a function, and of those that it hands its context to. If `loop_in` names one of them, only turns of its
 /// loops count.

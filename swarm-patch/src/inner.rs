@@ -1,6 +1,7 @@
 //! The inner level of a site: its iterations and children.
 
-use crate::{error::Refused, locate::InFile};
+use crate::error::Refused;
+use crate::locate::InFile;
 
 /// The inserted variable.
 pub(crate) const PROBE: &str = "probe";

@@ -1,12 +1,11 @@
 //! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
 //! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
 
-use syn::{Expr, FnArg, Local, Pat, Stmt, Type, visit::Visit};
+use syn::visit::Visit;
+use syn::{Expr, FnArg, Local, Pat, Stmt, Type};
 
-use crate::{
-    calls::callee,
-    locate::{FoundFunction, is_type},
-};
+use crate::calls::callee;
+use crate::locate::{FoundFunction, is_type};
 
 /// Whether it is the counter or the clock of a budget of the function's own, which begins anew with every poll.
 fn counts_turns(local: &Local) -> bool {

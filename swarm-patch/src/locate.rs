@@ -4,17 +4,14 @@ use std::fmt::Display;
 
 use anyhow::Result;
 use proc_macro2::Span;
-use syn::{
-    Block, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type, spanned::Spanned,
-};
+use syn::spanned::Spanned;
+use syn::{Block, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type};
 
-use crate::{
-    crate_source::CrateSource,
-    error::Refused,
-    insertion::{Insertion, Place},
-    sites::{LoopShape, SiteSpec},
-    text::{begins_line, ends_line, line_number, one_line},
-};
+use crate::crate_source::CrateSource;
+use crate::error::Refused;
+use crate::insertion::{Insertion, Place};
+use crate::sites::{LoopShape, SiteSpec};
+use crate::text::{begins_line, ends_line, line_number, one_line};
 
 pub(crate) struct ParsedCrate {
     pub(crate) id: String,

@@ -1,11 +1,9 @@
 //! The expressions in the invocation of a macro, as far as it is written like a list of them or a `select!`.
 
-use syn::{
-    Expr, Ident, Macro, Pat, Result, Token,
-    parse::{Parse, ParseStream, Parser},
-    punctuated::Punctuated,
-    token::Brace,
-};
+use syn::parse::{Parse, ParseStream, Parser};
+use syn::punctuated::Punctuated;
+use syn::token::Brace;
+use syn::{Expr, Ident, Macro, Pat, Result, Token};
 
 /// The expressions that a macro gets. None if it is written in another way.
 pub(crate) fn expressions(invocation: &Macro) -> Vec<Expr> {

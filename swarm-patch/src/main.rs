@@ -1,31 +1,24 @@
 //! The command `swarm-patch` shows and applies the graft.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-use std::{
-    path::{Path, PathBuf},
-    process::ExitCode,
-};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
 use anyhow::{Context, Result, anyhow};
-use clap::{Args, Parser, Subcommand, builder::PossibleValuesParser};
+use clap::builder::PossibleValuesParser;
+use clap::{Args, Parser, Subcommand};
 use fs_err as fs;
 use program::{Failure as PatchFailure, bad_input, put, reject};
 use run_format::{BUDGET_FORMS, Budgets};
-use swarm_patch::{
-    budget_patch, checkout,
-    crate_source::CrateSource,
-    diff::{self, Layout},
-    graft::graft,
-    package::upstream_manifest,
-    pristine,
-    stacks::{LIBP2P, Stack},
-    subject::{
-        Subject,
-        builder::{Profile, SubjectBuilder},
-        crates,
-        spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
-    },
-};
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::diff::{self, Layout};
+use swarm_patch::graft::graft;
+use swarm_patch::package::upstream_manifest;
+use swarm_patch::stacks::{LIBP2P, Stack};
+use swarm_patch::subject::builder::{Profile, SubjectBuilder};
+use swarm_patch::subject::spec::{CheckoutSpec, SUBJECT_FORMS, Spec};
+use swarm_patch::subject::{Subject, crates};
+use swarm_patch::{budget_patch, checkout, pristine};
 
 /// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
 #[derive(Parser)]

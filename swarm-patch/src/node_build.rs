@@ -1,18 +1,18 @@
 //! What the build script of a node program notes for `node_kit::description!`: the compiler and its flags, the pristine
 //! crates, and the code inserted into them.
 
-use std::{env, path::PathBuf, process::Command};
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
 
 use anyhow::Result;
 use fs_err as fs;
 
-use crate::{
-    diff::{Layout, below},
-    graft::graft,
-    package::upstream_manifest,
-    pristine,
-    stacks::Stack,
-};
+use crate::diff::{Layout, below};
+use crate::graft::graft;
+use crate::package::upstream_manifest;
+use crate::pristine;
+use crate::stacks::Stack;
 
 /// Writes `edits.diff` and `node.json` to `OUT_DIR`. `features` are those of the package that matter to a run.
 pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {

@@ -1,14 +1,14 @@
 //! The outer level of a site: durations and outcomes, whatever the body of the function does.
 
-use syn::{Expr, ExprMethodCall, Ident, spanned::Spanned, visit::Visit};
+use syn::spanned::Spanned;
+use syn::visit::Visit;
+use syn::{Expr, ExprMethodCall, Ident};
 
-use crate::{
-    calls::{callee, picked},
-    error::Refused,
-    inner::{Marks, PROBE},
-    locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one},
-    sites::{LoopShape, SiteSpec},
-};
+use crate::calls::{callee, picked};
+use crate::error::Refused;
+use crate::inner::{Marks, PROBE};
+use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
+use crate::sites::{LoopShape, SiteSpec};
 
 /// The lines around the body of a poll function. The body becomes a closure, so that each of its ways out leads
 /// to the same line. `marks` are those of its inner level.

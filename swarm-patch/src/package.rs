@@ -1,20 +1,17 @@
 //! Writes a grafted crate for a package of the same name. The package's build script calls [`build`], and
 //! its `src/lib.rs` includes `$OUT_DIR/src/lib.rs`.
 
-use std::{
-    env,
-    path::{Path, PathBuf},
-};
+use std::env;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err as fs;
-use syn::{Item, UseTree, spanned::Spanned};
+use syn::spanned::Spanned;
+use syn::{Item, UseTree};
 
-use crate::{
-    crate_source::CrateSource,
-    graft::{Graft, graft},
-    pristine, sync,
-};
+use crate::crate_source::CrateSource;
+use crate::graft::{Graft, graft};
+use crate::{pristine, sync};
 
 /// The manifest that names the pristine crates.
 pub fn upstream_manifest() -> PathBuf {

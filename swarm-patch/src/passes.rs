@@ -2,16 +2,16 @@
 //! names the children, the expressions of upstream's bounds, whose place a budget takes, and those around which counts are
 //! to be had.
 
-use syn::{Expr, spanned::Spanned, visit::Visit};
+use syn::Expr;
+use syn::spanned::Spanned;
+use syn::visit::Visit;
 
-use crate::{
-    calls::{child_of_method, picked},
-    error::Refused,
-    inner::Marks,
-    insertion::Insertion,
-    locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one},
-    sites::{Passes, Rewrite},
-};
+use crate::calls::{child_of_method, picked};
+use crate::error::Refused;
+use crate::inner::Marks;
+use crate::insertion::Insertion;
+use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
+use crate::sites::{Passes, Rewrite};
 
 /// The marks of the children, and where budgets apply.
 pub(crate) fn marks<'a>(

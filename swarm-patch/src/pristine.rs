@@ -1,6 +1,7 @@
 //! Finds the pristine sources by cargo.
 
-use std::{env, path::Path};
+use std::env;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;

@@ -1,7 +1,8 @@
 //! Makes one folder like another. It does not write files that are the same already, since cargo compiles
 //! again what was written.
 
-use std::{io, path::Path};
+use std::io;
+use std::path::Path;
 
 use fs_err as fs;
 

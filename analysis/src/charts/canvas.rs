@@ -5,7 +5,8 @@ use std::fmt::Debug;
 use plotters::backend::{DrawingBackend, SVGBackend};
 use plotters::style::{Color, ShapeStyle};
 
-use super::{colour::Colour, lettering::Lettering};
+use super::colour::Colour;
+use super::lettering::Lettering;
 
 pub(crate) struct Canvas<'a>(pub(super) SVGBackend<'a>);
 

@@ -1,10 +1,13 @@
 //! Turns numbers into colours, and draws the bar that shows which colour is which number.
 
-use plotters::style::{RGBColor, text_anchor::HPos};
+use plotters::style::RGBColor;
+use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Rect};
 use super::colour::{Colour, contrasting, grey};
-use super::{lettering::Lettering, picture::TICK, values::with_unit};
+use super::lettering::Lettering;
+use super::picture::TICK;
+use super::values::with_unit;
 use crate::stats::quotient;
 use crate::text::{short, with_plus};
 

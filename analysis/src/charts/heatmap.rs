@@ -6,9 +6,10 @@ use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Rect};
 use super::colour::{FAINT_INK, contrasting, grey};
+use super::colour_scale::ColourScale;
+use super::lettering::Lettering;
 use super::picture::{Body, TICK, draw_heading, draw_legend};
 use super::values::{Categories, ChartValue, cell_text};
-use super::{colour_scale::ColourScale, lettering::Lettering};
 
 pub(crate) struct Heatmap {
     pub(crate) rows: Categories,
@@ -282,7 +283,8 @@ fn draw_cell(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::charts::{Colours, picture::BODY_WIDTH};
+    use crate::charts::Colours;
+    use crate::charts::picture::BODY_WIDTH;
 
     const AREA: Rect = Rect {
         x: 28.0,

@@ -1,7 +1,9 @@
 //! Values at named places, joined by lines, in panels below each other with the same series.
 
 use plotters::coord::ranged1d::{BoldPoints, Ranged};
-use plotters::{coord::types::RangedCoordf64, style::RGBColor, style::text_anchor::HPos};
+use plotters::coord::types::RangedCoordf64;
+use plotters::style::RGBColor;
+use plotters::style::text_anchor::HPos;
 
 use super::canvas::{Canvas, Point, Rect};
 use super::colour::{Colour, grey};

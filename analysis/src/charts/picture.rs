@@ -1,7 +1,9 @@
 //! A picture: its headings, what it shows, and the small print; and the files that it becomes.
 
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use std::{ffi::OsString, fs, path::Path};
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;

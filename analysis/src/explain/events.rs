@@ -1,11 +1,16 @@
 //! What happens in polls, and how often: allocations, system calls and counted events.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
-use run_format::{Site, evidence::CounterScope, tables::Pass, variant::BASELINE};
+use run_format::Site;
+use run_format::evidence::CounterScope;
+use run_format::tables::Pass;
+use run_format::variant::BASELINE;
 
 use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
-use crate::{load::explain::CellEvidence, stats::quotient};
+use crate::load::explain::CellEvidence;
+use crate::stats::quotient;
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]

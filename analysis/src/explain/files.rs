@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 
-use super::{Explanation, findings, flamegraph::flamegraphs, worst};
+use super::flamegraph::flamegraphs;
+use super::{Explanation, findings, worst};
 
 pub(crate) const FOLDER: &str = "explain";
 

@@ -3,20 +3,24 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::{Site, tables::Pass};
+use run_format::Site;
+use run_format::tables::Pass;
 use serde::Serialize;
 
+use super::events;
+use super::sums::PassSums;
 use super::thresholds::{
     CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS, FEWEST_WAITS,
     GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
     MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
-use super::{events, sums::PassSums};
-use crate::load::{explain::CellEvidence, name_in_files};
+use crate::load::explain::CellEvidence;
+use crate::load::name_in_files;
+use crate::measure::breakdown::OWN;
+use crate::site::SiteNames;
 use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
-use crate::{measure::breakdown::OWN, site::SiteNames};
 
 /// Together they contain all children except those of nested sites, each of them once.
 const SITES: [Site; 5] = [

@@ -12,13 +12,18 @@ pub(crate) mod worst;
 use std::collections::BTreeMap;
 
 use program::{Failure, bad_input};
-use run_format::{Site, tables::Pass};
+use run_format::Site;
+use run_format::tables::Pass;
 
+use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
-use self::{findings::WorkFinding, thresholds::LOST_PERCENT};
+use self::thresholds::LOST_PERCENT;
+use crate::load::Sweep;
 use crate::load::explain::{CellEvidence, CellExplained, Explained};
+use crate::measure::breakdown::slow_from_ns;
+use crate::options::Options;
+use crate::site::SiteNames;
 use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
-use crate::{load::Sweep, measure::breakdown::slow_from_ns, options::Options, site::SiteNames};
 
 pub(crate) struct Explanation {
     /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.

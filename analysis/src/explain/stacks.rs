@@ -3,7 +3,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{Site, config::ENOUGH_SLOW_SAMPLES, evidence::StackRow, tables::Pass};
+use run_format::Site;
+use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::evidence::StackRow;
+use run_format::tables::Pass;
 
 use super::sums::{PassSums, apart, child_name, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};

@@ -4,14 +4,17 @@
 //! In the trace every poll has its own track and begins at zero there, so that polls can be compared. Its real start is
 //! among its arguments. A variant is a process.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use anyhow::Result;
 use run_format::evidence::TimelineRow;
 use serde_json::{Value, json};
 
 use super::Explanation;
-use crate::{load::explain::CellEvidence, site::SiteNames, text};
+use crate::load::explain::CellEvidence;
+use crate::site::SiteNames;
+use crate::text;
 
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,

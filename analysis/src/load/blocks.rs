@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use run_format::{
-    config::RuntimeConfig,
-    tables::{BlockRow, Disturbance, Pass, SliceRow},
-};
+use run_format::config::RuntimeConfig;
+use run_format::tables::{BlockRow, Disturbance, Pass, SliceRow};
 
 /// Blocks in which every variant has its slice, whose places in the table they name.
 pub(super) fn complete_blocks<'a>(

@@ -1,22 +1,21 @@
 //! Reads what `explain` wrote.
 
-use std::{collections::BTreeSet, path::Path};
+use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use run_format::{
-    config::{Measurement, RunConfig, SweepConfig},
-    evidence::{
-        ActivityRow, AllocationRow, AllocationStackRow, ChosenCell, CounterRow, EvidenceFile,
-        ExplainFile, StackRow, SystemCallRow, TimelineRow,
-    },
-    files,
-    grid::Cell,
-    manifest::Manifest,
-    run_row::{End, RunRow},
-    table::read_table,
-    tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow},
-    variant::BASELINE,
+use run_format::config::{Measurement, RunConfig, SweepConfig};
+use run_format::evidence::{
+    ActivityRow, AllocationRow, AllocationStackRow, ChosenCell, CounterRow, EvidenceFile,
+    ExplainFile, StackRow, SystemCallRow, TimelineRow,
 };
+use run_format::files;
+use run_format::grid::Cell;
+use run_format::manifest::Manifest;
+use run_format::run_row::{End, RunRow};
+use run_format::table::read_table;
+use run_format::tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow};
+use run_format::variant::BASELINE;
 use serde::de::DeserializeOwned;
 
 use super::{outside, rows};

@@ -1,16 +1,17 @@
 //! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
 
-use std::{collections::HashMap, io::Read, path::Path};
+use std::collections::HashMap;
+use std::io::Read;
+use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use base64::{Engine, engine::general_purpose::STANDARD};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use run_format::{
-    histogram_tag::{HistogramOf, HistogramTag},
-    table::whole_lines,
-    tables::SliceRow,
-};
+use run_format::histogram_tag::{HistogramOf, HistogramTag};
+use run_format::table::whole_lines;
+use run_format::tables::SliceRow;
 
 use crate::stats::Counts;
 
@@ -162,10 +163,8 @@ fn zigzag(rest: &mut &[u8]) -> Option<i64> {
 
 #[cfg(test)]
 mod tests {
-    use hdrhistogram::{
-        Histogram,
-        serialization::{Serializer, V2DeflateSerializer, V2Serializer},
-    };
+    use hdrhistogram::Histogram;
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer, V2Serializer};
 
     use super::*;
 

@@ -1,16 +1,15 @@
 //! A run and its slices in memory.
 
-use run_format::{
-    Site,
-    run_row::RunRow,
-    tables::{
-        BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow,
-        TurnRow, WorkRow, WorkerRow,
-    },
+use run_format::Site;
+use run_format::run_row::RunRow;
+use run_format::tables::{
+    BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+    WorkRow, WorkerRow,
 };
 
 use super::blocks::Disturbances;
-use crate::{stats::Counts, text};
+use crate::stats::Counts;
+use crate::text;
 
 const NS_PER_MS: f64 = 1e6;
 

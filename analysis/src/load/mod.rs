@@ -12,27 +12,24 @@ mod rows;
 pub(crate) mod run;
 pub(crate) mod soak;
 
-use std::{
-    collections::{HashMap, HashSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{HashMap, HashSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
 use rayon::prelude::*;
-use run_format::{
-    config::{Plan, RunConfig, SweepConfig},
-    files,
-    grid::Cell,
-    manifest::Manifest,
-    run_row::{End, RunRow},
-    search::SEARCH,
-    variant::{LONGEST_LABEL, Role, VariantConfig},
-};
+use run_format::config::{Plan, RunConfig, SweepConfig};
+use run_format::files;
+use run_format::grid::Cell;
+use run_format::manifest::Manifest;
+use run_format::run_row::{End, RunRow};
+use run_format::search::SEARCH;
+use run_format::variant::{LONGEST_LABEL, Role, VariantConfig};
 use serde::Serialize;
 
-use self::{compared::ComparedVariant, run::RunFiles};
+use self::compared::ComparedVariant;
+use self::run::RunFiles;
 
 /// A sweep on disk, or a run of `rr`: `run.json` of its runs is read, their tables are not yet.
 pub(crate) struct Sweep {

@@ -4,16 +4,13 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
-use run_format::{
-    Budgets,
-    config::Scheduler,
-    files::{
-        BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK,
-        WORKERS,
-    },
-    run_row::RunRow,
-    tables::{Pass, WorkRow},
+use run_format::Budgets;
+use run_format::config::Scheduler;
+use run_format::files::{
+    BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK, WORKERS,
 };
+use run_format::run_row::RunRow;
+use run_format::tables::{Pass, WorkRow};
 
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 

@@ -1,15 +1,17 @@
 //! Tables whose rows are each there once: a row that is repeated would count twice.
 
-use std::{collections::HashSet, hash::Hash, path::Path};
+use std::collections::HashSet;
+use std::hash::Hash;
+use std::path::Path;
 
 use anyhow::{Result, bail};
-use run_format::{
-    files::{BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS},
-    table::read_table,
-    tables::{
-        BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-        WorkRow, WorkerRow,
-    },
+use run_format::files::{
+    BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS,
+};
+use run_format::table::read_table;
+use run_format::tables::{
+    BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkRow,
+    WorkerRow,
 };
 use serde::de::DeserializeOwned;
 

@@ -1,27 +1,25 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
-use std::{collections::HashMap, hash::Hash, path::PathBuf};
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use run_format::{
-    Site, files,
-    histogram_tag::{HistogramOf, HistogramTag},
-    run_row::RunRow,
-    table::read_table,
-    tables::{
-        BandRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-        WorkerRow,
-    },
-    variant::BASELINE,
+use run_format::histogram_tag::{HistogramOf, HistogramTag};
+use run_format::run_row::RunRow;
+use run_format::table::read_table;
+use run_format::tables::{
+    BandRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+    WorkerRow,
 };
+use run_format::variant::BASELINE;
+use run_format::{Site, files};
 
-use super::{
-    blocks::{Disturbed, complete_blocks},
-    histograms::{self, HistogramsBySlice},
-    loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
-    plausible,
-    rows::{self, Row},
-};
+use super::blocks::{Disturbed, complete_blocks};
+use super::histograms::{self, HistogramsBySlice};
+use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+use super::plausible;
+use super::rows::{self, Row};
 use crate::stats::Counts;
 
 #[derive(Clone, Debug)]

@@ -1,25 +1,19 @@
 //! A soak on disk.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
 use program::{Failure, bad_input};
-use run_format::{
-    checksums::of_file,
-    files,
-    run_row::End,
-    soak::{SoakFile, SoakRow},
-    table::read_table,
-    tables::BlockRow,
-};
+use run_format::checksums::of_file;
+use run_format::files;
+use run_format::run_row::End;
+use run_format::soak::{SoakFile, SoakRow};
+use run_format::table::read_table;
+use run_format::tables::BlockRow;
 
-use super::{
-    blocks::{Disturbances, Disturbed},
-    outside, rows,
-};
+use super::blocks::{Disturbances, Disturbed};
+use super::{outside, rows};
 
 pub(crate) const AT: &str = "at_s";
 pub(crate) const INTERVAL: &str = "interval_s";

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{
-    Site,
-    tables::{BANDS_FROM_NS, Pass},
-};
+use run_format::Site;
+use run_format::tables::{BANDS_FROM_NS, Pass};
 
 use crate::load::loaded_run::{LoadedRun, LoadedSlice};
 

@@ -4,16 +4,13 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, tables::QuicRow};
+use run_format::Site;
+use run_format::tables::QuicRow;
 
 use super::distribution::Distribution::{self, CotenantTimer, CotenantWake, Latency};
-use crate::{
-    load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
-    stats::{
-        RatioKind::{self, Amount, Count, Share},
-        RatioPart,
-    },
-};
+use crate::load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+use crate::stats::RatioKind::{self, Amount, Count, Share};
+use crate::stats::RatioPart;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;

@@ -5,10 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::Site;
 
-use crate::load::{
-    blocks::Disturbed,
-    loaded_run::{LoadedRun, LoadedSlice},
-};
+use crate::load::blocks::Disturbed;
+use crate::load::loaded_run::{LoadedRun, LoadedSlice};
 
 /// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
 pub(super) struct CellBlocks<'a> {

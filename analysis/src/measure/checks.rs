@@ -1,20 +1,14 @@
 //! Checks that show whether a cell's figures can be trusted.
 
-use run_format::{
-    Site,
-    config::SLOW_NS,
-    network::NamespaceCounters,
-    run_row::{NetworkReport, RunRow},
-    tables::{BlockRow, Pass},
-};
+use run_format::Site;
+use run_format::config::SLOW_NS;
+use run_format::network::NamespaceCounters;
+use run_format::run_row::{NetworkReport, RunRow};
+use run_format::tables::{BlockRow, Pass};
 
-use crate::{
-    load::{
-        blocks::Disturbances,
-        loaded_run::{LoadedRun, LoadedSite, LoadedSlice},
-    },
-    stats::{self, RatioPart},
-};
+use crate::load::blocks::Disturbances;
+use crate::load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+use crate::stats::{self, RatioPart};
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]

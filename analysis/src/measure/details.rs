@@ -3,19 +3,17 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{Site, run_row::RunRow, tables::BlockRow};
+use run_format::Site;
+use run_format::run_row::RunRow;
+use run_format::tables::BlockRow;
 
-use super::{
-    distribution::Distribution,
-    metric::{Metric, MetricKey},
-    metric_info::Place,
-    sums::CellSums,
-};
-use crate::{
-    load::loaded_run::LoadedRun,
-    stats::{Counts, LaunchCounts, RatioPart},
-    text,
-};
+use super::distribution::Distribution;
+use super::metric::{Metric, MetricKey};
+use super::metric_info::Place;
+use super::sums::CellSums;
+use crate::load::loaded_run::LoadedRun;
+use crate::stats::{Counts, LaunchCounts, RatioPart};
+use crate::text;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {

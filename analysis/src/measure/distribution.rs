@@ -2,7 +2,8 @@
 
 use run_format::Site;
 
-use crate::{load::loaded_run::LoadedSlice, stats::Counts};
+use crate::load::loaded_run::LoadedSlice;
+use crate::stats::Counts;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Distribution {

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use plan::{slow_polls, sums::SliceSums};
+use plan::slow_polls;
+use plan::sums::SliceSums;
 
-use crate::load::{CellRuns, run::RunFiles};
+use crate::load::CellRuns;
+use crate::load::run::RunFiles;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {

@@ -1,16 +1,15 @@
 //! Metrics, and the keys of their figures.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use run_format::Site;
 use run_format::serde_as_text;
 
 pub(crate) use super::catalogue::Metric;
-use super::{
-    catalogue::{Formula, Parts, SliceView},
-    distribution::Distribution,
-    metric_info::Place,
-};
+use super::catalogue::{Formula, Parts, SliceView};
+use super::distribution::Distribution;
+use super::metric_info::Place;
 use crate::stats::RatioKind;
 
 impl Metric {

@@ -17,34 +17,32 @@ pub(crate) mod sums;
 pub(crate) mod turns;
 pub(crate) mod workers;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    mem,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
 
 use anyhow::Result;
-use run_format::{
-    Site,
-    files::SLICES,
-    grid::Cell,
-    run_row::{End, RunRow, Stop},
-    tables::Disturbance,
-};
+use run_format::Site;
+use run_format::files::SLICES;
+use run_format::grid::Cell;
+use run_format::run_row::{End, RunRow, Stop};
+use run_format::tables::Disturbance;
 
-use self::{
-    breakdown::Breakdown, cell_blocks::CellBlocks, checks::Checks, curve::CurvePoint,
-    details::PageDetails, jobs::JobsOfCell, predicted::Predicted, sums::CellSums, turns::Turns,
-    workers::Workers,
-};
-pub(crate) use self::{cell_blocks::SweepSetup, sums::Estimates};
-use crate::{
-    load::{
-        self, CellRuns,
-        loaded_run::{LoadedRun, LoadedSlice},
-        run::RunFiles,
-    },
-    stats::{self, RatioKind, RatioPart, Uncertain},
-};
+use self::breakdown::Breakdown;
+use self::cell_blocks::CellBlocks;
+pub(crate) use self::cell_blocks::SweepSetup;
+use self::checks::Checks;
+use self::curve::CurvePoint;
+use self::details::PageDetails;
+use self::jobs::JobsOfCell;
+use self::predicted::Predicted;
+use self::sums::CellSums;
+pub(crate) use self::sums::Estimates;
+use self::turns::Turns;
+use self::workers::Workers;
+use crate::load::loaded_run::{LoadedRun, LoadedSlice};
+use crate::load::run::RunFiles;
+use crate::load::{self, CellRuns};
+use crate::stats::{self, RatioKind, RatioPart, Uncertain};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) enum CellState {

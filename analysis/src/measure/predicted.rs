@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use poll_probe::Limit;
-use run_format::{Site, config::SLOW_NS};
+use run_format::Site;
+use run_format::config::SLOW_NS;
 
 use super::SweepSetup;
-use crate::{
-    load::loaded_run::LoadedRun,
-    stats::{self, BareEstimate, RatioKind, RatioPart},
-};
+use crate::load::loaded_run::LoadedRun;
+use crate::stats::{self, BareEstimate, RatioKind, RatioPart};
 
 /// The polls of a site as a bound would have made them.
 #[derive(Clone, Debug)]

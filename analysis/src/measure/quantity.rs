@@ -1,16 +1,13 @@
 //! The quantities that decide about a candidate, and the margins below which a change does not matter.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
-use run_format::{
-    number::{PERCENT, POINTS},
-    serde_as_text,
-};
+use run_format::number::{PERCENT, POINTS};
+use run_format::serde_as_text;
 
-use super::{
-    metric::Metric,
-    metric_info::{Better, Per},
-};
+use super::metric::Metric;
+use super::metric_info::{Better, Per};
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {

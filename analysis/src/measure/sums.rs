@@ -1,15 +1,15 @@
 //! What the figures of a cell are computed from.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use run_format::{Site, variant::BASELINE};
+use run_format::Site;
+use run_format::variant::BASELINE;
 
-use super::{
-    catalogue::{Limits, SliceView},
-    cell_blocks::{CellBlocks, SweepSetup},
-    distribution::Distribution,
-    metric::MetricKey,
-};
+use super::catalogue::{Limits, SliceView};
+use super::cell_blocks::{CellBlocks, SweepSetup};
+use super::distribution::Distribution;
+use super::metric::MetricKey;
 use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
 
 /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.

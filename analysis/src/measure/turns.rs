@@ -1,6 +1,7 @@
 //! What the turns of a cell are too short for, or too different.
 
-use run_format::{tables::Pass, variant::BASELINE};
+use run_format::tables::Pass;
+use run_format::variant::BASELINE;
 
 use super::metric::Metric;
 use crate::load::loaded_run::LoadedRun;

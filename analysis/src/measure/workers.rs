@@ -4,10 +4,8 @@ use std::borrow::Cow;
 
 use run_format::tables::WorkerRow;
 
-use crate::{
-    load::loaded_run::LoadedRun,
-    stats::{self, Counts, LaunchCounts},
-};
+use crate::load::loaded_run::LoadedRun;
+use crate::stats::{self, Counts, LaunchCounts};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {

@@ -4,16 +4,21 @@ use run_format::Site;
 use run_format::grid::{Axes, Cell};
 use serde_json::{Map, Value, json};
 
+use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
+use crate::explain::files::File;
+use crate::load::name_in_files;
+use crate::measure::CellState;
 use crate::measure::details::{edges, stops};
+use crate::measure::distribution::Distribution;
 use crate::measure::metric::{Metric, MetricKey};
 use crate::measure::metric_info::{Better, Per};
+use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
+use crate::text::rounded;
 use crate::verdict::ranking::RANKS;
 use crate::verdict::{Judged, Verdict, holders};
 use crate::views::{Scene, drift};
-use crate::{charts::Colours, explain::files::File, load::name_in_files, measure::CellState};
-use crate::{measure::distribution::Distribution, report::trust, text::rounded};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {

@@ -5,8 +5,11 @@ pub(crate) mod data;
 
 use serde_json::{Value, json};
 
+use crate::report;
 use crate::report::markdown::{MOST_SENTENCES, more_sentences};
-use crate::{report, text::escaped, verdict::Verdict, views::Entry};
+use crate::text::escaped;
+use crate::verdict::Verdict;
+use crate::views::Entry;
 
 pub(crate) const FILE: &str = "index.html";
 

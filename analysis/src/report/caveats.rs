@@ -2,16 +2,22 @@
 
 use std::slice::from_ref;
 
+use run_format::Site;
 use run_format::config::{LabConfig, Measurement};
 use run_format::manifest::{Machine, Manifest, Tool};
 use run_format::network::{DelayBackend, Sharing};
-use run_format::{Site, subject::SiteLevel, variant::Role};
+use run_format::subject::SiteLevel;
+use run_format::variant::Role;
 
-use super::{markdown::quoted, method};
+use super::markdown::quoted;
+use super::method;
+use crate::load::name_in_files;
+use crate::measure::CellState;
+use crate::measure::breakdown::slow_from_ns;
+use crate::options::Options;
+use crate::stats::FEWEST_PAIRS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
 use crate::text::{capitalised, count, joined, number};
-use crate::{load::name_in_files, measure::CellState, measure::breakdown::slow_from_ns};
-use crate::{options::Options, stats::FEWEST_PAIRS};
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let mut caveats = Vec::new();

@@ -7,11 +7,13 @@ use run_format::manifest::Manifest;
 use super::markdown::{Document, Frame, Row, joined, quoted};
 use super::{method, published};
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats;
 use crate::summary::identity::{Identity, of_hosts, of_tool, of_upstream};
 use crate::summary::{Resolved, Summary};
 use crate::text::{count, number};
 use crate::verdict::{Verdict, words};
-use crate::{measure::metric_info::Place, options::Options, stats};
 
 pub(crate) struct Compared {
     pub(crate) budget: String,

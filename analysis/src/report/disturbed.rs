@@ -3,10 +3,12 @@
 use run_format::tables::Disturbance;
 
 use super::markdown::{Document, Row, quoted};
+use crate::load::blocks::Disturbances;
 use crate::measure::checks::{Checks, sum};
+use crate::stats::spread;
+use crate::summary::Summary;
 use crate::text::{count, joined, number};
 use crate::verdict::{Judged, Verdict};
-use crate::{load::blocks::Disturbances, stats::spread, summary::Summary};
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
 pub(super) fn in_words(

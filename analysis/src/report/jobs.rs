@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 
 use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
 use plan::sums::SliceSums;
-use run_format::{manifest::Manifest, variant::Role};
+use run_format::manifest::Manifest;
+use run_format::variant::Role;
 
 use super::markdown::{Document, Row, joined};
+use crate::measure::jobs::JobsOfCell;
 use crate::stats::{self, Interval};
+use crate::summary::Summary;
 use crate::text::{self, count, number};
-use crate::{measure::jobs::JobsOfCell, summary::Summary};
 
 pub(super) fn write(document: &mut Document, summary: &Summary) {
     let Some(Manifest { config, .. }) = &summary.identity.manifest else {

@@ -2,8 +2,11 @@
 
 use std::fmt::Display;
 
+use crate::options::Options;
+use crate::site::SiteNames;
+use crate::text::count;
 pub(crate) use crate::text::{joined, or_dash, quoted};
-use crate::{options::Options, site::SiteNames, text::count, views::Entry};
+use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";
 

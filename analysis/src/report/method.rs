@@ -5,9 +5,11 @@ use run_format::manifest::{Manifest, Tool};
 use run_format::network::ReceiveOn;
 
 use super::markdown::{Document, joined, quoted};
+use crate::load::compared::sources;
+use crate::load::name_in_files;
+use crate::summary::Summary;
 use crate::summary::identity::{of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, count, date, number};
-use crate::{load::compared::sources, load::name_in_files, summary::Summary};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
     let Some(manifest) = &summary.identity.manifest else {

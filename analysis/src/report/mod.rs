@@ -19,11 +19,14 @@ pub(crate) mod trust;
 mod workers;
 
 use self::markdown::{Document, Frame, Row, quoted};
+use crate::explain::Explanation;
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{count, joined, number};
 use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words};
-use crate::{explain::Explanation, measure::metric::Metric, measure::metric_info::Place};
-use crate::{options::Options, stats};
 
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;

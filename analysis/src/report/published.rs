@@ -6,9 +6,10 @@ use run_format::Site;
 
 use super::markdown::{Document, Frame, Row, joined, or_dash};
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::options::Options;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{count, number};
-use crate::{measure::metric_info::Place, options::Options};
 
 /// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
 pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<String> {

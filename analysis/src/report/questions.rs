@@ -3,12 +3,13 @@
 use run_format::Site;
 
 use super::markdown::{Document, Row, joined, quoted};
+use crate::measure::breakdown::OWN;
 use crate::measure::metric::{Metric, MetricKey};
 use crate::stats::{self, Uncertain};
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::text::{self, number};
+use crate::verdict::words::apart;
 use crate::verdict::{Candidate, Verdict, holders, unit};
-use crate::{measure::breakdown::OWN, verdict::words::apart};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     for candidate in &verdict.candidates {

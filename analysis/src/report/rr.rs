@@ -1,14 +1,17 @@
 //! The report of an `rr` run: what libp2p adds to the kernel's TCP.
 
-use run_format::{network::Rtt, variant::BASELINE};
+use run_format::network::Rtt;
+use run_format::variant::BASELINE;
 
 use super::disturbed::of_sweep;
 use super::markdown::{Document, Frame, Row};
 use super::{caveats, method};
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
 use crate::stats::Interval;
 use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
-use crate::{measure::metric::Metric, measure::metric_info::Place, options::Options};
 
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
     let libp2p = summary.candidates().next();

@@ -2,9 +2,11 @@
 
 use super::markdown::{Document, Frame, Row, joined, quoted};
 use super::{caveats, method};
+use crate::report;
 use crate::search::{Round, Search, Why};
+use crate::site::SiteNames;
+use crate::text::count;
 use crate::verdict::{Candidate, Judged};
-use crate::{report, site::SiteNames, text::count};
 
 pub(crate) fn in_short(search: &Search) -> Vec<String> {
     let Some(last) = search.rounds.last() else {

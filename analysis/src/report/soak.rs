@@ -1,13 +1,17 @@
 //! The report of a soak: what drifts, how it was measured, and what can have been missed.
 
-use run_format::{run_row::End, soak::SoakEnd};
+use run_format::run_row::End;
+use run_format::soak::SoakEnd;
 
 use super::disturbed::in_words;
 use super::markdown::{Document, Frame, Row, quoted};
 use super::{caveats, method};
+use crate::drift::Drifts;
+use crate::load::name_in_files;
+use crate::load::soak::Soak;
+use crate::site::SiteNames;
 use crate::summary::identity::{of_real_network, of_tool, of_upstream};
 use crate::text::{self, count, date, lasting, number};
-use crate::{drift::Drifts, load::name_in_files, load::soak::Soak, site::SiteNames};
 
 pub(crate) fn identity(soak: &Soak) -> String {
     let file = &soak.file;

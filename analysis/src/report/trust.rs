@@ -3,11 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::markdown::{Document, Row, quoted};
+use crate::measure::checks::Checks;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::stats;
 use crate::summary::{Resolved, Summary};
 use crate::text::{self, joined, number, with_unit};
 use crate::verdict::{Verdict, words};
-use crate::{measure::checks::Checks, stats};
 
 struct CheckLimit {
     what: &'static str,

@@ -1,8 +1,11 @@
 //! What each of central's workers did, where there are several.
 
 use super::markdown::{Document, Row, quoted};
+use crate::measure::workers::Workers;
+use crate::options::Options;
+use crate::stats::Counts;
+use crate::summary::Summary;
 use crate::text::number;
-use crate::{measure::workers::Workers, options::Options, stats::Counts, summary::Summary};
 
 pub(super) fn write(document: &mut Document, summary: &Summary, options: &Options) {
     let cells = summary.measured().map(|cell| &cell.measured.workers);

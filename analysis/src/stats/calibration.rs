@@ -1,6 +1,8 @@
 //! The A/A control, a second copy of the baseline, shows whether standard errors are as large as the real errors.
 
-use super::{multiple::RESOLVED, student::normal_score, uncertain::Uncertain};
+use super::multiple::RESOLVED;
+use super::student::normal_score;
+use super::uncertain::Uncertain;
 
 /// The spread of fewer scores is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;

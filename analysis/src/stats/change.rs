@@ -1,7 +1,8 @@
 //! The change from the baseline to another variant, in the blocks that both share.
 
+use super::estimate::CellEstimate;
+use super::uncertain::Uncertain;
 use super::variance::{Variance, between, together, within};
-use super::{estimate::CellEstimate, uncertain::Uncertain};
 
 /// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -110,7 +110,8 @@ fn bucket(value: u64) -> u64 {
 mod tests {
     use std::collections::BTreeMap;
 
-    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
 

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use super::histogram::Histogram;
 use super::uncertain::{Interval, Uncertain};
 use super::variance::{between, wider, within};
-use super::{histogram::Histogram, quotient, student};
+use super::{quotient, student};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {

@@ -1,9 +1,12 @@
 //! A quantile of durations, as the 99th percentile of how long a poll takes.
 
-use std::{borrow::Cow, sync::Arc};
+use std::borrow::Cow;
+use std::sync::Arc;
 
+use super::counts::Counts;
 use super::estimate::{CellEstimate, IntervalShape};
-use super::{counts::Counts, histogram::Histogram, variance::within};
+use super::histogram::Histogram;
+use super::variance::within;
 
 /// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]

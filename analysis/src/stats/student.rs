@@ -1,6 +1,7 @@
 //! Student's t distribution, for estimates whose standard error is itself an estimate.
 
-use std::{cell::RefCell, collections::HashMap};
+use std::cell::RefCell;
+use std::collections::HashMap;
 
 use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 

@@ -1,6 +1,8 @@
 //! The same variant of the same cell in two sweeps, as before and after a change of the code.
 
-use super::{change::Change, estimate::BareEstimate, variance::Variance};
+use super::change::Change;
+use super::estimate::BareEstimate;
+use super::variance::Variance;
 
 /// Two sweeps share no block, so the differences between launches do not cancel out. None if one of the two has no
 /// variance, or a single launch: then it is unknown how much launches differ, however narrow the intervals of both are.

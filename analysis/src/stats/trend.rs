@@ -4,7 +4,9 @@
 //! a trend. So the interval is as wide as that of an autoregressive process with the same correlation. `METHODS.md` has
 //! the formulas.
 
-use super::{mean::median_of_sorted, student::critical, uncertain::Interval};
+use super::mean::median_of_sorted;
+use super::student::critical;
+use super::uncertain::Interval;
 
 /// Fewer values have no order that could be significant.
 const FEWEST: usize = 6;
@@ -154,7 +156,8 @@ fn about_curve(values: &[f64]) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
 
     use super::*;
 

@@ -1,6 +1,7 @@
 //! A value with its standard error.
 
-use super::{student, variance::Variance};
+use super::student;
+use super::variance::Variance;
 
 /// A value, its standard error, and the degrees of freedom with which that error was estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]

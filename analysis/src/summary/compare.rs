@@ -9,15 +9,20 @@ use rayon::prelude::*;
 use run_format::Site;
 use run_format::variant::{BASELINE, Role};
 
+use super::identity::Identity;
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
-    identity::Identity, shown,
+    shown,
 };
+use crate::load::Sweep;
+use crate::load::blocks::Disturbed;
+use crate::load::compared::ComparedVariant;
+use crate::measure::details::PageDetails;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Estimates, SweepSetup};
+use crate::options::Options;
 use crate::stats::{self, Calibration, CellEstimate};
-use crate::{load::Sweep, load::blocks::Disturbed, load::compared::ComparedVariant};
-use crate::{measure::details::PageDetails, measure::sums::with_changes, options::Options};
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.

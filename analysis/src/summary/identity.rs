@@ -2,12 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use run_format::config::LabConfig;
 use run_format::manifest::{Machine, Manifest, Tool};
-use run_format::{config::LabConfig, network::DelayBackend, run_row::NetworkReport, variant::Role};
+use run_format::network::DelayBackend;
+use run_format::run_row::NetworkReport;
+use run_format::variant::Role;
 
 use crate::load::{Sweep, name_in_files};
+use crate::measure::checks::round_trips;
+use crate::site::SiteNames;
 use crate::text::{self, count, date, joined, number, quoted};
-use crate::{measure::checks::round_trips, site::SiteNames};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {

@@ -7,18 +7,22 @@ mod shown;
 pub(crate) mod sweeps;
 pub(crate) mod table;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use run_format::Site;
 use run_format::grid::{Axes, Cell};
-use run_format::{Site, variant::Role};
+use run_format::variant::Role;
 
 #[cfg(test)]
 pub(crate) use self::compare::with_baseline;
 use self::identity::Identity;
+use crate::load::compared::ComparedVariant;
+use crate::measure::checks::Checks;
 use crate::measure::metric::{Metric, MetricKey};
 use crate::measure::{CellMeasured, CellState, Estimates, SlowPollCounts};
+use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
-use crate::{load::compared::ComparedVariant, measure::checks::Checks, options::Options};
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
 /// early have at least as many.

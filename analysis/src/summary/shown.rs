@@ -65,7 +65,8 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
-    use run_format::{network::Rtt, payload::Payload};
+    use run_format::network::Rtt;
+    use run_format::payload::Payload;
 
     use super::*;
 

@@ -3,12 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use run_format::{Budgets, grid::Axes, variant::Role};
+use run_format::Budgets;
+use run_format::grid::Axes;
+use run_format::variant::Role;
 
-use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary, compare::resolve};
+use super::compare::resolve;
+use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary};
+use crate::load::compared::ComparedVariant;
+use crate::measure::metric::MetricKey;
 use crate::measure::{CellMeasured, CellState};
 use crate::stats::{self, BareEstimate};
-use crate::{load::compared::ComparedVariant, measure::metric::MetricKey};
 
 impl Summary {
     fn with_budgets(&self, budgets: Budgets) -> Option<usize> {

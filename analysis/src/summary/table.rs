@@ -1,10 +1,12 @@
 //! `summary.csv` and `summary.parquet`: one row for each figure.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use polars_core::prelude::{Column, CompatLevel, DataFrame, SchemaExt};
-use polars_io::{SerWriter, csv::write::CsvWriter};
+use polars_io::SerWriter;
+use polars_io::csv::write::CsvWriter;
 use polars_parquet::write::{
     CompressionOptions, FileWriter, RowGroupIterator, StatisticsOptions, Version, WriteOptions,
     get_dtype_encoding,
@@ -12,7 +14,9 @@ use polars_parquet::write::{
 use run_format::Site;
 
 use super::{CellFigure, CellSummary, Summary};
-use crate::{measure::metric::MetricKey, options::Options, text::rounded};
+use crate::measure::metric::MetricKey;
+use crate::options::Options;
+use crate::text::rounded;
 
 pub(crate) const FILE: &str = "summary.csv";
 /// The same rows with types. What is empty in the other file is null here.

@@ -6,15 +6,19 @@ use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
 use run_format::Budgets;
 
+use crate::load::Sweep;
+use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
+use crate::summary::Summary;
+use crate::summary::sweeps::between;
 use crate::summary::table::{Tables, tables};
+use crate::text::joined;
+use crate::verdict::Verdict;
 use crate::views::{Entry, Scene, slug};
-use crate::{load::Sweep, options::Options, summary::Summary, summary::sweeps::between};
 use crate::{new_folder, published};
-use crate::{text::joined, verdict::Verdict};
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");

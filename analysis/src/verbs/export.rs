@@ -1,14 +1,18 @@
 //! `export`: the figures of sweeps as Parquet files, a folder for each sweep and metric.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use program::{Failure, print, reject};
 
 use super::report::check_budgets;
+use crate::load::Sweep;
+use crate::measure::metric::Metric;
+use crate::new_folder;
 use crate::options::{FigureOptions, Options};
+use crate::summary::Summary;
 use crate::summary::table::{Tables, tables};
-use crate::{load::Sweep, measure::metric::Metric, new_folder, summary::Summary};
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out("dataset");

@@ -10,11 +10,14 @@ use run_format::files::{
     self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json,
 };
 use run_format::manifest::{Machine, Manifest};
-use run_format::{run_row::RunRow, shard::Shard};
+use run_format::run_row::RunRow;
+use run_format::shard::Shard;
 
-use crate::{
-    load::Sweep, load::run::RunFiles, new_folder, summary::identity::of_tool, text::count,
-};
+use crate::load::Sweep;
+use crate::load::run::RunFiles;
+use crate::new_folder;
+use crate::summary::identity::of_tool;
+use crate::text::count;
 
 /// A folder to merge. Its manifest and its rows are taken as they were written.
 struct Part {

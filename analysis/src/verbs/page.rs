@@ -1,13 +1,15 @@
 //! `page`
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use program::{Failure, print, reject};
 
 use super::report::make;
+use crate::new_folder;
+use crate::options::Options;
 use crate::page::{self, Page};
-use crate::{new_folder, options::Options};
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out("page");

@@ -4,11 +4,15 @@ use std::path::Path;
 
 use program::Failure;
 
+use crate::new_folder::refuse_inside;
+use crate::options::Options;
+use crate::published;
+use crate::report::markdown::Frame;
 use crate::report::published as report;
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::summary::table::{Tables, tables};
-use crate::{new_folder::refuse_inside, options::Options, published, report::markdown::Frame};
-use crate::{verdict::Verdict, views::Scene};
+use crate::verdict::Verdict;
+use crate::views::Scene;
 
 pub(crate) fn run(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;

@@ -8,19 +8,23 @@ use program::{Failure, bad_input, reject, say};
 use run_format::Site;
 
 use crate::drift::{self, Drifts};
+use crate::explain::files::File;
 use crate::explain::{self, Explanation};
+use crate::load::blocks::Disturbed;
+use crate::load::soak::Soak;
 use crate::load::{FolderOf, Sweep, folder_name};
 use crate::measure::metric::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
+use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::markdown::{Frame, terms};
 use crate::report::{self, caveats, comment};
 use crate::report_folder::{self, Content, ReportRecord};
+use crate::search::Search;
 use crate::summary::table::{Tables, tables};
 use crate::summary::{Summary, predicted};
+use crate::verdict::Verdict;
 use crate::views::{self, Entry, Scene};
-use crate::{explain::files::File, load::blocks::Disturbed, load::soak::Soak, options::Options};
-use crate::{search::Search, verdict::Verdict};
 
 pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), Failure> {
     let out = options.out(run.join("report"));

@@ -1,6 +1,9 @@
 //! `verify`: makes the report again from what was measured, and compares.
 
-use std::{collections::BTreeSet, ffi::OsString, fs, io, path::Path};
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context, anyhow};
 use program::{Failure, bad_input, print, reject};
@@ -9,8 +12,9 @@ use run_format::search;
 
 use super::report::make;
 use crate::load::{CellRuns, FolderOf, Sweep};
+use crate::new_folder::RECORD;
 use crate::report_folder::{self, ReportRecord, TEXT};
-use crate::{new_folder::RECORD, summary::table};
+use crate::summary::table;
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);

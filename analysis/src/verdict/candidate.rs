@@ -2,22 +2,17 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, grid::Cell};
+use run_format::Site;
+use run_format::grid::Cell;
 
-use super::{
-    outcome::{self, Judged, Outcome},
-    regime::Regime,
-    threshold::{AtThreshold, Holds},
-};
-use crate::{
-    measure::{
-        metric::{Metric, MetricKey},
-        metric_info::Place,
-        quantity::{Quantity, is_share},
-    },
-    stats::{self, MeanChange, Uncertain},
-    summary::{CellSummary, ChangeFigure, Resolved, Summary},
-};
+use super::outcome::{self, Judged, Outcome};
+use super::regime::Regime;
+use super::threshold::{AtThreshold, Holds};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::measure::quantity::{Quantity, is_share};
+use crate::stats::{self, MeanChange, Uncertain};
+use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 
 #[derive(Default)]
 pub(crate) struct Candidate {

@@ -15,26 +15,21 @@ pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
-use run_format::{Site, variant::BASELINE};
+use run_format::Site;
+use run_format::variant::BASELINE;
 
+pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
-pub(crate) use self::{
-    candidate::{Candidate, Class, InRegime, SiteYields},
-    outcome::{Judged, Outcome},
-    regime::{BOTTLENECK_PERCENT, Regime},
-    threshold::{AtThreshold, Holds},
-};
+pub(crate) use self::outcome::{Judged, Outcome};
+pub(crate) use self::regime::{BOTTLENECK_PERCENT, Regime};
+pub(crate) use self::threshold::{AtThreshold, Holds};
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::quantity::Margin;
 pub(crate) use crate::measure::quantity::{Quantity, is_share, unit};
-use crate::{
-    measure::{
-        metric::{Metric, MetricKey},
-        quantity::Margin,
-    },
-    options::Options,
-    site::SiteNames,
-    stats::{self, MeanChange},
-    summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary},
-};
+use crate::options::Options;
+use crate::site::SiteNames;
+use crate::stats::{self, MeanChange};
+use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
 
 pub(crate) struct Verdict {
     pub(crate) site: Site,

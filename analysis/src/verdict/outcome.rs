@@ -1,6 +1,7 @@
 //! What an interval says about one quantity.
 
-use crate::{measure::quantity::Quantity, stats::Interval};
+use crate::measure::quantity::Quantity;
+use crate::stats::Interval;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {

@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use run_format::network::Rtt;
 
-use crate::{
-    measure::metric::Metric,
-    summary::{CellSummary, Summary},
-    text::count,
-};
+use crate::measure::metric::Metric;
+use crate::summary::{CellSummary, Summary};
+use crate::text::count;
 
 /// From this share of its time on that its workers poll tasks, central is the bottleneck of a cell.
 pub(crate) const BOTTLENECK_PERCENT: f64 = 80.0;

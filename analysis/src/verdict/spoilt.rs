@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use crate::{measure::metric::Metric, stats, summary::Summary, text::number};
+use crate::measure::metric::Metric;
+use crate::stats;
+use crate::summary::Summary;
+use crate::text::number;
 
 /// The reason why a metric says nothing about variants here, for those that are spoilt.
 pub(super) fn of(summary: &Summary) -> BTreeMap<Metric, String> {

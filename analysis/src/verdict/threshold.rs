@@ -1,16 +1,12 @@
 //! For which thresholds the change of the time beyond the threshold holds.
 
 use super::Outcome;
-use crate::{
-    measure::{
-        curve::CurvePoint,
-        metric::{Metric, MetricKey},
-        quantity::{Margin, Quantity},
-    },
-    options::Options,
-    stats::{self, CONFIDENCE, Interval, MeanChange},
-    summary::Summary,
-};
+use crate::measure::curve::CurvePoint;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::quantity::{Margin, Quantity};
+use crate::options::Options;
+use crate::stats::{self, CONFIDENCE, Interval, MeanChange};
+use crate::summary::Summary;
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtThreshold {

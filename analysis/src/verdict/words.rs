@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
-use crate::{
-    measure::metric::Metric,
-    stats::{CONFIDENCE, Interval},
-    text::{self, capitalised, count, decimals_of_change, fixed, joined, lasting, number, short},
+use crate::measure::metric::Metric;
+use crate::stats::{CONFIDENCE, Interval};
+use crate::text::{
+    self, capitalised, count, decimals_of_change, fixed, joined, lasting, number, short,
 };
 
 /// With fewer yields than this, a budget is said to fire rarely.

@@ -4,10 +4,12 @@ use super::grid;
 use super::scene::{Entry, Scene};
 use crate::charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell};
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Place;
+use crate::measure::quantity::Quantity;
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellSummary, ChangeFigure, Resolved};
+use crate::text::capitalised;
 use crate::verdict::Judged;
-use crate::{measure::metric_info::Place, measure::quantity::Quantity, text::capitalised};
 
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
 pub(super) fn entries(scene: &Scene) -> Vec<Entry> {

@@ -1,12 +1,14 @@
 //! The cells of a sweep as rows, columns and payloads.
 
-use run_format::{grid::Cell, network::Rtt};
+use run_format::grid::Cell;
+use run_format::network::Rtt;
 
 use super::scene::of_figure;
 use crate::charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue};
+use crate::measure::CellState;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Better;
 use crate::summary::{CellSummary, Summary};
-use crate::{measure::CellState, measure::metric_info::Better};
 
 pub(super) fn rows(summary: &Summary) -> Categories {
     Categories::new("peers", &summary.shown_axes().peers)

@@ -4,13 +4,14 @@ use run_format::variant::Role;
 
 use super::scene::{CO_TENANT, Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::load::compared::ComparedVariant;
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::options::Options;
+use crate::stats::Interval;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, short};
 use crate::verdict::{AtThreshold, Candidate, is_share, unit};
-use crate::{
-    load::compared::ComparedVariant, measure::metric::Metric, measure::metric_info::Place,
-};
-use crate::{options::Options, stats::Interval};
 
 /// Of more, the labels could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;

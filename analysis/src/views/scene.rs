@@ -3,10 +3,13 @@
 use run_format::Site;
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
+use crate::load::name_in_files;
 use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::metric_info::Term;
+use crate::options::Options;
 use crate::summary::{CellFigure, Summary};
+use crate::text::joined;
 use crate::verdict::Verdict;
-use crate::{load::name_in_files, measure::metric_info::Term, options::Options, text::joined};
 
 pub(crate) struct Entry {
     pub(crate) stem: String,

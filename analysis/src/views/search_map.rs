@@ -7,8 +7,12 @@ use run_format::{Budgets, Site};
 use super::grid;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
-use crate::{measure::metric::Metric, measure::metric_info::Place, measure::predicted::room};
-use crate::{search::Search, stats::CONFIDENCE, verdict::unit};
+use crate::measure::metric::Metric;
+use crate::measure::metric_info::Place;
+use crate::measure::predicted::room;
+use crate::search::Search;
+use crate::stats::CONFIDENCE;
+use crate::verdict::unit;
 
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     let metrics = Metric::shown_in(Place::Search).into_iter();

@@ -3,11 +3,11 @@
 use run_format::Site;
 
 use super::scene::{Entry, Scene};
-use crate::{
-    charts::{Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue},
-    summary::CellSummary,
-    verdict::holders::{self, Holder},
+use crate::charts::{
+    Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
+use crate::summary::CellSummary;
+use crate::verdict::holders::{self, Holder};
 
 /// Children with a smaller share of all time are drawn as one.
 const LEAST_PERCENT: f64 = 1.0;

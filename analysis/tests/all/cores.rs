@@ -1,6 +1,7 @@
 //! What a report says of several workers, and of cells that were measured at the same time.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use crate::bench::{self, Copy, analysis, edit, holds, path};
 use serde_json::{Value, json};

@@ -1,10 +1,8 @@
 //! A run that was changed, mixed up or made up is refused, and `verify` looks at everything that it vouches for.
 
-use std::{
-    fs::{self, File},
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::bench::{Copy, RUN, analysis, edit, path, seal};
 use tempfile::TempDir;

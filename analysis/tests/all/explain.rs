@@ -1,12 +1,10 @@
 //! The report about explained cells: its figures are those computed on paper, and its files are complete.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
+use std::fs;
 
-use crate::bench::{
-    Copy, analysis, edit,
-    evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report},
-    holds, links, path, seal,
-};
+use crate::bench::evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report};
+use crate::bench::{Copy, analysis, edit, holds, links, path, seal};
 use serde_json::Value;
 
 #[test]

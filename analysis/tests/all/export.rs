@@ -1,9 +1,7 @@
 //! The figures of sweeps in folders for each sweep and metric are those of `summary.csv`.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
 
 use crate::bench::{Copy, analysis, path};
 use polars_parquet::read::read_metadata;

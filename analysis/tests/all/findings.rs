@@ -2,11 +2,8 @@
 
 use std::fs;
 
-use crate::bench::{
-    Copy,
-    evidence::{self, CELL, add, change, report, set},
-    holds,
-};
+use crate::bench::evidence::{self, CELL, add, change, report, set};
+use crate::bench::{Copy, holds};
 
 /// The kinds of the findings, the most severe first.
 fn kinds(copy: &Copy) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! What central's core does without requests is taken off what is measured with them.
 
-use std::{collections::BTreeMap, fs};
+use std::collections::BTreeMap;
+use std::fs;
 
 use crate::bench::{Copy, holds};
 

@@ -1,6 +1,7 @@
 //! Runs of another sweep, rows that are there twice or not at all, and folders that are read are no place to write to.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use crate::bench::{Copy, RUN, analysis, edit, path};
 use tempfile::TempDir;

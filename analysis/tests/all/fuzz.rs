@@ -3,18 +3,18 @@
 
 mod damage;
 
-use std::{
-    collections::BTreeMap,
-    env, fs,
-    path::Path,
-    process::{Command, Output},
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::{Command, Output};
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
-use crate::bench::{self, Copy, copy, edit, path, seal, soak::soak};
+use crate::bench::soak::soak;
+use crate::bench::{self, Copy, copy, edit, path, seal};
 use damage::{Damage, damage, files};
 use nix::sys::resource::{UsageWho, getrusage};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use run_format::checksums::of_file;
 use tempfile::TempDir;
 

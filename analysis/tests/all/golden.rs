@@ -1,10 +1,8 @@
 //! The committed sweep, from the real program, gives the figures that are committed beside it.
 
-use std::{
-    collections::BTreeMap,
-    fs::{self, File},
-    path::Path,
-};
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
 
 use crate::bench::{self, Copy, RUN, analysis, edit, holds, links, path, seal};
 use polars_parquet::read::read_metadata;

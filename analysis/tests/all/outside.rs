@@ -1,11 +1,9 @@
 //! Text from outside is data wherever it is shown, and few processes are an error in one line.
 
-use std::{
-    fs,
-    os::unix::fs::{MetadataExt, chown},
-    path::Path,
-    process::Command,
-};
+use std::fs;
+use std::os::unix::fs::{MetadataExt, chown};
+use std::path::Path;
+use std::process::Command;
 
 use crate::bench::{Copy, analysis, edit, path};
 

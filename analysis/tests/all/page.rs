@@ -1,6 +1,7 @@
 //! The page, in a real browser: it shows what the tables have, and does what a reader asks.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use crate::bench::{self, Copy, RUN, analysis, edit, path};
 use crate::browser::Browser;

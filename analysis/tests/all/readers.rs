@@ -1,10 +1,8 @@
 //! A reader that goes away is no failure, and output that is lost is said.
 
-use std::{
-    fs::File,
-    io::pipe,
-    process::{Command, Stdio},
-};
+use std::fs::File;
+use std::io::pipe;
+use std::process::{Command, Stdio};
 
 use crate::bench::{Copy, path};
 

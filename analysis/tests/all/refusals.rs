@@ -3,11 +3,8 @@
 
 use std::fs;
 
-use crate::bench::{
-    Copy, analysis, edit,
-    evidence::{self, change, explain, report},
-    holds, path, seal,
-};
+use crate::bench::evidence::{self, change, explain, report};
+use crate::bench::{Copy, analysis, edit, holds, path, seal};
 use tempfile::TempDir;
 
 #[test]

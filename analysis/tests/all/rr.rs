@@ -1,19 +1,13 @@
 //! The report of an `rr` run finds the cost that a made-up run gives to libp2p.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    time::{Duration, SystemTime},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use crate::bench::{Ended, analysis, copy, edit, holds, path};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        V2DeflateSerializer,
-        interval_log::{IntervalLogWriterBuilder, Tag},
-    },
-};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

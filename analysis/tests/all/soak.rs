@@ -1,8 +1,10 @@
 //! The report of a soak says what drifts. A folder that is not a soak is refused.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
-use crate::bench::{Ended, analysis, edit, holds, links, path, soak::soak};
+use crate::bench::soak::soak;
+use crate::bench::{Ended, analysis, edit, holds, links, path};
 
 fn report(folder: &Path, options: &[&str]) -> Ended {
     analysis([&["report", path(folder)], options].concat())

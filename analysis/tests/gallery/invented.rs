@@ -1,9 +1,7 @@
 //! Invented numbers that look like measured ones.
 
-use crate::{
-    charts::{Body, Categories, ChartValue, NoValue, Picture},
-    stats::Interval,
-};
+use crate::charts::{Body, Categories, ChartValue, NoValue, Picture};
+use crate::stats::Interval;
 
 /// Numbers that look random and are the same every time.
 pub(crate) struct Noise(u64);

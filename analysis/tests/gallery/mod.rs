@@ -6,11 +6,14 @@ mod invented;
 mod plots;
 mod recorder;
 
-use std::{fs, path::PathBuf, time::Instant};
+use std::fs;
+use std::path::PathBuf;
+use std::time::Instant;
 
 use resvg::tiny_skia::Pixmap;
 
-use super::{ChartFormat, Picture, picture::png};
+use super::picture::png;
+use super::{ChartFormat, Picture};
 use recorder::{TextRecorder, size_of};
 
 /// Draws one picture of each kind.

@@ -1,6 +1,7 @@
 //! The places of the text of a picture, read from its SVG.
 
-use crate::charts::{canvas::Rect, lettering::Lettering};
+use crate::charts::canvas::Rect;
+use crate::charts::lettering::Lettering;
 
 impl Rect {
     pub(crate) fn contains(&self, other: &Rect) -> bool {

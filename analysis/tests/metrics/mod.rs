@@ -1,6 +1,9 @@
 //! The table of metrics is whole, and METRICS.md is made from it.
 
-use std::{collections::BTreeSet, env, fmt::Write as _, fs, path::Path};
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
 
 use super::{Metric, MetricKey};
 use crate::measure::metric_info::{Better, Place};

@@ -2,17 +2,15 @@
 
 use std::ops::RangeInclusive;
 
-use rand::{SeedableRng, rngs::StdRng};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 
-use super::{
-    rivals::{self, Rival},
-    stopping::blocks_until_precise,
-    world::{Course, SimulatedVariant, World},
-    worlds::{COMMON, RARE, RARER, ROUGH, beyond, shaped},
-};
-use crate::stats::{
-    CellEstimate, RatioKind, RatioPart, change, quantile, quantile::tests::launches, ratio,
-};
+use super::rivals::{self, Rival};
+use super::stopping::blocks_until_precise;
+use super::world::{Course, SimulatedVariant, World};
+use super::worlds::{COMMON, RARE, RARER, ROUGH, beyond, shaped};
+use crate::stats::quantile::tests::launches;
+use crate::stats::{CellEstimate, RatioKind, RatioPart, change, quantile, ratio};
 
 const SEED: u64 = 20_251;
 /// Cells in a full simulation.

@@ -1,11 +1,10 @@
 //! The rate at which whole sweeps find changes that exist, and changes that do not.
 
-use rand::{SeedableRng, rngs::StdRng};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 
-use super::{
-    world::{SimulatedVariant, World},
-    worlds::ROUGH,
-};
+use super::world::{SimulatedVariant, World};
+use super::worlds::ROUGH;
 use crate::stats::{
     Change, RatioKind, Uncertain, adjusted_p_values, calibrate, change, is_resolved, ratio,
 };

@@ -2,7 +2,8 @@
 
 use std::sync::LazyLock;
 
-use rand::{RngExt, rngs::StdRng};
+use rand::RngExt;
+use rand::rngs::StdRng;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 /// Evenly likely values of a standard normal variable: finer than any bucket, and quick to draw from.

@@ -1,7 +1,8 @@
 //! Simulated soaks with and without a drift: how often a drift is reported where there is none, and whether a
 //! drift is found.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Drifts;

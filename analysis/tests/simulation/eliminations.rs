@@ -1,13 +1,12 @@
 //! How often a search over budgets loses the best candidate.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 use super::verdicts::{Sweeps, Truth, USUAL, options};
-use crate::{
-    measure::metric::Metric,
-    search::{MOST_STAY, eliminate},
-    verdict::{Quantity, Verdict},
-};
+use crate::measure::metric::Metric;
+use crate::search::{MOST_STAY, eliminate};
+use crate::verdict::{Quantity, Verdict};
 
 const SEED: u64 = 31_902;
 /// Of all candidates together in a round: so many blocks of each if there are this many candidates.

@@ -1,6 +1,7 @@
 //! Two intervals in common use, for comparison with ours. Reports do not use them.
 
-use rand::{RngExt, rngs::StdRng};
+use rand::RngExt;
+use rand::rngs::StdRng;
 
 use crate::stats::{Interval, RatioPart};
 

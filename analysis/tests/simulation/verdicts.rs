@@ -1,27 +1,23 @@
 //! The rate at which verdicts on whole sweeps are wrong, and at which they name the best candidate.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
-use run_format::{
-    Budgets, Site,
-    grid::{Axes, Cell},
-    network::Rtt,
-    payload::Payload,
-    variant::Role,
-};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use run_format::grid::{Axes, Cell};
+use run_format::network::Rtt;
+use run_format::payload::Payload;
+use run_format::variant::Role;
+use run_format::{Budgets, Site};
 
 use super::draw;
-use crate::{
-    load::compared::ComparedVariant,
-    measure::{
-        CellMeasured,
-        metric::{Metric, MetricKey},
-    },
-    options::Options,
-    site::SiteNames,
-    stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio},
-    summary::{CellSummary, Summary, identity::Identity, with_baseline},
-    verdict::{Judged, Outcome, Quantity, Verdict, is_share},
-};
+use crate::load::compared::ComparedVariant;
+use crate::measure::CellMeasured;
+use crate::measure::metric::{Metric, MetricKey};
+use crate::options::Options;
+use crate::site::SiteNames;
+use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
+use crate::summary::identity::Identity;
+use crate::summary::{CellSummary, Summary, with_baseline};
+use crate::verdict::{Judged, Outcome, Quantity, Verdict, is_share};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;

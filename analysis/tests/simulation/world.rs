@@ -1,7 +1,9 @@
 //! A cell as it might be: launches that differ, slices that resemble their neighbours, polls that are
 //! seldom slow.
 
-use rand::{RngExt, rngs::StdRng, seq::SliceRandom};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::draw;

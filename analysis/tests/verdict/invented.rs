@@ -2,16 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use rand::{RngExt, rngs::StdRng};
+use rand::RngExt;
+use rand::rngs::StdRng;
 use run_format::Site;
 
-use crate::{
-    site::SiteNames,
-    stats::Interval,
-    verdict::{
-        Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict,
-        regime::RoundTrip,
-    },
+use crate::site::SiteNames;
+use crate::stats::Interval;
+use crate::verdict::regime::RoundTrip;
+use crate::verdict::{
+    Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict,
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {

@@ -5,11 +5,14 @@ mod invented;
 
 use std::collections::BTreeSet;
 
-use rand::{SeedableRng, rngs::StdRng};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 
 use self::invented::{candidate_label, verdict};
 use super::{Candidate, Class, Judged, Quantity, Verdict, words};
-use crate::{measure::metric::Metric, report, stats::Interval};
+use crate::measure::metric::Metric;
+use crate::report;
+use crate::stats::Interval;
 
 const SEED: u64 = 20_253;
 const VERDICTS: usize = 4000;

@@ -1,19 +1,15 @@
 //! The network cards by which this host reaches others.
 
-use std::{
-    collections::BTreeSet,
-    fs::{self, DirEntry},
-    io,
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket},
-    path::Path,
-    process::Command,
-};
+use std::collections::BTreeSet;
+use std::fs::{self, DirEntry};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+use std::path::Path;
+use std::process::Command;
 
 use lab_types::NetworkCard;
-use nix::{
-    ifaddrs::{InterfaceAddress, getifaddrs},
-    sys::socket::SockaddrStorage,
-};
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::sys::socket::SockaddrStorage;
 use program::{Limits, tool};
 
 use crate::Cores;

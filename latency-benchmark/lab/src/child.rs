@@ -1,17 +1,15 @@
 //! Child processes that do not outlive their owner.
 
-use std::{
-    io,
-    process::{Child, Command},
-};
+use std::io;
+use std::process::{Child, Command};
 
-use nix::{
-    sched::sched_setaffinity,
-    sys::signal::{SigSet, Signal, kill},
-    unistd::Pid,
-};
+use nix::sched::sched_setaffinity;
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::unistd::Pid;
 
-use crate::{Cores, netns::Netns, placement::affinity, sys};
+use crate::netns::Netns;
+use crate::placement::affinity;
+use crate::{Cores, sys};
 
 /// A child process. Dropping this value kills the process and waits for its end.
 #[derive(Debug)]

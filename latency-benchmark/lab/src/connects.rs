@@ -1,12 +1,9 @@
 //! Times TCP connects over many links at once.
 
-use std::{
-    io,
-    net::{SocketAddr, TcpStream},
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+use std::{io, thread};
 
 use nix::sys::socket::{setsockopt, sockopt};
 

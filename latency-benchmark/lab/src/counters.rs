@@ -5,13 +5,11 @@ use std::fs;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use crate::{
-    Counters, DelayBackend, NamespaceCounters,
-    netns::{Netns, SET_UP},
-    nfqueue::{numbers, user_dropped},
-    tool::SystemTool,
-    wiring::{Wires, run_all},
-};
+use crate::netns::{Netns, SET_UP};
+use crate::nfqueue::{numbers, user_dropped};
+use crate::tool::SystemTool;
+use crate::wiring::{Wires, run_all};
+use crate::{Counters, DelayBackend, NamespaceCounters};
 
 pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
     let mut all = Netns::for_each(wires.namespaces(), |_| Ok(read_here())).context(SET_UP)?;

@@ -13,27 +13,21 @@
 //! and with the program (init waits for it). Init is a separate process because a reaper has to wait for
 //! *any* child, and would take the exit statuses that the program itself waits for.
 
-use std::{
-    fs,
-    os::fd::{AsFd, OwnedFd},
-    process,
-};
+use std::os::fd::{AsFd, OwnedFd};
+use std::{fs, process};
 
-use nix::{
-    errno::Errno,
-    fcntl::OFlag,
-    mount::MsFlags,
-    poll::{PollFd, PollFlags, PollTimeout},
-    sched::CloneFlags,
-    sys::{
-        prctl,
-        signal::Signal,
-        wait::{WaitPidFlag, WaitStatus, waitpid},
-    },
-    unistd::{ForkResult, Pid, getegid, geteuid, pipe2},
-};
+use nix::errno::Errno;
+use nix::fcntl::OFlag;
+use nix::mount::MsFlags;
+use nix::poll::{PollFd, PollFlags, PollTimeout};
+use nix::sched::CloneFlags;
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::{ForkResult, Pid, getegid, geteuid, pipe2};
 
-use crate::{signals::SupervisorSignals, sys};
+use crate::signals::SupervisorSignals;
+use crate::sys;
 
 /// Proof that this process has entered its own namespaces. It can create network namespaces, and none of
 /// them outlives it.

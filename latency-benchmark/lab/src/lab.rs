@@ -1,18 +1,20 @@
 //! A wired lab.
 
-use std::{net::Ipv4Addr, process::Command, time::Instant};
+use std::net::Ipv4Addr;
+use std::process::Command;
+use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
-use nix::sys::{prctl, signal::Signal};
+use nix::sys::prctl;
+use nix::sys::signal::Signal;
 
+use crate::netns::{Netns, SET_UP};
+use crate::nfqueue::{self, DelayLineProcess};
+use crate::tool::{MissingTool, SystemTool};
+use crate::wiring::{self, Wires};
 use crate::{
     Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
-    RttReport, TcpBuffers, child, counters, measure, netem,
-    netns::{Netns, SET_UP},
-    nfqueue::{self, DelayLineProcess},
-    sys,
-    tool::{MissingTool, SystemTool},
-    wiring::{self, Wires},
+    RttReport, TcpBuffers, child, counters, measure, netem, sys,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

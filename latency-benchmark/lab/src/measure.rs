@@ -1,22 +1,18 @@
 //! Measures the round-trip time of every link by timing TCP connects. A connect returns when the answer to
 //! its first packet arrives, after one round trip. Congestion control does not affect it.
 
-use std::{
-    env, io,
-    net::{SocketAddr, TcpListener},
-    os::fd::AsFd,
-    time::Instant,
-};
+use std::net::{SocketAddr, TcpListener};
+use std::os::fd::AsFd;
+use std::time::Instant;
+use std::{env, io};
 
 use nix::sys::socket::{getsockopt, sockopt};
 
-use crate::{
-    Cores, Jitter, LabSpec, Placement, Rtt, RttReport,
-    connects::{TimedLink, connect_all},
-    netns::{Netns, on_another_thread},
-    placement::move_to,
-    wiring::{Wires, peer_address},
-};
+use crate::connects::{TimedLink, connect_all};
+use crate::netns::{Netns, on_another_thread};
+use crate::placement::move_to;
+use crate::wiring::{Wires, peer_address};
+use crate::{Cores, Jitter, LabSpec, Placement, Rtt, RttReport};
 
 /// Environment variable with the least tolerance, for machines on which a TCP connect without delay takes longer, as emulated ones.
 const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";

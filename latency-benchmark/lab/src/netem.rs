@@ -4,12 +4,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-use crate::{
-    Inside, LabSpec,
-    netns::{Netns, SET_UP},
-    tool::{BATCH, SystemTool},
-    wiring::{PEER_INTERFACE, Wires, central_interface, run_all},
-};
+use crate::netns::{Netns, SET_UP};
+use crate::tool::{BATCH, SystemTool};
+use crate::wiring::{PEER_INTERFACE, Wires, central_interface, run_all};
+use crate::{Inside, LabSpec};
 
 /// Packets that a link holds in each direction. The default of 1000 would limit a long link to a small
 /// bandwidth and count the rest as loss: about 120 Mbit/s of full frames at 100 ms.

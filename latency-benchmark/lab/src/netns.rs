@@ -1,14 +1,11 @@
 //! Network namespaces without a name: they exist as long as a process holds them open.
 
-use std::{
-    fs::File,
-    io,
-    os::fd::{AsRawFd, OwnedFd},
-    path::{Path, PathBuf},
-    process::Command,
-    sync::Arc,
-    thread,
-};
+use std::fs::File;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::{io, thread};
 
 use nix::sched::{CloneFlags, setns, unshare};
 

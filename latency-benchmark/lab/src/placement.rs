@@ -2,14 +2,14 @@
 
 mod jobs;
 
-use std::{collections::BTreeSet, fs, io, path::Path};
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
 use lab_types::{Cores, Placement, Sharing};
-use nix::{
-    sched::{CpuSet, sched_getaffinity, sched_setaffinity},
-    unistd::Pid,
-};
+use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
+use nix::unistd::Pid;
 
 /// The cores that a process may use, in ascending order.
 #[derive(Clone, Debug)]

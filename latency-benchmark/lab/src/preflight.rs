@@ -4,10 +4,8 @@ mod finding;
 mod kernel;
 mod machine;
 
-pub use self::{
-    finding::{Preflight, PreflightFinding, PreflightStatus},
-    machine::busy_cores,
-};
+pub use self::finding::{Preflight, PreflightFinding, PreflightStatus};
+pub use self::machine::busy_cores;
 use crate::{EnterError, Inside};
 
 /// Runs all checks. `entered` is the result of [`enter`](crate::enter()), which is one of them.

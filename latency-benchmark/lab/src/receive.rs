@@ -5,11 +5,13 @@
 //! steering does the same for links. The mask of a namespace holds for links that are created later, and can be set
 //! without being root.
 
-use std::{fs, io, path::Path};
+use std::path::Path;
+use std::{fs, io};
 
 use lab_types::ReceiveMasks;
 
-use crate::{Cores, Placement, netns::Netns};
+use crate::netns::Netns;
+use crate::{Cores, Placement};
 
 const MASK: &str = "/proc/sys/net/core/rps_default_mask";
 

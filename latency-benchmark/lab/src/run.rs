@@ -3,15 +3,12 @@
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 use program::{exit_code, say};
 
-use crate::{
-    DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where, signals::SupervisorSignals,
-};
+use crate::signals::SupervisorSignals;
+use crate::{DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where};
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
 /// `LAB_PEER_1`, `LAB_PEER_2`, … hold the peers' addresses. At the same time a shell runs `peer_command`, if

@@ -1,12 +1,8 @@
 //! The signals that a process with a child waits for.
 
-use nix::{
-    errno::Errno,
-    sys::{
-        signal::{SigSet, Signal},
-        signalfd::{SfdFlags, SignalFd},
-    },
-};
+use nix::errno::Errno;
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
 
 use crate::sys;
 

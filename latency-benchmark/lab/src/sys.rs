@@ -4,22 +4,16 @@
     reason = "fork, pre_exec, and system calls without a safe wrapper; each says why it is sound"
 )]
 
-use std::{
-    io, mem,
-    os::{fd::AsRawFd, unix::process::CommandExt},
-    process::Command,
-    ptr,
-    time::Duration,
-};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+use std::time::Duration;
+use std::{io, mem, ptr};
 
-use nix::{
-    errno::Errno,
-    sys::{
-        epoll::{Epoll, EpollEvent},
-        signal::{SigHandler, Signal},
-    },
-    unistd::ForkResult,
-};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollEvent};
+use nix::sys::signal::{SigHandler, Signal};
+use nix::unistd::ForkResult;
 
 /// Forks. The caller makes sure that the process has a single thread.
 pub(crate) fn fork() -> nix::Result<ForkResult> {

@@ -1,12 +1,10 @@
 //! Finds the programs that configure the kernel and runs them inside a namespace.
 
-use std::{
-    env,
-    io::{self, Write},
-    path::PathBuf,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::env;
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use program::{LimitedChild, Limits, program_in, tool_folders};

@@ -4,28 +4,20 @@
 //! that users see count from 1. The hardware addresses of neighbours are configured, so no ARP request is
 //! ever sent: netem would delay it, but the delay line would not.
 
-use std::{
-    collections::VecDeque,
-    fs, io,
-    net::Ipv4Addr,
-    path::Path,
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::VecDeque;
+use std::net::Ipv4Addr;
+use std::path::Path;
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use anyhow::{Context, Result, bail};
 use lab_types::ReceiveMasks;
-use nix::{
-    ifaddrs::{InterfaceAddress, getifaddrs},
-    net::if_::InterfaceFlags,
-};
+use nix::ifaddrs::{InterfaceAddress, getifaddrs};
+use nix::net::if_::InterfaceFlags;
 
-use crate::{
-    Inside, LabSpec, ReceiveOn, TcpBuffers,
-    netns::{Netns, SET_UP},
-    receive,
-    tool::{BATCH, RunningTool, SystemTool},
-};
+use crate::netns::{Netns, SET_UP};
+use crate::tool::{BATCH, RunningTool, SystemTool};
+use crate::{Inside, LabSpec, ReceiveOn, TcpBuffers, receive};
 
 pub(crate) const PEER_INTERFACE: &str = "e0";
 

@@ -4,11 +4,9 @@
 #[path = "all/support/mod.rs"]
 mod support;
 
-use std::{
-    env,
-    io::Read,
-    process::{Command, ExitCode, Stdio},
-};
+use std::env;
+use std::io::Read;
+use std::process::{Command, ExitCode, Stdio};
 
 use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, ReceiveOn, Sharing, Topology, Where};
 use lab_types::{LinkRtt, SchedulingClass};

@@ -5,7 +5,8 @@ mod central;
 mod peer;
 mod stream;
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::convert::Infallible;
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use node_kit::{Central, NodeProgram};

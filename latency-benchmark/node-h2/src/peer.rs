@@ -1,6 +1,7 @@
 //! A peer: echoes every request.
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::convert::Infallible;
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
 use bytes::Bytes;

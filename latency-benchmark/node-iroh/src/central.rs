@@ -1,10 +1,13 @@
 //! Central: one connection to each peer. Each request has a stream of its own, or all chunks go over one.
 
-use std::{convert::Infallible, sync::Mutex};
+use std::convert::Infallible;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, ensure};
-use futures::{StreamExt, stream::FuturesUnordered};
-use iroh::{EndpointAddr, SecretKey, endpoint::Connection};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use iroh::endpoint::Connection;
+use iroh::{EndpointAddr, SecretKey};
 use node_kit::{Central, Chunks, RequestLog, ask_at_pace};
 use run_format::config::{Load, Workload};
 use run_format::protocol::Measured;

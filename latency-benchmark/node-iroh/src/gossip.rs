@@ -1,16 +1,20 @@
 //! Every node publishes to one topic of iroh-gossip, and central, which alone is linked to all, relays. A request is a message
 //! that central receives; its latency is from publishing to receiving.
 
-use std::{collections::HashMap, convert::Infallible, time::Duration};
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use futures::StreamExt;
-use iroh::{Endpoint, EndpointId, endpoint::Connection};
+use iroh::endpoint::Connection;
+use iroh::{Endpoint, EndpointId};
 use iroh_gossip::api::{Event, GossipTopic};
 use iroh_gossip::proto::{HyparviewConfig, PlumtreeConfig};
 use iroh_gossip::{Gossip, TopicId};
 use node_kit::{Deliveries, Publisher, RequestLog};
-use run_format::{config::Load, payload::LARGEST_MESSAGE};
+use run_format::config::Load;
+use run_format::payload::LARGEST_MESSAGE;
 use tokio::time::timeout;
 
 use crate::quic::PROTOCOL;

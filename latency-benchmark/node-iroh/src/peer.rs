@@ -1,6 +1,7 @@
 //! A peer: echoes every request, or acknowledges chunks.
 
-use std::{convert::Infallible, net::SocketAddr};
+use std::convert::Infallible;
+use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail};
 use iroh::endpoint::{Incoming, RecvStream, SendStream};
@@ -11,7 +12,8 @@ use run_format::config::Workload;
 use run_format::protocol::{Listen, PeerTask};
 use tokio::io::join;
 
-use crate::{gossip, quic::endpoint};
+use crate::gossip;
+use crate::quic::endpoint;
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {

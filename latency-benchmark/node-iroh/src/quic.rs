@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result};
-use iroh::{Endpoint, SecretKey, endpoint::presets};
+use iroh::endpoint::presets;
+use iroh::{Endpoint, SecretKey};
 
 /// What both sides speak.
 pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";

@@ -13,7 +13,8 @@ use run_format::config::{Measurement, RunConfig, RuntimeConfig, Scheduler};
 use run_format::manifest::NamedSite;
 use run_format::network::Cores;
 use run_format::protocol::{CentralTask, Measured, NodeMessage};
-use tokio::{runtime, sync::oneshot};
+use tokio::runtime;
+use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
 use crate::connected::Connected;

@@ -1,6 +1,8 @@
 //! Chunks over one long stream to each peer, which acknowledges each with a byte. A request is a chunk.
 
-use std::{convert::Infallible, io, sync::Mutex};
+use std::convert::Infallible;
+use std::io;
+use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
 use run_format::config::{Load, Pace};
@@ -8,7 +10,8 @@ use run_format::payload::Payload;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 
-use crate::{RequestLog, stack_task::locked};
+use crate::RequestLog;
+use crate::stack_task::locked;
 
 /// What is sent.
 #[derive(Clone, Copy)]

@@ -1,14 +1,15 @@
 //! What measuring gets of central.
 
-use run_format::{manifest::NamedSite, protocol::CentralTask};
+use run_format::manifest::NamedSite;
+use run_format::protocol::CentralTask;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
-use crate::{
-    evidence::Watch,
-    observe::{activity::Activity, observers::Observers, process::Observee},
-    paths::TurnSwitch,
-};
+use crate::evidence::Watch;
+use crate::observe::activity::Activity;
+use crate::observe::observers::Observers;
+use crate::observe::process::Observee;
+use crate::paths::TurnSwitch;
 
 /// Central at work, seen from the thread that measures it.
 pub(crate) struct Connected {

@@ -1,7 +1,8 @@
 //! Messages that every node publishes at a rate. A message begins with the time of publishing, by the one monotonic clock that
 //! all processes of a machine share. Its number follows, by which central notices that others did not reach it.
 
-use std::{collections::HashMap, time::Duration};
+use std::collections::HashMap;
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use nix::time::{ClockId, clock_gettime};

@@ -18,7 +18,8 @@ use run_format::protocol::{
 use serde::de::DeserializeOwned;
 use tokio::runtime;
 
-use crate::{central::Central, parent::report};
+use crate::central::Central;
+use crate::parent::report;
 
 /// A node made of some network stack.
 pub trait NodeProgram {

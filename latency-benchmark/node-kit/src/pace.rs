@@ -5,7 +5,8 @@ use std::future::{Future, pending};
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use program::{Failure, reject};
 use run_format::config::{Load, Measurement, Pace};
 use tokio::time::{Interval, interval};

@@ -10,15 +10,15 @@ use anyhow::{Context, Result, anyhow};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use run_format::{
-    Site,
-    files::{BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS},
-    histogram_tag::{HistogramOf, HistogramTag},
-    network::Cores,
-    table::TableWriters,
-    tables::{
-        BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
-    },
+use run_format::Site;
+use run_format::files::{
+    BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS,
+};
+use run_format::histogram_tag::{HistogramOf, HistogramTag};
+use run_format::network::Cores;
+use run_format::table::TableWriters;
+use run_format::tables::{
+    BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
 };
 
 use crate::connected::Connected;

@@ -8,9 +8,12 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Context, Result, anyhow};
 use futures::StreamExt;
-use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
-use run_format::{config::Load, protocol::Measured};
+use run_format::config::Load;
+use run_format::protocol::Measured;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;

@@ -1,7 +1,8 @@
 //! Central: connects to its peers and works them.
 
 use anyhow::{Context, Result};
-use libp2p::{Multiaddr, identity::Keypair};
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
 use run_format::config::{Load, Measurement, Workload};

@@ -1,10 +1,15 @@
 //! Central's swarm and the links to its peers. Where a lost link is a fault, losing one is an error;
 //! where peers come and go, it is dialled until it is back.
 
-use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
+use std::future::poll_fn;
+use std::sync::Arc;
+use std::task::Poll;
+use std::time::Duration;
 
 use anyhow::Result;
-use futures::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use futures::future::BoxFuture;
+use futures::stream::FuturesUnordered;
+use futures::{FutureExt, StreamExt};
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 use libp2p::{Multiaddr, PeerId, Swarm};
 use tokio::time::sleep;

@@ -3,7 +3,9 @@
 use std::convert::Infallible;
 
 use anyhow::{Context, Result};
-use libp2p::{Multiaddr, identity::Keypair, multiaddr::Protocol};
+use libp2p::Multiaddr;
+use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
 use program::{Failure, bad_input};
 use run_format::config::{Measurement, Transport, Workload};
 use run_format::protocol::{Listen, PeerTask};

@@ -1,6 +1,7 @@
 //! A swarm of the chosen transport and security around any behaviour.
 
-use std::{error::Error, time::Duration};
+use std::error::Error;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
 use futures::StreamExt;

@@ -1,10 +1,8 @@
 //! The program's verbs, as the tool starts them.
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    io::Write,
-    process::{Command, Output, Stdio},
-};
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
 
 fn run(verb: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_libp2p-node"))

@@ -1,8 +1,10 @@
 //! The cells and launches of a sweep.
 
-use std::{cmp::Reverse, collections::BinaryHeap};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
-use run_format::{config::SweepConfig, grid::Cell};
+use run_format::config::SweepConfig;
+use run_format::grid::Cell;
 use sha2::{Digest, Sha256};
 
 use crate::jobs;
@@ -64,9 +66,11 @@ pub fn speed(sweep: &SweepConfig) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use run_format::{
-        files::read_versioned, grid::Axes, manifest::Manifest, payload::Payload, shard::Shard,
-    };
+    use run_format::files::read_versioned;
+    use run_format::grid::Axes;
+    use run_format::manifest::Manifest;
+    use run_format::payload::Payload;
+    use run_format::shard::Shard;
 
     use super::*;
 

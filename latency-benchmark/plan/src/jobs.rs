@@ -1,6 +1,7 @@
 //! Cells that are measured at the same time, and whether that disturbs them.
 
-use run_format::{jobs::JobsConfig, network::Placement};
+use run_format::jobs::JobsConfig;
+use run_format::network::Placement;
 
 use crate::sums::{self, Part, SliceSums};
 

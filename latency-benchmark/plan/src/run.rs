@@ -7,7 +7,8 @@ use run_format::precision::Precision;
 use run_format::soak::SoakConfig;
 use run_format::variant::{Role, VariantConfig};
 
-use crate::{block::duration_of_slices, changes::FEWEST_BLOCKS};
+use crate::block::duration_of_slices;
+use crate::changes::FEWEST_BLOCKS;
 
 /// With more variants, blocks would be too few if slices had several turns.
 const MANY_VARIANTS: usize = 12;

@@ -1,6 +1,7 @@
 //! Reads back how slow a run was.
 
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::Result;
 use run_format::Site;

@@ -3,12 +3,11 @@
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use clap::{Parser, error::ErrorKind};
+use clap::Parser;
+use clap::error::ErrorKind;
 
-use crate::{
-    failure::{Failure, bad_input},
-    output::note,
-};
+use crate::failure::{Failure, bad_input};
+use crate::output::note;
 
 /// The arguments. `Err(Ok(_))` where clap has printed its help or the version.
 pub fn parse<T: Parser>() -> Result<T, Result<ExitCode, Failure>> {

@@ -1,9 +1,7 @@
 //! How a program ends when something is wrong.
 
-use std::{
-    os::unix::process::ExitStatusExt,
-    process::{ExitCode, ExitStatus},
-};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitCode, ExitStatus};
 
 use anyhow::{Error, anyhow};
 

@@ -1,19 +1,14 @@
 //! Children whose output is read. One that prints without end, or never ends, costs neither memory nor patience.
 
-use std::{
-    io::{self, BufRead, BufReader, Read},
-    iter,
-    os::unix::process::CommandExt,
-    process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio},
-    sync::mpsc::{Receiver, channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::{self, BufRead, BufReader, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::time::{Duration, Instant};
+use std::{iter, thread};
 
-use nix::{
-    sys::signal::{Signal, killpg},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
 
 /// What a child that only answers a question may take.
 #[derive(Clone, Copy, Debug)]

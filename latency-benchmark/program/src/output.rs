@@ -1,12 +1,10 @@
 //! Everything that a program prints. Neither a reader that goes away nor a full device ends what the program does.
 
-use std::{
-    borrow::Cow,
-    fmt::Display,
-    io::{self, ErrorKind, Write},
-    sync::OnceLock,
-    time::Duration,
-};
+use std::borrow::Cow;
+use std::fmt::Display;
+use std::io::{self, ErrorKind, Write};
+use std::sync::OnceLock;
+use std::time::Duration;
 
 /// The first error of standard output, unless its reader went away: that has read enough.
 static LOST: OnceLock<io::Error> = OnceLock::new();

@@ -1,11 +1,8 @@
 //! The process that started this one, by way of standard input.
 
-use std::{
-    io::{self, BufRead},
-    process,
-    sync::mpsc::{Receiver, channel},
-    thread,
-};
+use std::io::{self, BufRead};
+use std::sync::mpsc::{Receiver, channel};
+use std::{process, thread};
 
 /// Waits for lines that are among those known. When standard input ends instead, the parent is gone, and this process
 /// ends at once.

@@ -1,11 +1,9 @@
 //! Where the programs are that this one runs. Folders are named by absolute paths only: what lies in the working folder
 //! is somebody's data.
 
-use std::{
-    env,
-    os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
-};
+use std::env;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 /// The folders of the system's programs, as `PATH` has them. An ordinary user's `PATH` often lacks some.
 pub const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";

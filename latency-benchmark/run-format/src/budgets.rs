@@ -1,10 +1,12 @@
 //! The budgets of all sites, and their text form.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use poll_probe::{Budget, Limit};
 
-use crate::{serde_as_text, site::Site};
+use crate::serde_as_text;
+use crate::site::Site;
 
 /// The bounds of a whole process. The default has none.
 ///

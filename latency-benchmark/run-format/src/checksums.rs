@@ -1,6 +1,8 @@
 //! Checksums hold the files of a run together: a file that was cut, edited, or copied from another run is found.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use serde::Serialize;

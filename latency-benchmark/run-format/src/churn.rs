@@ -1,6 +1,8 @@
 //! How often a peer is restarted, as it is typed.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
 use poll_probe::number::Number;
 

@@ -6,7 +6,8 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 use crate::ranges;
 

@@ -1,10 +1,12 @@
 //! The cells of a sweep.
 
-use std::{collections::HashSet, fmt};
+use std::collections::HashSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{network::Rtt, payload::Payload};
+use crate::network::Rtt;
+use crate::payload::Payload;
 
 /// One point of the grid.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! The tags of `histograms.hlog`: what a histogram is of, in which slice, variant and pass.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use crate::Site;
 use serde::Deserialize;

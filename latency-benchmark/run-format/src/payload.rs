@@ -1,6 +1,7 @@
 //! Sizes of payloads, with their units.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use poll_probe::number::Number;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,7 @@
 //! How well a slow ratio is to be known, as it is typed.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use poll_probe::number::{PERCENT, POINTS};
 use serde::{Deserialize, Serialize};

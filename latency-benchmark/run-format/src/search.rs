@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Budgets, config::SweepConfig, grid::Cell};
+use crate::Budgets;
+use crate::config::SweepConfig;
+use crate::grid::Cell;
 
 pub const SEARCH: &str = "search.json";
 

@@ -1,6 +1,7 @@
 //! The sites of all stacks. The graft inserts their numbers, and files have their names.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
+use std::str::FromStr;
 
 use crate::serde_as_text;
 

@@ -4,7 +4,9 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Site, runtime::RuntimeConfig, variant::Role};
+use crate::Site;
+use crate::runtime::RuntimeConfig;
+use crate::variant::Role;
 
 /// A version of the network stack that a node program is built against. Its launches are compared with those of the
 /// others.

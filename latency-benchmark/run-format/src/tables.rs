@@ -2,7 +2,8 @@
 
 mod disturbance;
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
+use std::fmt;
 
 use crate::{Budgets, Site};
 use serde::{Deserialize, Serialize};

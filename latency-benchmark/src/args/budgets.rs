@@ -1,11 +1,9 @@
 //! The budgets to compare.
 
 use program::{Failure, reject};
-use run_format::{
-    Budgets, Site,
-    config::{NodeConfig, Transport},
-    variant::{Role, VariantConfig},
-};
+use run_format::config::{NodeConfig, Transport};
+use run_format::variant::{Role, VariantConfig};
+use run_format::{Budgets, Site};
 use swarm_patch::stacks::Stack;
 
 pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {

@@ -1,13 +1,12 @@
 //! The network: in a lab, or that to peers on other hosts.
 
-use std::{fs, net::ToSocketAddrs};
+use std::fs;
+use std::net::ToSocketAddrs;
 
 use clap::Args;
 use program::{Failure, reject};
-use run_format::{
-    config::LabConfig,
-    network::{PeerHost, PeerHosts, Rtt},
-};
+use run_format::config::LabConfig;
+use run_format::network::{PeerHost, PeerHosts, Rtt};
 
 use super::network::NetworkArgs;
 

@@ -4,10 +4,8 @@ use anyhow::Context;
 use clap::Args;
 use lab::{LabSpec, Topology, can_receive_on_receiver, check_congestion_control};
 use program::{Failure, bad_input, reject};
-use run_format::{
-    config::LabConfig,
-    network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt},
-};
+use run_format::config::LabConfig;
+use run_format::network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {

@@ -1,6 +1,7 @@
 //! Where results go, and the seed of all random choices.
 
-use std::{path::PathBuf, time::SystemTime};
+use std::path::PathBuf;
+use std::time::SystemTime;
 
 use clap::Args;
 use program::{Failure, reject};

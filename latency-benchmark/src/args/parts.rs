@@ -5,7 +5,8 @@ use std::env;
 use clap::Args;
 use lab::Topology;
 use program::{Failure, say};
-use run_format::{config::SweepConfig, shard::Shard};
+use run_format::config::SweepConfig;
+use run_format::shard::Shard;
 
 #[derive(Args)]
 #[command(next_help_heading = "Parts of a sweep")]

@@ -5,24 +5,16 @@ use std::str::FromStr;
 use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
-use run_format::{
-    Budgets,
-    config::RuntimeConfig,
-    subject::{CENTRAL_ALONE, SubjectConfig},
-    variant::{LONGEST_LABEL, Role},
-};
-use swarm_patch::{
-    stacks::Stack,
-    subject::{
-        Subject,
-        spec::{CheckoutSpec, SUBJECT_FORMS, Spec},
-    },
-};
+use run_format::Budgets;
+use run_format::config::RuntimeConfig;
+use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
+use run_format::variant::{LONGEST_LABEL, Role};
+use swarm_patch::stacks::Stack;
+use swarm_patch::subject::Subject;
+use swarm_patch::subject::spec::{CheckoutSpec, SUBJECT_FORMS, Spec};
 
-use super::{
-    budgets::refuse_twice,
-    runtime::{SETTING_FORMS, with_settings},
-};
+use super::budgets::refuse_twice;
+use super::runtime::{SETTING_FORMS, with_settings};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "What is compared")]

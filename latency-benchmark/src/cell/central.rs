@@ -1,6 +1,8 @@
 //! The process of central, seen from its cell.
 
-use std::{path::PathBuf, process::Command, time::Duration};
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use lab::{Lab, Where};
@@ -8,7 +10,8 @@ use program::{ended_saying, last_words, wait_within};
 use run_format::protocol::{CentralTask, NodeMessage, OtherProcesses};
 
 use super::nodes::{errors_in, start};
-use crate::{cell_task::CellTask, conversation::Conversation};
+use crate::cell_task::CellTask;
+use crate::conversation::Conversation;
 
 pub(super) struct CentralProcess {
     log: PathBuf,

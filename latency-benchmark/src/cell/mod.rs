@@ -6,23 +6,22 @@ mod nodes;
 mod peers;
 mod restarts;
 
-use std::{
-    io::{self, BufRead, Write},
-    sync::mpsc::{Receiver, RecvTimeoutError},
-    time::{Duration, Instant},
-};
+use std::io::{self, BufRead, Write};
+use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, Reaped, cards_to, move_to};
 use program::{Failure, lines_or_end, one_line};
-use run_format::{
-    config::Measurement,
-    protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE, TURN_LINE},
-    run_row::{End, RunRow, StageTime, Stop},
-};
+use run_format::config::Measurement;
+use run_format::protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE, TURN_LINE};
+use run_format::run_row::{End, RunRow, StageTime, Stop};
 
+use self::central::CentralProcess;
+use self::nodes::remove_empty_logs;
+use self::peers::Peers;
 pub(crate) use self::peers::round_trip;
-use self::{central::CentralProcess, nodes::remove_empty_logs, peers::Peers, restarts::restarts};
+use self::restarts::restarts;
 use crate::cell_task::{CellMessage, CellTask, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.

@@ -1,10 +1,8 @@
 //! What the processes of central and of the peers have in common.
 
-use std::{
-    fs::{self, File},
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use lab::{Lab, Reaped, Where, spawn_here};

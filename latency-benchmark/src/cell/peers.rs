@@ -1,24 +1,20 @@
 //! The processes of the peers: all started at once, and one of them again where peers come and go.
 
-use std::{
-    io::Write,
-    net::SocketAddr,
-    path::{Path, PathBuf},
-    process::Command,
-    sync::mpsc::{Receiver, TryRecvError, sync_channel},
-    thread,
-    time::{Duration, Instant},
-};
+use std::io::Write;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
 use program::{Failure, bad_input, ended, ended_saying, last_words, user_tool, wait_within};
-use run_format::{
-    checksums::of_program,
-    config::{Measurement, RunConfig},
-    network::{LinkRtt, Rtt},
-    protocol::{Listen, PeerElsewhere, PeerTask},
-};
+use run_format::checksums::of_program;
+use run_format::config::{Measurement, RunConfig};
+use run_format::network::{LinkRtt, Rtt};
+use run_format::protocol::{Listen, PeerElsewhere, PeerTask};
 use sha2::{Digest, Sha256};
 
 use super::nodes::{self, errors_in};

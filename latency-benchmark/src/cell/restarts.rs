@@ -3,7 +3,9 @@
 
 use std::time::Duration;
 
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use run_format::churn::Churn;
 
 /// The times, from when measuring began, and the peers. A restart that is late makes the next ones no later.

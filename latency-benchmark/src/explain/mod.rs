@@ -4,31 +4,26 @@
 pub(crate) mod args;
 mod worst;
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use anyhow::{Context, Result};
 use program::{Failure, print, say};
-use run_format::{
-    config::ENOUGH_SLOW_SAMPLES,
-    evidence::ExplainFile,
-    files::{EXPLAIN, SCHEMA, unix_s, write_json},
-    run_row::{End, RunRow},
-};
+use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::evidence::ExplainFile;
+use run_format::files::{EXPLAIN, SCHEMA, unix_s, write_json};
+use run_format::run_row::{End, RunRow};
 
-use self::{
-    args::{AskedExplanation, ExplainArgs},
-    worst::Chosen,
-};
-use crate::{
-    cell_task::CellMessage,
-    interrupts::Interrupts,
-    manifest::{command, tool},
-    node_program::describe,
-    progress::{MEASURED, Progress, RunCounts},
-    results_folder::ResultsFolder,
-    session::Session,
-    sweep::run_dir::RunDir,
-};
+use self::args::{AskedExplanation, ExplainArgs};
+use self::worst::Chosen;
+use crate::cell_task::CellMessage;
+use crate::interrupts::Interrupts;
+use crate::manifest::{command, tool};
+use crate::node_program::describe;
+use crate::progress::{MEASURED, Progress, RunCounts};
+use crate::results_folder::ResultsFolder;
+use crate::session::Session;
+use crate::sweep::run_dir::RunDir;
 
 pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let asked = args.asked()?;

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use anyhow::Result;
-use plan::{slow_polls, sums::SliceSums};
+use plan::slow_polls;
+use plan::sums::SliceSums;
 use program::{Failure, bad_input, reject};
-use run_format::{
-    config::SweepConfig,
-    evidence::{ChosenBecause, ChosenCell},
-    grid::Cell,
-};
+use run_format::config::SweepConfig;
+use run_format::evidence::{ChosenBecause, ChosenCell};
+use run_format::grid::Cell;
 
-use crate::{args::budgets::refuse_twice, sweep::run_dir::RunDir};
+use crate::args::budgets::refuse_twice;
+use crate::sweep::run_dir::RunDir;
 
 #[derive(Clone, Debug)]
 pub(super) struct Chosen {

@@ -2,25 +2,19 @@
 
 use clap::Args;
 use program::{Failure, reject};
-use run_format::{
-    BUDGET_FORMS, Budgets,
-    churn::{CHURN_FORMS, Churn},
-    config::RuntimeConfig,
-    grid::Cell,
-    number::decimal,
-    soak::SoakConfig,
-};
+use run_format::churn::{CHURN_FORMS, Churn};
+use run_format::config::RuntimeConfig;
+use run_format::grid::Cell;
+use run_format::number::decimal;
+use run_format::soak::SoakConfig;
+use run_format::{BUDGET_FORMS, Budgets};
 
-use crate::{
-    args::{
-        budgets::refuse_unknown_sites,
-        hosts::HostArgs,
-        network::RttArg,
-        new_run::NewRunArgs,
-        node::{NodeArgs, PayloadArg},
-    },
-    node_program::NodeProgramArgs,
-};
+use crate::args::budgets::refuse_unknown_sites;
+use crate::args::hosts::HostArgs;
+use crate::args::network::RttArg;
+use crate::args::new_run::NewRunArgs;
+use crate::args::node::{NodeArgs, PayloadArg};
+use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
 #[command(after_help = EXAMPLES)]

@@ -2,28 +2,25 @@
 
 pub(crate) mod args;
 
-use std::{path::Path, time::Duration};
+use std::path::Path;
+use std::time::Duration;
 
 use program::{Failure, in_words, one_line};
-use run_format::{
-    checksums::of_file,
-    files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole},
-    run_row::End,
-    soak::{SoakConfig, SoakEnd, SoakFile, SoakRow},
-    table::TableWriters,
-};
+use run_format::checksums::of_file;
+use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
+use run_format::run_row::End;
+use run_format::soak::{SoakConfig, SoakEnd, SoakFile, SoakRow};
+use run_format::table::TableWriters;
 
 use self::args::SoakArgs;
-use crate::{
-    cell::round_trip,
-    cell_task::{CellMessage, ended},
-    interrupts::Interrupts,
-    manifest::{command, machine, tool},
-    node_program::describe,
-    progress::{Progress, RunCounts},
-    results_folder::{self, ResultsFolder},
-    session::Session,
-};
+use crate::cell::round_trip;
+use crate::cell_task::{CellMessage, ended};
+use crate::interrupts::Interrupts;
+use crate::manifest::{command, machine, tool};
+use crate::node_program::describe;
+use crate::progress::{Progress, RunCounts};
+use crate::results_folder::{self, ResultsFolder};
+use crate::session::Session;
 
 pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
     let mut config = args.config()?;

@@ -1,38 +1,30 @@
 //! The sweep's arguments, and the sweep that they ask for.
 
-use std::{
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use clap::Args;
 use program::{Failure, reject};
-use run_format::{
-    BUDGET_FORMS, Budgets,
-    config::{LabConfig, Measurement, NodeConfig, SweepConfig},
-    files::MANIFEST,
-    grid::Axes,
-    network::Rtt,
-    number::time,
-    payload::{PAYLOAD_FORMS, Payload},
-    precision::Precision,
-};
+use run_format::config::{LabConfig, Measurement, NodeConfig, SweepConfig};
+use run_format::files::MANIFEST;
+use run_format::grid::Axes;
+use run_format::network::Rtt;
+use run_format::number::time;
+use run_format::payload::{PAYLOAD_FORMS, Payload};
+use run_format::precision::Precision;
+use run_format::{BUDGET_FORMS, Budgets};
 use swarm_patch::stacks::LIBP2P;
 
-use crate::{
-    args::{
-        budgets::{given_or, refuse_twice, unknown_site, variants},
-        hosts::HostArgs,
-        new_run::NewRunArgs,
-        node::NodeArgs,
-        parts::PartArgs,
-        runtime::RuntimeArgs,
-        subjects::SubjectArgs,
-    },
-    manifest,
-    node_program::NodeProgramArgs,
-    sweep::time::within,
-};
+use crate::args::budgets::{given_or, refuse_twice, unknown_site, variants};
+use crate::args::hosts::HostArgs;
+use crate::args::new_run::NewRunArgs;
+use crate::args::node::NodeArgs;
+use crate::args::parts::PartArgs;
+use crate::args::runtime::RuntimeArgs;
+use crate::args::subjects::SubjectArgs;
+use crate::manifest;
+use crate::node_program::NodeProgramArgs;
+use crate::sweep::time::within;
 
 /// What to measure, or which sweep to continue.
 #[derive(Args)]

@@ -4,9 +4,11 @@
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use run_format::{config::SweepConfig, network::Placement};
+use run_format::config::SweepConfig;
+use run_format::network::Placement;
 
-use super::{running::RunningSweep, schedule::Launch};
+use super::running::RunningSweep;
+use super::schedule::Launch;
 
 /// What is measured at the same time: the launches of subjects take turns.
 type Unit<'a> = &'a [Launch];
@@ -81,16 +83,15 @@ pub(super) fn run(
 
 #[cfg(test)]
 mod tests {
-    use std::{path::Path, time::Duration};
+    use std::path::Path;
+    use std::time::Duration;
 
-    use run_format::{
-        config::SweepConfig,
-        files::{MANIFEST, read_versioned},
-        grid::Axes,
-        manifest::Manifest,
-        network::Rtt,
-        payload::Payload,
-    };
+    use run_format::config::SweepConfig;
+    use run_format::files::{MANIFEST, read_versioned};
+    use run_format::grid::Axes;
+    use run_format::manifest::Manifest;
+    use run_format::network::Rtt;
+    use run_format::payload::Payload;
 
     use super::*;
     use crate::sweep::schedule::schedule;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use program::print;
 use run_format::config::SweepConfig;
 
-use super::{expected, schedule::schedule};
+use super::expected;
+use super::schedule::schedule;
 
 /// The variants, and the launches in their order with how long they may take.
 pub(super) fn dry_run(config: &SweepConfig) {

@@ -14,24 +14,22 @@ use std::sync::Mutex;
 
 use anyhow::Result;
 use program::{Failure, say};
-use run_format::{config::SweepConfig, manifest::Manifest, search::is_search};
+use run_format::config::SweepConfig;
+use run_format::manifest::Manifest;
+use run_format::search::is_search;
 
-use self::{
-    args::AskedSweep,
-    running::{RunningSweep, SweepState},
-    schedule::schedule,
-    time::SavedTime,
-};
-use crate::{
-    cell::round_trip,
-    interrupts::Interrupts,
-    manifest,
-    node_program::NodeProgramArgs,
-    programs::{self, Programs},
-    progress::{MEASURED, Progress, RunCounts},
-    results_folder::{self, ResultsFolder},
-    session::Session,
-};
+use self::args::AskedSweep;
+use self::running::{RunningSweep, SweepState};
+use self::schedule::schedule;
+use self::time::SavedTime;
+use crate::cell::round_trip;
+use crate::interrupts::Interrupts;
+use crate::manifest;
+use crate::node_program::NodeProgramArgs;
+use crate::programs::{self, Programs};
+use crate::progress::{MEASURED, Progress, RunCounts};
+use crate::results_folder::{self, ResultsFolder};
+use crate::session::Session;
 
 /// Does what was asked, with a manifest in the file `name`.
 pub(crate) fn carry_out(

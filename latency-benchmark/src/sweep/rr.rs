@@ -4,27 +4,22 @@ use std::path::PathBuf;
 
 use clap::Args;
 use program::Failure;
-use run_format::{
-    Budgets,
-    config::{Measurement, RuntimeConfig, Security, SweepConfig, Transport, Workload},
-    files::RR_MANIFEST,
-    grid::Axes,
-    payload::Payload,
-    variant::{Role, VariantConfig},
-};
+use run_format::Budgets;
+use run_format::config::{Measurement, RuntimeConfig, Security, SweepConfig, Transport, Workload};
+use run_format::files::RR_MANIFEST;
+use run_format::grid::Axes;
+use run_format::payload::Payload;
+use run_format::variant::{Role, VariantConfig};
 
-use super::{args::AskedSweep, carry_out};
-use crate::{
-    args::{
-        budgets::{given_or, refuse_twice},
-        hosts::HostArgs,
-        network::RttArg,
-        new_run::NewRunArgs,
-        node::NodeArgs,
-    },
-    interrupts::Interrupts,
-    node_program::NodeProgramArgs,
-};
+use super::args::AskedSweep;
+use super::carry_out;
+use crate::args::budgets::{given_or, refuse_twice};
+use crate::args::hosts::HostArgs;
+use crate::args::network::RttArg;
+use crate::args::new_run::NewRunArgs;
+use crate::args::node::NodeArgs;
+use crate::interrupts::Interrupts;
+use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
 #[command(after_help = "Examples:

@@ -4,16 +4,12 @@
 //! and is done again, as `run-1.failed-1`, or whose launch is done again with those that it takes turns with, as
 //! `run-1.replaced-1`.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use run_format::{
-    files::{CELLS, RUN, read_json, run_folder},
-    run_row::RunRow,
-};
+use run_format::files::{CELLS, RUN, read_json, run_folder};
+use run_format::run_row::RunRow;
 
 pub(crate) struct RunDir {
     pub(crate) folder: PathBuf,

@@ -1,29 +1,25 @@
 //! A sweep that measures: what its launches share, and how one is measured and kept.
 
-use std::{
-    sync::{Mutex, MutexGuard, PoisonError},
-    thread,
-};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
 
 use anyhow::{Result, anyhow};
 use program::one_line;
-use run_format::{
-    config::SweepConfig,
-    manifest::Machine,
-    network::Placement,
-    protocol::BlockReport,
-    run_row::{End, RunRow, Stop},
-};
+use run_format::config::SweepConfig;
+use run_format::manifest::Machine;
+use run_format::network::Placement;
+use run_format::protocol::BlockReport;
+use run_format::run_row::{End, RunRow, Stop};
 
-use super::{run_dir::RunDir, schedule::Launch, time::SavedTime};
-use crate::{
-    cell_task::CellMessage,
-    other_load,
-    programs::Programs,
-    progress::RunCounts,
-    session::Session,
-    turn_order::{Seat, TurnOrder},
-};
+use super::run_dir::RunDir;
+use super::schedule::Launch;
+use super::time::SavedTime;
+use crate::cell_task::CellMessage;
+use crate::other_load;
+use crate::programs::Programs;
+use crate::progress::RunCounts;
+use crate::session::Session;
+use crate::turn_order::{Seat, TurnOrder};
 
 pub(super) struct RunningSweep<'a> {
     pub(super) config: &'a SweepConfig,

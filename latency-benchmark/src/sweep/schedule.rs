@@ -1,15 +1,17 @@
 //! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where subjects are
 //! compared, a cell has a launch of every subject then, and these take turns.
 
-use std::{collections::HashSet, path::Path, time::Duration};
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::Duration;
 
 use plan::run::visits;
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-use run_format::{
-    config::{RunConfig, SweepConfig},
-    files::alone,
-    grid::Cell,
-};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
+use run_format::config::{RunConfig, SweepConfig};
+use run_format::files::alone;
+use run_format::grid::Cell;
 
 use super::run_dir::RunDir;
 

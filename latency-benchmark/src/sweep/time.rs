@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use plan::{block::longest_block, run::fewest_blocks};
+use plan::block::longest_block;
+use plan::run::fewest_blocks;
 use program::{Failure, in_words, reject};
-use run_format::{
-    config::{RunConfig, SweepConfig},
-    run_row::RunRow,
-};
+use run_format::config::{RunConfig, SweepConfig};
+use run_format::run_row::RunRow;
 
 use super::schedule::{Launch, schedule};
 
@@ -131,11 +130,9 @@ impl SavedTime {
 mod tests {
     use std::path::Path;
 
-    use run_format::{
-        files::{MANIFEST, read_versioned},
-        manifest::Manifest,
-        network::Rtt,
-    };
+    use run_format::files::{MANIFEST, read_versioned};
+    use run_format::manifest::Manifest;
+    use run_format::network::Rtt;
 
     use super::*;
 

@@ -1,16 +1,12 @@
 //! ARCHITECTURE.md says which package may depend on which, and that modules do not depend on each other in a circle.
 //! Both are compared with the manifests and with the paths in the sources.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
-use syn::{
-    Attribute, Item, ItemMod, ItemUse, UseTree, Visibility,
-    visit::{self, Visit},
-};
+use syn::visit::{self, Visit};
+use syn::{Attribute, Item, ItemMod, ItemUse, UseTree, Visibility};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")

@@ -1,7 +1,8 @@
 //! Several workers, each on a core of its own, and cells that are measured at the same time. `.ci/netem-in-qemu` runs this
 //! on eight virtual cores.
 
-use std::{collections::BTreeSet, process::Command};
+use std::collections::BTreeSet;
+use std::process::Command;
 
 use crate::bench::{self, Bench, analysis, can_run, json, number, table, text};
 

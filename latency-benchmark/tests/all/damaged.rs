@@ -1,9 +1,13 @@
 //! A sweep is continued from runs that are as they were written, and from nothing else.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::bench::{Bench, SMALL, can_run, complaint, json, text};
-use run_format::{config::Pace, files::read_versioned, run_row::RunRow};
+use run_format::config::Pace;
+use run_format::files::read_versioned;
+use run_format::run_row::RunRow;
 use serde_json::{Value, json};
 
 #[test]

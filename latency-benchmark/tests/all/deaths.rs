@@ -1,7 +1,8 @@
 //! Whatever dies, and whenever: nothing is left behind, what was measured stays, and the sweep can
 //! be finished.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use crate::bench::{self, Bench, can_run, json, kill, pid, text, words};
 

@@ -1,12 +1,10 @@
 //! Blocks in which a process stood still are disturbed, and the report says so.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Child, Command},
-    thread::sleep,
-    time::Duration,
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command};
+use std::thread::sleep;
+use std::time::Duration;
 
 use crate::bench::{
     self, Bench, Row, analysis, can_run, eventually, json, signal, table, text, words,

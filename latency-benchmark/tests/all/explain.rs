@@ -1,11 +1,9 @@
 //! `explain`: evidence of every kind from cells of a real sweep, and what is said where there is none.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Child,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Child;
 
 use crate::bench::{self, Bench, can_run, complaint, json, number, table, text};
 use nix::sys::signal::Signal;

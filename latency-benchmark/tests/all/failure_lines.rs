@@ -1,7 +1,8 @@
 //! What a sweep says when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test all
 //! failure_lines:: -- --nocapture` shows all lines; those of the lab are in its own test of that name.
 
-use std::{fs, os::unix::fs::PermissionsExt, thread};
+use std::os::unix::fs::PermissionsExt;
+use std::{fs, thread};
 
 use crate::bench::{Bench, can_run, json, node_program, text};
 

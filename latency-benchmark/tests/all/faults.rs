@@ -1,6 +1,7 @@
 //! Faults injected into central for tests: with each of them a cell runs to its end, and shows its effect.
 
-use std::{fs, os::unix::fs::PermissionsExt};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use crate::bench::{Bench, Row, can_run, complaint, json, node_program, number, table, text};
 

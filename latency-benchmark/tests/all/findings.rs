@@ -1,10 +1,8 @@
 //! `explain` finds the faults injected into central, and finds none in a central without faults.
 
-use std::{
-    path::PathBuf,
-    process::Command,
-    sync::{Mutex, PoisonError},
-};
+use std::path::PathBuf;
+use std::process::Command;
+use std::sync::{Mutex, PoisonError};
 
 use crate::bench::{Bench, PROGRAM, can_run, node_program, table, text, words};
 

@@ -2,24 +2,20 @@
 //! same files and same histograms, read with the same types. The tests of the analysis read them, too. Their
 //! manifests say how they were made.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
 
 use crate::bench::{Bench, can_run, text};
-use run_format::{
-    files::{
-        BANDS, CHILDREN, HISTOGRAMS, IDLE, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, WORK,
-        read_versioned,
-    },
-    histogram_tag::HistogramTag,
-    manifest::Manifest,
-    run_row::RunRow,
-    table::read_table,
-    tables::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow},
+use run_format::files::{
+    BANDS, CHILDREN, HISTOGRAMS, IDLE, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, WORK,
+    read_versioned,
 };
+use run_format::histogram_tag::HistogramTag;
+use run_format::manifest::Manifest;
+use run_format::run_row::RunRow;
+use run_format::table::read_table;
+use run_format::tables::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow};
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

@@ -1,10 +1,8 @@
 //! The folder of results is deleted, replaced or full while a sweep writes to it; and signals that end a sweep.
 
-use std::{
-    fs,
-    os::unix::process::CommandExt,
-    process::{Child, Command},
-};
+use std::fs;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command};
 
 use crate::bench::{self, Bench, can_run, pid, signal, text, words};
 use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM, SIGXFSZ};

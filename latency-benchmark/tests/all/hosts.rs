@@ -1,10 +1,8 @@
 //! Peers on other hosts, which ssh starts. The hosts are network namespaces, each with a server of OpenSSH and joined
 //! to central's by a link; all of it ends with the test.
 
-use std::{
-    fs,
-    process::{Command, Output},
-};
+use std::fs;
+use std::process::{Command, Output};
 
 use crate::bench::{
     self, Bench, PROGRAM, analysis, complaint, json, node_program, number, table, text,

@@ -2,21 +2,19 @@
 //! names the damage. `FAULTS` is their number and `FAULT_SEED` makes others:
 //! `FAULTS=200 FAULT_SEED=7 cargo test -p latency-benchmark --test all injector:: -- --nocapture`
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    env, fs,
-    path::PathBuf,
-    process::{Child, Command, Output, Stdio},
-    thread::sleep,
-    time::{Duration, Instant},
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::process::{Child, Command, Output, Stdio};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+use std::{env, fs};
 
 use crate::bench::{self, Bench, PROGRAM, analysis, can_run, json, pid, table, text};
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
-use rand::{RngExt, SeedableRng, rngs::StdRng, seq::IndexedRandom};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
 
 #[derive(Clone, Copy, Debug)]
 enum Fault {

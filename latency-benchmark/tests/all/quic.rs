@@ -1,6 +1,8 @@
 //! A sweep over QUIC: quinn's drivers are sites, their budgets are in force, and reports are about them.
 
-use std::{collections::BTreeSet, fs, process::Command};
+use std::collections::BTreeSet;
+use std::fs;
+use std::process::Command;
 
 use crate::bench::{Bench, SMALL, analysis, can_run, every_slice_has_counts, number, table, text};
 

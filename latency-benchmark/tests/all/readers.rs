@@ -1,10 +1,8 @@
 //! A reader that goes away, or a full device, ends nothing.
 
-use std::{
-    fs::File,
-    io::pipe,
-    process::{Command, Stdio},
-};
+use std::fs::File;
+use std::io::pipe;
+use std::process::{Command, Stdio};
 
 use crate::bench::{self, Bench, SMALL, can_run, text};
 

@@ -1,20 +1,14 @@
 //! Small runs of `rr`: libp2p and raw TCP in turns, and what is on disk afterwards.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::bench::{self, Bench, Row, can_run, complaint, json, number, pid, signal, table, text};
-use hdrhistogram::{
-    Histogram,
-    serialization::{
-        Deserializer,
-        interval_log::{IntervalLogIterator, LogEntry},
-    },
-};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use nix::sys::signal::Signal;
 
 fn rr(bench: &Bench, arguments: &[&str]) -> Command {

@@ -1,6 +1,8 @@
 //! A search over budgets: its rounds, its report, and going on after an interruption.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::bench::{Bench, analysis, can_run, eventually, json, node_program, pid, signal, text};
 use nix::sys::signal::Signal;

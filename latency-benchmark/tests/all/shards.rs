@@ -1,12 +1,10 @@
 //! The shards of a sweep, measured one by one and merged, are the sweep.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    io::{BufRead, BufReader},
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
 use crate::bench::{Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
 

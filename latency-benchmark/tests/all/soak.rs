@@ -1,6 +1,7 @@
 //! Short soaks: rows on disk as they come, peers that come and go, and nothing left behind.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use crate::bench::{
     Bench, Row, can_run, complaint, eventually, json, kill, number, pid, signal, table, text,

@@ -1,6 +1,9 @@
 //! Sweeps of nodes that are not made of libp2p: what is not there is absent, and reports name what is.
 
-use std::{collections::BTreeMap, fs, path::Path, process::Command};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::bench::{
     Bench, Row, SMALL, analysis, build_program, can_run, every_slice_has_counts, json, number,

@@ -1,13 +1,15 @@
 //! Sweeps that compare subjects. What needs a whole libp2p besides the one of the lock file is tried by
 //! hand, as the README says. Of iroh a checkout of one crate is built.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use crate::bench::{
     Bench, Row, analysis, build_program, can_run, eventually, json, kill, number, table, text,
     words,
 };
-use swarm_patch::{package::upstream_manifest, pristine, sync};
+use swarm_patch::package::upstream_manifest;
+use swarm_patch::{pristine, sync};
 
 const SMALL: [&str; 14] = [
     "--peers",

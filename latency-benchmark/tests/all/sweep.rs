@@ -1,14 +1,14 @@
 //! Small sweeps: what is on disk afterwards, and that it agrees with itself.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
 
 use crate::bench::{
     Bench, Row, SMALL, can_run, every_column_is_documented, json, kill, number, pid, table, text,
 };
-use hdrhistogram::serialization::{
-    Deserializer,
-    interval_log::{IntervalLogIterator, LogEntry},
-};
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
 fn sweep(bench: &Bench, arguments: &[&str]) -> std::process::Output {
     let output = bench.sweep(&SMALL).args(arguments).output().unwrap();

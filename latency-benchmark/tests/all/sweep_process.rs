@@ -1,6 +1,7 @@
 //! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
 
-use std::{fs, process::Command};
+use std::fs;
+use std::process::Command;
 
 use crate::bench::{self, Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
 use nix::sys::signal::Signal;

@@ -1,7 +1,9 @@
 //! The code that is loaded into this process, and the tables for unwinding it.
 #![allow(unsafe_code, reason = "reads the headers and the code of loaded files")]
 
-use std::{ffi::c_void, ops::Range, slice};
+use std::ffi::c_void;
+use std::ops::Range;
+use std::slice;
 
 use framehop::{ExplicitModuleSectionInfo, Module, MustNotAllocateDuringUnwind, Unwinder as _};
 

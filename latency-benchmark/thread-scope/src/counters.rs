@@ -4,13 +4,13 @@
 //! The kernel's own counters (CPU time, context switches, page faults) are always available.
 #![allow(unsafe_code, reason = "reads into an array")]
 
-use std::{io, iter, os::fd::AsRawFd};
+use std::os::fd::AsRawFd;
+use std::{io, iter};
 
-use nix::{
-    sys::resource::{UsageWho, getrusage},
-    time::ClockId,
-};
-use perf_event::{Builder, Counter, ReadFormat, events::Hardware};
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::time::ClockId;
+use perf_event::events::Hardware;
+use perf_event::{Builder, Counter, ReadFormat};
 
 use crate::Unobservable;
 

@@ -1,7 +1,8 @@
 //! Finds the stacks of this process's threads, so that no other memory is read as a stack.
 #![allow(unsafe_code, reason = "reads words of the calling thread's stack")]
 
-use std::{fs, io, ops::Range};
+use std::ops::Range;
+use std::{fs, io};
 
 use nix::sys::resource::{Resource, getrlimit};
 

@@ -1,10 +1,8 @@
 //! A ring of records of different lengths. One thread, or a signal handler on it, writes to the ring, and
 //! another thread reads. Writing neither allocates nor waits.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicU64, Ordering},
-};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 

@@ -1,20 +1,13 @@
 //! Keeps a core from sleeping without taking time from other threads.
 #![allow(unsafe_code, reason = "sets the scheduling policy")]
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU8, Ordering},
-        mpsc,
-    },
-    thread::{self, JoinHandle},
-};
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Arc, mpsc};
+use std::thread::{self, JoinHandle};
 
-use nix::{
-    errno::Errno,
-    sched::{CpuSet, sched_setaffinity},
-    unistd::Pid,
-};
+use nix::errno::Errno;
+use nix::sched::{CpuSet, sched_setaffinity};
+use nix::unistd::Pid;
 
 use crate::Unobservable;
 

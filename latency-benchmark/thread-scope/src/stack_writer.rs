@@ -3,15 +3,14 @@
 use framehop::{
     CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
 };
-use rand::{RngExt as _, SeedableRng as _, rngs::SmallRng};
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
 
-use crate::{
-    Unobservable,
-    code::Code,
-    memory::{Memory, StackRange},
-    record::{self, Head, Reader, Writer},
-    registers::Registers,
-};
+use crate::Unobservable;
+use crate::code::Code;
+use crate::memory::{Memory, StackRange};
+use crate::record::{self, Head, Reader, Writer};
+use crate::registers::Registers;
 
 /// A clock of the caller. Signal handlers and the allocator call it.
 pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;

@@ -2,15 +2,11 @@
 
 use std::io;
 
-use perf_event::{
-    Builder, Counter, ReadFormat,
-    events::{Event, Hardware},
-};
+use perf_event::events::{Event, Hardware};
+use perf_event::{Builder, Counter, ReadFormat};
 
-use crate::{
-    Unobservable,
-    counters::{read_words, refuse_starved, unavailable},
-};
+use crate::Unobservable;
+use crate::counters::{read_words, refuse_starved, unavailable};
 
 /// Counts since the opening, so only differences are meaningful.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

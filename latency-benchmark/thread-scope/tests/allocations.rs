@@ -1,12 +1,11 @@
 //! Tests with threads that allocate a known number of objects.
 #![allow(clippy::unwrap_used)]
 
-use std::{hint, sync::Mutex, thread};
+use std::sync::Mutex;
+use std::{hint, thread};
 
-use thread_scope::{
-    CountingAllocator, Symbols,
-    allocations::{self, AllocationTotals},
-};
+use thread_scope::allocations::{self, AllocationTotals};
+use thread_scope::{CountingAllocator, Symbols};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

@@ -7,7 +7,9 @@ use h2::{client, server, RecvStream};
 use http::{Request, Response};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use run_format::{Budgets, Site};
-use tokio::{io::DuplexStream, runtime, task::JoinSet};
+use tokio::io::DuplexStream;
+use tokio::runtime;
+use tokio::task::JoinSet;
 use tokio_metrics::TaskMonitor;
 
 const STREAMS: u8 = 8;

@@ -5,7 +5,11 @@
 #[path = "../../tests/quic/mod.rs"]
 mod quic;
 
-use std::{io, net::UdpSocket, pin::Pin, sync::Arc, time::Instant};
+use std::io;
+use std::net::UdpSocket;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Instant;
 
 use noq as stack;
 use noq::{AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};

@@ -16,7 +16,9 @@ mod overhead {
 use std::time::Instant;
 
 use overhead::rows::{self, CostRow};
-use rand::{SeedableRng, rngs::StdRng, seq::SliceRandom};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
 
 const ROUNDS: usize = 301;
 const POLLS: u32 = 10_000;

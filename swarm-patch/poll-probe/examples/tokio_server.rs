@@ -4,15 +4,14 @@
 //!     cargo run --release -p poll-probe --example tokio_server
 #![allow(missing_docs)]
 
-use std::{io, time::Duration};
+use std::io;
+use std::time::Duration;
 
 use hdrhistogram::Histogram;
 use poll_probe::{Budgets, Capacity, Mode, Outcome, Probe, Recorder, Site, Variant};
-use tokio::{
-    io::{AsyncReadExt, AsyncWriteExt},
-    net::{TcpListener, TcpStream},
-    runtime,
-};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime;
 
 const TASK: Site = Site::new(0);
 const CLIENTS: usize = 8;

@@ -4,14 +4,10 @@
     reason = "a pointer to a leaked, immutable value; a lock or a counter would cost the hot path"
 )]
 
-use std::{
-    iter,
-    sync::{
-        Mutex, OnceLock, PoisonError,
-        atomic::{AtomicPtr, Ordering},
-    },
-    time::Duration,
-};
+use std::iter;
+use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use quanta::Clock;
 

@@ -1,11 +1,12 @@
 //! Budgets and their text form.
 
-use std::{fmt, num::NonZeroU32, str::FromStr, time::Duration};
+use std::fmt;
+use std::num::NonZeroU32;
+use std::str::FromStr;
+use std::time::Duration;
 
-use crate::{
-    Site,
-    number::{Number, TIME},
-};
+use crate::Site;
+use crate::number::{Number, TIME};
 
 /// How much work one invocation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

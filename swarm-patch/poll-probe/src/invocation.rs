@@ -1,20 +1,14 @@
 //! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`] and in
 //! [`store`](crate::ring::store).
 
-use std::{
-    fmt,
-    marker::PhantomData,
-    task::{Context, Poll, ready},
-    thread,
-};
+use std::marker::PhantomData;
+use std::task::{Context, Poll, ready};
+use std::{fmt, thread};
 
-use crate::{
-    Budget, Mode, Outcome, Site,
-    active::{Active, active},
-    meter::Frame,
-    record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED},
-    ring, wake,
-};
+use crate::active::{Active, active};
+use crate::meter::Frame;
+use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
+use crate::{Budget, Mode, Outcome, Site, ring, wake};
 
 /// One invocation of a poll function, from its creation to its drop.
 ///

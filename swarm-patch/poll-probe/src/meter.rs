@@ -8,10 +8,8 @@ use std::num::NonZeroU8;
 
 use rtrb::Producer;
 
-use crate::{
-    Site,
-    record::{MeterCounts, NO_CHILD, Part},
-};
+use crate::Site;
+use crate::record::{MeterCounts, NO_CHILD, Part};
 
 /// Writes counters of the current thread that never decrease, such as the bytes allocated so far. It
 /// gets zeros, and a counter that it does not write stays zero.

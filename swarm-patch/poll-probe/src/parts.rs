@@ -5,7 +5,9 @@ use std::collections::HashMap;
 
 use rtrb::Consumer;
 
-use crate::{Site, meter::ThreadMeter, record::Part};
+use crate::Site;
+use crate::meter::ThreadMeter;
+use crate::record::Part;
 
 /// Identifies an invocation within a thread: its site and start.
 pub(crate) type Key = (Site, u64);

@@ -1,16 +1,11 @@
 //! Poll functions without a loop of their own. They call functions whose loops have bounds already, and a budget takes the
 //! place of these bounds.
 
-use std::{
-    task::{Context, Poll},
-    time::Duration,
-};
+use std::task::{Context, Poll};
+use std::time::Duration;
 
-use crate::{
-    Budget, Invocation, Limit, Site, Wake,
-    task::{lend, with_current},
-    wake,
-};
+use crate::task::{lend, with_current};
+use crate::{Budget, Invocation, Limit, Site, Wake, wake};
 
 /// Runs the body of such a function as an invocation of `site`. The functions that it calls reach the invocation by those
 /// of this module, and by [`child`](crate::child) and [`own`](crate::own). Its record has no iterations.

@@ -1,12 +1,9 @@
 //! What the connections of QUIC count. They are asked between measurements, so that no poll waits for it.
 
-use std::{
-    any::Any,
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-};
+use std::any::Any;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use crate::ring;
 

@@ -1,17 +1,13 @@
-use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
-    atomic::{AtomicUsize, Ordering},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use quanta::Clock;
 
-use crate::{
-    Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site,
-    active::{clock, mode_of},
-    parts::Key,
-    record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED},
-    ring::{self, Arrivals, Emptying, Seat},
-};
+use crate::active::{clock, mode_of};
+use crate::parts::Key;
+use crate::record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED};
+use crate::ring::{self, Arrivals, Emptying, Seat};
+use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {

@@ -1,22 +1,16 @@
 //! The buffers of one thread. Its invocations fill them, and a [`Recorder`](crate::Recorder) empties
 //! them.
 
-use std::{
-    cell::{Cell, RefCell},
-    sync::{
-        Arc, Mutex, PoisonError, Weak,
-        atomic::{AtomicU64, Ordering},
-    },
-};
+use std::cell::{Cell, RefCell};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
-use crate::{
-    Meter, MeterCounts, Site,
-    meter::{Frame, ThreadMeter},
-    parts::Parts,
-    record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span},
-};
+use crate::meter::{Frame, ThreadMeter};
+use crate::parts::Parts;
+use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span};
+use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

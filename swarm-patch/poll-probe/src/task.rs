@@ -1,12 +1,10 @@
 //! Futures as sites. An `async` loop has no stack frame of its own for an [`Invocation`]. So each poll of
 //! the future makes one and lends it to the thread for the duration of the poll.
 
-use std::{
-    cell::Cell,
-    future::Future,
-    pin::Pin,
-    task::{Context, Poll},
-};
+use std::cell::Cell;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 
 use pin_project_lite::pin_project;
 

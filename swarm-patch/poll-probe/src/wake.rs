@@ -1,8 +1,6 @@
-use std::{
-    future::Future,
-    pin::pin,
-    task::{Context, Poll},
-};
+use std::future::Future;
+use std::pin::pin;
+use std::task::{Context, Poll};
 
 use tokio::task::coop;
 

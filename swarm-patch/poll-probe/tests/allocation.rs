@@ -3,16 +3,12 @@
 #![allow(unsafe_code, reason = "an allocator that counts")]
 #![allow(clippy::unwrap_used)]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    cell::Cell,
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::{Context, Waker},
-    thread,
-};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Waker};
+use std::thread;
 
 use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};
 

@@ -5,24 +5,21 @@
 #[path = "../../tests/quic/mod.rs"]
 mod quic;
 
-use std::{
-    future::Future,
-    io::{self, IoSliceMut},
-    net::{SocketAddr, UdpSocket},
-    pin::Pin,
-    sync::{
-        atomic::{AtomicU64, Ordering::Relaxed},
-        Arc,
-    },
-    task::{Context, Poll},
-    time::Instant,
-};
+use std::future::Future;
+use std::io::{self, IoSliceMut};
+use std::net::{SocketAddr, UdpSocket};
+use std::pin::Pin;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+use std::time::Instant;
 
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use quic::{configs, exchange, own_counts, serve, socket};
 use quinn as stack;
+use quinn::udp::{RecvMeta, Transmit};
 use quinn::{
-    udp::{RecvMeta, Transmit},
     AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime, UdpPoller,
 };
 use run_format::{Budgets, Site};

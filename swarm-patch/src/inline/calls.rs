@@ -1,19 +1,15 @@
 //! Calls that get the context: polls of children, and functions that are part of the site.
 
-use syn::{
-    Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Pat,
-    punctuated::Punctuated,
-    visit::{self, Visit},
-};
+use syn::punctuated::Punctuated;
+use syn::visit::{self, Visit};
+use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Pat};
 
 use super::walk::{Access, Arms, Scope, Walk};
-use crate::{
-    calls::{callee, child_of_call, child_of_method, picked},
-    helpers::is_own,
-    inner::PROBE,
-    insertion::Insertion,
-    locate::bytes,
-};
+use crate::calls::{callee, child_of_call, child_of_method, picked};
+use crate::helpers::is_own;
+use crate::inner::PROBE;
+use crate::insertion::Insertion;
+use crate::locate::bytes;
 
 impl Walk<'_, '_> {
     pub(super) fn method_call(&mut self, expr: &Expr, call: &ExprMethodCall) {

@@ -1,9 +1,11 @@
 //! The turns of loops.
 
-use syn::{Block, Expr, ExprWhile, Ident, visit::Visit};
+use syn::visit::Visit;
+use syn::{Block, Expr, ExprWhile, Ident};
 
 use super::walk::{Access, Walk};
-use crate::{idents, leave, locate::bytes};
+use crate::locate::bytes;
+use crate::{idents, leave};
 
 /// The mark of an entry into a loop.
 pub(super) const ENTRY: &str = "loop";

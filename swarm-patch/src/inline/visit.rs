@@ -1,15 +1,13 @@
 //! What happens at each kind of expression.
 
-use syn::{
-    Arm, Block, Expr, Local, Macro, Pat, Stmt,
-    visit::{self, Visit},
-};
+use syn::visit::{self, Visit};
+use syn::{Arm, Block, Expr, Local, Macro, Pat, Stmt};
 
-use super::{
-    loops,
-    walk::{Access, Arms, Scope, Walk},
-};
-use crate::{leave, locate::bytes, macros::expressions};
+use super::loops;
+use super::walk::{Access, Arms, Scope, Walk};
+use crate::leave;
+use crate::locate::bytes;
+use crate::macros::expressions;
 
 impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_block(&mut self, block: &'ast Block) {

@@ -4,12 +4,10 @@ use std::ops::Range;
 
 use syn::Ident;
 
-use crate::{
-    error::Refused,
-    helpers::Helpers,
-    inner::{Marks, PROBE},
-    locate::FoundFunction,
-};
+use crate::error::Refused;
+use crate::helpers::Helpers;
+use crate::inner::{Marks, PROBE};
+use crate::locate::FoundFunction;
 
 /// How the marks reach the invocation.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,9 @@ mod iroh;
 mod libp2p;
 pub mod quinn;
 
-pub use self::{h2::H2, iroh::IROH, libp2p::LIBP2P};
+pub use self::h2::H2;
+pub use self::iroh::IROH;
+pub use self::libp2p::LIBP2P;
 use crate::sites::SiteSpec;
 
 /// Every stack. The first is the default.

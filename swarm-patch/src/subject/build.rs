@@ -1,36 +1,26 @@
 //! Builds one subject: copies its sources, grafts them, runs cargo, and keeps the program.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
-use run_format::{
-    Budgets,
-    checksums::of_program,
-    subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord},
-};
+use run_format::Budgets;
+use run_format::checksums::of_program;
+use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
-use super::{
-    builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records},
-    checkout::Checkout,
-    compiler,
-    crates::{self, StackSource, Subject, UPSTREAM, YAMUX},
-    lock_file, ours,
-};
-use crate::{
-    checkout::{self, Edit},
-    crate_source::CrateSource,
-    diff,
-    package::upstream_manifest,
-    pristine, sync,
-};
+use super::builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records};
+use super::checkout::Checkout;
+use super::crates::{self, StackSource, Subject, UPSTREAM, YAMUX};
+use super::{compiler, lock_file, ours};
+use crate::checkout::{self, Edit};
+use crate::crate_source::CrateSource;
+use crate::package::upstream_manifest;
+use crate::{diff, pristine, sync};
 
 impl SubjectBuilder {
     /// Builds a subject, which takes minutes. It waits for builds of other processes.

@@ -16,23 +16,21 @@
 //! cargo compiles the crates that differ and those that depend on them. The compiler sees the same paths for
 //! all subjects, so that equal code gets an equal layout.
 
-use std::{env, path::PathBuf};
+use std::env;
+use std::path::PathBuf;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
-use run_format::{
-    checksums::of_program,
-    subject::{BuildRecord, LevelRecord, SourceRecord},
-};
+use run_format::checksums::of_program;
+use run_format::subject::{BuildRecord, LevelRecord, SourceRecord};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::{
-    compiler,
-    crates::{self, StackSource, Subject, UPSTREAM},
-    ours,
-};
-use crate::{graft::graft, sites::SiteLevels, stacks::Stack};
+use super::crates::{self, StackSource, Subject, UPSTREAM};
+use super::{compiler, ours};
+use crate::graft::graft;
+use crate::sites::SiteLevels;
+use crate::stacks::Stack;
 
 /// The inserted lines, in the folder of a subject.
 pub use run_format::files::EDITS;

@@ -4,15 +4,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
-use run_format::{
-    checksums::of_program,
-    subject::{PatchRecord, SourceRecord},
-};
+use run_format::checksums::of_program;
+use run_format::subject::{PatchRecord, SourceRecord};
 
-use super::{
-    git::{self, Repository},
-    spec::{CheckoutSpec, PatchSpec},
-};
+use super::git::{self, Repository};
+use super::spec::{CheckoutSpec, PatchSpec};
 use crate::checkout::Edit;
 
 /// A checkout and its state.

@@ -1,6 +1,9 @@
 //! Finds cargo and the compiler, and shortens their errors to one line.
 
-use std::{env, ffi::OsString, path::Path, process::Command};
+use std::env;
+use std::ffi::OsString;
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use program::user_tool;

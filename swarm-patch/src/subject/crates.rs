@@ -1,28 +1,22 @@
 //! A subject: where its crates come from, what changes them, and which have sites.
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
 use cargo_metadata::MetadataCommand;
 use fs_err as fs;
-use run_format::{
-    Budgets,
-    subject::{PatchRecord, SourceRecord},
-};
+use run_format::Budgets;
+use run_format::subject::{PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
-use super::{
-    checkout::Checkout,
-    compiler, ours,
-    spec::{CheckoutSpec, PatchSpec, Spec},
-};
-use crate::{
-    crate_source::CrateSource,
-    package::upstream_manifest,
-    pristine,
-    stacks::{LIBP2P, Stack},
-    sync,
-};
+use super::checkout::Checkout;
+use super::spec::{CheckoutSpec, PatchSpec, Spec};
+use super::{compiler, ours};
+use crate::crate_source::CrateSource;
+use crate::package::upstream_manifest;
+use crate::stacks::{LIBP2P, Stack};
+use crate::{pristine, sync};
 
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]

@@ -1,11 +1,9 @@
 //! Asks git about a checkout.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-    sync::Arc,
-};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err::{self as fs, File};

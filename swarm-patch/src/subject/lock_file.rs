@@ -7,10 +7,8 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::{
-    checkout::{Edit, read_toml, write},
-    stacks::STACKS,
-};
+use crate::checkout::{Edit, read_toml, write};
+use crate::stacks::STACKS;
 
 /// Writes our lock file to `to`, with the registry's crates in place of the grafted ones.
 pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {

@@ -9,10 +9,8 @@ use sha2::{Digest, Sha256};
 use toml_edit::{Array, DocumentMut, Item, value};
 use walkdir::WalkDir;
 
-use crate::{
-    checkout::{Edit, read_toml},
-    stacks::Stack,
-};
+use crate::checkout::{Edit, read_toml};
+use crate::stacks::Stack;
 
 /// Its packages, besides the node program's.
 const MEMBERS: [&str; 8] = [

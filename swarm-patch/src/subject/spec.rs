@@ -1,10 +1,8 @@
 //! Parses the arguments of `--subject` and `--yamux`.
 
-use std::{
-    fmt,
-    path::{Path, PathBuf},
-    str::FromStr,
-};
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use run_format::{BUDGET_FORMS, Budgets};
 

@@ -1,10 +1,8 @@
 //! Runs the command as a user does.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Output},
-};
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
 
 use crate::scratch::{copy, folder, git_apply, pristine_source, pristine_sources, replace};
 

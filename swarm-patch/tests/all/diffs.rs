@@ -3,11 +3,9 @@
 use std::fs;
 
 use crate::scratch::{copy, folder, git_apply, pristine_sources};
-use swarm_patch::{
-    diff::{Layout, below},
-    graft::{GraftedFile, graft},
-    insertion::Place,
-};
+use swarm_patch::diff::{Layout, below};
+use swarm_patch::graft::{GraftedFile, graft};
+use swarm_patch::insertion::Place;
 
 /// All of the original is still there, in its order.
 fn assert_only_inserts(file: &GraftedFile) {

@@ -2,11 +2,9 @@
 //! in which it does not find the polls of connections.
 
 use crate::scratch::{copy, folder, pristine_source, replace};
-use swarm_patch::{
-    crate_source::CrateSource,
-    graft::{Graft, graft},
-    sites::SiteLevels,
-};
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::graft::{Graft, graft};
+use swarm_patch::sites::SiteLevels;
 use tempfile::TempDir;
 
 /// A copy of a package in which one text is replaced.

@@ -1,17 +1,17 @@
 //! Budgets as patches for upstream: each applies, compiles, passes upstream's tests and its own, and loses nothing.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
 use run_format::Budgets;
-use swarm_patch::{
-    budget_patch::{self, MANIFEST},
-    checkout,
-    crate_source::CrateSource,
-    diff::{Layout, below},
-    graft::graft,
-    package::{CHANGED, upstream_manifest},
-};
+use swarm_patch::budget_patch::{self, MANIFEST};
+use swarm_patch::checkout;
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::diff::{Layout, below};
+use swarm_patch::graft::graft;
+use swarm_patch::package::{CHANGED, upstream_manifest};
 
 fn budgets(text: &str) -> Budgets {
     text.parse()

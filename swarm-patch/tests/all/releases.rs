@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use crate::scratch::{cargo_check, copy, folder, releases, sources_of_all_stacks, versions_folder};
-use swarm_patch::{checkout, graft::graft, stacks::sites_of};
+use swarm_patch::checkout;
+use swarm_patch::graft::graft;
+use swarm_patch::stacks::sites_of;
 
 #[test]
 fn every_release_has_the_same_sites_and_children() {

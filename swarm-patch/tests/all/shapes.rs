@@ -7,10 +7,13 @@ mod muxer;
 mod swarm;
 mod task;
 
-use std::{path::Path, process::Command};
+use std::path::Path;
+use std::process::Command;
 
 use crate::scratch::{copy, folder, pristine_source};
-use swarm_patch::{crate_source::CrateSource, graft::graft, package::CHANGED};
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::graft::graft;
+use swarm_patch::package::CHANGED;
 
 /// A way in which a function was rewritten.
 pub(crate) struct Shape {

@@ -1,20 +1,17 @@
 //! Checkouts of every kind: their descriptions and their copies.
 
-use std::{fs, path::Path, process::Command};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
 
 use crate::repository::{contents, git, repository};
 use crate::scratch::{folder, replace};
 use run_format::subject::{Commit, Difference, SourceRecord};
-use swarm_patch::{
-    crate_source::CrateSource,
-    stacks::LIBP2P,
-    subject::{
-        Subject,
-        builder::{Profile, SubjectBuilder},
-        checkout::Checkout,
-        crates,
-    },
-};
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::stacks::LIBP2P;
+use swarm_patch::subject::builder::{Profile, SubjectBuilder};
+use swarm_patch::subject::checkout::Checkout;
+use swarm_patch::subject::{Subject, crates};
 
 /// The commit, the difference and the hash of the tree that identify the contents of a checkout.
 type CheckoutContent = (Option<Commit>, Option<Difference>, Option<String>);

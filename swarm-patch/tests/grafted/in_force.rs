@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
-use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
+use libp2p::swarm::SwarmEvent;
+use libp2p::{PeerId, request_response as rr};
 use poll_probe::{Capacity, ChildPoll, Mode, Outcome, Record, Recorder, Variant};
 use run_format::{Budgets, Site};
 use tokio::runtime;

@@ -2,19 +2,21 @@
 //! both ways at once, over TCP with noise and yamux, and each gets the right response. The test also
 //! checks that the budgets were spent, since otherwise it would prove nothing.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, LazyLock},
-    time::{Duration, Instant},
-};
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+use std::time::{Duration, Instant};
 
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
-use libp2p::{PeerId, request_response as rr, swarm::SwarmEvent};
+use libp2p::swarm::SwarmEvent;
+use libp2p::{PeerId, request_response as rr};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use run_format::{Budgets, Limit, Site};
-use tokio::{runtime, sync::oneshot, time::timeout};
+use tokio::runtime;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 const OUTSTANDING: u64 = 8;
 const LARGEST: usize = 1 << 20;

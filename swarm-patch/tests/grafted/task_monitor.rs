@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::swarm::{self, EchoNode, listen, node};
 use futures::StreamExt;
-use libp2p::{request_response as rr, swarm::SwarmEvent};
+use libp2p::request_response as rr;
+use libp2p::swarm::SwarmEvent;
 use poll_probe::{Capacity, Mode, Recorder, Variant};
 use run_format::{Budgets, Site};
 use tokio_metrics::TaskMonitor;

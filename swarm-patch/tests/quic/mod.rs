@@ -1,13 +1,12 @@
 //! Data that goes to and fro over quinn, or over its fork noq: each names itself `stack`, and says how many bytes.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr, UdpSocket},
-    sync::Arc,
-    thread,
-};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
+use std::sync::Arc;
+use std::thread;
 
 use poll_probe::QuicCounts;
-use tokio::{runtime, task::JoinSet};
+use tokio::runtime;
+use tokio::task::JoinSet;
 
 use super::stack::{
     ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime,

@@ -4,8 +4,9 @@ use run_format::Site;
 
 use super::{MOST_ROWS, Section};
 use crate::explain::events::{self, EventRates};
+use crate::explain::worst;
 use crate::report::markdown::{Document, Row, quoted};
-use crate::{explain::worst, text::number};
+use crate::text::number;
 
 const MOST_POLLS: usize = 10;
 

@@ -1,13 +1,16 @@
 //! The main results about a cell, and the frames with most of the time of its slow polls.
 
-use run_format::{config::ENOUGH_SLOW_SAMPLES, evidence::ChosenBecause};
+use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::evidence::ChosenBecause;
 
 use super::{MOST_ROWS, Section};
+use crate::explain::flamegraph::flamegraphs;
+use crate::explain::thresholds::AGREEMENT_PP;
 use crate::explain::{stacks, warm_core};
 use crate::report::markdown::{Document, Row, joined, quoted};
+use crate::stats::quotient;
 use crate::summary::CONFIDENCE;
 use crate::text::{self, capitalised, count, number};
-use crate::{explain::flamegraph::flamegraphs, explain::thresholds::AGREEMENT_PP, stats::quotient};
 
 impl Section<'_> {
     pub(super) fn sentences(&self) -> Vec<String> {

@@ -5,12 +5,17 @@ mod in_short;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{Site, tables::Pass};
+use run_format::Site;
+use run_format::tables::Pass;
 
 use super::markdown::{Document, joined, quoted};
+use crate::explain::Explanation;
+use crate::explain::files::FOLDER;
+use crate::explain::stacks::given_interval_ns;
+use crate::explain::thresholds::RARER_SAMPLES;
 use crate::load::explain::{CellEvidence, CellExplained};
-use crate::{explain::Explanation, explain::files::FOLDER, explain::stacks::given_interval_ns};
-use crate::{explain::thresholds::RARER_SAMPLES, load::name_in_files, text::number};
+use crate::load::name_in_files;
+use crate::text::number;
 
 /// The details of at most `detailed` cells are written.
 pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed: usize) {

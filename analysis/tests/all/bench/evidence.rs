@@ -1,7 +1,8 @@
 //! What `explain` would have left of a cell of the fixture, made by hand: nothing in it is needless, and its
 //! figures are round, so that what is made of them can be computed on paper.
 
-use std::{fs, path::PathBuf};
+use std::fs;
+use std::path::PathBuf;
 
 use super::{Copy, edit, fixture, path};
 

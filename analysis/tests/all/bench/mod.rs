@@ -3,18 +3,14 @@
 pub(crate) mod evidence;
 pub(crate) mod soak;
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::{Command, Output},
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
 
-use run_format::{
-    checksums::{of_folder, sealed},
-    files::{HISTOGRAMS, RUN as RUN_JSON, SLICES, read_json},
-    table::read_table,
-    tables::SliceRow,
-};
+use run_format::checksums::{of_folder, sealed};
+use run_format::files::{HISTOGRAMS, RUN as RUN_JSON, SLICES, read_json};
+use run_format::table::read_table;
+use run_format::tables::SliceRow;
 use serde_json::{Value, to_value};
 use tempfile::TempDir;
 

@@ -1,6 +1,7 @@
 //! A soak as if it had been measured.
 
-use std::{fmt::Write, fs};
+use std::fmt::Write;
+use std::fs;
 
 use tempfile::TempDir;
 

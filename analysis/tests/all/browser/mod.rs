@@ -1,20 +1,16 @@
 //! A headless Chromium, driven through Debian's chromedriver.
 #![allow(dead_code, reason = "each user needs a part")]
 
-use std::{
-    env,
-    io::{BufRead, BufReader},
-    path::Path,
-    process::{Child, Command, Stdio},
-    time::Duration,
-};
+use std::env;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
 
-use fantoccini::{
-    Client, ClientBuilder, Locator,
-    actions::{InputSource, KeyAction, KeyActions, MouseActions, PointerAction},
-    key::Key,
-    wd::WebDriverCompatibleCommand,
-};
+use fantoccini::actions::{InputSource, KeyAction, KeyActions, MouseActions, PointerAction};
+use fantoccini::key::Key;
+use fantoccini::wd::WebDriverCompatibleCommand;
+use fantoccini::{Client, ClientBuilder, Locator};
 use http::Method;
 use hyper_util::client::legacy::connect::HttpConnector;
 use serde_json::{Value, from_value, json};

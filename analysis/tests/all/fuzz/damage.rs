@@ -1,13 +1,13 @@
 //! One random damage to a folder: of a file as a whole, of a table's rows and fields, or of a JSON file's values.
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::symlink,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use rand::{RngExt, rngs::StdRng, seq::IndexedRandom};
+use rand::RngExt;
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
 /// What a field of a table or a value of a JSON file becomes.

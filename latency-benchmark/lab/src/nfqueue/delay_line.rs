@@ -1,33 +1,25 @@
 //! The main function of the delay line.
 
-use std::{
-    io::{self, BufRead, Write},
-    os::fd::AsFd,
-    path::PathBuf,
-    time::Duration,
-};
+use std::io::{self, BufRead, Write};
+use std::os::fd::AsFd;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use nix::{
-    errno::Errno,
-    sys::{
-        epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags},
-        prctl,
-        resource::{UsageWho, getrusage},
-        signal::{SigSet, Signal},
-        socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt},
-        time::TimeVal,
-    },
-};
+use nix::errno::Errno;
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::prctl;
+use nix::sys::resource::{UsageWho, getrusage};
+use nix::sys::signal::{SigSet, Signal};
+use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use nix::sys::time::TimeVal;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    packets::{HeldPackets, monotonic_ns},
-    queue::{PacketQueue, user_dropped},
-};
-use crate::{
-    Cores, DelayLineReport, SchedulingClass, netns::move_thread_into, placement::move_to, sys,
-};
+use super::packets::{HeldPackets, monotonic_ns};
+use super::queue::{PacketQueue, user_dropped};
+use crate::netns::move_thread_into;
+use crate::placement::move_to;
+use crate::{Cores, DelayLineReport, SchedulingClass, sys};
 
 /// The line that the delay line prints once it is ready.
 pub(crate) const READY: &str = "ready";

@@ -1,6 +1,7 @@
 //! Encodes and decodes the messages of `nfnetlink_queue`.
 
-use std::{ffi::c_int, time::Duration};
+use std::ffi::c_int;
+use std::time::Duration;
 
 use libc::{
     NF_ACCEPT, NFNL_SUBSYS_QUEUE, NFQA_CFG_CMD, NFQA_CFG_F_FAIL_OPEN, NFQA_CFG_F_GSO,

@@ -1,12 +1,11 @@
 //! The packets that the delay line holds in one queue, and their statistics.
 
-use std::{collections::VecDeque, time::Duration};
+use std::collections::VecDeque;
+use std::time::Duration;
 
-use nix::{
-    errno::Errno,
-    sys::socket::{getsockopt, sockopt},
-    time::ClockId,
-};
+use nix::errno::Errno;
+use nix::sys::socket::{getsockopt, sockopt};
+use nix::time::ClockId;
 
 use super::queue::PacketQueue;
 use crate::QueueReport;

@@ -1,18 +1,16 @@
 //! Starts and ends the delay line.
 
-use std::{
-    fmt::Display,
-    io::{BufRead, BufReader, Read, Write},
-    process::{ChildStdout, Command, Stdio},
-};
+use std::fmt::Display;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::{ChildStdout, Command, Stdio};
 
 use anyhow::{Result, anyhow};
 
-use super::{
-    delay_line::{DelayLineConfig, READY},
-    packets::ns,
-};
-use crate::{DelayLineReport, LabSpec, Reaped, child, netns::Netns, wiring::Wires};
+use super::delay_line::{DelayLineConfig, READY};
+use super::packets::ns;
+use crate::netns::Netns;
+use crate::wiring::Wires;
+use crate::{DelayLineReport, LabSpec, Reaped, child};
 
 #[derive(Debug)]
 pub(crate) struct DelayLineProcess {

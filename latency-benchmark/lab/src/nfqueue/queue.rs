@@ -1,16 +1,12 @@
 //! The kernel's queue of held packets, one per namespace.
 
-use std::{
-    fs, io,
-    os::fd::{AsRawFd, OwnedFd},
-};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::{fs, io};
 
-use nix::{
-    errno::Errno,
-    sys::socket::{
-        AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
-        sockopt,
-    },
+use nix::errno::Errno;
+use nix::sys::socket::{
+    AddressFamily, MsgFlags, SockFlag, SockProtocol, SockType, recv, send, setsockopt, socket,
+    sockopt,
 };
 
 use super::message::{self, Packet, QUEUE};

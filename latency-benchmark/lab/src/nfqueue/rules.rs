@@ -3,12 +3,10 @@
 use anyhow::{Context, Result};
 
 use super::queue::PacketQueue;
-use crate::{
-    Inside,
-    netns::{Netns, SET_UP},
-    tool::{MissingTool, SystemTool},
-    wiring::{Wires, run_all},
-};
+use crate::Inside;
+use crate::netns::{Netns, SET_UP};
+use crate::tool::{MissingTool, SystemTool};
+use crate::wiring::{Wires, run_all};
 
 /// Sends every packet that arrives to the queue, unless it arrives over `lo`.
 ///

@@ -4,15 +4,11 @@ use std::fs;
 
 use anyhow::{Result, anyhow, bail};
 
-use super::finding::{
-    Preflight, PreflightFinding,
-    PreflightStatus::{Degraded, Missing},
-};
-use crate::{
-    EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue,
-    tool::{MissingTool, SystemTool, install},
-    wiring::AVAILABLE_CONGESTION_CONTROLS,
-};
+use super::finding::PreflightStatus::{Degraded, Missing};
+use super::finding::{Preflight, PreflightFinding};
+use crate::tool::{MissingTool, SystemTool, install};
+use crate::wiring::AVAILABLE_CONGESTION_CONTROLS;
+use crate::{EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue};
 
 const NO_CELL: &str = "no cell can run";
 const NO_DELAYED_CELL: &str = "cells with a delay cannot run";

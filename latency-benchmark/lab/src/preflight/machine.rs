@@ -1,13 +1,14 @@
 //! Checks of properties of this machine that affect the quality of measurements.
 
-use std::{fs, path::Path, thread, time::Duration};
+use std::path::Path;
+use std::time::Duration;
+use std::{fs, thread};
 
-use perf_event::{Builder, events::Hardware};
+use perf_event::Builder;
+use perf_event::events::Hardware;
 
-use super::{
-    PreflightFinding,
-    PreflightStatus::{Degraded, Missing},
-};
+use super::PreflightFinding;
+use super::PreflightStatus::{Degraded, Missing};
 use crate::{Sharing, Topology};
 
 pub(super) fn look() -> Vec<PreflightFinding> {

@@ -1,19 +1,15 @@
 //! Tests of the binary, as root and as an ordinary user.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader},
-    os::unix::fs::{PermissionsExt, symlink},
-    path::PathBuf,
-    process::{Command, Output, Stdio},
-};
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
 
 use crate::support::{Need, has, is_ok, lab, lab_as_nobody, skip, stderr, stdout};
 use lab::Reaped;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 fn output(mut command: Command) -> Output {
     command.output().expect("the binary runs")

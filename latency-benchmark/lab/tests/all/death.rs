@@ -1,21 +1,16 @@
 //! If any process of a lab dies, the rest of the lab is gone within two seconds.
 
-use std::{
-    collections::BTreeSet,
-    fs,
-    io::{BufRead, BufReader, Read},
-    path::{Path, PathBuf},
-    process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use crate::support::{Need, has, lab, lab_as_nobody};
 use lab::Reaped;
-use nix::{
-    sys::signal::{Signal, kill},
-    unistd::Pid,
-};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
 
 const BOUND: Duration = Duration::from_secs(2);
 

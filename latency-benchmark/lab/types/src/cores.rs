@@ -1,4 +1,6 @@
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::collections::BTreeSet;
+use std::fmt;
+use std::str::FromStr;
 
 use crate::serde_as_text;
 

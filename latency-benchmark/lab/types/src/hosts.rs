@@ -1,6 +1,7 @@
 //! Peers on other hosts, over a network that is there anyway.
 
-use std::{fmt, net::IpAddr};
+use std::fmt;
+use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 

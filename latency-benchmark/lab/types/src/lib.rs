@@ -9,14 +9,12 @@ mod reports;
 mod rtt;
 mod serde_text;
 
-pub use self::{
-    config::{LabConfig, MAX_PEERS, ReceiveMasks, ReceiveOn},
-    cores::Cores,
-    hosts::{NetworkCard, PeerHost, PeerHosts},
-    placement::{Placement, Sharing},
-    reports::{
-        Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
-        RttReport, SchedulingClass, TcpBuffers,
-    },
-    rtt::{Backend, Jitter, Loss, RTT_FORMS, Rtt},
+pub use self::config::{LabConfig, MAX_PEERS, ReceiveMasks, ReceiveOn};
+pub use self::cores::Cores;
+pub use self::hosts::{NetworkCard, PeerHost, PeerHosts};
+pub use self::placement::{Placement, Sharing};
+pub use self::reports::{
+    Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
+    RttReport, SchedulingClass, TcpBuffers,
 };
+pub use self::rtt::{Backend, Jitter, Loss, RTT_FORMS, Rtt};

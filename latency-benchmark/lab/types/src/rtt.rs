@@ -1,6 +1,8 @@
 //! What is asked of a link.
 
-use std::{fmt, str::FromStr, time::Duration};
+use std::fmt;
+use std::str::FromStr;
+use std::time::Duration;
 
 use poll_probe::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,8 @@
 
 use std::process::Command;
 
-use run_format::{Site, protocol::NodeDescription};
+use run_format::Site;
+use run_format::protocol::NodeDescription;
 
 #[test]
 fn it_names_its_stack_its_sites_and_what_is_inserted() {

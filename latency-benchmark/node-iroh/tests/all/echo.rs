@@ -1,16 +1,17 @@
 //! Data that goes to and fro over iroh under budgets: no byte is lost, and each budget ends polls of its site alone.
 
-use std::{
-    net::{Ipv4Addr, SocketAddr},
-    sync::mpsc,
-    thread,
-};
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::mpsc;
+use std::thread;
 
-use iroh::{EndpointAddr, SecretKey, endpoint::Connection};
+use iroh::endpoint::Connection;
+use iroh::{EndpointAddr, SecretKey};
 use iroh_node::{PROTOCOL, ask, endpoint, serve};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
-use run_format::{Budgets, Site, config::Workload};
-use tokio::{runtime, task::JoinSet};
+use run_format::config::Workload;
+use run_format::{Budgets, Site};
+use tokio::runtime;
+use tokio::task::JoinSet;
 
 const STREAMS: u8 = 8;
 const BYTES: usize = 100_000;

@@ -1,11 +1,15 @@
 //! The slowest polls of connections, with everything that happened in them in its order.
 
-use std::{collections::BTreeMap, iter};
+use std::collections::BTreeMap;
+use std::iter;
 
 use anyhow::Result;
 use poll_probe::{ChildPoll, Outcome};
 use run_format::Site;
-use run_format::{evidence::TimelineRow, files::TIMELINE, table::TableWriters, tables::SliceRow};
+use run_format::evidence::TimelineRow;
+use run_format::files::TIMELINE;
+use run_format::table::TableWriters;
+use run_format::tables::SliceRow;
 
 use crate::observe::whole_polls::{WholePoll, WholePolls};
 

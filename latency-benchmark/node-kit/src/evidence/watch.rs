@@ -1,6 +1,7 @@
 //! What looks at central's worker.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
+use std::time::Duration;
 
 use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};

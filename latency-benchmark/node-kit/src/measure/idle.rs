@@ -6,12 +6,15 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use poll_probe::Variant;
-use run_format::{files::IDLE, histogram_tag::HistogramOf, table::TableWriters, tables::IdleRow};
+use run_format::files::IDLE;
+use run_format::histogram_tag::HistogramOf;
+use run_format::table::TableWriters;
+use run_format::tables::IdleRow;
 
-use crate::{
-    connected::Connected,
-    observe::{process, slice::ObservedSlice, sums::Sums},
-};
+use crate::connected::Connected;
+use crate::observe::process;
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
 
 /// Observes central before it has work, and writes what was seen.
 pub(super) fn observe(central: &mut Connected) -> Result<()> {

@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use plan::block::PlannedSlice;
-use rand::{SeedableRng, rngs::StdRng};
+use rand::SeedableRng;
+use rand::rngs::StdRng;
 use run_format::config::{Measurement, Plan};
 use run_format::protocol::{Measured, NodeMessage, TURN_LINE};
 use run_format::run_row::Stop;
@@ -24,11 +25,11 @@ use self::block::{Blocks, Interruptions};
 use self::order::order;
 use self::polls::{OpenSlice, VariantSlices};
 use self::sample::{Clocks, Sampler};
-use crate::{
-    connected::Connected,
-    observe::{fixed_work::FixedWork, slice::ObservedSlice, sums::Sums},
-    parent::report,
-};
+use crate::connected::Connected;
+use crate::observe::fixed_work::FixedWork;
+use crate::observe::slice::ObservedSlice;
+use crate::observe::sums::Sums;
+use crate::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(

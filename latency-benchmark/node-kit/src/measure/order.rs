@@ -1,6 +1,7 @@
 //! The order of the turns of a block.
 
-use rand::{Rng, seq::SliceRandom, seq::index};
+use rand::Rng;
+use rand::seq::{SliceRandom, index};
 
 /// The index of the slice of each turn. `turns` are the numbers of turns of the slices. There are as many rounds as
 /// the largest of them. A slice has at most one turn in a round, and rounds are in random order, so that no slice
@@ -21,7 +22,8 @@ pub(super) fn order(turns: &[u32], rng: &mut impl Rng) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use rand::{SeedableRng, rngs::StdRng};
+    use rand::SeedableRng;
+    use rand::rngs::StdRng;
 
     use super::*;
 

@@ -17,7 +17,8 @@ use run_format::tables::{Pass, SliceRow};
 use run_format::variant::{BASELINE, Role};
 use run_format::{Budgets, Site};
 
-use super::{sample::Clocks, soak_rows::SoakRows};
+use super::sample::Clocks;
+use super::soak_rows::SoakRows;
 use crate::connected::Connected;
 use crate::evidence::Evidence;
 use crate::observe::replay::Replay;

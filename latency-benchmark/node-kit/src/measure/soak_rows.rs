@@ -2,7 +2,10 @@
 
 use std::time::Instant;
 
-use run_format::{Site, config::SLOW_NS, histogram_tag::HistogramOf, soak::SoakRow};
+use run_format::Site;
+use run_format::config::SLOW_NS;
+use run_format::histogram_tag::HistogramOf;
+use run_format::soak::SoakRow;
 
 use super::sample::Clocks;
 use crate::connected::Connected;

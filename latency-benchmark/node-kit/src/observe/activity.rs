@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use nix::unistd::{SysconfVar, sysconf};
 use tokio::runtime;
 
-use super::{self_wakes::SelfWakeCounter, sums::sums};
+use super::self_wakes::SelfWakeCounter;
+use super::sums::sums;
 
 /// What became of connections. The network stack notes it.
 #[derive(Debug, Default)]
@@ -168,7 +169,9 @@ fn resident_bytes() -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::{future::poll_fn, hint::black_box, task::Poll};
+    use std::future::poll_fn;
+    use std::hint::black_box;
+    use std::task::Poll;
 
     use super::*;
     use crate::observe::sums::Sums;

@@ -1,12 +1,17 @@
 //! The harm that slow polls do: small tasks on central's workers note how late they run. Another thread wakes one, a
 //! timer the other, and with several workers a connection wakes a third.
 
-use std::{io, ops::Range, sync::Arc, thread, time::Duration};
+use std::ops::Range;
+use std::sync::Arc;
+use std::time::Duration;
+use std::{io, thread};
 
 use poll_probe::Recorder;
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 use rtrb::{Consumer, Producer, RingBuffer};
-use run_format::{histogram_tag::HistogramOf, network::Cores};
+use run_format::histogram_tag::HistogramOf;
+use run_format::network::Cores;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 

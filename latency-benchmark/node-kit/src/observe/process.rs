@@ -1,6 +1,8 @@
 //! What the kernel says of threads and processes.
 
-use std::{fs, io, str::FromStr, sync::mpsc, thread};
+use std::str::FromStr;
+use std::sync::mpsc;
+use std::{fs, io, thread};
 
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};

@@ -1,6 +1,7 @@
 //! What a bound would do: the recorded iterations of polls, cut into pieces as a budget would cut them.
 
-use std::{collections::BTreeSet, iter};
+use std::collections::BTreeSet;
+use std::iter;
 
 use poll_probe::{IterationEnd, Limit, Record};
 use run_format::{Budgets, Site};

@@ -123,7 +123,8 @@ fn this_thread() -> usize {
 
 #[cfg(test)]
 mod tests {
-    use std::{future::poll_fn, thread};
+    use std::future::poll_fn;
+    use std::thread;
 
     use super::*;
 

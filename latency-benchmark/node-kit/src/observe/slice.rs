@@ -1,7 +1,8 @@
 //! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that it began in, a
 //! co-tenant's delay to the one in which it should have run, and a request to the one in which it was answered.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
@@ -9,7 +10,10 @@ use run_format::Site;
 use run_format::histogram_tag::HistogramOf;
 use run_format::tables::{SiteRow, band_from_ns};
 
-use super::{replay::Replay, requests::Answered, sums::PollSums, whole_polls::WholePolls};
+use super::replay::Replay;
+use super::requests::Answered;
+use super::sums::PollSums;
+use super::whole_polls::WholePolls;
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
 pub(crate) const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];

@@ -3,7 +3,8 @@
 use std::ops::Range;
 
 use poll_probe::{ChildPoll, Outcome, Reading, Record};
-use run_format::{Site, tables::band_from_ns};
+use run_format::Site;
+use run_format::tables::band_from_ns;
 
 use super::idle_polls::IdlePolls;
 

@@ -5,14 +5,15 @@ use std::convert::Infallible;
 
 use anyhow::{Result, anyhow};
 use futures::StreamExt;
-use libp2p::{
-    Swarm,
-    gossipsub::{Behaviour, ConfigBuilder, Event, IdentTopic, MessageAuthenticity, PublishError},
-    identity::Keypair,
+use libp2p::Swarm;
+use libp2p::gossipsub::{
+    Behaviour, ConfigBuilder, Event, IdentTopic, MessageAuthenticity, PublishError,
 };
+use libp2p::identity::Keypair;
 
 use node_kit::{Deliveries, Publisher, RequestLog};
-use run_format::{config::Load, payload::LARGEST_MESSAGE};
+use run_format::config::Load;
+use run_format::payload::LARGEST_MESSAGE;
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};

@@ -4,7 +4,9 @@ use std::convert::Infallible;
 
 use anyhow::{Result, bail};
 use futures::StreamExt;
-use libp2p::{Swarm, identify, identity::Keypair, ping, swarm::NetworkBehaviour};
+use libp2p::identity::Keypair;
+use libp2p::swarm::NetworkBehaviour;
+use libp2p::{Swarm, identify, ping};
 
 use node_kit::RequestLog;
 use run_format::config::Load;

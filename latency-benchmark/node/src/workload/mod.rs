@@ -6,10 +6,13 @@ mod idle;
 mod one_stream;
 mod request_response;
 
-use std::{convert::Infallible, future::Future};
+use std::convert::Infallible;
+use std::future::Future;
 
 use anyhow::Result;
-use libp2p::{Swarm, identity::Keypair, swarm::NetworkBehaviour};
+use libp2p::Swarm;
+use libp2p::identity::Keypair;
+use libp2p::swarm::NetworkBehaviour;
 use node_kit::RequestLog;
 use run_format::config::Load;
 

@@ -5,10 +5,12 @@ use std::sync::{Arc, Mutex};
 
 use anyhow::{Result, anyhow};
 use futures::{AsyncReadExt, StreamExt};
-use libp2p::{PeerId, StreamProtocol, Swarm, identity::Keypair};
+use libp2p::identity::Keypair;
+use libp2p::{PeerId, StreamProtocol, Swarm};
 use libp2p_stream::{Behaviour, Control};
 use node_kit::{Chunks, RequestLog, acknowledge_chunks};
-use run_format::{config::Load, payload::Payload};
+use run_format::config::Load;
+use run_format::payload::Payload;
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt as _, FuturesAsyncWriteCompatExt as _};
 

@@ -1,6 +1,10 @@
 //! Central asks, peers echo.
 
-use std::{borrow::BorrowMut, collections::HashMap, convert::Infallible, io, time::Duration};
+use std::borrow::BorrowMut;
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use bytes::Bytes;

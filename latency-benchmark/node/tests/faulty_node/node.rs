@@ -1,42 +1,35 @@
 //! The node program with a fault injected into central, for tests of what `explain` finds. The variable `FAULT`
 //! names the fault; without it there is none. Peers have no fault: it speaks no protocol.
 
-use std::{
-    borrow::{Borrow, BorrowMut},
-    convert::Infallible,
-    env,
-    hint::black_box,
-    process::ExitCode,
-    task::{Context, Poll},
-    thread,
-    time::Duration,
-};
+use std::borrow::{Borrow, BorrowMut};
+use std::convert::Infallible;
+use std::hint::black_box;
+use std::process::ExitCode;
+use std::task::{Context, Poll};
+use std::time::Duration;
+use std::{env, thread};
 
 use anyhow::{Result, anyhow, bail};
 use bytes::Bytes;
-use libp2p::{
-    Multiaddr, PeerId, Swarm,
-    core::{Endpoint, transport::PortUse, upgrade::DeniedUpgrade},
-    identity::Keypair,
-    request_response::{Behaviour, Event},
-    swarm::{
-        ConnectionDenied, ConnectionHandler, ConnectionHandlerEvent, ConnectionId, FromSwarm,
-        NetworkBehaviour, SubstreamProtocol, ToSwarm,
-        behaviour::{ConnectionClosed, ConnectionEstablished},
-        dial_opts::{DialOpts, PeerCondition},
-        handler::ConnectionEvent,
-    },
+use libp2p::core::Endpoint;
+use libp2p::core::transport::PortUse;
+use libp2p::core::upgrade::DeniedUpgrade;
+use libp2p::identity::Keypair;
+use libp2p::request_response::{Behaviour, Event};
+use libp2p::swarm::behaviour::{ConnectionClosed, ConnectionEstablished};
+use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
+use libp2p::swarm::handler::ConnectionEvent;
+use libp2p::swarm::{
+    ConnectionDenied, ConnectionHandler, ConnectionHandlerEvent, ConnectionId, FromSwarm,
+    NetworkBehaviour, SubstreamProtocol, ToSwarm,
 };
-use libp2p_node::{
-    Libp2pNode, Linked, central,
-    workload::{Echo, NodeWorkload, RequestResponse, ask},
-};
+use libp2p::{Multiaddr, PeerId, Swarm};
+use libp2p_node::workload::{Echo, NodeWorkload, RequestResponse, ask};
+use libp2p_node::{Libp2pNode, Linked, central};
 use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
-use run_format::{
-    config::{Load, Measurement, NodeConfig},
-    protocol::{Measured, NodeDescription, PeerTask},
-};
+use run_format::config::{Load, Measurement, NodeConfig};
+use run_format::protocol::{Measured, NodeDescription, PeerTask};
 use thread_scope::CountingAllocator;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 

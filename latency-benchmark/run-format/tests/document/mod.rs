@@ -1,6 +1,9 @@
 //! The tables of columns in RESULTS.md are made from the doc comments of the row types.
 
-use std::{collections::HashMap, env, fmt::Write as _, fs, path::Path};
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::path::Path;
+use std::{env, fs};
 
 use syn::{Attribute, Expr, ExprLit, Field, Item, ItemStruct, Lit, Meta};
 

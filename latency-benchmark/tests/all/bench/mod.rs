@@ -1,13 +1,11 @@
 //! Runs the program, and looks after what it leaves.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::{Child, Command, Output, Stdio},
-    sync::Once,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+use std::sync::Once;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 

@@ -1,10 +1,8 @@
 //! The system's allocator with a hook for counting.
 #![allow(unsafe_code, reason = "an allocator")]
 
-use std::{
-    alloc::{GlobalAlloc, Layout, System},
-    sync::atomic::{AtomicBool, AtomicU8, Ordering},
-};
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 
 use super::watched;
 use crate::registers::Registers;

@@ -23,14 +23,14 @@
 mod allocator;
 mod watched;
 
-use std::{hint, sync::OnceLock};
+use std::hint;
+use std::sync::OnceLock;
 
+pub use self::allocator::CountingAllocator;
 use self::allocator::Switch;
-pub use self::{
-    allocator::CountingAllocator,
-    watched::{AllocationTotals, of_this_thread},
-};
-use crate::{Unobservable, record::Reader};
+pub use self::watched::{AllocationTotals, of_this_thread};
+use crate::Unobservable;
+use crate::record::Reader;
 
 /// The stack of a thread at the moment when it allocated an object.
 #[derive(Clone, Copy, Debug)]

@@ -1,17 +1,13 @@
 //! The counts of a thread. Only the thread itself changes them.
 #![allow(unsafe_code, reason = "each thread accesses only its own data")]
 
-use std::{
-    cell::{Cell, UnsafeCell},
-    ptr,
-};
+use std::cell::{Cell, UnsafeCell};
+use std::ptr;
 
-use crate::{
-    Unobservable,
-    record::Reader,
-    registers::Registers,
-    stack_writer::{Clock, StackWriter},
-};
+use crate::Unobservable;
+use crate::record::Reader;
+use crate::registers::Registers;
+use crate::stack_writer::{Clock, StackWriter};
 
 /// What a thread has allocated. Freed memory is not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -7,7 +7,8 @@ mod timer;
 use std::time::{Duration, Instant};
 
 use self::target::SampledThread;
-use crate::{Unobservable, record::Reader};
+use crate::Unobservable;
+use crate::record::Reader;
 
 /// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///

@@ -1,12 +1,11 @@
 //! The signal handler. The signal carries a pointer to the sampled thread.
 #![allow(unsafe_code, reason = "shares memory with a signal handler")]
 
-use std::{ffi::c_void, sync::OnceLock};
+use std::ffi::c_void;
+use std::sync::OnceLock;
 
-use nix::{
-    errno::Errno,
-    sys::signal::{SaFlags, SigSet, Signal},
-};
+use nix::errno::Errno;
+use nix::sys::signal::{SaFlags, SigSet, Signal};
 
 use super::target::SampledThread;
 use crate::{Unobservable, signal_handler};

@@ -1,23 +1,17 @@
 //! The sampled thread, from the perspective of the signal handler that runs on it.
 #![allow(unsafe_code, reason = "only the handler accesses its data")]
 
-use std::{
-    cell::UnsafeCell,
-    ptr,
-    sync::{
-        OnceLock,
-        atomic::{AtomicBool, Ordering},
-    },
-    time::Duration,
-};
+use std::cell::UnsafeCell;
+use std::ptr;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::timer::Timer;
-use crate::{
-    Unobservable,
-    record::Reader,
-    registers::Registers,
-    stack_writer::{Clock, StackWriter},
-};
+use crate::Unobservable;
+use crate::record::Reader;
+use crate::registers::Registers;
+use crate::stack_writer::{Clock, StackWriter};
 
 /// The size of the handler's stack in units of 16 bytes, to which a stack is aligned. The alternative stack
 /// of a thread is small, and unwinding needs more.

@@ -1,7 +1,9 @@
 //! A kernel timer that sends a signal to one thread.
 #![allow(unsafe_code, reason = "calls the kernel's timers")]
 
-use std::{ffi::c_void, io, mem, ptr, time::Duration};
+use std::ffi::c_void;
+use std::time::Duration;
+use std::{io, mem, ptr};
 
 use crate::Unobservable;
 

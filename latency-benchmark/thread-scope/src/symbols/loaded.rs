@@ -1,10 +1,8 @@
 //! Names that the dynamic loader knows.
 #![allow(unsafe_code, reason = "calls the loader")]
 
-use std::{
-    ffi::{CStr, c_char},
-    mem, ptr,
-};
+use std::ffi::{CStr, c_char};
+use std::{mem, ptr};
 
 /// The exported symbol at an address, or else the name of the file in brackets.
 pub(super) fn name(address: usize) -> Option<String> {

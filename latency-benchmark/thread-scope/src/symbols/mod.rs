@@ -3,7 +3,8 @@
 mod loaded;
 mod short_name;
 
-use std::{collections::HashMap, ptr};
+use std::collections::HashMap;
+use std::ptr;
 
 /// The names of this process's functions, including inlined ones. Every address is looked up only once.
 ///

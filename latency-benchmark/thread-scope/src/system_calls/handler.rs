@@ -5,20 +5,16 @@
 //! They are made but not recorded, since the outer call has not returned yet.
 #![allow(unsafe_code, reason = "a signal handler, and the thread's registers")]
 
-use std::{
-    cell::{Cell, RefCell},
-    io, ptr,
-    sync::{Arc, OnceLock},
-};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, OnceLock};
+use std::{io, ptr};
 
 use libc::{c_int, c_void, siginfo_t, ucontext_t};
 use nix::sys::signal::{SaFlags, SigSet, Signal};
 
-use super::{
-    call::{SystemCall, WHAT},
-    raw,
-    slot::Slot,
-};
+use super::call::{SystemCall, WHAT};
+use super::raw;
+use super::slot::Slot;
 use crate::{Unobservable, signal_handler};
 
 /// `si_code`: the kernel returns a system call.

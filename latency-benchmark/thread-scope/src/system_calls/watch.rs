@@ -1,20 +1,17 @@
 //! The recorder of a thread's system calls.
 #![allow(unsafe_code, reason = "sends a signal to a thread")]
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    thread,
-    time::{Duration, Instant},
-};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use nix::sys::signal::{SigSet, Signal};
 use rtrb::Consumer;
 
-use super::{
-    call::{SystemCall, WHAT},
-    handler,
-    slot::Slot,
-};
+use super::call::{SystemCall, WHAT};
+use super::handler;
+use super::slot::Slot;
 use crate::Unobservable;
 
 /// Records the system calls of one thread. The thread itself has to create it.

@@ -1,7 +1,8 @@
 //! Tests of counters in situations with known counts.
 #![allow(unsafe_code, reason = "memory whose pages are surely new")]
 
-use std::{ptr, thread, time::Duration};
+use std::time::Duration;
+use std::{ptr, thread};
 
 use thread_scope::Counters;
 

@@ -1,13 +1,10 @@
 //! Tests with threads whose stack is full or nearly full.
 #![allow(unsafe_code, reason = "asks where the stack ends")]
 
-use std::{
-    env, hint, mem,
-    os::unix::process::ExitStatusExt as _,
-    process::Command,
-    ptr,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::os::unix::process::ExitStatusExt as _;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{env, hint, mem, ptr};
 
 use thread_scope::StackSampler;
 

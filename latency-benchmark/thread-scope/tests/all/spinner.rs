@@ -1,12 +1,9 @@
 //! Tests that a spinner uses time only while spinning is on, and only with idle priority.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::{Mutex, PoisonError},
-    thread,
-    time::{Duration, Instant},
-};
+use std::path::PathBuf;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, thread};
 
 use thread_scope::Spinner;
 

@@ -1,15 +1,10 @@
 //! Tests of the samples of threads whose functions are known.
 
-use std::{
-    hint,
-    net::UdpSocket,
-    sync::{
-        atomic::{AtomicBool, Ordering},
-        mpsc,
-    },
-    thread,
-    time::{Duration, Instant},
-};
+use std::net::UdpSocket;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc;
+use std::time::{Duration, Instant};
+use std::{hint, thread};
 
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 use thread_scope::{StackSampler, Symbols};

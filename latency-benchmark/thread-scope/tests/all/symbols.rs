@@ -1,9 +1,7 @@
 //! Tests with functions whose names are known.
 
-use std::{
-    hint,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::hint;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use thread_scope::Symbols;
 

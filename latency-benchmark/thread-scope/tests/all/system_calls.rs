@@ -1,18 +1,13 @@
 //! Tests that the calls of one thread are recorded, and that recording does not change their effects.
 #![allow(unsafe_code, reason = "system calls whose number is known")]
 
-use std::{
-    fs,
-    io::{Read, Write},
-    os::fd::IntoRawFd,
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-};
+use std::io::{Read, Write};
+use std::os::fd::IntoRawFd;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, thread};
 
-use crate::{
-    support,
-    watched::{self, WatchedWorker, names, watched},
-};
+use crate::support;
+use crate::watched::{self, WatchedWorker, names, watched};
 use thread_scope::{SystemCall, SystemCallRecorder};
 
 #[test]

@@ -1,13 +1,10 @@
 //! Tests that signals have the same effects on a recorded thread as on any other.
 #![allow(unsafe_code, reason = "signals and their handlers")]
 
-use std::{
-    ffi::c_int,
-    mem, ptr, slice,
-    sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering},
-    thread,
-    time::Duration,
-};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering};
+use std::time::Duration;
+use std::{mem, ptr, slice, thread};
 
 use crate::watched::{WatchedWorker, names};
 

@@ -1,15 +1,10 @@
 //! A recorded thread that runs tasks. It waits for them without making system calls.
 #![allow(unsafe_code, reason = "forks, and lends a task to another thread")]
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-        mpsc,
-    },
-    thread::{self, JoinHandle},
-    time::Instant,
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::{self, JoinHandle};
+use std::time::Instant;
 
 use thread_scope::{SystemCall, SystemCallRecorder};
 

@@ -1,13 +1,11 @@
 //! The methods of timing a poll, each around the same work.
 
-use std::{
-    future::Future,
-    hint::black_box,
-    pin::Pin,
-    sync::Arc,
-    task::{Context, Poll, Waker},
-    time::Instant,
-};
+use std::future::Future;
+use std::hint::black_box;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use hdrhistogram::Histogram;
 use poll_probe::{Budgets, Capacity, Invocation, Mode, Recorder, Site, Variant};

@@ -1,16 +1,16 @@
 //! Timing by the spans that libp2p-swarm has already: a layer notes when a span of the right name
 //! is entered and left. One layer for each of two names, as a benchmark of both functions needs.
 
-use std::{sync::Mutex, time::Instant};
+use std::sync::Mutex;
+use std::time::Instant;
 
 use hdrhistogram::Histogram;
-use tracing::{Subscriber, span::Id};
-use tracing_subscriber::{
-    Layer,
-    filter::Targets,
-    layer::{Context, SubscriberExt},
-    registry::LookupSpan,
-};
+use tracing::Subscriber;
+use tracing::span::Id;
+use tracing_subscriber::Layer;
+use tracing_subscriber::filter::Targets;
+use tracing_subscriber::layer::{Context, SubscriberExt};
+use tracing_subscriber::registry::LookupSpan;
 
 use super::rows::work;
 

@@ -1,6 +1,8 @@
 //! The buffers that keep records until a drain, also when they are full.
 
-use std::{sync::Arc, task::Poll, thread};
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
 
 use crate::common::{
     CONNECTION, MUXER, SMALL, SWARM, TASK, alone, attached, context, drain, entered, install, only,

@@ -1,18 +1,18 @@
 //! Futures as sites.
 
-use std::{
-    cell::Cell,
-    future,
-    pin::pin,
-    sync::{Arc, atomic::Ordering},
-    task::{Context, Poll, Waker},
-};
+use std::cell::Cell;
+use std::future;
+use std::pin::pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
 
 use crate::common::{
     CONNECTION, CountingWaker, SMALL, TASK, alone, attached, block_on, context, drain, install,
     only,
 };
-use futures::{StreamExt, stream::FuturesUnordered};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use poll_probe::{Mode, Outcome, Probe, iterate};
 
 #[test]

@@ -1,10 +1,9 @@
 //! The record of an invocation, and the effect of a budget on it.
 
-use std::{
-    sync::{Arc, atomic::Ordering},
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::common::{
     CONNECTION, CountingWaker, MUXER, SMALL, SWARM, alone, attached, block_on, context, drain,

@@ -1,13 +1,11 @@
 //! Which counts of a meter belong to which child.
 
-use std::{
-    cell::Cell,
-    future::{Future, poll_fn},
-    panic::{AssertUnwindSafe, catch_unwind},
-    sync::Arc,
-    task::Poll,
-    thread,
-};
+use std::cell::Cell;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::task::Poll;
+use std::thread;
 
 use crate::common::{
     self, CONNECTION, MUXER, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,

@@ -1,9 +1,7 @@
 //! Poll functions without a loop of their own, whose bounds a budget replaces.
 
-use std::{
-    task::{Context, Poll, Waker},
-    time::Duration,
-};
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
 
 use crate::common::{self, MUXER, alone};
 use poll_probe::{

@@ -1,12 +1,9 @@
 //! Counts of connections are those of the connections that are there, and began on threads of a recorder.
 
-use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering::Relaxed},
-    },
-    thread,
-};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::thread;
 
 use poll_probe::{Capacity, QuicCounts, Recorder, quic_counts, received, sent, watch};
 

@@ -1,11 +1,9 @@
 //! Temporary git repositories that look like a checkout of libp2p.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::scratch::{copy, pristine_source};
 

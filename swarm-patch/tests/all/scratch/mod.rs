@@ -1,18 +1,13 @@
 //! Copies of pristine sources that tests may change.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-    process::Command,
-};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use swarm_patch::{
-    crate_source::CrateSource,
-    package::upstream_manifest,
-    pristine,
-    stacks::{LIBP2P, STACKS, Stack},
-    sync,
-};
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::package::upstream_manifest;
+use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
+use swarm_patch::{pristine, sync};
 use tempfile::TempDir;
 
 /// The pristine sources of libp2p that budgets can patch. They exist, since the build needed them.

@@ -1,21 +1,16 @@
 //! Nodes for request-response traffic over TCP with noise and yamux.
 
-use std::{
-    io,
-    pin::Pin,
-    sync::{Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::io;
+use std::pin::Pin;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
-use futures::{AsyncReadExt, AsyncWriteExt, prelude::*};
-use libp2p::{
-    Multiaddr, Swarm, Transport,
-    core::upgrade::Version,
-    identity::Keypair,
-    noise, request_response as rr,
-    swarm::{Executor, SwarmEvent},
-    tcp, yamux,
-};
+use futures::prelude::*;
+use futures::{AsyncReadExt, AsyncWriteExt};
+use libp2p::core::upgrade::Version;
+use libp2p::identity::Keypair;
+use libp2p::swarm::{Executor, SwarmEvent};
+use libp2p::{Multiaddr, Swarm, Transport, noise, request_response as rr, tcp, yamux};
 
 /// The variant in force applies to the whole process, so these tests take turns.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {

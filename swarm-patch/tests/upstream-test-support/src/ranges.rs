@@ -1,7 +1,9 @@
 use std::ops::Range;
 
 use quickcheck::{Arbitrary, Gen};
-use rand::{RngExt, SeedableRng, distr::uniform::SampleUniform, rngs::StdRng};
+use rand::distr::uniform::SampleUniform;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
 
 /// Values from a range.
 pub trait GenRange {

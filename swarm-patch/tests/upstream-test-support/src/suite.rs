@@ -1,13 +1,10 @@
 //! Runs a test binary again under budgets.
 
-use std::{
-    collections::BTreeSet,
-    env,
-    process::{Command, Output, Stdio},
-    task::{Context, Waker},
-    thread,
-    time::{Duration, Instant},
-};
+use std::collections::BTreeSet;
+use std::process::{Command, Output, Stdio};
+use std::task::{Context, Waker};
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
 use poll_probe::Invocation;
 use run_format::{Budget, Budgets, Limit, Site};

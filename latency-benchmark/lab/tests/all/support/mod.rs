@@ -2,13 +2,11 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use std::{
-    env,
-    fs::File,
-    os::fd::IntoRawFd,
-    process::{Command, Output},
-    sync::OnceLock,
-};
+use std::env;
+use std::fs::File;
+use std::os::fd::IntoRawFd;
+use std::process::{Command, Output};
+use std::sync::OnceLock;
 
 use lab::preflight::{Preflight, PreflightStatus};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};

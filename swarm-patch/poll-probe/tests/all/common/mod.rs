@@ -1,13 +1,9 @@
 //! Helpers that several tests of the probe use.
 
-use std::{
-    sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicUsize, Ordering},
-    },
-    task::{Context, Poll, Wake, Waker},
-    time::{Duration, Instant},
-};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Wake, Waker};
+use std::time::{Duration, Instant};
 
 use poll_probe::{
     Budgets, Capacity, ChildPoll, Invocation, IterationEnd, Mode, Outcome, Reading, Record,
