@@ -2,6 +2,7 @@
 //! says it.
 
 mod candidate;
+mod candidate_words;
 pub(crate) mod holders;
 mod outcome;
 pub(crate) mod ranking;
