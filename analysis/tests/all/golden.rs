@@ -306,7 +306,7 @@ fn blocks_of_programs_are_those_that_all_have() {
     }
     copy.report(&["--format", "svg"]).succeeds();
     let text = copy.text("report.md");
-    holds(&text, &["4 launches of each program and 40 blocks"]);
+    holds(&text, &["8 launches of each program and 40 blocks"]);
 }
 
 #[test]
