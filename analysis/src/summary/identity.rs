@@ -54,7 +54,11 @@ impl Identity {
             real_network: of_real_network(&sweep.manifest.config.lab, networks),
             manifest: Some(sweep.manifest.clone()),
             sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
-            took_ms: rows.clone().map(|row| row.took_ms).sum(),
+            // Programs that take turns take their time together.
+            took_ms: rows
+                .clone()
+                .map(|row| row.took_ms / (1 + row.config.beside as u64))
+                .sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
         }
     }
