@@ -12,6 +12,7 @@ mod rows;
 pub(crate) mod run;
 pub(crate) mod soak;
 
+use std::array;
 use std::collections::{HashMap, HashSet};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -277,17 +278,22 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions, which have other lengths.
+/// Refuses launches of several versions, which have other lengths: those of all are as this version has them, or as versions
+/// just before it, or as neither.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
-    let mut known = None;
+    let mut known = [true; 3];
     for run in cells.iter().flat_map(CellRuns::all) {
         let Some(row) = &run.row else { continue };
-        let ours = Plan {
-            max_ms: row.config.plan.max_ms,
-            ..plan::run::of_cell(config, row.config.cell)
+        let has = |plan: Plan| {
+            let max_ms = row.config.plan.max_ms;
+            row.config.plan == Plan { max_ms, ..plan }
         };
-        let is_ours = row.config.plan == ours;
-        if *known.get_or_insert(is_ours) != is_ours {
+        let cell = row.config.cell;
+        let is_ours = has(plan::run::of_cell(config, cell));
+        let is_earlier = has(plan::run::of_cell_before(config, cell));
+        let of_run = [is_ours, is_earlier, !is_ours && !is_earlier];
+        known = array::from_fn(|at| known[at] && of_run[at]);
+        if known == [false; 3] {
             let path = run.dir.join(files::RUN);
             bail!("{}: its plan is not that of the other runs", path.display());
         }

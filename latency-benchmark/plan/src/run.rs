@@ -101,14 +101,28 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
 }
 
 pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
+    let two_ms = two_round_trips_ms(cell);
+    with_turns(sweep, cell, turn_of_requests_ms(cell).unwrap_or(two_ms))
+}
+
+/// As versions had it whose turns did not depend on requests.
+pub fn of_cell_before(sweep: &SweepConfig, cell: Cell) -> Plan {
+    with_turns(sweep, cell, two_round_trips_ms(cell))
+}
+
+fn two_round_trips_ms(cell: Cell) -> u64 {
+    2 * cell.rtt_ms.ms().ceil() as u64
+}
+
+fn with_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     let plan = match sweep.measurement {
         // One variant has nothing to take turns with.
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
             turns: 1,
-            ..of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
+            ..of_short_turns(sweep, cell, by_rtt_ms)
         },
         Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
-            of_short_turns(cell, sweep.turn_ms, sweep.settle_ms)
+            of_short_turns(sweep, cell, by_rtt_ms)
         }
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
     };
@@ -155,7 +169,7 @@ fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
 /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
 /// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
 /// since traffic comes in bursts of one, nor than what central has in hand when variants change.
-fn of_short_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> Plan {
+fn of_short_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
     const SLICE_MS: u64 = 60;
     /// The payload that even a slow machine moves to and fro in a millisecond.
@@ -164,10 +178,11 @@ fn of_short_turns(cell: Cell, turn_ms: Option<u64>, settle_ms: Option<u64>) -> P
     // Over any link, what was in flight under the variant before takes a while to be gone.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
-    let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
-    let turn_ms = turn_ms.unwrap_or(least_turn_ms.max(by_rtt_ms) + in_hand_ms);
+    let turn_ms = sweep
+        .turn_ms
+        .unwrap_or(least_turn_ms.max(by_rtt_ms) + in_hand_ms);
     Plan {
-        settle_ms: settle_ms.unwrap_or(least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4),
+        settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,
         turn_ms,
         turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
         ..of_long_slices(cell.rtt_ms, None)
@@ -216,16 +231,19 @@ mod tests {
     #[test]
     fn turns_are_longer_than_two_requests_unless_that_leaves_too_few_blocks() {
         let turn_ms = |rtt_ms: f64, kib: u32| {
-            let cell = Cell {
+            let rtt_ms = Rtt::from_ms(rtt_ms).expect("a time");
+            let payload_bytes = Payload::kib(kib);
+            turn_of_requests_ms(Cell {
                 peers: 1,
-                rtt_ms: Rtt::from_ms(rtt_ms).expect("a time"),
-                payload_bytes: Payload::kib(kib),
-            };
-            of_short_turns(cell, None, None).turn_ms
+                rtt_ms,
+                payload_bytes,
+            })
         };
-        assert_eq!([turn_ms(0.0, 4), turn_ms(5.0, 64)], [20, 40]);
-        assert_eq!([turn_ms(25.0, 64), turn_ms(25.0, 256)], [112, 227]);
-        assert_eq!([turn_ms(100.0, 64), turn_ms(100.0, 65)], [450, 200]);
-        assert_eq!(turn_ms(200.0, 4), 400);
+        assert_eq!(
+            [turn_ms(25.0, 64), turn_ms(25.0, 256)],
+            [Some(112), Some(225)]
+        );
+        assert_eq!([turn_ms(100.0, 64), turn_ms(100.0, 65)], [Some(450), None]);
+        assert_eq!(turn_ms(200.0, 4), None);
     }
 }
