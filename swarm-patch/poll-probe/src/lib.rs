@@ -70,15 +70,17 @@ mod task;
 #[cfg(feature = "recorder")]
 mod wake;
 
-#[cfg(feature = "recorder")]
-pub use active::{Mode, Variant, VariantId};
 pub use budget::{Budget, Budgets, Limit, Wake};
-pub use invocation::Invocation;
-pub use meter::Meter;
-pub use passes::{at_most, in_time, no_longer_than, passes, reached, wakes_now};
-pub use quic::{QuicCounts, quic_counts, received, sent, watch};
-pub use record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record};
-pub use recorder::{Drained, Recorder};
-pub use ring::Capacity;
 pub use site::Site;
-pub use task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn};
+#[cfg(feature = "recorder")]
+pub use {
+    active::{Mode, Variant, VariantId},
+    invocation::Invocation,
+    meter::Meter,
+    passes::{at_most, in_time, no_longer_than, passes, reached, wakes_now},
+    quic::{QuicCounts, quic_counts, received, sent, watch},
+    record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
+    recorder::{Drained, Recorder},
+    ring::Capacity,
+    task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn},
+};
