@@ -1,0 +1,142 @@
+//! What a verdict says of one candidate.
+
+use super::{Candidate, Class, Judged, Outcome, SiteYields};
+use crate::stats::CONFIDENCE;
+use crate::text::{self, count, joined, number};
+
+/// With fewer yields than this, a budget is said to fire rarely.
+const RARE_YIELDS_PER_1000: f64 = 1.0;
+
+/// Gains, costs, and what is not known, each with its numbers.
+fn sentence(place: &str, judged: &[Judged]) -> String {
+    let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
+    let list = |wanted: &dyn Fn(&Judged) -> bool| {
+        let judged = judged.iter().filter(|it| wanted(it));
+        let phrases = judged.map(|it| match it.cells {
+            fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
+            _ => it.phrase(),
+        });
+        joined(phrases, ", ")
+    };
+    let is_limited =
+        |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
+    let parts = [
+        ("Gain", list(&|it| it.is(Outcome::Better))),
+        ("Cost", list(&|it| it.is_cost())),
+        ("Limits of the cost", list(&is_limited)),
+        (
+            "Other results",
+            list(&|it| !it.is_extreme() && !it.is_cost() && !is_limited(it)),
+        ),
+    ];
+    let parts = parts.iter().filter(|(_, list)| !list.is_empty());
+    match joined(parts.map(|(name, list)| format!("{name}: {list}")), ". ") {
+        none if none.is_empty() => format!("{place}: not compared."),
+        parts => format!("{place}. {parts}."),
+    }
+}
+
+impl Candidate {
+    /// One of each regime if they differ, else one over all cells.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        if self.differs {
+            return self.in_regimes().collect();
+        }
+        let cells = self.judged.iter().map(|it| it.cells);
+        match cells.max() {
+            None => vec![format!("`{}` could not be compared.", self.label)],
+            Some(cells) => vec![sentence(
+                &format!("Over {}", count(cells, "cell")),
+                &self.judged,
+            )],
+        }
+    }
+
+    pub(crate) fn in_regimes(&self) -> impl Iterator<Item = String> {
+        let regimes = self.regimes.iter();
+        regimes.map(|it| {
+            sentence(&it.regime.words(it.cells), &it.judged) + &self.not_compared(&it.judged)
+        })
+    }
+
+    /// What is compared in other cells only. Turns are shorter than requests there, so requests belong to no variant.
+    fn not_compared(&self, judged: &[Judged]) -> String {
+        let is_missing = |it: &&Judged| {
+            let is_of_requests = it.quantity.metric.info().is_of_requests;
+            is_of_requests && judged.iter().all(|of| of.quantity != it.quantity)
+        };
+        let missing = self.judged.iter().filter(is_missing);
+        match joined(missing.map(|it| it.quantity.words), ", ") {
+            none if none.is_empty() => none,
+            words => format!(" Not compared: {words}, because requests last longer than turns."),
+        }
+    }
+
+    /// The cells that speak against it.
+    pub(super) fn worse(&self) -> Option<String> {
+        const MOST: usize = 3;
+        let worse = self.worse_cells.len();
+        let named = self.worse_cells.iter().take(MOST).map(|it| {
+            let change = text::change(
+                it.change.value,
+                it.quantity.unit(),
+                it.change.interval(CONFIDENCE),
+            );
+            format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
+        });
+        let more = match worse.saturating_sub(MOST) {
+            0 => String::new(),
+            more => format!("; {more} more are in `summary.csv`"),
+        };
+        (worse > 0).then(|| {
+            format!(
+                "Shown to be worse in single cells: {}{more}.",
+                joined(named, ", ")
+            )
+        })
+    }
+
+    pub(crate) fn firing(&self) -> String {
+        match self.yields.as_slice() {
+            [] => "–".to_owned(),
+            [one] => one.words(),
+            several => {
+                let named = several
+                    .iter()
+                    .map(|it| format!("{} {}", it.site, it.words()));
+                joined(named, "; ")
+            }
+        }
+    }
+
+    pub(crate) fn result(&self) -> &'static str {
+        match self.class() {
+            Class::NoSite => "its site was not polled",
+            Class::NeverFires => "never fires",
+            Class::Helps => "helps",
+            Class::HelpsCostUnknown => "helps, cost not fully known",
+            Class::TradeOff => "trade-off",
+            Class::Harms => "harms",
+            Class::NoGain => "no gain greater than the margins",
+            Class::Unknown => "not known",
+        }
+    }
+}
+
+impl SiteYields {
+    fn words(&self) -> String {
+        match self.per_1000 {
+            None => "not polled".to_owned(),
+            Some((_, 0.0)) => "never".to_owned(),
+            Some((mean, most)) => {
+                let rarely = if mean < RARE_YIELDS_PER_1000 {
+                    "rarely: "
+                } else {
+                    ""
+                };
+                let [mean, most] = [mean, most].map(number);
+                format!("{rarely}{mean} ({most} in the worst cell)")
+            }
+        }
+    }
+}
