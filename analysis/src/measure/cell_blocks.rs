@@ -1,5 +1,4 @@
-//! The blocks of a cell. In a block all variants take turns: budgets in slices of one launch, or programs in
-//! launches of their own.
+//! The blocks of a cell. In a block all variants take turns: budgets inside a program, and programs with each other.
 
 use std::collections::{BTreeMap, BTreeSet};
 
