@@ -97,11 +97,11 @@ impl<'a> Session<'a> {
         let stderr = cell.process.child.stderr.take();
         let stderr = stderr.context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
-        let mut asking = None;
+        let mut asking: Option<&Seat<'_>> = None;
         loop {
             if let Some(seat) = asking {
                 // All of its processes are paused, so there are no messages.
-                if Seat::has_turn_within(seat, LOOK_AROUND) {
+                if seat.has_turn_within(LOOK_AROUND) {
                     asking = None;
                     cell.say(TURN_LINE);
                 }

@@ -32,6 +32,11 @@ const OF_KERNEL: [&str; 4] = [
 /// What the kernel writes for one counter: its value, and how long it was enabled and counted.
 const WORDS: usize = 3;
 
+/// What the kernel writes for a group.
+pub(crate) const GROUP_FORMAT: ReadFormat = ReadFormat::GROUP
+    .union(ReadFormat::TOTAL_TIME_ENABLED)
+    .union(ReadFormat::TOTAL_TIME_RUNNING);
+
 /// The same for a group: the number of counters, both times, and the value and id of each counter.
 const WORDS_OF_GROUP: usize = 3 + 2 * OF_PROCESSOR.len();
 
@@ -114,14 +119,11 @@ impl Counters {
     /// leader. If they were disabled and enabled together with the leader, they would count only after the thread's
     /// next context switch.
     fn build(&mut self, builder: &mut Builder) -> io::Result<Counter> {
-        const FORMAT: ReadFormat = ReadFormat::GROUP
-            .union(ReadFormat::TOTAL_TIME_ENABLED)
-            .union(ReadFormat::TOTAL_TIME_RUNNING);
         match (self.whose, self.of_processor.first_mut()) {
             (Whose::Process, _) => builder.inherit(true).enabled(true).build(),
-            (Whose::Thread, None) => builder.read_format(FORMAT).enabled(false).build(),
+            (Whose::Thread, None) => builder.read_format(GROUP_FORMAT).enabled(false).build(),
             (Whose::Thread, Some(leader)) => {
-                let member = builder.read_format(FORMAT).enabled(true);
+                let member = builder.read_format(GROUP_FORMAT).enabled(true);
                 member.build_with_group(leader)
             }
         }

@@ -3,13 +3,13 @@
 use std::io;
 
 use perf_event::events::{Event, Hardware};
-use perf_event::{Builder, Counter, ReadFormat};
+use perf_event::{Builder, Counter};
 
 use crate::Unobservable;
-use crate::counters::{read_words, refuse_starved, unavailable};
+use crate::counters::{GROUP_FORMAT, read_words, refuse_starved, unavailable};
 
 /// Counts since the opening, so only differences are meaningful.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserCounts {
     /// Executed, and not only tried.
     pub instructions: u64,
@@ -33,16 +33,13 @@ impl UserWork {
     }
 
     fn open(thread: i32, first: impl Event, second: impl Event) -> io::Result<UserWork> {
-        const FORMAT: ReadFormat = ReadFormat::GROUP
-            .union(ReadFormat::TOTAL_TIME_ENABLED)
-            .union(ReadFormat::TOTAL_TIME_RUNNING);
         let mut leader = Builder::new(first);
-        leader.observe_pid(thread).read_format(FORMAT);
+        leader.observe_pid(thread).read_format(GROUP_FORMAT);
         // A pinned group is never counted only now and then.
         leader.exclude_kernel(true).pinned(true).enabled(false);
         let mut leader = leader.build()?;
         let mut member = Builder::new(second);
-        member.observe_pid(thread).read_format(FORMAT);
+        member.observe_pid(thread).read_format(GROUP_FORMAT);
         member.exclude_kernel(true).enabled(true);
         let member = member.build_with_group(&mut leader)?;
         leader.enable()?;

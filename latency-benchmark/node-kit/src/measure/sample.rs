@@ -50,8 +50,10 @@ pub(super) struct Clocks {
     pub(super) quic: Option<QuicCounts>,
 }
 sums!(Clocks: row, workers, quic);
-sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, central_instructions, central_cycles, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
-    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks);
+sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
+    central_instructions, central_cycles);
+sums!(UserCounts: instructions, cycles);
 sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
     datagrams_sent, datagrams_received, send_calls, receive_calls);
 sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
@@ -126,14 +128,9 @@ impl Sampler {
     }
 
     fn user_counts(&self) -> Option<UserCounts> {
-        let mut counts = self.user_work.as_ref()?.iter().map(UserWork::read);
-        counts.try_fold(UserCounts::default(), |sum, of| {
-            let of = of?;
-            Some(UserCounts {
-                instructions: sum.instructions + of.instructions,
-                cycles: sum.cycles + of.cycles,
-            })
-        })
+        let counts = self.user_work.as_ref()?.iter().map(UserWork::read);
+        let counts: Vec<UserCounts> = counts.collect::<Option<_>>()?;
+        counts.into_iter().reduce(Sums::plus)
     }
 
     /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.
