@@ -11,12 +11,14 @@ use run_format::protocol::NodeDescription;
 use run_format::subject::{LevelRecord, SiteLevel, SubjectConfig};
 use run_format::variant::Role;
 use swarm_patch::stacks::Stack;
+use swarm_patch::subject::Subject;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
 
 use crate::args::subjects::{is_of_this_workspace, resolve};
 use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
+    stack: &'static Stack,
     /// In the order of the subjects; one where there are none.
     central: Vec<PathBuf>,
     /// The same for the peers of each.
@@ -24,7 +26,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    fn of(central: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
+    fn of(stack: &'static Stack, central: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
         let peers = match subjects {
             [] => central.clone(),
             _ => subjects
@@ -32,7 +34,22 @@ impl Programs {
                 .map(|subject| central[subject.peers].clone())
                 .collect(),
         };
-        Programs { central, peers }
+        Programs {
+            stack,
+            central,
+            peers,
+        }
+    }
+
+    /// That of a subject without the inserted lines, which is built if need be.
+    pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
+        let builder = builder(self.stack)?;
+        let mut found = unchanged(subject, self.stack)?;
+        found.is_plain = true;
+        let id = builder.id(&found)?;
+        let built = builder.find(&id);
+        let built = built.map_or_else(|| builder.build(&found, &id), Ok)?;
+        Ok(built.program)
     }
 
     /// Those of central and of its peers.
@@ -55,7 +72,7 @@ impl Programs {
             let program = node.plain(&config.node)?;
             refuse_stable_tokio(config, &program)?;
             let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(programs, &config.subjects));
+            return Ok(Programs::of(node.stack, programs, &config.subjects));
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
@@ -71,13 +88,14 @@ impl Programs {
             });
             subject.build = built.map(|built| built.record);
         }
-        Ok(Programs::of(programs, &config.subjects))
+        Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         let of_this_workspace = || node.plain(&config.node);
         if config.subjects.is_empty() {
-            return Ok(Programs::of(vec![of_this_workspace()?], &[]));
+            let program = vec![of_this_workspace()?];
+            return Ok(Programs::of(node.stack, program, &[]));
         }
         let program = |subject: &SubjectConfig| {
             let built = find_again(subject, node.stack)
@@ -87,15 +105,16 @@ impl Programs {
         };
         let programs = config.subjects.iter().map(program);
         let programs = programs.collect::<Result<_, Failure>>()?;
-        Ok(Programs::of(programs, &config.subjects))
+        Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
     const UNSTABLE: &str = "--cfg tokio_unstable";
     let mut runtimes = config.subjects.iter().filter_map(|subject| subject.runtime);
-    let needs_it = runtimes.any(|runtime| runtime.lifo_slot_off || runtime.eager_driver_handoff);
-    if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
+    if runtimes.any(|runtime| runtime.needs_unstable_tokio())
+        && !describe(program)?.program.rustflags.contains(UNSTABLE)
+    {
         reject!(
             "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
             program.display()
@@ -143,11 +162,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     if is_of_this_workspace(subject) {
         return Ok(None);
     }
-    let found = resolve(builder.stack, subject)?;
-    let yamux = found.yamux.as_ref().map(|yamux| yamux.record.clone());
-    if found.source.record() != subject.libp2p || yamux != subject.yamux {
-        bail!("the checkout changed while other subjects were built (start again)");
-    }
+    let found = unchanged(subject, builder.stack)?;
     let id = builder.id(&found)?;
     if let Some(built) = builder.find(&id) {
         return Ok(Some(built));
@@ -159,6 +174,14 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
         ));
     }
     builder.build(&found, &id).map(Some)
+}
+
+fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
+    let found = resolve(stack, subject)?;
+    if found.source.record() != subject.libp2p || found.layer_records() != subject.layers {
+        bail!("the checkout changed since the sweep began (start again)");
+    }
+    Ok(found)
 }
 
 fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Option<Built>> {
