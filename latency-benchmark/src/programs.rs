@@ -12,12 +12,14 @@ use run_format::subject::{LevelRecord, SiteLevel, SubjectConfig};
 use run_format::variant::Role;
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
+use swarm_patch::subject::Subject;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
 
 use crate::args::subjects::{is_of_this_workspace, resolve};
 use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
+    stack: &'static Stack,
     /// In the order of the subjects; one where there are none.
     programs: Vec<LinkedProgram>,
     /// Which of them the peers of each run.
@@ -64,12 +66,31 @@ impl LinkedProgram {
 }
 
 impl Programs {
-    fn of(programs: Vec<LinkedProgram>, subjects: &[SubjectConfig]) -> Programs {
+    fn of(
+        stack: &'static Stack,
+        programs: Vec<LinkedProgram>,
+        subjects: &[SubjectConfig],
+    ) -> Programs {
         let peers = match subjects {
             [] => vec![0],
             _ => subjects.iter().map(|subject| subject.peers).collect(),
         };
-        Programs { programs, peers }
+        Programs {
+            stack,
+            programs,
+            peers,
+        }
+    }
+
+    /// That of a subject without the inserted lines, which is built if need be.
+    pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
+        let builder = builder(self.stack)?;
+        let mut found = unchanged(subject, self.stack)?;
+        found.is_plain = true;
+        let id = builder.id(&found)?;
+        let built = builder.find(&id);
+        let built = built.map_or_else(|| builder.build(&found, &id), Ok)?;
+        Ok(built.program)
     }
 
     /// Those of central and of its peers. Only central has a layout.
@@ -102,7 +123,7 @@ impl Programs {
             refuse_stable_tokio(config, &program)?;
             let program = LinkedProgram::without_layouts(program);
             let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(programs, &config.subjects));
+            return Ok(Programs::of(node.stack, programs, &config.subjects));
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
@@ -124,14 +145,14 @@ impl Programs {
                 "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
             );
         }
-        Ok(Programs::of(programs, &config.subjects))
+        Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = LinkedProgram::without_layouts(node.plain(&config.node)?);
             let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(programs, &config.subjects));
+            return Ok(Programs::of(node.stack, programs, &config.subjects));
         }
         let program = |subject: &SubjectConfig| {
             let resumed = || format!("--resume: {}", subject.label);
@@ -150,15 +171,16 @@ impl Programs {
         };
         let programs = config.subjects.iter().map(program);
         let programs = programs.collect::<Result<_, Failure>>()?;
-        Ok(Programs::of(programs, &config.subjects))
+        Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
     const UNSTABLE: &str = "--cfg tokio_unstable";
     let mut runtimes = config.subjects.iter().filter_map(|subject| subject.runtime);
-    let needs_it = runtimes.any(|runtime| runtime.lifo_slot_off || runtime.eager_driver_handoff);
-    if needs_it && !describe(program)?.program.rustflags.contains(UNSTABLE) {
+    if runtimes.any(|runtime| runtime.needs_unstable_tokio())
+        && !describe(program)?.program.rustflags.contains(UNSTABLE)
+    {
         reject!(
             "--runtime-setting: the node program {} was built without tokio's unstable options (start the sweep with RUSTFLAGS='{UNSTABLE}')",
             program.display()
@@ -206,11 +228,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     if is_of_this_workspace(subject) {
         return Ok(None);
     }
-    let found = resolve(builder.stack, subject)?;
-    let yamux = found.yamux.as_ref().map(|yamux| yamux.record.clone());
-    if found.source.record() != subject.libp2p || yamux != subject.yamux {
-        bail!("the checkout changed while other subjects were built (start again)");
-    }
+    let found = unchanged(subject, builder.stack)?;
     let id = builder.id(&found)?;
     if let Some(built) = builder.find(&id) {
         return Ok(Some(built));
@@ -222,6 +240,14 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
         ));
     }
     builder.build(&found, &id).map(Some)
+}
+
+fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
+    let found = resolve(stack, subject)?;
+    if found.source.record() != subject.libp2p || found.layer_records() != subject.layers {
+        bail!("the checkout changed since the sweep began (start again)");
+    }
+    Ok(found)
 }
 
 fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Option<Built>> {

@@ -10,6 +10,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use crate::budget_patch::{self, MANIFEST};
 use crate::crate_source::CrateSource;
+use crate::diff;
 use crate::graft::{GraftedFile, graft};
 use crate::sites::SiteLevels;
 
@@ -189,4 +190,15 @@ pub fn write(edits: &[Edit]) -> Result<()> {
         fs::write(path, after)?;
     }
     Ok(())
+}
+/// All changes as one diff, with paths relative to a folder, which is canonical.
+pub fn diff(edits: &[Edit], folder: &Path) -> Result<String> {
+    let mut text = String::new();
+    for edit in edits {
+        // A diff may have removed the file.
+        let path = fs::canonicalize(&edit.path).unwrap_or_else(|_| edit.path.clone());
+        let below = path.strip_prefix(folder)?.display().to_string();
+        text += &diff::one(&below, &edit.before, &edit.after);
+    }
+    Ok(text)
 }

@@ -16,7 +16,8 @@ use swarm_patch::graft::graft;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::{LIBP2P, Stack};
 use swarm_patch::subject::builder::{Profile, SubjectBuilder};
-use swarm_patch::subject::spec::{CheckoutSpec, SUBJECT_FORMS, Spec};
+use swarm_patch::subject::source_spec::SUBJECT_FORMS;
+use swarm_patch::subject::spec::Spec;
 use swarm_patch::subject::{Subject, crates};
 use swarm_patch::{budget_patch, checkout, pristine};
 
@@ -44,7 +45,7 @@ enum PatchCommand {
     /// List what is recorded of each site, and everything that is inserted: crate, file, line, site, child
     Sites {
         /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
-        #[arg(long, value_name = "DIR", conflicts_with_all = ["subject", "yamux"])]
+        #[arg(long, value_name = "DIR", conflicts_with = "subject")]
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
@@ -69,19 +70,17 @@ enum PatchCommand {
 #[derive(Args)]
 struct SubjectSpecs {
     /// The network stack
-    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, conflicts_with = "yamux")]
+    #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named)]
     stack: &'static Stack,
     #[arg(long, value_name = "SPEC", help = format!("What to use of it, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
     subject: Option<Spec>,
-    /// The yamux to use instead of the subject's own, as in `sweep --yamux`: PATH or PATH@REV; then +FILE for a diff
-    #[arg(long, value_name = "SPEC")]
-    yamux: Option<CheckoutSpec>,
 }
 
 impl SubjectSpecs {
     fn resolve(&self) -> Result<Subject, PatchFailure> {
-        let spec = self.subject.as_ref().unwrap_or(&Spec::Released(None));
-        Subject::find(self.stack, spec, self.yamux.as_ref()).map_err(bad_input)
+        let spec = self.subject.clone();
+        let spec = spec.unwrap_or_else(|| Spec::released(None));
+        Subject::find(self.stack, &spec).map_err(bad_input)
     }
 }
 
@@ -114,9 +113,9 @@ fn run() -> Result<ExitCode, PatchFailure> {
         Err(ended) => return ended,
     };
     let text = match args.command {
-        PatchCommand::Sites { source, subject } => match (&subject.subject, &subject.yamux) {
-            (None, None) => sites_table(&sources(source.as_deref(), subject.stack)?)?,
-            _ => {
+        PatchCommand::Sites { source, subject } => match &subject.subject {
+            None => sites_table(&sources(source.as_deref(), subject.stack)?)?,
+            Some(_) => {
                 let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
                 let sources = crates::sources(subject.stack, &subject.resolve()?, copies.path())?;
                 sites_table(&sources)?

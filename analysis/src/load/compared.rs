@@ -63,16 +63,14 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     of_subject.collect()
 }
 
-/// "`my-fix`: 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
+/// "`my-fix`: 1a2b3c4d5e "Fix the loop"; its peers run it, too".
 pub(crate) fn sources(subject: &SubjectConfig) -> String {
-    let yamux = subject.yamux.as_ref();
-    let yamux = yamux.map_or_else(String::new, |yamux| format!("; yamux of {yamux}"));
     let both = if subject.peers > 0 {
         "; its peers run it, too"
     } else {
         ""
     };
-    format!("`{}`: {}{yamux}{both}", subject.label, subject.libp2p)
+    format!("`{}`: {}{both}", subject.label, subject.sources())
 }
 
 #[cfg(test)]

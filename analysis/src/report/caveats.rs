@@ -40,6 +40,7 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         machines(&mut caveats, summary, &config.lab);
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
+        caveats.extend(summary.identity.without_lines.iter().cloned());
     }
     if let runs @ 1.. = summary.identity.unsealed {
         caveats.push(format!(

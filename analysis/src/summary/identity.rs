@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::config::LabConfig;
+use run_format::files::{self, RUN};
 use run_format::manifest::{Machine, Manifest, Tool};
 use run_format::network::DelayBackend;
-use run_format::run_row::NetworkReport;
+use run_format::run_row::{NetworkReport, RunRow};
+use run_format::subject::SubjectConfig;
 use run_format::variant::Role;
 
 use crate::load::{Sweep, name_in_files};
@@ -28,6 +30,18 @@ pub(crate) struct Identity {
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
     pub(crate) unsealed: usize,
+    /// What is known of subjects that failed from launches without the inserted lines.
+    pub(crate) without_lines: Vec<String>,
+}
+
+fn without_lines(sweep: &Sweep) -> Vec<String> {
+    let subjects = sweep.manifest.config.subjects.iter().enumerate();
+    let sentence = |(number, subject): (usize, &SubjectConfig)| {
+        let run = sweep.dir.join(files::without_lines(number)).join(RUN);
+        let row: RunRow = files::read_json(&run).ok()?;
+        Some(format!("`{}` {}", subject.label, row.end.without_lines()))
+    };
+    subjects.filter_map(sentence).collect()
 }
 
 impl Identity {
@@ -60,6 +74,7 @@ impl Identity {
                 .map(|row| row.took_ms / (1 + row.config.beside as u64))
                 .sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
+            without_lines: without_lines(sweep),
         }
     }
 

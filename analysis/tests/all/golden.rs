@@ -333,6 +333,28 @@ fn a_subject_that_always_fails_does_not_cost_the_others() {
     );
 }
 
+#[test]
+fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
+    let copy = Copy::new();
+    with_subjects(&copy, 1);
+    let cell = copy.dir().join("cells/pl004096_rtt000_n02");
+    let launch = copy.dir().join("subjects/1/without-lines");
+    fs::create_dir_all(&launch).expect("the folder is ours");
+    let run = launch.join("run.json");
+    fs::copy(cell.join("s1-run-1/run.json"), &run).expect("it is there");
+    copy.report(&["--format", "svg"]).succeeds();
+    let says = "`released` failed, and answers without the inserted lines";
+    holds(&copy.text("report.md"), &[says]);
+    edit(&run, |text| {
+        let failed =
+            "\"status\": \"failed\", \"stage\": \"measuring\", \"reason\": \"it stalled\",";
+        text.replacen("\"status\": \"ok\",", failed, 1)
+    });
+    copy.report(&["--format", "svg"]).succeeds();
+    let says = "`released` also fails without the inserted lines, which are not the cause: measuring: it stalled";
+    holds(&copy.text("report.md"), &[says]);
+}
+
 /// Empties a column of the rows of a site.
 fn empty(table: &Path, site: &str, column: &str) {
     edit(table, |text| {

@@ -213,6 +213,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             manifest: None,
             took_ms: 0,
             unsealed: 0,
+            without_lines: Vec::new(),
         },
         axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
         variants,

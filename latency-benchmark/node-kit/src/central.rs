@@ -1,6 +1,7 @@
 //! Central's runtime, and everything around it that observes: the same for every network stack.
 
 use std::convert::Infallible;
+use std::process::exit;
 use std::sync::mpsc::Receiver;
 use std::sync::{Arc, Mutex};
 use std::thread;
@@ -9,6 +10,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use futures::future::Either;
 use poll_probe::{Capacity, Recorder};
+use program::{one_line, say};
 use run_format::config::{Measurement, RunConfig, RuntimeConfig, Scheduler};
 use run_format::manifest::NamedSite;
 use run_format::network::Cores;
@@ -173,7 +175,12 @@ impl Central {
             let (probe_ns, lines) = (self.probe_ns, self.lines);
             let measuring = move || {
                 report(&NodeMessage::Connected { probe_ns });
-                let _ = sender.send(measure(measured, lines, begin));
+                let measured = measure(measured, lines, begin);
+                let error = measured.as_ref().err().map(|error| format!("{error:#}"));
+                let _ = sender.send(measured);
+                if let Some(error) = error {
+                    end_unless_ended(&error);
+                }
             };
             spawn_on(&service_cores, "measure", measuring)
                 .context("the measuring thread cannot leave central's core")?;
@@ -190,6 +197,14 @@ impl Central {
             }
         })
     }
+}
+
+/// A worker that never returns from a poll cannot tell why central ends.
+fn end_unless_ended(error: &str) {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    thread::sleep(PATIENCE);
+    say(format!("error: {}", one_line(error)));
+    exit(1);
 }
 
 /// A runtime on whose every thread, the calling one included, `attach` has run.
@@ -218,6 +233,9 @@ fn build_runtime(
         }
         if config.eager_driver_handoff {
             builder.enable_eager_driver_handoff();
+        }
+        if config.alt_timer {
+            builder.enable_alt_timer();
         }
     }
     attach();

@@ -59,6 +59,11 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
     }
 }
 
+/// The launch of a subject that failed, built without the inserted lines, in the folder of a sweep.
+pub fn without_lines(subject: usize) -> String {
+    format!("{SUBJECTS}/{subject}/without-lines")
+}
+
 /// The same run, measured while no other cell was.
 pub fn alone(run_folder: &str) -> String {
     format!("{run_folder}.alone")

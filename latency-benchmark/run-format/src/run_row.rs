@@ -92,6 +92,21 @@ impl End {
     pub const INTERRUPTED: End = End::Ok {
         stop: Stop::Interrupted,
     };
+
+    /// What it says of a subject that failed, if it is the end of a launch without the inserted lines.
+    pub fn without_lines(&self) -> String {
+        match self {
+            End::Ok { .. } => "failed, and answers without the inserted lines: they may be the \
+                cause. Please report it to this project."
+                .to_owned(),
+            End::Failed { stage, reason } => format!(
+                "also fails without the inserted lines, which are not the cause: {stage}: {reason}"
+            ),
+            End::Invalid { reason } => {
+                format!("failed, and could not be launched without the inserted lines: {reason}")
+            }
+        }
+    }
 }
 
 /// Why measuring stopped.

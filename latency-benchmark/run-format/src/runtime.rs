@@ -10,12 +10,15 @@ pub struct RuntimeConfig {
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
     /// Without the place for the task that was woken last, from which no other worker takes it. It needs tokio's
-    /// unstable options, as does the next.
+    /// unstable options, as do the next two.
     #[serde(default, skip_serializing_if = "is_off")]
     pub lifo_slot_off: bool,
     /// A worker that has tasks to poll hands the timers and I/O to another.
     #[serde(default, skip_serializing_if = "is_off")]
     pub eager_driver_handoff: bool,
+    /// With tokio's other implementation of timers.
+    #[serde(default, skip_serializing_if = "is_off")]
+    pub alt_timer: bool,
 }
 
 fn is_off(option: &bool) -> bool {
@@ -30,7 +33,13 @@ impl RuntimeConfig {
         global_queue_interval: None,
         lifo_slot_off: false,
         eager_driver_handoff: false,
+        alt_timer: false,
     };
+
+    /// Whether only a multi-thread runtime with tokio's unstable options has it.
+    pub fn needs_unstable_tokio(&self) -> bool {
+        self.lifo_slot_off || self.eager_driver_handoff || self.alt_timer
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,5 +1,6 @@
 //! What a subject is, and how its node program was built.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -15,10 +16,14 @@ pub struct SubjectConfig {
     pub label: String,
     pub role: Role,
     pub spec: String,
-    pub yamux_spec: Option<String>,
     /// Of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
+    /// Of older sweeps, which had no layers.
+    #[serde(default, skip_serializing)]
     pub yamux: Option<SourceRecord>,
+    /// Where single crates come from, if not from there.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub layers: BTreeMap<String, SourceRecord>,
     pub build: Option<BuildRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
@@ -33,6 +38,17 @@ pub struct SubjectConfig {
 
 fn is_zero(number: &u32) -> bool {
     *number == 0
+}
+
+impl SubjectConfig {
+    /// "1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
+    pub fn sources(&self) -> String {
+        let yamux = self.yamux.as_ref().map(|source| ("yamux", source));
+        let layers = self.layers.iter().map(|(name, it)| (name.as_str(), it));
+        let layers = yamux.into_iter().chain(layers);
+        let layers = layers.map(|(name, source)| format!("; {name} of {source}"));
+        format!("{}{}", self.libp2p, layers.collect::<String>())
+    }
 }
 
 /// The end of the label of a patched subject whose peers run the first subject, if there is one with both ends patched, too.
@@ -148,5 +164,6 @@ pub struct CrateRecord {
 pub enum CrateOrigin {
     Registry,
     Subject,
-    Yamux,
+    #[serde(alias = "yamux")]
+    Layer,
 }

@@ -5,7 +5,7 @@ use clap::{Args, ValueEnum};
 use program::{Failure, bad_input, reject};
 use run_format::config::{RuntimeConfig, Scheduler};
 
-pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, or several joined by commas";
+pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, alt_timer=on, or several joined by commas";
 
 pub(crate) fn with_settings(
     option: &str,
@@ -24,11 +24,11 @@ pub(crate) fn with_settings(
             }
             ("lifo_slot", "off") => changed.lifo_slot_off = true,
             ("eager_driver_handoff", "on") => changed.eager_driver_handoff = true,
+            ("alt_timer", "on") => changed.alt_timer = true,
             _ => return Err(wrong(format!("unknown (accepted: {SETTING_FORMS})"))),
         }
     }
-    let is_of_workers = changed.lifo_slot_off || changed.eager_driver_handoff;
-    if is_of_workers && runtime.scheduler == Scheduler::CurrentThread {
+    if changed.needs_unstable_tokio() && runtime.scheduler == Scheduler::CurrentThread {
         let why = "only a multi-thread runtime has it (accepted: --runtime multi-thread)";
         return Err(wrong(why.to_owned()));
     }
@@ -75,7 +75,7 @@ impl RuntimeArgs {
             return Ok(runtime);
         }
         let runtime = with_settings("--runtime", runtime, settings)?;
-        if runtime.lifo_slot_off || runtime.eager_driver_handoff {
+        if runtime.needs_unstable_tokio() {
             reject!(
                 "--runtime {given}: this setting needs another build of tokio (accepted: --runtime-setting {settings})"
             );

@@ -1,7 +1,5 @@
 //! What to build against.
 
-use std::str::FromStr;
-
 use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
@@ -11,7 +9,8 @@ use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
 use run_format::variant::{LONGEST_LABEL, Role};
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
-use swarm_patch::subject::spec::{CheckoutSpec, SUBJECT_FORMS, Spec};
+use swarm_patch::subject::source_spec::{SOURCE_FORMS, SUBJECT_FORMS};
+use swarm_patch::subject::spec::{LayerSpec, Spec};
 
 use super::budgets::refuse_twice;
 use super::runtime::{SETTING_FORMS, with_settings};
@@ -21,10 +20,12 @@ use super::runtime::{SETTING_FORMS, with_settings};
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
     pub(crate) subject: Vec<Spec>,
-    /// Also compare the first subject's libp2p with this yamux: PATH or PATH@REV, then +FILE for a diff; repeatable
-    #[arg(long, value_name = "SPEC", conflicts_with = "stack")]
-    pub(crate) yamux: Vec<CheckoutSpec>,
-    #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]
+    #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("tokio", source), help = format!("Also compare every subject with this tokio, repeatable: {SOURCE_FORMS}"))]
+    pub(crate) tokio: Vec<LayerSpec>,
+    /// The same for yamux: `--yamux released+my.diff` compares a change of the released yamux with the release
+    #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("yamux", source))]
+    pub(crate) yamux: Vec<LayerSpec>,
+    #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "tokio", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]
     pub(crate) runtime_setting: Vec<String>,
     /// What the peers of a subject run: `first`, `same` for the subject itself, or the name of a subject [default: first;
     /// a patch is compared with both ends patched, and with central alone]
@@ -36,7 +37,8 @@ impl SubjectArgs {
     /// The release, and the same with the patch of a budget.
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
         SubjectArgs {
-            subject: vec![Spec::Released(None), Spec::Released(Some(budgets))],
+            subject: vec![Spec::released(None), Spec::released(Some(budgets))],
+            tokio: Vec::new(),
             yamux: Vec::new(),
             runtime_setting: Vec::new(),
             peers_subject: None,
@@ -44,7 +46,8 @@ impl SubjectArgs {
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.subject.is_empty() && self.yamux.is_empty() && self.runtime_setting.is_empty()
+        let layers = self.tokio.iter().chain(&self.yamux).count();
+        self.subject.is_empty() && layers == 0 && self.runtime_setting.is_empty()
     }
 
     /// Looks up what they name, with an A/A control of the first if wanted.
@@ -119,7 +122,7 @@ impl SubjectArgs {
         runtime: RuntimeConfig,
     ) -> Result<Vec<SubjectConfig>, Failure> {
         refuse_twice("--runtime-setting", &self.runtime_setting)?;
-        let released = look_up(stack, &Spec::Released(None), None)?;
+        let released = look_up(stack, &Spec::released(None))?;
         let unchanged = SubjectConfig {
             label: "unchanged runtime".to_owned(),
             ..released.clone()
@@ -136,35 +139,29 @@ impl SubjectArgs {
     }
 
     fn versions(&self, stack: &Stack) -> Result<Vec<SubjectConfig>, Failure> {
-        refuse_twice("--subject", &self.subject)?;
-        refuse_twice("--yamux", &self.yamux)?;
-        let released = Spec::Released(None);
-        let base = self.subject.first().unwrap_or(&released);
-        let plain = self.subject.iter().map(|spec| (spec, None));
-        let with_yamux = self.yamux.iter().map(|yamux| (base, Some(yamux)));
-        let subjects = plain.chain(with_yamux);
-        let find = |(libp2p, yamux)| look_up(stack, libp2p, yamux);
-        subjects.map(find).collect()
+        let mut specs = self.subject.clone();
+        if specs.is_empty() {
+            specs.push(Spec::released(None));
+        }
+        for layer in self.tokio.iter().chain(&self.yamux) {
+            let with_it = specs.iter().filter(|spec| spec.layers.is_empty());
+            let with_it: Vec<Spec> = with_it.map(|spec| spec.with(layer)).collect();
+            specs.extend(with_it);
+        }
+        refuse_twice("--subject", &specs)?;
+        specs.iter().map(|spec| look_up(stack, spec)).collect()
     }
 }
 
-fn look_up(
-    stack: &Stack,
-    libp2p: &Spec,
-    yamux: Option<&CheckoutSpec>,
-) -> Result<SubjectConfig, Failure> {
-    let subject = Subject::find(stack, libp2p, yamux).map_err(bad_input)?;
-    let label = match yamux {
-        Some(yamux) => format!("{} + {}", libp2p.label(), yamux.label()),
-        None => libp2p.label(),
-    };
+fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failure> {
+    let subject = Subject::find(stack, spec).map_err(bad_input)?;
     Ok(SubjectConfig {
-        label,
+        label: spec.label(),
         role: Role::Candidate,
-        spec: libp2p.to_string(),
-        yamux_spec: yamux.map(ToString::to_string),
+        spec: spec.to_string(),
         libp2p: subject.source.record(),
-        yamux: subject.yamux.map(|yamux| yamux.record),
+        yamux: None,
+        layers: subject.layer_records(),
         build: None,
         runtime: None,
         peers: 0,
@@ -186,10 +183,7 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
     for subject in subjects.iter_mut() {
         let alike = short.iter().filter(|label| **label == subject.label);
         if alike.count() > 1 {
-            subject.label = match &subject.yamux_spec {
-                Some(yamux) => format!("{} + {yamux}", subject.spec),
-                None => subject.spec.clone(),
-            };
+            subject.label = subject.spec.clone();
         }
     }
     let length = |subject: &SubjectConfig| control_of(subject).label.chars().count();
@@ -204,14 +198,10 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
 }
 
 pub(crate) fn is_of_this_workspace(subject: &SubjectConfig) -> bool {
-    subject.spec == Spec::Released(None).to_string() && subject.yamux_spec.is_none()
+    subject.spec == Spec::released(None).to_string()
 }
 
 pub(crate) fn resolve(stack: &Stack, subject: &SubjectConfig) -> anyhow::Result<Subject> {
     let wrong = |error| anyhow!("--subject {}: {error}", subject.spec);
-    let libp2p: Spec = subject.spec.parse().map_err(wrong)?;
-    let yamux = subject.yamux_spec.as_deref().map(CheckoutSpec::from_str);
-    let yamux = yamux.transpose();
-    let yamux = yamux.map_err(|error| anyhow!("--yamux: {error}"))?;
-    Subject::resolve(stack, &libp2p, yamux.as_ref())
+    Subject::resolve(stack, &subject.spec.parse().map_err(wrong)?)
 }

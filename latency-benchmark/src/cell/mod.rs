@@ -161,11 +161,14 @@ impl CellRun<'_> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
+        /// A node waits for half of that until all peers have answered its dials.
+        const CONNECTING: Duration = Duration::from_secs(40);
         let config = &self.task.config;
         // Disturbed blocks are measured again for a quarter of the time.
         let again = Duration::from_millis(config.plan.max_ms / 4);
         let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
-        let mut deadline = Instant::now() + planned + PATIENCE;
+        let mut limit = CONNECTING;
+        let mut deadline = Instant::now() + limit;
         let mut restarts_since = None;
         let mut restarted = 0;
         loop {
@@ -173,6 +176,8 @@ impl CellRun<'_> {
                 Ok(NodeMessage::Connected { probe_ns }) => {
                     self.row.probe_ns = probe_ns;
                     self.enter("measuring");
+                    limit = planned + PATIENCE;
+                    deadline = Instant::now() + limit;
                     if let Measurement::Soak(plan) = &config.measurement {
                         let planned = restarts(plan.churn, config.cell.peers, config.seed);
                         restarts_since = Some((planned.peekable(), Instant::now()));
@@ -223,8 +228,8 @@ impl CellRun<'_> {
                 central.conversation.ask_to_stop();
             }
             if Instant::now() > deadline {
-                let limit = planned + PATIENCE;
-                bail!("central did not end within {:.0} s", limit.as_secs_f64());
+                let (stage, seconds) = (self.stage, limit.as_secs_f64());
+                bail!("central was not done with {stage} within {seconds:.0} s");
             }
         }
     }

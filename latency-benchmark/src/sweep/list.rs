@@ -23,9 +23,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
         print(format!("{subjects} subjects, the first is the baseline:"));
     }
     for subject in &config.subjects {
-        let yamux = subject.yamux.as_ref();
-        let yamux = yamux.map_or_else(String::new, |yamux| format!(", yamux: {yamux}"));
-        print(format!("  {}: {}{yamux}", subject.label, subject.libp2p));
+        print(format!("  {}: {}", subject.label, subject.sources()));
     }
     let mut longest = Duration::ZERO;
     for (number, launch) in (1..).zip(&launches) {

@@ -9,7 +9,9 @@ pub(crate) mod run_dir;
 mod running;
 mod schedule;
 pub(crate) mod time;
+mod without_lines;
 
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use anyhow::Result;
@@ -114,9 +116,10 @@ fn measure(
         state: Mutex::new(SweepState {
             time: SavedTime::new(all, config),
             counts: RunCounts::default(),
+            failed: BTreeMap::new(),
         }),
     };
-    let is_complete = jobs::run(&sweep, &launches, &alone)?;
+    let is_complete = jobs::run(&sweep, &launches, &alone)? && without_lines::launch(&sweep)?;
     let (folder, progress) = (&sweep.session.folder, &sweep.session.progress);
     let mut state = sweep.state();
     let counts = &mut state.counts;

@@ -1,11 +1,12 @@
 //! A sweep that measures: what its launches share, and how one is measured and kept.
 
+use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Result, anyhow};
 use program::one_line;
-use run_format::config::SweepConfig;
+use run_format::config::{RunConfig, SweepConfig};
 use run_format::manifest::Machine;
 use run_format::network::Placement;
 use run_format::protocol::BlockReport;
@@ -33,6 +34,8 @@ pub(super) struct RunningSweep<'a> {
 pub(super) struct SweepState {
     pub(super) time: SavedTime,
     pub(super) counts: RunCounts,
+    /// The first launch of each program of a subject in which central failed, by the id of its build.
+    pub(super) failed: BTreeMap<String, RunConfig>,
 }
 
 impl RunningSweep<'_> {
@@ -141,6 +144,10 @@ impl RunningSweep<'_> {
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);
+        if let Some(build) = self.failed_build(&row) {
+            let first = state.failed.entry(build.to_owned());
+            first.or_insert_with(|| row.config.clone());
+        }
         session.progress.advance(1);
         let (done, total) = session.progress.position();
         let outcome = outcome(&row, last.as_ref(), self.config);
@@ -150,6 +157,18 @@ impl RunningSweep<'_> {
         drop(state);
         self.keep(launch, &row, run_dir)?;
         Ok(session.goes_on_after(&row))
+    }
+
+    /// The build of the subject, if its central failed.
+    fn failed_build(&self, row: &RunRow) -> Option<&str> {
+        let End::Failed { stage, .. } = &row.end else {
+            return None;
+        };
+        let subject = &self.config.subjects[row.config.subject?];
+        let build = subject.build.as_ref()?;
+        ["connecting", "measuring"]
+            .contains(&stage.as_str())
+            .then_some(build.id.as_str())
     }
 
     /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by

@@ -2,12 +2,12 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::process::Output;
 
 use crate::bench::{Bench, Row, can_run, complaint, json, node_program, number, table, text};
 
-/// Runs a cell with that fault, and returns its tables of children.
-fn children(fault: &str) -> Vec<Row> {
-    let bench = Bench::new();
+/// Runs a cell with that fault.
+fn run(bench: &Bench, fault: &str) -> Output {
     let mut sweep = bench.sweep(&[
         "--peers",
         "2",
@@ -26,7 +26,13 @@ fn children(fault: &str) -> Vec<Row> {
     sweep
         .arg("--node")
         .arg(node_program("examples/faulty_node"));
-    let output = sweep.env("FAULT", fault).output().unwrap();
+    sweep.env("FAULT", fault).output().unwrap()
+}
+
+/// Runs a cell with that fault, and returns its tables of children.
+fn children(fault: &str) -> Vec<Row> {
+    let bench = Bench::new();
+    let output = run(&bench, fault);
     assert!(output.status.success(), "{fault}: {}", text(&output.stderr));
     let [run] = &bench.runs("run-1")[..] else {
         panic!("one cell")
@@ -70,6 +76,25 @@ fn exhaustive_cells_with_other_faults_run_to_their_end() {
     ] {
         assert!(!children(fault).is_empty(), "{fault}");
     }
+}
+
+#[test]
+#[ignore = "exhaustive: waits for seconds until a program is given up"]
+fn exhaustive_a_poll_that_never_ends_is_given_up_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let output = run(&bench, "endless-poll");
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    // Which is noticed first depends on when the poll begins.
+    let says = "FAILED while measuring: central ended with exit code 1: ";
+    let after = said.split_once(says).map(|(_, after)| after);
+    let reasons = ["no peer has answered", "central's worker did not poll"];
+    let is_known = |after: &str| reasons.iter().any(|reason| after.starts_with(reason));
+    assert!(after.is_some_and(is_known), "{said}");
+    bench.assert_nothing_left();
 }
 
 /// A program that is asked what it is may be any program.

@@ -9,18 +9,19 @@ use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
 use run_format::Budgets;
 use run_format::checksums::of_program;
-use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
+use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord, PatchRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
-use super::builder::{Built, EDITS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records};
+use super::builder::{Built, EDITS, LAYERS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records};
 use super::checkout::Checkout;
-use super::crates::{self, StackSource, Subject, UPSTREAM, YAMUX};
+use super::crates::{self, Subject, UPSTREAM};
+use super::layer::{Layer, apply, copy, packages};
+use super::source::{StackSource, newest};
 use super::{compiler, lock_file, ours};
 use crate::checkout::{self, Edit};
 use crate::crate_source::CrateSource;
-use crate::package::upstream_manifest;
-use crate::{diff, layouts, pristine, sync};
+use crate::{layouts, sync};
 
 impl SubjectBuilder {
     /// Builds a subject, which takes minutes. It waits for builds of other processes.
@@ -39,13 +40,15 @@ impl SubjectBuilder {
             edits: Vec::new(),
             levels: Vec::new(),
             budgets: subject.budgets,
+            is_plain: subject.is_plain,
             patches: BTreeMap::new(),
         };
         build.lay_out(subject)?;
         build.graft_what_the_registry_has()?;
         fs::create_dir(build.done())?;
+        let crates = build.crates(&subject.layers)?;
         build.compile()?;
-        build.keep(id, subject)
+        build.keep(id, subject, crates)
     }
 
     /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
@@ -69,6 +72,7 @@ struct Build<'a> {
     levels: Vec<LevelRecord>,
     /// The budget whose patch the crates get.
     budgets: Option<Budgets>,
+    is_plain: bool,
     /// The folders of the crates that replace the registry's, by name.
     patches: BTreeMap<String, PathBuf>,
 }
@@ -76,11 +80,11 @@ struct Build<'a> {
 impl Build<'_> {
     /// Copies the sources of a subject, and our own, to where they are built.
     fn lay_out(&mut self, subject: &Subject) -> Result<()> {
-        let versions = self.lay_out_stack(&subject.source)?;
-        if let Some(yamux) = &subject.yamux {
-            self.check_out(yamux, YAMUX, &["yamux"])
-                .with_context(|| format!("--yamux {}", yamux.spec))?;
+        let mut versions = Vec::new();
+        for layer in &subject.layers {
+            versions.push(self.lay_out_layer(layer)?);
         }
+        versions.extend(self.lay_out_stack(subject)?);
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let copy = self.stage.path().join("workspace");
         self.edits
@@ -95,17 +99,15 @@ impl Build<'_> {
     }
 
     /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
-    fn lay_out_stack(&mut self, source: &StackSource) -> Result<Vec<(String, String)>> {
-        let stack = self.builder.stack;
+    fn lay_out_stack(&mut self, subject: &Subject) -> Result<Vec<(String, String)>> {
+        let (source, stack) = (&subject.source, self.builder.stack);
         match source {
             StackSource::Released => {
-                self.copy_crates(pristine::find(&upstream_manifest(), stack.packages)?)?;
+                self.copy_crates(source.of_registry(stack)?)?;
                 Ok(Vec::new())
             }
             StackSource::Release(version) => {
-                let folder = self.stage.path().join("release");
-                fs::create_dir(&folder)?;
-                self.copy_crates(crates::of_release(version, &folder)?)?;
+                self.copy_crates(source.of_registry(stack)?)?;
                 let stream = ours::stream_release(version)?;
                 Ok(vec![
                     ("libp2p".to_owned(), version.clone()),
@@ -113,38 +115,62 @@ impl Build<'_> {
                 ])
             }
             StackSource::Checkout(checkout) => {
-                let packages = self.check_out(checkout, UPSTREAM, stack.subjects);
-                let packages = packages.with_context(|| checkout.spec.to_string())?;
+                let packages = self.check_out(checkout, subject.diff.as_ref())?;
                 let packages = packages.into_iter();
                 Ok(packages.map(|it| (it.name, it.version)).collect())
             }
         }
     }
 
+    /// Copies a layer, and makes its crate replace the registry's. Returns the crate and its version.
+    fn lay_out_layer(&mut self, layer: &Layer) -> Result<(String, String)> {
+        let part = format!("{LAYERS}/{}", layer.name);
+        let copy = self.stage.path().join(&part);
+        fs::create_dir_all(self.stage.path().join(LAYERS))?;
+        let (source, edits) = layer.copy(&copy)?;
+        self.edits.extend(edits);
+        if self.builder.stack.packages.contains(&&*source.name) {
+            self.graft(std::slice::from_ref(&source))?;
+        }
+        self.put(&part)?;
+        self.replace(&source)?;
+        Ok((source.name, source.version))
+    }
+
     /// Copies and grafts a checkout, and makes its crates replace the registry's.
     fn check_out(
         &mut self,
         checkout: &Checkout,
-        part: &str,
-        expected: &[&str],
+        diff: Option<&PatchRecord>,
     ) -> Result<Vec<CrateSource>> {
-        let copy = self.stage.path().join(part);
-        let edits = checkout.export(&copy)?;
-        self.edits.extend(edits);
+        let stack = self.builder.stack;
+        let copy = self.stage.path().join(UPSTREAM);
+        checkout.export(&copy)?;
+        self.edits.extend(apply(&copy, diff)?);
         // Before the graft, which adds a dependency on a folder that does not exist yet.
-        let packages = crates::packages(&copy)?;
-        self.graft(&crates::with_sites(&copy, self.builder.stack, expected)?)?;
-        self.put(part)?;
+        let packages = packages(&copy)?;
+        self.graft(&crates::with_sites(&copy, stack, stack.subjects)?)?;
+        self.put(UPSTREAM)?;
         let known = fs::read_to_string(self.builder.ours.join("Cargo.lock"))?;
         for package in &packages {
             // The path of a dependency leads to the other crates, or nothing uses them.
             if known.contains(&format!("name = \"{}\"\n", package.name)) {
-                let below = package.dir.strip_prefix(fs::canonicalize(&copy)?)?;
-                let dir = self.builder.build_dir().join(part).join(below);
-                self.patches.insert(package.name.clone(), dir);
+                self.replace(package)?;
             }
         }
         Ok(packages)
+    }
+
+    /// Makes a crate of the stage replace the registry's.
+    fn replace(&mut self, source: &CrateSource) -> Result<()> {
+        let below = source
+            .dir
+            .strip_prefix(fs::canonicalize(self.stage.path())?)?;
+        let dir = self.builder.build_dir().join(below);
+        match self.patches.insert(source.name.clone(), dir) {
+            None => Ok(()),
+            Some(_) => bail!("{} has two sources", source.name),
+        }
     }
 
     /// Copies a part of the stage to where it is built, if it differs.
@@ -158,8 +184,15 @@ impl Build<'_> {
         if let Some(budgets) = &self.budgets {
             self.edits.extend(checkout::patch(sources, budgets)?);
         }
-        let (mut edits, levels) = checkout::edits(sources, &probe)?;
-        self.levels.extend(records(&levels)?);
+        let manifest = |of: &CrateSource| Edit::of_toml(of.dir.join("Cargo.toml"), |_| Ok(()));
+        let mut edits = match self.is_plain {
+            true => sources.iter().map(manifest).collect::<Result<Vec<_>>>()?,
+            false => {
+                let (edits, levels) = checkout::edits(sources, &probe)?;
+                self.levels.extend(records(&levels)?);
+                edits
+            }
+        };
         for edit in &mut edits {
             if edit.path.ends_with("Cargo.toml") {
                 edit.after = crates::without_wasm(&edit.after)?;
@@ -176,7 +209,7 @@ impl Build<'_> {
         let mut packages = self.metadata()?.packages;
         packages.retain(|it| it.source.is_some() && stack.packages.contains(&it.name.as_str()));
         let sources = packages.iter().map(CrateSource::of_package);
-        for source in crates::newest(sources.collect::<Result<_>>()?) {
+        for source in newest(sources.collect::<Result<_>>()?) {
             match self.patches.get(&source.name) {
                 None => self.copy_crates(vec![source])?,
                 // Some other crate needs an older version. The stack itself uses the one in our folder.
@@ -201,13 +234,14 @@ impl Build<'_> {
 
     /// Copies and grafts crates of the registry, and makes the copies replace them.
     fn copy_crates(&mut self, sources: Vec<CrateSource>) -> Result<()> {
+        let is_layer = |of: &CrateSource| self.patches.contains_key(&of.name);
+        let sources: Vec<_> = sources.into_iter().filter(|it| !is_layer(it)).collect();
         for source in sources {
             let name = format!("crates/{}-{}", source.name, source.version);
-            let copy = self.stage.path().join(&name);
-            self.graft(&[crates::copy(&source, &copy)?])?;
+            let source = copy(&source, &self.stage.path().join(&name))?;
+            self.graft(std::slice::from_ref(&source))?;
             self.put(&name)?;
-            let dir = self.builder.build_dir().join(name);
-            self.patches.insert(source.name, dir);
+            self.replace(&source)?;
         }
         Ok(())
     }
@@ -292,7 +326,7 @@ impl Build<'_> {
     }
 
     /// Moves the program and its description to a folder of their own, which gets its name last.
-    fn keep(&self, id: &str, subject: &Subject) -> Result<Built> {
+    fn keep(&self, id: &str, subject: &Subject, crates: Vec<CrateRecord>) -> Result<Built> {
         let partial = self.done();
         let profile = match self.builder.profile {
             Profile::Release => "release",
@@ -303,14 +337,15 @@ impl Build<'_> {
         let kept = partial.join(&program);
         fs::copy(built.join(&program), &kept)?;
         fs::copy(self.builder.workspace().join(LOCK), partial.join(LOCK))?;
-        fs::write(partial.join(EDITS), self.diff()?)?;
+        let edits = checkout::diff(&self.edits, &fs::canonicalize(self.stage.path())?)?;
+        fs::write(partial.join(EDITS), edits)?;
         let rustc = compiler::rustc(&self.builder.ours)?;
         let record = BuildRecord {
             id: id.to_owned(),
             profile: profile.to_owned(),
             rustc: rustc.lines().next().unwrap_or_default().to_owned(),
             features: ours::features(&self.builder.ours, self.builder.stack)?,
-            crates: self.crates()?,
+            crates,
             levels: self.levels.clone(),
             patches: subject.patches(),
             edits_sha256: of_program(&partial.join(EDITS))?,
@@ -331,41 +366,29 @@ impl Build<'_> {
         })
     }
 
-    /// All changes as one diff, with paths relative to `target/subjects/build`.
-    fn diff(&self) -> Result<String> {
-        let stage = fs::canonicalize(self.stage.path())?;
-        let mut text = String::new();
-        for edit in &self.edits {
-            // A diff may have removed the file.
-            let path = fs::canonicalize(&edit.path).unwrap_or_else(|_| edit.path.clone());
-            let below = path.strip_prefix(&stage)?.display().to_string();
-            text += &diff::one(&below, &edit.before, &edit.after);
-        }
-        Ok(text)
-    }
-
-    fn crates(&self) -> Result<Vec<CrateRecord>> {
+    fn crates(&self, layers: &[Layer]) -> Result<Vec<CrateRecord>> {
         let (build, stack) = (self.builder.build_dir(), self.builder.stack);
         let mut records = Vec::new();
         for package in self.metadata()?.packages {
             let path: &Path = package.manifest_path.as_ref();
             let from = match path.strip_prefix(&build) {
                 Ok(below) if below.starts_with(UPSTREAM) => CrateOrigin::Subject,
-                Ok(below) if below.starts_with(YAMUX) => CrateOrigin::Yamux,
+                Ok(below) if below.starts_with(LAYERS) => CrateOrigin::Layer,
                 Ok(below) if below.starts_with("crates") => CrateOrigin::Registry,
                 _ => continue,
             };
             records.push(CrateRecord {
-                grafted: stack.packages.contains(&package.name.as_str()),
+                grafted: !self.is_plain && stack.packages.contains(&package.name.as_str()),
                 name: package.name.to_string(),
                 version: package.version.to_string(),
                 from,
             });
         }
         records.sort_by(|one, other| one.name.cmp(&other.name));
-        for expected in stack.packages {
-            if !records.iter().any(|record| record.name == *expected) {
-                bail!("the build does not use the grafted {expected}");
+        let layers = layers.iter().map(|layer| layer.name.as_str());
+        for expected in stack.packages.iter().copied().chain(layers) {
+            if !records.iter().any(|record| record.name == expected) {
+                bail!("nothing in the build accepts this version of {expected}");
             }
         }
         Ok(records)

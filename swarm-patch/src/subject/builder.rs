@@ -5,7 +5,7 @@
 //!     build/              shared by all builds
 //!         workspace/      our workspace, copied
 //!         upstream/       the checkout, grafted
-//!         yamux/          the subject's yamux, grafted
+//!         layers/         crates that come from elsewhere, grafted if they have sites
 //!         crates/         crates with sites that come from the registry, copied and grafted
 //!         config.toml     makes cargo use those instead of the registry's
 //!         target/
@@ -26,8 +26,9 @@ use run_format::subject::{BuildRecord, LevelRecord, SourceRecord};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 
-use super::crates::{self, StackSource, Subject, UPSTREAM};
-use super::{compiler, ours};
+use super::crates::{self, Subject, UPSTREAM};
+use super::source::StackSource;
+use super::{compiler, layer, ours};
 use crate::graft::graft;
 use crate::sites::SiteLevels;
 use crate::stacks::Stack;
@@ -39,6 +40,7 @@ pub const LOCK: &str = "Cargo.lock";
 /// The [`BuildRecord`], in the same folder. It is written last.
 pub(super) const RECORD: &str = "subject.json";
 pub(super) const STAGE: &str = "stage-";
+pub(super) const LAYERS: &str = "layers";
 
 /// How programs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -90,11 +92,11 @@ impl SubjectBuilder {
 
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
-        let yamux = subject
-            .yamux
-            .as_ref()
-            .map(|yamux| content(yamux.record.clone()));
-        let sources = (content(subject.source.record()), yamux, subject.patches());
+        let layers = subject.layers.iter();
+        let layers = layers.map(|it| (&it.name, content(it.source.record()), &it.diff));
+        let layers: Vec<_> = layers.collect();
+        let stack = content(subject.source.record());
+        let sources = (stack, layers, subject.patches(), subject.is_plain);
         let parts = [
             "3".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
@@ -129,9 +131,8 @@ impl SubjectBuilder {
         for source in crates::sources(self.stack, subject, copy.path())? {
             levels.extend(records(&graft(&source)?.sites)?);
         }
-        if let StackSource::Checkout(checkout) = &subject.source {
-            crates::packages(&copy.path().join(UPSTREAM))
-                .with_context(|| checkout.spec.to_string())?;
+        if matches!(subject.source, StackSource::Checkout(_)) {
+            layer::packages(&copy.path().join(UPSTREAM))?;
         }
         Ok(levels)
     }

@@ -174,23 +174,30 @@ impl Repository {
     }
 }
 
+/// Refuses a diff that does not apply to the files in `dir`, which is no repository.
+pub(super) fn check(dir: &Path, diff: &Path) -> Result<()> {
+    run_apply(dir, diff, &["--check"]).map(drop)
+}
+
+fn run_apply(dir: &Path, diff: &Path, options: &[&str]) -> Result<String> {
+    let mut command = command(dir);
+    // Git takes no notice of a repository around `dir`.
+    let around = dir.parent().unwrap_or(dir);
+    let output = command.env("GIT_CEILING_DIRECTORIES", around).arg("apply");
+    let output = output.args(options).arg(diff).output();
+    let output = output.context("cannot run git")?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let said = complaint(&output);
+            bail!("{} does not apply: git says: {said}", diff.display())
+        }
+    }
+}
+
 /// Applies a diff to the files in `dir`, which is no repository. Returns what it changed.
 pub(super) fn apply(dir: &Path, diff: &Path) -> Result<Vec<Edit>> {
-    let run = |options: &[&str]| {
-        let mut command = command(dir);
-        // Git takes no notice of a repository around `dir`.
-        let around = dir.parent().unwrap_or(dir);
-        let output = command.env("GIT_CEILING_DIRECTORIES", around).arg("apply");
-        let output = output.args(options).arg(diff).output();
-        let output = output.context("cannot run git")?;
-        match output.status.success() {
-            true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-            false => {
-                let said = complaint(&output);
-                bail!("{} does not apply: git says: {said}", diff.display())
-            }
-        }
-    };
+    let run = |options: &[&str]| run_apply(dir, diff, options);
     let files = run(&["--numstat", "-z"])?;
     // Each is preceded by the numbers of lines that are added and removed.
     let names = files

@@ -1,7 +1,7 @@
 //! Programs built against other people's versions of a stack: a checkout, a revision of one, another release.
 //!
-//! [`spec`] parses the name of a subject. [`checkout`] determines the state of a checkout and copies it.
-//! [`crates`] finds its crates. [`builder`] builds our benchmark with them and keeps the program. `run_format::subject`
+//! [`spec`] and [`source_spec`] parse the name of a subject. [`checkout`] determines the state of a checkout and copies it.
+//! [`crates`] finds its crates, of which [`Layer`]s come from elsewhere. [`builder`] builds our benchmark with them and keeps the program. `run_format::subject`
 //! describes a subject in files. The user's checkout is only read.
 
 mod build;
@@ -10,8 +10,13 @@ pub mod checkout;
 mod compiler;
 pub mod crates;
 mod git;
+mod layer;
 mod lock_file;
 mod ours;
+mod source;
+pub mod source_spec;
 pub mod spec;
 
-pub use self::crates::{StackSource, Subject};
+pub use self::crates::Subject;
+pub use self::layer::Layer;
+pub use self::source::StackSource;

@@ -171,7 +171,7 @@ fn workspace(manifest: &mut DocumentMut, stack: &Stack, versions: &[(String, Str
 }
 
 /// A whole version is meant exactly.
-fn requirement(version: &str) -> String {
+pub(super) fn requirement(version: &str) -> String {
     match version.split('.').count() {
         0..=2 => version.to_owned(),
         _ => format!("={version}"),

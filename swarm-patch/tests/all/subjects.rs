@@ -11,14 +11,18 @@ use swarm_patch::crate_source::CrateSource;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::subject::builder::{Profile, SubjectBuilder};
 use swarm_patch::subject::checkout::Checkout;
+use swarm_patch::subject::source_spec::{Origin, SourceSpec};
 use swarm_patch::subject::{Subject, crates};
 
 /// The commit, the difference and the hash of the tree that identify the contents of a checkout.
 type CheckoutContent = (Option<Commit>, Option<Difference>, Option<String>);
 
 fn resolve(spec: &str) -> Result<Checkout, String> {
-    let spec = spec.parse()?;
-    Checkout::resolve(&spec).map_err(|error| format!("{error:#}"))
+    let spec: SourceSpec = spec.parse()?;
+    let Origin::Checkout(path, revision) = &spec.origin else {
+        return Err("no checkout".to_owned());
+    };
+    Checkout::resolve(path, revision.as_deref()).map_err(|error| format!("{error:#}"))
 }
 
 fn known(spec: &str) -> CheckoutContent {
@@ -80,18 +84,18 @@ fn a_diff_is_applied_to_the_copy_only() {
     };
     fs::write(&diff, text("first")).expect("the folder is ours");
     let spec = format!("{}@first+{}", root.display(), diff.display());
-    let (note, names) = exported(&spec);
-    assert_eq!(note.as_deref(), Some("third\n"));
-    assert!(names.contains(&"new".to_owned()));
-    assert_eq!(
-        fs::read_to_string(root.join("note")).expect("it is there"),
-        "second\n"
-    );
     let subject = |spec: &str| {
         let spec = spec.parse().expect("it is there");
-        Subject::find(&LIBP2P, &spec, None).map_err(|error| format!("{error:#}"))
+        Subject::find(&LIBP2P, &spec).map_err(|error| format!("{error:#}"))
     };
-    let patches = subject(&spec).expect("it applies").patches();
+    let found = subject(&spec).expect("it applies");
+    let copies = folder();
+    crates::sources(&LIBP2P, &found, copies.path()).expect("they are there");
+    let note = |dir: &Path| fs::read_to_string(dir.join("note")).expect("it is there");
+    let copy = copies.path().join("upstream");
+    assert_eq!((&*note(&copy), &*note(&root)), ("third\n", "second\n"));
+    assert!(copy.join("new").exists());
+    let patches = found.patches();
     assert!(patches[0].patch.ends_with("my+fix.diff") && patches[0].sha256.is_some());
     let refusal = subject(&spec.replace("@first", "")).expect_err("it is another note");
     assert!(
@@ -110,7 +114,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     let base = root.display();
     for spec in ["released", "released+muxer=1", "released+muxer=1/deferred"] {
         let subject =
-            Subject::find(&LIBP2P, &spec.parse().expect("a release"), None).expect("it applies");
+            Subject::find(&LIBP2P, &spec.parse().expect("a release")).expect("it applies");
         assert!(ids.insert(builder.id(&subject).expect("it can be named")));
         let copies = folder();
         let sources = crates::sources(&LIBP2P, &subject, copies.path()).expect("they are there");
@@ -137,8 +141,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
         }
     }
     let spec = format!("{base}@first+connection=1");
-    let subject =
-        Subject::find(&LIBP2P, &spec.parse().expect("it is there"), None).expect("it applies");
+    let subject = Subject::find(&LIBP2P, &spec.parse().expect("it is there")).expect("it applies");
     let copies = folder();
     let sources = crates::sources(&LIBP2P, &subject, copies.path()).expect("they are there");
     assert!(
@@ -147,11 +150,9 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
             .expect("it is there")
             .contains("MAX_ITERATIONS")
     );
-    let both = "released+connection=1".parse().expect("a release");
-    let yamux = format!("{base}+muxer=1").parse().expect("it is there");
-    let refusal = Subject::find(&LIBP2P, &both, Some(&yamux))
-        .expect_err("two budgets")
-        .to_string();
+    let both = format!("released+connection=1+yamux={base}+muxer=1");
+    let refusal = Subject::find(&LIBP2P, &both.parse().expect("it is there"));
+    let refusal = format!("{:#}", refusal.expect_err("two budgets"));
     assert!(refusal.contains("only one may be given"), "{refusal}");
 }
 
@@ -381,8 +382,14 @@ fn what_names_no_subject_is_one_line() {
         (&["--subject", "released@1"], "accepted: a version"),
         (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
         (&["--subject", &wrong], "there is no commit \"nonsense\""),
-        (&["--yamux", "released"], "there is no such folder"),
-        (&["--yamux", &wrong], "--yamux"),
+        (
+            &["--subject", "released+yamux=released"],
+            "this changes nothing",
+        ),
+        (
+            &["--subject", &format!("released+yamux={wrong}")],
+            "there is no commit \"nonsense\"",
+        ),
     ] {
         let output = sites(arguments);
         let complaint = text(&output.stderr);

@@ -128,6 +128,9 @@ impl Measuring {
                 let Some(silent) = seen.requests().position(|answers| answers == 0) else {
                     break;
                 };
+                if seen.requests().all(|answers| answers == 0) {
+                    self.slices.refuse_silence(began)?;
+                }
                 if began.elapsed() > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
@@ -274,7 +277,9 @@ impl Measuring {
         if slice.seen.requests().sum::<u64>() > answers_before {
             self.last_answer = Instant::now();
         }
-        self.refuse_silence()?;
+        if self.slices.has_answers() {
+            self.slices.refuse_silence(self.last_answer)?;
+        }
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
             self.slices.is_over(&slice);
@@ -318,17 +323,6 @@ impl Measuring {
         self.number += 1;
         if let Some(row) = self.slices.keep(self.number, slice)? {
             report(&row);
-        }
-        Ok(())
-    }
-
-    /// Turns in which nothing happens measure nothing.
-    fn refuse_silence(&self) -> Result<()> {
-        let silence = self.last_answer.elapsed();
-        let patience = self.slices.patience().max(4 * self.plan.turn());
-        if self.slices.has_answers() && silence > patience {
-            let seconds = silence.as_secs_f64();
-            bail!("no peer has answered anything for {seconds:.0} s");
         }
         Ok(())
     }

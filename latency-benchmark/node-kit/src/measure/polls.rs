@@ -2,9 +2,9 @@
 //! the rows of a soak.
 
 use std::ops::Range;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use plan::block::{PlannedSlice, to_compare, to_explain};
 use plan::changes::Changes;
 use plan::sums::SliceSums;
@@ -122,6 +122,18 @@ impl VariantSlices {
     pub(super) fn patience(&self) -> Duration {
         // In a soak, peers may be restarted, and be away for a while.
         Duration::from_secs(self.rows.map_or(10, |_| 120))
+    }
+
+    /// Turns in which nothing happens measure nothing.
+    pub(super) fn refuse_silence(&self, last_answer: Instant) -> Result<()> {
+        let (silence, config) = (last_answer.elapsed(), self.config());
+        // Over long links the first answers need several round trips.
+        let begin = self.patience() + 20 * config.cell.rtt_ms.duration();
+        if silence > begin.max(4 * config.plan.turn()) {
+            let seconds = silence.as_secs_f64();
+            bail!("no peer has answered anything for {seconds:.0} s");
+        }
+        Ok(())
     }
 
     /// What gets everything going, each until every peer has answered. How things get going is part of a soak.

@@ -30,6 +30,7 @@ impl FixedWork {
     /// The median of some repetitions in one poll, so that one that was interrupted does not count.
     pub(crate) fn time(&self) -> Result<Duration> {
         const REPEAT: usize = 9;
+        const PATIENCE: Duration = Duration::from_secs(10);
         let (sender, receiver) = mpsc::channel();
         let work = Arc::clone(&self.work);
         self.runtime.spawn(async move {
@@ -37,7 +38,8 @@ impl FixedWork {
             let times: io::Result<Vec<Duration>> = (0..REPEAT).map(|_| work.once()).collect();
             let _ = sender.send(times);
         });
-        let times = receiver.recv().context("the runtime is gone")?;
+        let times = receiver.recv_timeout(PATIENCE);
+        let times = times.context("central's worker did not poll a ready task within 10 s")?;
         let mut times = times.context("the fixed piece of work failed")?;
         times.sort_unstable();
         Ok(times[REPEAT / 2])

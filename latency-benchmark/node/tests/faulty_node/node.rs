@@ -45,6 +45,8 @@ fn main() -> ExitCode {
 enum Kind {
     /// In every tenth poll, a handler sleeps
     SleepingHandler,
+    /// The hundredth poll of a handler never ends
+    EndlessPoll,
     /// Each poll of a handler allocates 10,000 objects and drops them again
     AllocatingHandler,
     /// Each poll of a behaviour wakes its own task
@@ -59,6 +61,7 @@ fn kind() -> Result<Option<Kind>> {
     Ok(Some(match env::var("FAULT").as_deref() {
         Err(_) => return Ok(None),
         Ok("sleeping-handler") => Kind::SleepingHandler,
+        Ok("endless-poll") => Kind::EndlessPoll,
         Ok("allocating-handler") => Kind::AllocatingHandler,
         Ok("self-waking-behaviour") => Kind::SelfWakingBehaviour,
         Ok("dialling-behaviour") => Kind::DiallingBehaviour,
@@ -247,7 +250,7 @@ impl NetworkBehaviour for Fault {
             Some(Kind::SelfWakingBehaviour) => cx.waker().wake_by_ref(),
             Some(Kind::DiallingBehaviour) => return self.dial_connected_peer(cx),
             Some(Kind::LeakingTasks) => self.leak_tasks(cx),
-            Some(Kind::SleepingHandler | Kind::AllocatingHandler) | None => {}
+            Some(Kind::SleepingHandler | Kind::EndlessPoll | Kind::AllocatingHandler) | None => {}
         }
         Poll::Pending
     }
@@ -301,11 +304,15 @@ impl ConnectionHandler for FaultHandler {
         _: &mut Context<'_>,
     ) -> Poll<ConnectionHandlerEvent<DeniedUpgrade, (), Infallible>> {
         const SLEEP_EVERY: u64 = 10;
+        const ENDLESS: u64 = 100;
         self.polls += 1;
         match self.kind {
             Some(Kind::SleepingHandler) if self.polls.is_multiple_of(SLEEP_EVERY) => {
                 sleep_in_poll();
             }
+            Some(Kind::EndlessPoll) if self.polls == ENDLESS => loop {
+                thread::park();
+            },
             Some(Kind::AllocatingHandler) => allocate_in_poll(),
             _ => {}
         }
