@@ -50,9 +50,8 @@ fn card(root: &Path, interface: String) -> NetworkCard {
     let speed = fs::read_to_string(folder.join("speed")).ok();
     let driver = fs::read_link(folder.join("device/driver")).ok();
     // The interrupts of a virtual card belong to the device that carries it.
-    let interrupts = ["device/msi_irqs", "device/../msi_irqs"]
-        .into_iter()
-        .find_map(|path| fs::read_dir(folder.join(path)).ok());
+    let mut paths = ["device/msi_irqs", "device/../msi_irqs"].into_iter();
+    let interrupts = paths.find_map(|path| fs::read_dir(folder.join(path)).ok());
     let cores_of = |interrupt: io::Result<DirEntry>| -> Option<Cores> {
         let folder = root.join("proc/irq").join(interrupt.ok()?.file_name());
         let mut lists = ["effective_affinity_list", "smp_affinity_list"].into_iter();

@@ -137,9 +137,9 @@ impl Topology {
         let apart = others
             .clone()
             .filter(|core| !taken.contains(&core.physical));
-        Cores::new(apart.map(|core| core.number))
-            .or_else(|| Cores::new(others.map(|core| core.number)))
-            .unwrap_or_else(|| central.clone())
+        let all = Cores::new(others.map(|core| core.number));
+        let apart = Cores::new(apart.map(|core| core.number));
+        apart.or(all).unwrap_or_else(|| central.clone())
     }
 
     fn sharing(&self, central: &Cores, peers: &Cores) -> Sharing {
