@@ -140,9 +140,8 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
             }
         }
     }
-    let pairs = blocks
-        .into_values()
-        .filter_map(|[one, other]| one.zip(other));
+    let pairs = blocks.into_values();
+    let pairs = pairs.filter_map(|[one, other]| one.zip(other));
     let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.unzip();
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;

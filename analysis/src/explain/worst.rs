@@ -165,9 +165,8 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value
         ("iterations", stretch.iterations.map(Value::from)),
         ("outcome", stretch.outcome.clone().map(Value::from)),
     ];
-    let known = known
-        .into_iter()
-        .filter_map(|(key, value)| Some((key, value?)));
+    let known = known.into_iter();
+    let known = known.filter_map(|(key, value)| Some((key, value?)));
     json!({
         "name": name,
         "ph": "X",

@@ -65,10 +65,8 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
 
 /// "`my-fix`: 1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
 pub(crate) fn sources(subject: &SubjectConfig) -> String {
-    let yamux = subject
-        .yamux
-        .iter()
-        .map(|yamux| format!("; yamux of {yamux}"));
+    let yamux = subject.yamux.iter();
+    let yamux = yamux.map(|yamux| format!("; yamux of {yamux}"));
     let yamux: String = yamux.collect();
     let both = match subject.peers > 0 {
         true => "; its peers run it, too",

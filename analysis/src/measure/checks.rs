@@ -129,9 +129,8 @@ fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
 
 /// The slices that compare variants, with their runs.
 fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
-    let slices = runs
-        .iter()
-        .flat_map(|run| run.slices.iter().map(move |it| (run, it)));
+    let slices = runs.iter();
+    let slices = slices.flat_map(|run| run.slices.iter().map(move |it| (run, it)));
     slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
 }
 
@@ -161,9 +160,8 @@ fn against_monitor(
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
-    let lines = rows
-        .iter()
-        .filter_map(|row| row.network.delay_line.as_ref());
+    let lines = rows.iter();
+    let lines = lines.filter_map(|row| row.network.delay_line.as_ref());
     let queues = lines.flat_map(|line| &line.queues);
     ratio(queues.filter_map(|queue| {
         let (late_us, packets) = (queue.mean_late_us?, queue.packets as f64);

@@ -71,9 +71,8 @@ impl PageDetails {
         let by_variant = ratios.get(&per_s).into_iter().flatten();
         let requests = by_variant.map(requests);
         let metrics = Metric::shown_in(Place::Blocks);
-        let shown = ratios
-            .iter()
-            .filter(|(what, _)| metrics.contains(&what.metric));
+        let shown = ratios.iter();
+        let shown = shown.filter(|(what, _)| metrics.contains(&what.metric));
         let by_block = shown.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
         PageDetails {
             durations: durations.collect(),

@@ -36,10 +36,8 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     for (run, loaded) in runs.iter().enumerate() {
         let first = loaded.blocks.iter().filter_map(|block| block.first());
         let used: BTreeSet<u32> = first.map(|at| loaded.slices[*at].row.block).collect();
-        let slices = loaded
-            .slices
-            .iter()
-            .filter(|it| used.contains(&it.row.block));
+        let slices = loaded.slices.iter();
+        let slices = slices.filter(|it| used.contains(&it.row.block));
         for slice in slices {
             let whole = slice.sites().filter(|site| site.lost() == 0);
             for row in whole.flat_map(|site| &site.bounds) {

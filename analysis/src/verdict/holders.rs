@@ -48,9 +48,8 @@ pub(crate) fn among<'a>(
 fn in_percent(by_child: BTreeMap<&str, f64>) -> Shares<'_> {
     let total: f64 = by_child.values().sum();
     let by_child = by_child.into_iter().filter(|_| total > 0.0);
-    let mut shares: Shares = by_child
-        .map(|(child, ns)| (child, 100.0 * ns / total))
-        .collect();
+    let shares = by_child.map(|(child, ns)| (child, 100.0 * ns / total));
+    let mut shares: Shares = shares.collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
 }

@@ -19,9 +19,8 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
     let metrics = metrics.into_iter().map(|metric| (first, metric));
     let others = scene.sites.iter().filter(|site| **site != first);
     let others = others.map(|site| (*site, Metric::BeyondMsPerS));
-    let keys = metrics
-        .chain(others)
-        .map(|(site, metric)| MetricKey::new(site, metric));
+    let keys = metrics.chain(others);
+    let keys = keys.map(|(site, metric)| MetricKey::new(site, metric));
     let mut keys: Vec<MetricKey> = keys.collect();
     keys.dedup();
     keys.retain(|key| scene.summary.has(*key));
@@ -30,9 +29,8 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         ([], _) | (_, []) => vec![opening],
         (_, asked) => asked.to_vec(),
     };
-    let pairs = keys
-        .iter()
-        .flat_map(|key| variants.iter().map(move |variant| (*key, *variant)));
+    let pairs = keys.iter();
+    let pairs = pairs.flat_map(|key| variants.iter().map(move |variant| (*key, *variant)));
     let entry = |pair| entry(scene, pair, pair == (keys[0], opening));
     pairs.map(entry).collect()
 }

@@ -73,9 +73,8 @@ fn offloads(interface: &str) -> Option<Vec<String>> {
     let output = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
     let output = output.ok().filter(|it| it.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let on = text
-        .lines()
-        .filter_map(|line| Some(line.split_once(": on")?.0));
+    let on = text.lines();
+    let on = on.filter_map(|line| Some(line.split_once(": on")?.0));
     // Indented lines are parts of these.
     let is_one = |name: &&str| name.ends_with("checksumming") || name.ends_with("-offload");
     let names = on.filter(|name| !name.starts_with('\t')).filter(is_one);

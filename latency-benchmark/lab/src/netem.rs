@@ -30,9 +30,8 @@ pub(crate) fn probe(inside: Inside) -> Result<()> {
 pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<()> {
     let tc = SystemTool::find("tc")?;
     let links = 0..wires.peers.len();
-    let central: String = links
-        .map(|peer| qdisc(&central_interface(peer), spec))
-        .collect();
+    let central = links.map(|peer| qdisc(&central_interface(peer), spec));
+    let central: String = central.collect();
     let peer = qdisc(PEER_INTERFACE, spec);
     let scripts = std::iter::once(&central).chain(std::iter::repeat(&peer));
     let scripts = std::iter::zip(wires.namespaces(), scripts);
