@@ -131,6 +131,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         run: 1,
         subject: None,
         beside: 0,
+        layout: None,
         seed: u64::from(rand::random::<u32>()),
         node,
         load: args.node.load(payload)?,

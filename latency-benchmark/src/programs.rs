@@ -10,6 +10,7 @@ use run_format::files::{SUBJECTS, write_whole};
 use run_format::protocol::NodeDescription;
 use run_format::subject::{LevelRecord, SiteLevel, SubjectConfig};
 use run_format::variant::Role;
+use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
 
@@ -18,31 +19,76 @@ use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
     /// In the order of the subjects; one where there are none.
-    central: Vec<PathBuf>,
-    /// The same for the peers of each.
-    peers: Vec<PathBuf>,
+    programs: Vec<LinkedProgram>,
+    /// Which of them the peers of each run.
+    peers: Vec<usize>,
+}
+
+/// A program, and the folder of its layouts, if it has some.
+#[derive(Clone)]
+struct LinkedProgram {
+    file: PathBuf,
+    layouts: Option<PathBuf>,
+}
+
+impl LinkedProgram {
+    fn without_layouts(file: PathBuf) -> LinkedProgram {
+        LinkedProgram {
+            file,
+            layouts: None,
+        }
+    }
+
+    fn of_subject(
+        built: Option<&Built>,
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<LinkedProgram, Failure> {
+        let (file, layouts) = match built {
+            Some(built) => (built.program.clone(), built.dir.clone()),
+            None => {
+                let file = node.plain(&config.node)?;
+                let layouts = node.layouts(&config.node, &file)?;
+                (file, layouts)
+            }
+        };
+        Ok(LinkedProgram {
+            file,
+            layouts: Some(layouts),
+        })
+    }
+
+    fn count_layouts(&self) -> u32 {
+        self.layouts.as_deref().map_or(0, layouts::count)
+    }
 }
 
 impl Programs {
-    fn of(central: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
+    fn of(programs: Vec<LinkedProgram>, subjects: &[SubjectConfig]) -> Programs {
         let peers = match subjects {
-            [] => central.clone(),
-            _ => subjects
-                .iter()
-                .map(|subject| central[subject.peers].clone())
-                .collect(),
+            [] => vec![0],
+            _ => subjects.iter().map(|subject| subject.peers).collect(),
         };
-        Programs { central, peers }
+        Programs { programs, peers }
     }
 
-    /// Those of central and of its peers.
-    pub(crate) fn for_subject(&self, subject: Option<usize>) -> (&Path, &Path) {
+    /// Those of central and of its peers. Only central has a layout.
+    pub(crate) fn for_subject(
+        &self,
+        subject: Option<usize>,
+        layout: Option<u32>,
+    ) -> (PathBuf, &Path) {
         let subject = subject.unwrap_or(0);
-        (&self.central[subject], &self.peers[subject])
+        let program = &self.programs[subject];
+        let central = match (&program.layouts, layout) {
+            (Some(dir), Some(layout)) => layouts::file(dir, layout),
+            _ => program.file.clone(),
+        };
+        (central, &self.programs[self.peers[subject]].file)
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
-        describe(&self.central[0])
+        describe(&self.programs[0].file)
     }
 
     /// Builds what is not built yet, and notes in the configuration what was built. All subjects are checked
@@ -54,6 +100,7 @@ impl Programs {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
             refuse_stable_tokio(config, &program)?;
+            let program = LinkedProgram::without_layouts(program);
             let programs = vec![program; config.subjects.len().max(1)];
             return Ok(Programs::of(programs, &config.subjects));
         }
@@ -62,28 +109,44 @@ impl Programs {
             let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
             refuse_unbounded(config, subject, &levels)?;
         }
-        let mut programs = Vec::new();
-        for subject in &mut config.subjects {
+        let (mut programs, mut builds) = (Vec::new(), Vec::new());
+        for subject in &config.subjects {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
-            programs.push(match &built {
-                Some(built) => built.program.clone(),
-                None => node.plain(&config.node)?,
-            });
-            subject.build = built.map(|built| built.record);
+            programs.push(LinkedProgram::of_subject(built.as_ref(), config, node)?);
+            builds.push(built.map(|built| built.record));
+        }
+        for ((subject, program), build) in config.subjects.iter_mut().zip(&programs).zip(builds) {
+            subject.build = build;
+            subject.layouts = program.count_layouts();
+        }
+        if config.subjects.iter().any(|subject| subject.layouts == 0) {
+            say(
+                "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
+            );
         }
         Ok(Programs::of(programs, &config.subjects))
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
-        let of_this_workspace = || node.plain(&config.node);
-        if config.subjects.is_empty() {
-            return Ok(Programs::of(vec![of_this_workspace()?], &[]));
+        if config.subjects.iter().all(is_of_this_workspace) {
+            let program = LinkedProgram::without_layouts(node.plain(&config.node)?);
+            let programs = vec![program; config.subjects.len().max(1)];
+            return Ok(Programs::of(programs, &config.subjects));
         }
         let program = |subject: &SubjectConfig| {
-            let built = find_again(subject, node.stack)
-                .with_context(|| format!("--resume: {}", subject.label))
-                .map_err(bad_input)?;
-            built.map_or_else(of_this_workspace, |built| Ok(built.program))
+            let resumed = || format!("--resume: {}", subject.label);
+            let built = find_again(subject, node.stack).with_context(resumed);
+            let program =
+                LinkedProgram::of_subject(built.map_err(bad_input)?.as_ref(), config, node)?;
+            if program.count_layouts() != subject.layouts {
+                let dir = program.layouts.unwrap_or_default();
+                reject!(
+                    "{}: its layouts are not those that it had (delete {} to have them linked again)",
+                    resumed(),
+                    dir.display()
+                );
+            }
+            Ok(program)
         };
         let programs = config.subjects.iter().map(program);
         let programs = programs.collect::<Result<_, Failure>>()?;

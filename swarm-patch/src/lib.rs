@@ -33,6 +33,8 @@ pub mod budget_patch;
 pub mod checkout;
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "subjects")]
+pub mod layouts;
 #[cfg(feature = "diff")]
 pub mod node_build;
 #[cfg(feature = "subjects")]

@@ -94,6 +94,15 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
+    /// By launch, which layout of its program the first one ran.
+    pub(super) fn layouts(&self) -> Vec<Option<u32>> {
+        let of_launch = |blocks: &Vec<Block<'a>>| {
+            let (run, _) = blocks.first()?.first().copied().flatten()?;
+            run.row.as_ref()?.config.layout
+        };
+        self.runs.iter().map(of_launch).collect()
+    }
+
     pub(super) fn is_empty(&self) -> bool {
         self.blocks() == 0
     }

@@ -66,6 +66,8 @@ pub(crate) struct CellMeasured {
     pub(crate) runs: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
+    /// By launch, which layout of its program the baseline ran, if it has several.
+    pub(crate) layouts: Vec<Option<u32>>,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
     /// Of the baseline, by site.
@@ -129,6 +131,7 @@ impl CellMeasured {
             runs: blocks.count,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
+            layouts: blocks.layouts(),
             // With several programs a launch need not be precise by itself.
             at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
             slow_polls: slow_polls(&of_first, setup.threshold_ns),

@@ -9,6 +9,7 @@ mod explain;
 mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
+mod parts;
 mod prove;
 pub(crate) mod published;
 mod questions;
@@ -95,6 +96,7 @@ fn with(
     if summary.identity.manifest.is_some() {
         document.details("Can the figures be trusted?", |document| {
             trust::write(document, summary, verdict);
+            parts::write(document, summary, verdict);
             if let Some(with_disturbed) = with_disturbed {
                 disturbed::write(document, verdict, with_disturbed);
             }

@@ -1,6 +1,7 @@
 //! The change from the baseline to another variant, in the blocks that both share; and of one variant between two sweeps.
 
 use super::estimate::{BareEstimate, CellEstimate};
+use super::parts::LaunchParts;
 use super::uncertain::Uncertain;
 use super::variance::{Variance, between, together, within};
 
@@ -57,6 +58,22 @@ impl Change {
             relative: self.relative.map(|relative| relative.inflated(factor)),
         }
     }
+}
+
+/// By how much the relative change differs from launch to launch, in percent of the baseline. None with a single launch.
+pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Option<LaunchParts> {
+    const PERCENT: f64 = 100.0;
+    let pair = PairedEstimates::new(baseline, other, 0.0)?;
+    let launches = pair.baseline.deviations.len() as f64;
+    let scale = PERCENT / (pair.values[0] * pair.weights[1]);
+    let of_blocks = within(&pair.deviations(pair.weights))?.scaled(scale);
+    // Each launch is one of as many parts of the whole.
+    let deviations = pair.deviations(pair.weights).into_iter();
+    let deviations = deviations.map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
+    (launches > 1.0 && scale.is_finite()).then(|| LaunchParts {
+        deviations: deviations.collect(),
+        of_blocks: of_blocks.value * launches,
+    })
 }
 
 struct PairedEstimates<'a> {

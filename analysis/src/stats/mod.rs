@@ -12,6 +12,7 @@ mod estimate;
 mod histogram;
 mod mean;
 mod multiple;
+mod parts;
 mod quantile;
 mod ratio;
 #[cfg(test)]
@@ -23,11 +24,12 @@ mod uncertain;
 mod variance;
 
 pub(crate) use self::calibration::{Calibration, FEWEST_PAIRS, calibrate};
-pub(crate) use self::change::{Change, change, change_between};
+pub(crate) use self::change::{Change, change, change_between, launch_parts};
 pub(crate) use self::counts::Counts;
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
 pub(crate) use self::multiple::{adjusted_p_values, is_resolved};
+pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};

@@ -5,6 +5,7 @@ use run_format::grid::Cell;
 use run_format::network::Rtt;
 use run_format::precision::Precision;
 use run_format::soak::SoakConfig;
+use run_format::subject::SubjectConfig;
 use run_format::variant::{Role, VariantConfig};
 
 use crate::block::duration_of_slices;
@@ -26,6 +27,7 @@ pub fn run(
         run,
         subject,
         beside: sweep.subjects.len().saturating_sub(1),
+        layout: of_subject.and_then(|subject| layout(sweep, cell, run, subject)),
         seed,
         node: sweep.node,
         load: Load {
@@ -41,6 +43,24 @@ pub fn run(
         measurement: sweep.measurement.clone(),
         jobs: None,
     }
+}
+
+fn layout(sweep: &SweepConfig, cell: Cell, run: u32, subject: &SubjectConfig) -> Option<u32> {
+    let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
+    layout_of((at as u32, run), subject.layouts, subject.role)
+}
+
+/// The launches of a cell have different layouts, as long as there are some, and so have cells that follow each other. The A/A
+/// control has others than the program that it is a copy of.
+fn layout_of((cell, run): (u32, u32), layouts: u32, role: Role) -> Option<u32> {
+    /// Has no divisor in common with the number of layouts, which is a power of two.
+    const BETWEEN_RUNS: u32 = 3;
+    let of_copy = match role {
+        Role::Control => layouts / 2,
+        Role::Baseline | Role::Candidate => 0,
+    };
+    let at = cell.wrapping_add(run.wrapping_mul(BETWEEN_RUNS));
+    Some(at.wrapping_add(of_copy).checked_rem(layouts)? + 1)
 }
 
 /// A field of a launch that is not as the sweep has it, if there is one. The order of variants, the cores, and the time
@@ -75,6 +95,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
         run: 1,
         subject: None,
         beside: 0,
+        layout: None,
         seed: soak.seed,
         node: soak.node,
         load: soak.load,
@@ -227,6 +248,23 @@ mod tests {
     use run_format::payload::Payload;
 
     use super::*;
+
+    #[test]
+    fn launches_of_a_cell_and_the_copy_of_a_program_have_other_layouts() {
+        let layouts = |role| {
+            let of_run = |run| layout_of((5, run), 16, role).expect("there are layouts");
+            (1..=8).map(of_run).collect::<Vec<u32>>()
+        };
+        let (program, copy) = (layouts(Role::Baseline), layouts(Role::Control));
+        let mut all = [program.clone(), copy.clone()].concat();
+        assert!(all.iter().all(|layout| (1..=16).contains(layout)));
+        assert!(program.iter().zip(&copy).all(|(one, other)| one != other));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 16);
+        assert_eq!(layouts(Role::Candidate), program);
+        assert_eq!(layout_of((5, 1), 0, Role::Baseline), None);
+    }
 
     #[test]
     fn turns_are_longer_than_two_requests_unless_that_leaves_too_few_blocks() {

@@ -25,6 +25,14 @@ pub struct SubjectConfig {
     /// Index of the subject whose program the peers run. Older sweeps have none: it was the first.
     #[serde(default)]
     pub peers: usize,
+    /// How many times the program was linked, each time with its functions at other addresses. A launch runs one of these
+    /// files. 0 if there is only the program as cargo links it.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub layouts: u32,
+}
+
+fn is_zero(number: &u32) -> bool {
+    *number == 0
 }
 
 /// The end of the label of a patched subject whose peers run the first subject, if there is one with both ends patched, too.

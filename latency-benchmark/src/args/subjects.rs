@@ -168,6 +168,7 @@ fn look_up(
         build: None,
         runtime: None,
         peers: 0,
+        layouts: 0,
     })
 }
 

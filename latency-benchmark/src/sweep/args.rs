@@ -207,11 +207,13 @@ impl SweepArgs {
             None => (compared.budget.clone(), compared.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
+        let (visits, far_visits) = match has_subjects {
+            true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
+            false => (VISITS, FAR_VISITS),
+        };
         // A short look, and a time of each run that was asked for, are of one run.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
-        let visits = if is_visited_often { VISITS } else { 1 };
-        let repeat = length.repeat.unwrap_or(visits);
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here.
@@ -224,8 +226,10 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat,
-            far_repeat: is_visited_often.then_some(FAR_VISITS),
+            repeat: length
+                .repeat
+                .unwrap_or(if is_visited_often { visits } else { 1 }),
+            far_repeat: is_visited_often.then_some(far_visits),
             turn_ms: length.turn,
             settle_ms: length.settle,
             max_cell_ms: match length.max_cell_seconds {
@@ -299,6 +303,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
     let mut begun = manifest::read(dir, MANIFEST)?.config;
     for subject in &mut begun.subjects {
         subject.build = None;
+        subject.layouts = 0;
     }
     let asked = SweepConfig {
         // The cores that it began with.
@@ -343,5 +348,8 @@ const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
 /// With which all visits of a cell take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
-/// Subjects are compared in few cells, each thoroughly.
-const SUBJECT_MS: u64 = 8_000;
+/// Subjects are compared in few cells, each thoroughly. Their changes differ from launch to launch, by layout, about as
+/// much as within a second. So many short launches say more than a few long ones (METHODS.md).
+const SUBJECT_VISITS: u32 = 8;
+const FAR_SUBJECT_VISITS: u32 = 5;
+const SUBJECT_MS: u64 = 3_000;

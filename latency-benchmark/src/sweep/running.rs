@@ -122,9 +122,9 @@ impl RunningSweep<'_> {
         let before = other_load::another();
         session.folder.check()?;
         let partial = run_dir.begin()?;
-        let programs = self.programs.for_subject(launch.subject);
+        let (central, peer) = self.programs.for_subject(launch.subject, config.layout);
         let mut last = None;
-        let row = session.measure(config, programs, &partial, seat, |message| {
+        let row = session.measure(config, (&central, peer), &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
                 let slow = block.slow_percent.first().copied().flatten();
                 let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));

@@ -20,7 +20,7 @@ use super::{compiler, lock_file, ours};
 use crate::checkout::{self, Edit};
 use crate::crate_source::CrateSource;
 use crate::package::upstream_manifest;
-use crate::{diff, pristine, sync};
+use crate::{diff, layouts, pristine, sync};
 
 impl SubjectBuilder {
     /// Builds a subject, which takes minutes. It waits for builds of other processes.
@@ -43,6 +43,7 @@ impl SubjectBuilder {
         };
         build.lay_out(subject)?;
         build.graft_what_the_registry_has()?;
+        fs::create_dir(build.done())?;
         build.compile()?;
         build.keep(id, subject)
     }
@@ -245,14 +246,16 @@ impl Build<'_> {
     fn compile(&self) -> Result<()> {
         let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
         let program = stack.program();
+        let is_measured = self.builder.profile == Profile::Release;
         command
-            .args(["build", "--quiet", "--package", &program, "--bin", &program])
+            .arg(if is_measured { "rustc" } else { "build" })
+            .args(["--quiet", "--package", &program, "--bin", &program])
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
             .arg(self.builder.build_dir().join("target"))
             .current_dir(self.builder.workspace());
-        if self.builder.profile == Profile::Release {
+        if is_measured {
             command.arg("--release");
         }
         let mut features = ours::optional_features(&self.builder.ours, stack)?;
@@ -260,7 +263,10 @@ impl Build<'_> {
             features.push("async-trait".to_owned());
         }
         command.args(["--features", &features.join(",")]);
-        let output = command.output().context("cannot run cargo")?;
+        let output = match is_measured {
+            true => layouts::build(command, &self.done())?,
+            false => command.output().context("cannot run cargo")?,
+        };
         if !output.status.success() {
             // The path in an error is relative to the subject.
             let here = format!("{}/", self.builder.build_dir().display());
@@ -280,10 +286,14 @@ impl Build<'_> {
         Ok(needed.any(|of| of.name == "async-trait"))
     }
 
+    /// The folder for what is kept.
+    fn done(&self) -> PathBuf {
+        self.stage.path().join("done")
+    }
+
     /// Moves the program and its description to a folder of their own, which gets its name last.
     fn keep(&self, id: &str, subject: &Subject) -> Result<Built> {
-        let partial = self.stage.path().join("done");
-        fs::create_dir(&partial)?;
+        let partial = self.done();
         let profile = match self.builder.profile {
             Profile::Release => "release",
             Profile::Debug => "debug",

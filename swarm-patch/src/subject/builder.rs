@@ -9,7 +9,7 @@
 //!         crates/         crates with sites that come from the registry, copied and grafted
 //!         config.toml     makes cargo use those instead of the registry's
 //!         target/
-//!     ID/                 a subject: its node program, subject.json, edits.diff, Cargo.lock
+//!     ID/                 a subject: its node program with its layouts, subject.json, edits.diff, Cargo.lock
 //! ```
 //!
 //! All subjects are built in the same folders, one after the other. Only files that differ are written, so
@@ -96,7 +96,7 @@ impl SubjectBuilder {
             .map(|yamux| content(yamux.record.clone()));
         let sources = (content(subject.source.record()), yamux, subject.patches());
         let parts = [
-            "2".to_owned(), // To be increased when programs are built differently from the same inputs.
+            "3".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
             self.ours_sha256.clone(),
             compiler::rustc(&self.ours)?,

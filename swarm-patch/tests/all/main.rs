@@ -3,6 +3,7 @@
 mod command;
 mod diffs;
 mod inserted_lines;
+mod layouts;
 mod levels;
 mod patches;
 mod releases;

@@ -1,0 +1,60 @@
+//! What the changes between programs vary by, and what more launches would buy.
+
+use super::markdown::{Document, Row, quoted};
+use crate::measure::{Metric, MetricKey};
+use crate::stats::{VarianceParts, launch_parts};
+use crate::summary::Summary;
+use crate::text::number;
+use crate::verdict::Verdict;
+
+pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let metrics = [
+        Metric::BeyondMsPerS,
+        Metric::CpuUsPerRequest,
+        Metric::RequestsPerS,
+    ];
+    let rows = metrics.into_iter().flat_map(|metric| {
+        let what = MetricKey::new(verdict.site, metric);
+        let variants = summary.variants.iter().enumerate().skip(1);
+        variants.filter_map(move |(at, variant)| {
+            let parts = of_variant(summary, what, at)?;
+            let deviation = |variance: f64| format!("{} %", number(variance.sqrt()));
+            let row = Row::of("metric", metric.info().words)
+                .with("variant", quoted(&variant.label))
+                .with("blocks", deviation(parts.blocks))
+                .with("launches", deviation(parts.launches))
+                .with_any("layouts", parts.layouts.map(deviation))
+                .with(
+                    "twice the time",
+                    format!("× {:.2}", parts.with_twice_the_time()),
+                );
+            Some(row)
+        })
+    });
+    let rows: Vec<Row> = rows.collect();
+    if !summary.identity.has_subjects() || rows.is_empty() {
+        return;
+    }
+    document.paragraph(
+        "A change from the baseline differs from launch to launch. The table has its standard deviation in one launch, in \
+         percent of the baseline, and where it comes from:",
+    );
+    document.list([
+        "*blocks*: what differs within the launch.",
+        "*launches*: what differs between launches and is not explained by their blocks or layouts.",
+        "*layouts*: what functions at other addresses change. Each launch runs one of the layouts of its program. Where this is \
+         missing, there are too few launches to tell layouts from launches.",
+        "*twice the time*: the factor for all intervals if launches were twice as long. With twice as many launches it is \
+         × 0.71.",
+    ]);
+    document.table(rows);
+}
+
+fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<VarianceParts> {
+    let cells = summary.measured().filter_map(|cell| {
+        let estimates = cell.estimates.get(&what)?;
+        let [from, to] = [0, variant].map(|variant| estimates.get(variant)?.as_ref());
+        Some((launch_parts(from?, to?)?, cell.measured.layouts.clone()))
+    });
+    VarianceParts::of(&cells.collect::<Vec<_>>())
+}

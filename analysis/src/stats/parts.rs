@@ -1,0 +1,153 @@
+//! What a change between two programs varies by: blocks of a launch, launches, and the layouts of the programs. After Kalibera
+//! and Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013).
+
+use std::collections::BTreeMap;
+
+/// The relative change of one cell by launch, in percent.
+pub(crate) struct LaunchParts {
+    /// From the change of all launches together.
+    pub(super) deviations: Vec<f64>,
+    /// The variance of a launch's deviation that its blocks explain.
+    pub(super) of_blocks: f64,
+}
+
+/// Variances of one launch, in percent².
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct VarianceParts {
+    pub(crate) blocks: f64,
+    /// What blocks and layouts do not explain.
+    pub(crate) launches: f64,
+    /// None if there are too few launches to tell layouts from launches.
+    pub(crate) layouts: Option<f64>,
+}
+
+impl VarianceParts {
+    /// Of cells, each with the layout of each launch, if programs have several.
+    pub(crate) fn of(cells: &[(LaunchParts, Vec<Option<u32>>)]) -> Option<VarianceParts> {
+        let squares = cells.iter().flat_map(|(cell, _)| &cell.deviations);
+        let squares: f64 = squares.map(|it| it.powi(2)).sum();
+        let free = cells
+            .iter()
+            .map(|(cell, _)| cell.deviations.len() as f64 - 1.0);
+        let free: f64 = free.sum();
+        if free < 1.0 {
+            return None;
+        }
+        let blocks: f64 = cells.iter().map(|(cell, _)| cell.of_blocks).sum();
+        let blocks = blocks / cells.len() as f64;
+        let beyond = (squares / free - blocks).max(0.0);
+        let by_layout = cells.iter().flat_map(|(cell, layouts)| {
+            let launches = layouts.iter().zip(&cell.deviations);
+            launches.filter_map(|(layout, deviation)| Some(((*layout)?, *deviation)))
+        });
+        let layouts = between_groups(by_layout).map(|of| of.min(beyond));
+        Some(VarianceParts {
+            blocks,
+            launches: beyond - layouts.unwrap_or(0.0),
+            layouts,
+        })
+    }
+
+    fn sum(&self) -> f64 {
+        self.blocks + self.launches + self.layouts.unwrap_or(0.0)
+    }
+
+    /// By what factor intervals shrink with launches that are twice as long.
+    pub(crate) fn with_twice_the_time(&self) -> f64 {
+        ((self.sum() - self.blocks / 2.0) / self.sum()).sqrt()
+    }
+}
+
+/// The variance that groups have in common, by an analysis of variance. None unless groups have two values on average.
+fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
+    let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
+    for (group, value) in values {
+        groups.entry(group).or_default().push(value);
+    }
+    let count = groups.len() as f64;
+    let all: f64 = groups.values().map(|it| it.len() as f64).sum();
+    if count < 2.0 || all < 2.0 * count {
+        return None;
+    }
+    let means = groups
+        .values()
+        .map(|it| it.iter().sum::<f64>() / it.len() as f64);
+    let means: Vec<f64> = means.collect();
+    let of_groups = groups.values().zip(&means);
+    let mean = of_groups
+        .clone()
+        .map(|(of, mean)| of.len() as f64 * mean)
+        .sum::<f64>()
+        / all;
+    let between = of_groups
+        .clone()
+        .map(|(of, it)| of.len() as f64 * (it - mean).powi(2));
+    let within = of_groups.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2)));
+    let squared: f64 = groups.values().map(|it| (it.len() as f64).powi(2)).sum();
+    let size = (all - squared / all) / (count - 1.0);
+    let between = between.sum::<f64>() / (count - 1.0);
+    let within = within.sum::<f64>() / (all - count);
+    Some(((between - within) / size).max(0.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Eight launches of one block's variance each, in which layout 1 adds `layout` and every second launch `launch`.
+    fn parts(layout: f64, launch: f64, cells: usize) -> VarianceParts {
+        let deviation = |at: usize| {
+            let sign = |bit: usize| if at & bit == 0 { 1.0 } else { -1.0 };
+            layout * sign(1) + launch * sign(2) + sign(4)
+        };
+        let cell = || {
+            let layouts = (0..8).map(|at| Some(at as u32 & 1)).collect();
+            let deviations = (0..8).map(deviation).collect();
+            let of_blocks = 1.0;
+            (
+                LaunchParts {
+                    deviations,
+                    of_blocks,
+                },
+                layouts,
+            )
+        };
+        let cells: Vec<_> = (0..cells).map(|_| cell()).collect();
+        VarianceParts::of(&cells).expect("eight launches")
+    }
+
+    #[test]
+    fn each_part_is_found_where_it_is() {
+        let of_layouts = parts(5.0, 0.0, 12);
+        assert!((of_layouts.layouts.expect("many launches") - 50.0).abs() < 25.0);
+        assert!(of_layouts.launches < 2.0, "{of_layouts:?}");
+        let of_launches = parts(0.0, 5.0, 12);
+        assert_eq!(of_launches.layouts, Some(0.0));
+        assert!((of_launches.launches - 28.0).abs() < 3.0, "{of_launches:?}");
+    }
+
+    #[test]
+    fn longer_launches_help_only_where_blocks_are_what_varies() {
+        assert!(parts(0.0, 50.0, 2).with_twice_the_time() > 0.99);
+        let of_blocks = parts(0.0, 0.0, 2).with_twice_the_time();
+        assert!((of_blocks - 0.5_f64.sqrt()).abs() < 0.05, "{of_blocks}");
+    }
+
+    #[test]
+    fn launches_of_a_layout_each_do_not_tell_layouts() {
+        let layouts = (1..=4).map(Some).collect();
+        let deviations = vec![1.0, -1.0, 2.0, -2.0];
+        let cell = LaunchParts {
+            deviations,
+            of_blocks: 0.1,
+        };
+        let parts = VarianceParts::of(&[(cell, layouts)]).expect("four launches");
+        assert_eq!(parts.layouts, None);
+        assert!(parts.launches > 3.0);
+        let single = LaunchParts {
+            deviations: vec![0.0],
+            of_blocks: 0.1,
+        };
+        assert_eq!(VarianceParts::of(&[(single, vec![None])]), None);
+    }
+}
