@@ -7,8 +7,9 @@ mod simulation;
 use anyhow::Result;
 use polars_core::prelude::DataFrame;
 
-use crate::load::soak::{AT, INTERVAL, SoakColumns};
-use crate::stats::{CONFIDENCE, Trend, spread, trend};
+use crate::load::SoakColumns;
+use crate::load::soak::{AT, INTERVAL};
+use crate::stats::{Trend, confidence_of_each, spread, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, count, lasting, number, with_unit};
 
@@ -97,8 +98,8 @@ impl Drifts {
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(of_series).collect();
-        // Bonferroni, which holds whatever the series have to do with each other.
-        let confidence = 1.0 - (1.0 - CONFIDENCE) / all.len().max(1) as f64;
+        // Whatever the series have to do with each other.
+        let confidence = confidence_of_each(all.len());
         for drift in &mut all {
             drift.trend = trend(&drift.judged(), confidence);
         }

@@ -10,9 +10,7 @@ use run_format::config::SLOW_NS;
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::metric::Metric;
-use crate::measure::metric_info::Place;
-use crate::measure::quantity::{Margin, Quantity};
+use crate::measure::{Margin, Metric, Place, Quantity};
 use crate::site::SiteNames;
 use crate::text::joined;
 

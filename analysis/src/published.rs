@@ -12,23 +12,20 @@ use run_format::payload::Payload;
 use run_format::variant::Role;
 use run_format::{Budgets, Site, files};
 
-use crate::load::compared::ComparedVariant;
-use crate::load::table_name;
-use crate::measure::metric::{Metric, MetricKey};
+use crate::load::{ComparedVariant, table_name};
+use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::BareEstimate;
-use crate::summary::identity::Identity;
-use crate::summary::{CellFigure, CellSummary, Summary};
+use crate::summary::{CellFigure, CellSummary, Identity, Summary};
 
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     if options.figures.threshold != SLOW_NS {
         reject!("--threshold: a published table only counts polls over 50us");
     }
     let text = files::read(path).map_err(bad_input)?;
-    let mut cells = cells(&text)
-        .with_context(|| path.display().to_string())
-        .map_err(bad_input)?;
+    let cells = cells(&text).with_context(|| path.display().to_string());
+    let mut cells = cells.map_err(bad_input)?;
     let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
@@ -69,10 +66,12 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
         let field = row.get(name);
         let field = field
             .with_context(|| format!("this is not a published table: column {name} is missing"))?;
-        let number = field.parse().ok();
-        number
-            .filter(|number: &f64| number.is_finite() && *number >= 0.0)
-            .with_context(|| format!("{name} is not a number from zero up"))
+        let number: f64 = field.parse().unwrap_or(f64::NAN);
+        ensure!(
+            number.is_finite() && number >= 0.0,
+            "{name} is not a number from zero up"
+        );
+        Ok(number)
     };
     let share = |slow: &str, all: &str| -> Result<Option<f64>> {
         let (slow, all) = (number(slow)?, number(all)?);

@@ -13,7 +13,7 @@ use crate::new_folder::{self, RECORD};
 use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::{CHARTS, MOST_SENTENCES};
-use crate::summary::table::Tables;
+use crate::summary::Tables;
 use crate::views::Entry;
 
 pub(crate) const TEXT: &str = "report.md";

@@ -9,12 +9,10 @@ use run_format::search::{self, NextRound, SEARCH};
 use run_format::{Budgets, Site};
 
 use crate::load::Sweep;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
+use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
-use crate::verdict::ranking::RANKS;
-use crate::verdict::{Candidate, Judged, Verdict};
+use crate::verdict::{Candidate, Judged, RANKS, Verdict};
 
 /// How many candidates stay after each round at most. The last one does not choose for another.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
@@ -194,10 +192,7 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
     let metrics = metrics.into_iter();
     let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
-    judged.map(|judged| match judged.quantity.is_lower_better() {
-        true => judged.value,
-        false => -judged.value,
-    })
+    judged.map(|it| it.quantity.loss(it.value))
 }
 
 fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {

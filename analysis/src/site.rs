@@ -42,15 +42,20 @@ impl SiteNames {
         named.map_or(site.name(), |it| &it.1)
     }
 
+    /// The function as code, unless words describe it.
+    pub(crate) fn quoted(&self, site: Site) -> String {
+        match self.function(site) {
+            function if function.contains("::") => quoted(function),
+            words => words.to_owned(),
+        }
+    }
+
     /// "`connection` is `Connection::poll`, `task` is a connection task's poll".
     pub(crate) fn in_words(&self) -> String {
-        let words = self.0.iter().map(|(site, function)| {
-            let function = match function.contains("::") {
-                true => quoted(function),
-                false => function.clone(),
-            };
-            format!("{} is {function}", quoted(site.name()))
-        });
-        joined(words, ", ")
+        let sites = self.0.iter().map(|(site, _)| *site);
+        joined(
+            sites.map(|it| format!("{} is {}", quoted(it), self.quoted(it))),
+            ", ",
+        )
     }
 }

@@ -186,6 +186,14 @@ pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &
     items.join(separator)
 }
 
+/// None of nothing.
+pub(crate) fn joined_any(
+    items: impl IntoIterator<Item = impl Display>,
+    separator: &str,
+) -> Option<String> {
+    Some(joined(items, separator)).filter(|text| !text.is_empty())
+}
+
 /// As code, which ends where it should.
 pub(crate) fn quoted(text: impl Display) -> String {
     let text = text.to_string().replace(char::is_control, " ");

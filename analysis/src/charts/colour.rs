@@ -25,10 +25,9 @@ pub(crate) fn contrasting(background: Colour) -> Colour {
 pub(super) fn luminance(RGBColor(red, green, blue): Colour) -> f64 {
     let linear = |channel: u8| {
         let part = f64::from(channel) / 255.0;
-        if part <= 0.040_45 {
-            part / 12.92
-        } else {
-            ((part + 0.055) / 1.055).powf(2.4)
+        match part <= 0.040_45 {
+            true => part / 12.92,
+            false => ((part + 0.055) / 1.055).powf(2.4),
         }
     };
     0.2126 * linear(red) + 0.7152 * linear(green) + 0.0722 * linear(blue)

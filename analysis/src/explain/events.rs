@@ -4,12 +4,12 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use run_format::Site;
-use run_format::evidence::CounterScope;
+use run_format::evidence::{CounterRow, CounterScope};
 use run_format::tables::Pass;
 use run_format::variant::BASELINE;
 
 use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
-use crate::load::explain::CellEvidence;
+use crate::load::CellEvidence;
 use crate::stats::quotient;
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
@@ -97,33 +97,27 @@ pub(crate) fn counters(
 ) -> BTreeMap<String, CounterRates> {
     let sums = PassSums::of(evidence, Pass::Counters, variant);
     let from_ns = slow_from_ns.unwrap_or(u64::MAX);
-    // In all polls, in slow ones and in the process: how many rows there are, and what they count.
-    let counts = sums.by(&evidence.counters, |row| {
-        let in_polls = row.scope == CounterScope::Poll && row.site == Some(site);
-        let in_slow = in_polls && is_slow(row.from_ns, from_ns);
-        let is_of_process = row.scope == CounterScope::Process;
-        let [all, slow, process] = [in_polls, in_slow, is_of_process].map(u64::from);
-        let count = row.count;
-        let counts = [
-            all,
-            slow,
-            process,
-            all * count,
-            slow * count,
-            process * count,
-        ];
-        Some((row.counter.clone(), counts))
-    });
+    let counted = |is_one: &dyn Fn(&CounterRow) -> bool| {
+        sums.by(&evidence.counters, |row| {
+            is_one(row).then_some((&*row.counter, [row.count]))
+        })
+    };
+    let is_of_poll = |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
+    let in_polls = counted(&is_of_poll);
+    let in_slow = counted(&|row| is_of_poll(row) && is_slow(row.from_ns, from_ns));
+    let in_process = counted(&|row| row.scope == CounterScope::Process);
     let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
-    let per = |rows: u64, count: u64, of| quotient(count as f64, of).filter(|_| rows > 0);
-    let rates = counts.into_iter().map(|(counter, counts)| {
-        let [rows, slow_rows, process_rows, all, slow, process] = counts;
-        let rates = CounterRates {
-            per_poll: per(rows, all, polls(0)),
-            per_slow_poll: per(slow_rows, slow, polls(from_ns)),
-            process_per_s: per(process_rows, process, sums.seconds()),
+    let rates = counted(&|_| true).into_keys().map(|counter| {
+        let per = |counts: &BTreeMap<&str, [u64; 1]>, whole| {
+            let [count] = counts.get(counter)?;
+            quotient(*count as f64, whole)
         };
-        (counter, rates)
+        let rates = CounterRates {
+            per_poll: per(&in_polls, polls(0)),
+            per_slow_poll: per(&in_slow, polls(from_ns)),
+            process_per_s: per(&in_process, sums.seconds()),
+        };
+        (counter.to_owned(), rates)
     });
     rates.collect()
 }

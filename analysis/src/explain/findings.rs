@@ -15,9 +15,8 @@ use super::thresholds::{
     MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
-use crate::load::explain::CellEvidence;
-use crate::load::name_in_files;
-use crate::measure::breakdown::OWN;
+use crate::load::{CellEvidence, name_in_files};
+use crate::measure::OWN;
 use crate::site::SiteNames;
 use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};

@@ -9,7 +9,7 @@ use run_format::config::ENOUGH_SLOW_SAMPLES;
 
 use super::Explanation;
 use super::stacks::{self, Folded};
-use crate::load::explain::CellExplained;
+use crate::load::CellExplained;
 use crate::text::{count, number};
 
 pub(crate) struct CellFlamegraph {

@@ -18,9 +18,9 @@ use run_format::tables::Pass;
 use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
 use self::thresholds::LOST_PERCENT;
-use crate::load::Sweep;
-use crate::load::explain::{CellEvidence, CellExplained, Explained};
-use crate::measure::breakdown::slow_from_ns;
+use crate::load::explain::Explained;
+use crate::load::{CellEvidence, CellExplained, Sweep};
+use crate::measure::slow_from_ns;
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
@@ -140,9 +140,8 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
             }
         }
     }
-    let pairs = blocks
-        .into_values()
-        .filter_map(|[one, other]| one.zip(other));
+    let pairs = blocks.into_values();
+    let pairs = pairs.filter_map(|[one, other]| one.zip(other));
     let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.unzip();
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;

@@ -10,7 +10,7 @@ use run_format::tables::Pass;
 
 use super::sums::{PassSums, apart, child_name, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
-use crate::load::explain::CellEvidence;
+use crate::load::CellEvidence;
 use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quotient};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
@@ -34,10 +34,9 @@ impl ChildShares {
     /// None if the interval holds differences that are acceptable, and others.
     pub(crate) fn agree(&self) -> Option<bool> {
         let Interval { low, high } = self.interval_pp?;
-        if low >= -AGREEMENT_PP && high <= AGREEMENT_PP {
-            Some(true)
-        } else {
-            (low > AGREEMENT_PP || high < -AGREEMENT_PP).then_some(false)
+        match low >= -AGREEMENT_PP && high <= AGREEMENT_PP {
+            true => Some(true),
+            false => (low > AGREEMENT_PP || high < -AGREEMENT_PP).then_some(false),
         }
     }
 }
@@ -159,9 +158,9 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
     }
     let children: BTreeSet<&String> = slices.iter().flatten().flat_map(BTreeMap::keys).collect();
     let of_child = |child: &String| {
-        let part = |of: &BTreeMap<String, u64>| RatioPart {
-            num: of.get(child).copied().unwrap_or(0) as f64,
-            den: of.values().sum::<u64>() as f64,
+        let part = |of: &BTreeMap<String, u64>| {
+            let own = of.get(child).copied().unwrap_or(0);
+            RatioPart::new(own as f64, of.values().sum::<u64>() as f64)
         };
         let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
         let table = stats::ratio(&parts(0), RatioKind::Amount)?;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use run_format::Site;
 use run_format::tables::{Pass, SliceRow};
 
-use crate::load::explain::{CellEvidence, OfSlice};
-use crate::measure::breakdown::OWN;
+use crate::load::CellEvidence;
+use crate::load::explain::OfSlice;
+use crate::measure::OWN;
 
 /// Without any slice, all sums are empty.
 pub(crate) struct PassSums<'a> {

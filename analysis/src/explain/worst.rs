@@ -12,9 +12,9 @@ use run_format::evidence::TimelineRow;
 use serde_json::{Value, json};
 
 use super::Explanation;
-use crate::load::explain::CellEvidence;
+use crate::load::CellEvidence;
 use crate::site::SiteNames;
-use crate::text;
+use crate::text::{self, joined};
 
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: usize,
@@ -86,8 +86,10 @@ impl<'a> WorstPoll<'a> {
         let mut rest = self.poll.duration_ns;
         for (iteration, parts) in iterations {
             rest = rest.saturating_sub(ns(&parts));
-            let names: Vec<String> = parts.iter().map(name).collect();
-            words.push(format!("{iteration}: {}", names.join(", ")));
+            words.push(format!(
+                "{iteration}: {}",
+                joined(parts.iter().map(name), ", ")
+            ));
         }
         if rest as f64 >= least {
             words.push(format!("the rest {:.0} µs", us(rest)));
@@ -164,9 +166,7 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value
         ("outcome", stretch.outcome.clone().map(Value::from)),
     ];
     let known = known.into_iter();
-    let args: Value = known
-        .filter_map(|(key, value)| Some((key, value?)))
-        .collect();
+    let known = known.filter_map(|(key, value)| Some((key, value?)));
     json!({
         "name": name,
         "ph": "X",
@@ -175,7 +175,7 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value
         "tid": poll.poll.rank,
         "ts": us(stretch.start_ns.saturating_sub(poll.poll.start_ns)),
         "dur": us(stretch.duration_ns),
-        "args": args,
+        "args": known.collect::<Value>(),
     })
 }
 

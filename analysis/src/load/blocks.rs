@@ -12,10 +12,8 @@ pub(super) fn complete_blocks<'a>(
     variants: usize,
 ) -> Result<Vec<Vec<usize>>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
-    let compared = slices
-        .enumerate()
-        .filter(|(_, it)| it.pass == Pass::Compare);
-    for (at, slice) in compared {
+    let slices = slices.enumerate();
+    for (at, slice) in slices.filter(|(_, it)| it.pass == Pass::Compare) {
         let (line, number, variant) = (at + 2, slice.block, slice.variant);
         let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
         let Some(place) = block.get_mut(variant) else {
@@ -26,57 +24,41 @@ pub(super) fn complete_blocks<'a>(
         }
     }
     let blocks = blocks.into_values();
-    Ok(blocks
-        .filter_map(|block| block.into_iter().collect())
-        .collect())
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Disturbed {
-    Kept,
-    SetAside,
+    let complete = blocks.filter_map(|block| block.into_iter().collect());
+    Ok(complete.collect())
 }
 
 pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
-impl Disturbed {
-    pub(crate) fn unless(is_kept: bool) -> Disturbed {
-        match is_kept {
-            true => Disturbed::Kept,
-            false => Disturbed::SetAside,
-        }
-    }
-
-    /// Takes disturbed blocks out. If more than half of them are disturbed there is nothing else, and it takes only those in
-    /// which something stood still. Returns those that it took, and those that it did not.
-    pub(super) fn set_aside<T>(
-        self,
-        (machine, runtime): (&[BlockRow], Option<&RuntimeConfig>),
-        blocks: &mut Vec<T>,
-        number: impl Fn(&T) -> u32,
-    ) -> (Disturbances, Disturbances) {
-        let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
-        let disturbance = |block: &T| {
-            let row = rows.get(&number(block))?;
-            let disturbance = row.disturbance(runtime?)?;
-            (self == Disturbed::SetAside).then(|| (disturbance, row.stood_still()))
+/// Takes disturbed blocks out. If more than half of them are disturbed there is nothing else, and it takes only those in
+/// which something stood still. Returns those that it took, and those that it did not. Without a runtime, none is known to
+/// be disturbed.
+pub(super) fn set_aside<T>(
+    machine: &[BlockRow],
+    runtime: Option<&RuntimeConfig>,
+    blocks: &mut Vec<T>,
+    number: impl Fn(&T) -> u32,
+) -> (Disturbances, Disturbances) {
+    let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
+    let disturbance = |block: &T| {
+        let row = rows.get(&number(block))?;
+        Some((row.disturbance(runtime?)?, row.stood_still()))
+    };
+    let found: Vec<_> = blocks.iter().map(disturbance).collect();
+    let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;
+    let standstills = found.iter().flatten().filter(stood_still).count();
+    let others = found.iter().flatten().count() - standstills;
+    let is_most = 2 * others > blocks.len() - standstills;
+    let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
+    let mut found = found.into_iter();
+    blocks.retain(|_| {
+        let Some((disturbance, stood_still)) = found.next().flatten() else {
+            return true;
         };
-        let found: Vec<_> = blocks.iter().map(disturbance).collect();
-        let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;
-        let standstills = found.iter().flatten().filter(stood_still).count();
-        let others = found.iter().flatten().count() - standstills;
-        let is_most = 2 * others > blocks.len() - standstills;
-        let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
-        let mut found = found.into_iter();
-        blocks.retain(|_| {
-            let Some((disturbance, stood_still)) = found.next().flatten() else {
-                return true;
-            };
-            let stays = is_most && !stood_still;
-            let counts = if stays { &mut left } else { &mut taken };
-            *counts.entry(disturbance).or_default() += 1;
-            stays
-        });
-        (taken, left)
-    }
+        let stays = is_most && !stood_still;
+        let counts = if stays { &mut left } else { &mut taken };
+        *counts.entry(disturbance).or_default() += 1;
+        stays
+    });
+    (taken, left)
 }

@@ -65,10 +65,9 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
 
 /// "`my-fix`: 1a2b3c4d5e "Fix the loop"; its peers run it, too".
 pub(crate) fn sources(subject: &SubjectConfig) -> String {
-    let both = if subject.peers > 0 {
-        "; its peers run it, too"
-    } else {
-        ""
+    let both = match subject.peers > 0 {
+        true => "; its peers run it, too",
+        false => "",
     };
     format!("`{}`: {}{both}", subject.label, subject.sources())
 }

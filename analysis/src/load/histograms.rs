@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io::Read;
 use std::path::Path;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
@@ -27,6 +27,7 @@ pub(crate) fn read(
 ) -> Result<HistogramsBySlice> {
     let at = path.display();
     let text = whole_lines(path, torn)?;
+    let by_number: HashMap<u32, &SliceRow> = slices.iter().map(|row| (row.slice, row)).collect();
     let by_start_ms = slices.iter().map(|row| (row.start_ms.round() as u64, row));
     let by_start_ms: HashMap<u64, &SliceRow> = by_start_ms.collect();
     let mut found = HistogramsBySlice::new();
@@ -42,40 +43,26 @@ pub(crate) fn read(
             continue;
         }
         let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
-        let slice = match tag.slice {
-            Some(number) => slices
-                .binary_search_by_key(&number, |row| row.slice)
-                .ok()
-                .map(|at| &slices[at]),
+        let row = match tag.slice {
+            Some(number) => by_number.get(&number),
             // Tags of older runs do not name the slice. There, the log has its start, rounded to a whole millisecond.
-            None => by_start_ms.get(&(start_ms.round() as u64)).copied(),
+            None => by_start_ms.get(&(start_ms.round() as u64)),
         };
         // The slice in which a run was interrupted has histograms, but no row.
-        let Some(&SliceRow {
-            slice,
-            variant,
-            pass,
-            start_ms: began_ms,
-            ..
-        }) = slice
-        else {
-            continue;
-        };
-        if (variant, pass) != (tag.variant, tag.pass) {
-            bail!(
-                "{at}: histogram {tag}, but slice {slice} is of variant {variant} and pass {pass}"
-            );
-        }
-        if (start_ms - began_ms).abs() > 1.0 {
-            bail!(
-                "{at}: histogram {tag} is of {start_ms} ms, but slice {slice} began at {began_ms} ms"
-            );
-        }
+        let Some(row) = row else { continue };
+        let (slice, variant, pass, began_ms) = (row.slice, row.variant, row.pass, row.start_ms);
+        ensure!(
+            (variant, pass) == (tag.variant, tag.pass),
+            "{at}: histogram {tag}, but slice {slice} is of variant {variant} and pass {pass}"
+        );
+        ensure!(
+            (start_ms - began_ms).abs() <= 1.0,
+            "{at}: histogram {tag} is of {start_ms} ms, but slice {slice} began at {began_ms} ms"
+        );
         let counts = decode(interval.encoded_histogram())
             .with_context(|| format!("{at}: histogram {tag} of slice {slice}"))?;
-        if found.insert((slice, tag.of), counts).is_some() {
-            bail!("{at}: histogram {tag} is there twice");
-        }
+        let before = found.insert((slice, tag.of), counts);
+        ensure!(before.is_none(), "{at}: histogram {tag} is there twice");
     }
     Ok(found)
 }
@@ -88,10 +75,9 @@ fn decode(encoded: &str) -> Result<Counts> {
     if cookie(&bytes) == Some(COMPRESSED) {
         let mut plain = Vec::new();
         let compressed = bytes.get(8..).unwrap_or_default();
-        let mut inflated = ZlibDecoder::new(compressed).take(MOST_BYTES);
-        inflated
-            .read_to_end(&mut plain)
-            .context("cannot be decoded")?;
+        let inflated = ZlibDecoder::new(compressed);
+        let read = inflated.take(MOST_BYTES).read_to_end(&mut plain);
+        read.context("cannot be decoded")?;
         bytes = plain;
     }
     if cookie(&bytes) != Some(PLAIN) || bytes.len() < HEADER {

@@ -1,6 +1,7 @@
 //! A run and its slices in memory.
 
 use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
 use run_format::run_row::RunRow;
 use run_format::tables::{
     BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
@@ -96,6 +97,24 @@ impl LoadedSlice {
 
     pub(crate) fn sites(&self) -> impl Iterator<Item = &LoadedSite> {
         self.sites.iter().flatten()
+    }
+
+    /// None of what this program does not read, and of a site that was not recorded.
+    pub(crate) fn counts(&self, of: HistogramOf) -> Option<&Counts> {
+        match of {
+            HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
+            HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
+            HistogramOf::Latency => Some(&self.latency_ns),
+            HistogramOf::PeerLatency(_) => None,
+            HistogramOf::CotenantWake => Some(&self.cotenant_wake_ns),
+            HistogramOf::CotenantTimer => Some(&self.cotenant_timer_ns),
+            HistogramOf::CotenantSameWorker => Some(&self.cotenant_same_worker_ns),
+        }
+    }
+
+    /// Records that found a buffer full.
+    pub(crate) fn lost(&self) -> u64 {
+        self.sites().map(LoadedSite::lost).sum::<u64>() + self.row.lost_entries
     }
 
     pub(super) fn polls_of_connections(&self) -> Option<u64> {

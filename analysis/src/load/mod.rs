@@ -1,19 +1,19 @@
 //! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
 //! describe it.
 
-pub(crate) mod blocks;
+mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
-pub(crate) mod loaded_run;
+mod loaded_run;
 mod outside;
 mod plausible;
 mod rows;
-pub(crate) mod run;
+mod run;
 pub(crate) mod soak;
 
 use std::array;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -29,8 +29,12 @@ use run_format::search::SEARCH;
 use run_format::variant::{LONGEST_LABEL, Role, VariantConfig};
 use serde::Serialize;
 
-use self::compared::ComparedVariant;
-use self::run::RunFiles;
+pub(crate) use self::blocks::Disturbances;
+pub(crate) use self::compared::ComparedVariant;
+pub(crate) use self::explain::{CellEvidence, CellExplained};
+pub(crate) use self::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+pub(crate) use self::run::RunFiles;
+pub(crate) use self::soak::{Soak, SoakColumns};
 
 /// A sweep on disk, or a run of `rr`: `run.json` of its runs is read, their tables are not yet.
 pub(crate) struct Sweep {
@@ -136,34 +140,30 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     check_baseline(&manifest.config.variants)
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
-    let planned: HashSet<String> = plan::cells::cells(&manifest.config)
-        .iter()
-        .map(Cell::id)
-        .collect();
-    let axes = manifest.config.axes.clone().sorted();
-    let cells = axes.cells().into_iter().map(|cell| CellRuns {
-        cell,
-        visits: plan::run::visits(&manifest.config, cell),
-        runs: Vec::new(),
-        alone: Vec::new(),
-    });
-    let cells = cells.filter(|runs| planned.contains(&runs.cell.id()));
-    let mut cells: Vec<CellRuns> = cells.collect();
-    let ids = cells.iter().enumerate();
-    let ids: HashMap<String, usize> = ids.map(|(at, runs)| (runs.cell.id(), at)).collect();
-    for cell_dir in folders(&dir.join(files::CELLS))? {
-        let Some(at) = ids.get(&file_name(&cell_dir)) else {
-            bail!("{}: no cell of this sweep's manifest", cell_dir.display());
-        };
-        let runs = &mut cells[*at];
-        runs.runs = find_runs(&cell_dir, &manifest, false)?;
-        runs.alone = find_runs(&cell_dir, &manifest, true)?;
+    let planned = plan::cells::cells(&manifest.config);
+    let planned: HashSet<String> = planned.iter().map(Cell::id).collect();
+    let cells_dir = dir.join(files::CELLS);
+    for folder in folders(&cells_dir)? {
+        if !planned.contains(&file_name(&folder)) {
+            bail!("{}: no cell of this sweep's manifest", folder.display());
+        }
     }
+    let mut cells = manifest.config.axes.clone().sorted().cells();
+    cells.retain(|cell| planned.contains(&cell.id()));
+    let of_cell = |cell: Cell| -> Result<CellRuns> {
+        let folder = cells_dir.join(cell.id());
+        Ok(CellRuns {
+            cell,
+            visits: plan::run::visits(&manifest.config, cell),
+            runs: find_runs(&folder, &manifest, false)?,
+            alone: find_runs(&folder, &manifest, true)?,
+        })
+    };
+    let cells = cells.into_iter().map(of_cell).collect::<Result<Vec<_>>>()?;
     check_lengths(&manifest.config, &cells)?;
-    let runs = cells
-        .par_iter()
-        .flat_map(|cell| cell.runs.par_iter().chain(&cell.alone));
-    runs.try_for_each(|run| run.check_files().map(drop))?;
+    let runs: Vec<&RunFiles> = cells.iter().flat_map(CellRuns::all).collect();
+    runs.par_iter()
+        .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,

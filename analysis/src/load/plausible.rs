@@ -10,7 +10,7 @@ use run_format::files::{
     BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK, WORKERS,
 };
 use run_format::run_row::RunRow;
-use run_format::tables::{Pass, WorkRow};
+use run_format::tables::{BandRow, Pass, WorkRow};
 
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 
@@ -70,19 +70,11 @@ fn site(site: &LoadedSite) -> Result<()> {
         u128::from(polls) == total([row.ready, row.pending, row.yielded]),
         "{SITES}: slice {slice}: polls of {name} are not ready, pending and yielded"
     );
-    let in_bands = [
-        (
-            polls,
-            total(site.bands.iter().map(|band| band.polls)),
-            "polls",
-        ),
-        (
-            row.total_ns,
-            total(site.bands.iter().map(|band| band.ns)),
-            "ns",
-        ),
-    ];
-    for (whole, sum, what) in in_bands {
+    let in_bands = |of: fn(&BandRow) -> u64| total(site.bands.iter().map(of));
+    for (whole, sum, what) in [
+        (polls, in_bands(|band| band.polls), "polls"),
+        (row.total_ns, in_bands(|band| band.ns), "ns"),
+    ] {
         ensure!(
             sum == u128::from(whole),
             "{BANDS}: slice {slice}: {what} of {name} add up to {sum}, but to {whole} in {SITES}"
@@ -90,15 +82,11 @@ fn site(site: &LoadedSite) -> Result<()> {
     }
     let from_ns: BTreeSet<u64> = site.children.iter().map(|child| child.from_ns).collect();
     for from_ns in from_ns {
-        let children = site
-            .children
-            .iter()
-            .filter(|child| child.from_ns == from_ns);
+        let children = site.children.iter();
+        let children = children.filter(|child| child.from_ns == from_ns);
         let bands = site.bands.iter().filter(|band| band.from_ns == from_ns);
-        let (ns, whole) = (
-            total(children.map(|child| child.ns)),
-            total(bands.map(|band| band.ns)),
-        );
+        let ns = total(children.map(|child| child.ns));
+        let whole = total(bands.map(|band| band.ns));
         ensure!(
             site.lost() > 0 || ns as f64 <= SLACK * whole as f64,
             "{CHILDREN}: slice {slice}: the children in polls of {name} from {from_ns} ns take {ns} ns, but the polls {whole} ns"
@@ -230,11 +218,8 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     }
     let (plan, took_ms) = (&row.config.plan, row.took_ms as f64);
     for slice in &run.slices {
-        let (name, row_ms) = (
-            format!("{SLICES}: slice {}", slice.row.slice),
-            slice.row.duration_ms,
-        );
-        let (turns, planned) = (slice.row.turns, plan.turns);
+        let name = format!("{SLICES}: slice {}", slice.row.slice);
+        let (row_ms, turns, planned) = (slice.row.duration_ms, slice.row.turns, plan.turns);
         ensure!(
             (1..=planned).contains(&turns),
             "{name}: {turns} turns, of {planned} planned"

@@ -9,13 +9,13 @@ use run_format::histogram_tag::{HistogramOf, HistogramTag};
 use run_format::run_row::RunRow;
 use run_format::table::read_table;
 use run_format::tables::{
-    BandRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-    WorkerRow,
+    BandRow, BlockRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
+    TurnRow, WorkerRow,
 };
 use run_format::variant::BASELINE;
 use run_format::{Site, files};
 
-use super::blocks::{Disturbed, complete_blocks};
+use super::blocks::{complete_blocks, set_aside};
 use super::histograms::{self, HistogramsBySlice};
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 use super::plausible;
@@ -39,7 +39,7 @@ impl RunFiles {
         row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
     }
 
-    pub(crate) fn read(&self, variants: usize, disturbed: Disturbed) -> Result<LoadedRun> {
+    pub(crate) fn read(&self, variants: usize, keeps_disturbed: bool) -> Result<LoadedRun> {
         let path = self.dir.join(files::SLICES);
         let rows = self.table()?;
         check(&rows).with_context(|| path.display().to_string())?;
@@ -48,9 +48,8 @@ impl RunFiles {
         let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
         let mut tables = self.tables(&rows)?;
         let slices = rows.into_iter().map(|row| tables.slice(row, floor_ns));
-        let slices: Vec<LoadedSlice> = slices
-            .collect::<Result<_>>()
-            .with_context(|| self.dir.display().to_string())?;
+        let slices: Result<Vec<LoadedSlice>> = slices.collect();
+        let slices = slices.with_context(|| self.dir.display().to_string())?;
         let path = path.display();
         let mut blocks = complete_blocks(slices.iter().map(|slice| &slice.row), variants)
             .with_context(|| path.to_string())?;
@@ -59,10 +58,11 @@ impl RunFiles {
             bail!("{path}: {found} complete blocks, but run.json says {reported}");
         }
         let all_blocks = blocks.clone();
-        let machine = self.table()?;
-        let runtime = self.row.as_ref().map(|row| &row.config.runtime);
+        let machine: Vec<BlockRow> = self.table()?;
+        let row = self.row.as_ref().filter(|_| !keeps_disturbed);
+        let runtime = row.map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
-        let (set_aside, kept) = disturbed.set_aside((&machine, runtime), &mut blocks, number);
+        let (set_aside, kept) = set_aside(&machine, runtime, &mut blocks, number);
         let mut run = LoadedRun {
             subject: self.subject,
             number: self.number,

@@ -12,7 +12,7 @@ use run_format::soak::{SoakFile, SoakRow};
 use run_format::table::read_table;
 use run_format::tables::BlockRow;
 
-use super::blocks::{Disturbances, Disturbed};
+use super::blocks::{Disturbances, set_aside};
 use super::{outside, rows};
 
 pub(crate) const AT: &str = "at_s";
@@ -32,14 +32,6 @@ pub(crate) struct Soak {
 pub(crate) struct SoakColumns(BTreeMap<String, Vec<Option<f64>>>);
 
 impl SoakColumns {
-    #[cfg(test)]
-    pub(crate) fn of(
-        columns: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>,
-    ) -> SoakColumns {
-        let named = columns.into_iter();
-        SoakColumns(named.map(|(name, of)| (name.to_owned(), of)).collect())
-    }
-
     fn of_rows(rows: &[SoakRow]) -> Result<SoakColumns> {
         let mut columns = BTreeMap::<String, Vec<Option<f64>>>::new();
         for row in rows {
@@ -67,8 +59,8 @@ impl SoakColumns {
 }
 
 impl Soak {
-    pub(crate) fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak, Failure> {
-        open(dir, disturbed).map_err(bad_input)
+    pub(crate) fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak, Failure> {
+        open(dir, keeps_disturbed).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -76,20 +68,23 @@ impl Soak {
     }
 }
 
-fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
+fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let end = file.end.as_ref();
-    let sums = end.map(|end| [&end.sha256, &end.blocks_sha256]);
-    let names = [files::SOAK_ROWS, files::BLOCKS];
-    for (name, sum) in names.into_iter().zip(sums.into_iter().flatten()) {
+    let sums = end.map(|end| {
+        [
+            (files::SOAK_ROWS, &end.sha256),
+            (files::BLOCKS, &end.blocks_sha256),
+        ]
+    });
+    for (name, sum) in sums.into_iter().flatten() {
         let path = dir.join(name);
-        if sum.is_some() && of_file(&path).ok() != *sum {
-            let path = path.display();
-            bail!(
-                "{path}: its checksum is not that in soak.json, so it was changed, or is of another soak"
-            );
-        }
+        ensure!(
+            sum.is_none() || of_file(&path).ok() == *sum,
+            "{}: its checksum is not that in soak.json, so it was changed, or is of another soak",
+            path.display()
+        );
     }
     let rows: Vec<SoakRow> = match path.exists() {
         true => read_table(&path, end.is_none())?,
@@ -109,14 +104,15 @@ fn open(dir: &Path, disturbed: Disturbed) -> Result<Soak> {
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let machine: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
-        true => rows::read(dir, end.is_none())?,
-        false => Vec::new(),
-    };
-    let machine = (&machine[..], Some(&file.config.runtime));
+    let has_blocks = dir.join(files::BLOCKS).is_file();
+    let machine: Option<Vec<BlockRow>> = has_blocks
+        .then(|| rows::read(dir, end.is_none()))
+        .transpose()?;
+    let machine = machine.unwrap_or_default();
+    let runtime = (!keeps_disturbed).then_some(&file.config.runtime);
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let (set_aside, kept) = disturbed.set_aside(machine, &mut numbered, |(number, _)| *number);
+    let (set_aside, kept) = set_aside(&machine, runtime, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();
@@ -152,4 +148,18 @@ fn check(rows: &[SoakRow]) -> Result<()> {
         ensure!(is_later, "line {line}: {AT} does not go up");
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::SoakColumns;
+
+    impl SoakColumns {
+        pub(crate) fn of(
+            columns: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>,
+        ) -> SoakColumns {
+            let named = columns.into_iter();
+            SoakColumns(named.map(|(name, of)| (name.to_owned(), of)).collect())
+        }
+    }
 }

@@ -5,16 +5,15 @@ use std::collections::BTreeMap;
 use run_format::Site;
 use run_format::tables::{BANDS_FROM_NS, Pass};
 
-use crate::load::loaded_run::{LoadedRun, LoadedSlice};
+use crate::load::{LoadedRun, LoadedSlice};
 
 /// The name of a site's own code among its children.
 pub(crate) const OWN: &str = "own code";
 
 /// The lowest band whose polls count as slow in tables by band: the first that is not below the threshold.
 pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
-    BANDS_FROM_NS
-        .into_iter()
-        .find(|from_ns| *from_ns >= threshold_ns)
+    let mut bands = BANDS_FROM_NS.into_iter();
+    bands.find(|from_ns| *from_ns >= threshold_ns)
 }
 
 /// Of the baseline in one cell, in nanoseconds.

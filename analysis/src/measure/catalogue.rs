@@ -5,10 +5,10 @@
 use std::collections::BTreeMap;
 
 use run_format::Site;
+use run_format::histogram_tag::HistogramOf::{self, CotenantTimer, CotenantWake, Latency};
 use run_format::tables::QuicRow;
 
-use super::distribution::Distribution::{self, CotenantTimer, CotenantWake, Latency};
-use crate::load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+use crate::load::{LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::RatioKind::{self, Amount, Count, Share};
 use crate::stats::RatioPart;
 
@@ -24,7 +24,7 @@ pub(crate) enum Formula {
     SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
     SiteQuantile(f64),
     WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
-    WorkerQuantile(Distribution, f64),
+    WorkerQuantile(HistogramOf, f64),
     /// Of what connections of QUIC count.
     QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
 }
@@ -61,22 +61,22 @@ metrics! {
         let squares = site.duration_ns.squares(longest_ns.copied().unwrap_or(u64::MAX));
         part(squares / 2.0, view.seconds() * NS_PER_S)
     });
-    SlowPercent: SiteRatio(Share, |site, view| part(view.slow_polls(site), polls(site)));
+    SlowPercent: SiteRatio(Share, |site, view| part(view.slow_polls(site), site.row.polls as f64));
     SlowMsPerS: SiteRatio(Amount, |site, view| {
         part(site.duration_ns.sum_above(view.limits.threshold_ns) as f64, view.seconds())
     });
     SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()));
     PollP99Us: SiteQuantile(0.99);
-    PollsPerRequest: SiteRatio(Amount, |site, view| part(polls(site), view.requests()));
-    IterationsPerPoll: SiteRatio(Amount, |site, _| part(site.row.iterations? as f64, polls(site)));
-    YieldsPer1000: SiteRatio(Share, |site, _| part(site.row.yielded as f64, polls(site)));
+    PollsPerRequest: SiteRatio(Amount, |site, view| part(site.row.polls as f64, view.requests()));
+    IterationsPerPoll: SiteRatio(Amount, |site, _| counts(site.row.iterations?, site.row.polls));
+    YieldsPer1000: SiteRatio(Share, |site, _| counts(site.row.yielded, site.row.polls));
     SingleIterationPercent: SiteRatio(Share, |site, view| {
         let longest = site.longest_iteration_ns.as_ref()?;
         part(longest.above(view.limits.threshold_ns) as f64, view.slow_polls(site))
     });
     CotenantLatePercent: WorkerRatio(Share, |view| {
         let wakes = &view.slice.cotenant_wake_ns;
-        part(wakes.above(view.limits.threshold_ns) as f64, wakes.total() as f64)
+        counts(wakes.above(view.limits.threshold_ns), wakes.total())
     });
     CotenantP90Us: WorkerQuantile(CotenantWake, 0.9);
     CotenantP99Us: WorkerQuantile(CotenantWake, 0.99);
@@ -92,15 +92,11 @@ metrics! {
         let own_ns = view.run.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
         part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests())
     });
-    WholeCpuUsPerRequest: WorkerRatio(Amount, |view| {
-        part(view.slice.row.central_cpu_ns? as f64, view.sampled_requests())
-    });
+    WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
     InstructionsPerRequest: WorkerRatio(Amount, |view| {
-        part(view.slice.row.central_instructions? as f64, view.sampled_requests())
+        view.by_request(view.slice.row.central_instructions?)
     });
-    CyclesPerRequest: WorkerRatio(Amount, |view| {
-        part(view.slice.row.central_cycles? as f64, view.sampled_requests())
-    });
+    CyclesPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cycles?));
     OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share()?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;
@@ -109,21 +105,13 @@ metrics! {
     LatencyP50Ms: WorkerQuantile(Latency, 0.5);
     LatencyP99Ms: WorkerQuantile(Latency, 0.99);
     QuicRttMs: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0));
-    QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| {
-        part(quic.datagrams_sent as f64, quic.send_calls as f64)
-    });
+    QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| counts(quic.datagrams_sent, quic.send_calls));
     QuicDatagramsPerReceive: QuicRatio(Amount, |quic, _| {
-        part(quic.datagrams_received as f64, quic.receive_calls as f64)
+        counts(quic.datagrams_received, quic.receive_calls)
     });
-    QuicAcksSentPerRequest: QuicRatio(Amount, |quic, view| {
-        part(quic.acks_sent as f64, view.sampled_requests())
-    });
-    QuicAcksReceivedPerRequest: QuicRatio(Amount, |quic, view| {
-        part(quic.acks_received as f64, view.sampled_requests())
-    });
-    QuicLostPercent: QuicRatio(Share, |quic, _| {
-        part(quic.packets_lost as f64, quic.packets_sent as f64)
-    });
+    QuicAcksSentPerRequest: QuicRatio(Amount, |quic, view| view.by_request(quic.acks_sent));
+    QuicAcksReceivedPerRequest: QuicRatio(Amount, |quic, view| view.by_request(quic.acks_received));
+    QuicLostPercent: QuicRatio(Share, |quic, _| counts(quic.packets_lost, quic.packets_sent));
     QuicCongestionPerS: QuicRatio(Count, |quic, view| {
         part(quic.congestion_events as f64, view.slice.row.sampled_ms / 1000.0)
     });
@@ -162,6 +150,10 @@ impl SliceView<'_> {
         self.requests() * self.slice.row.sampled_ms / self.slice.row.duration_ms
     }
 
+    fn by_request(&self, sampled: u64) -> Parts {
+        part(sampled as f64, self.sampled_requests())
+    }
+
     fn sampled_ns(&self) -> f64 {
         self.slice.row.sampled_ms * NS_PER_MS
     }
@@ -172,9 +164,9 @@ impl SliceView<'_> {
 }
 
 fn part(num: f64, den: f64) -> Parts {
-    Some(RatioPart { num, den })
+    Some(RatioPart::new(num, den))
 }
 
-fn polls(site: &LoadedSite) -> f64 {
-    site.row.polls as f64
+fn counts(num: u64, den: u64) -> Parts {
+    part(num as f64, den as f64)
 }

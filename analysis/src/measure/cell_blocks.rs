@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::Site;
 
-use crate::load::blocks::Disturbed;
-use crate::load::loaded_run::{LoadedRun, LoadedSlice};
+use crate::load::{LoadedRun, LoadedSlice};
 
 /// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
 pub(super) struct CellBlocks<'a> {
@@ -29,7 +28,7 @@ pub(crate) struct SweepSetup {
     pub(crate) threshold_ns: u64,
     /// That the verdict is about.
     pub(crate) site: Site,
-    pub(crate) disturbed: Disturbed,
+    pub(crate) keeps_disturbed: bool,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
     /// took their turns at random, and twice as much is known of them.
     pub(crate) reference: Vec<usize>,
@@ -58,20 +57,19 @@ impl<'a> CellBlocks<'a> {
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
-            let number = |block: &Vec<usize>| run.slices[block[0]].row.block;
-            run.blocks
-                .iter()
-                .map(|block| (number(block), block))
-                .collect()
+            let blocks = run.blocks.iter();
+            let numbered = blocks.map(|block| (run.slices[block[0]].row.block, block));
+            numbered.collect()
         };
         let of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
             let programs = launch.map(|run| (run.subject, (run, numbered(run))));
             let programs: BTreeMap<usize, _> = programs.collect();
             // Without the first program there is nothing to compare with.
-            let (first, of_first) = programs
-                .get(&0)
-                .filter(|_| programs.len() == present.len())?;
+            let (first, of_first) = programs.get(&0)?;
+            if programs.len() < present.len() {
+                return None;
+            }
             let block = |number: &u32| {
                 let mut block: Block<'a> = vec![None; setup.budgets * setup.subjects];
                 for (subject, (run, blocks)) in &programs {
@@ -125,10 +123,8 @@ impl<'a> CellBlocks<'a> {
                 let (run, slice) = block[*variant]?;
                 part(run, slice)
             };
-            let mut parts = variants
-                .iter()
-                .map(of_variant)
-                .collect::<Option<Vec<T>>>()?;
+            let parts = variants.iter().map(of_variant);
+            let mut parts = parts.collect::<Option<Vec<T>>>()?;
             match parts.len() {
                 1 => parts.pop(),
                 _ => Some(sum(parts)),

@@ -2,13 +2,11 @@
 
 use run_format::Site;
 use run_format::config::SLOW_NS;
-use run_format::network::NamespaceCounters;
 use run_format::run_row::{NetworkReport, RunRow};
-use run_format::tables::{BlockRow, Pass};
+use run_format::tables::{BlockRow, Pass, SliceRow};
 
-use crate::load::blocks::Disturbances;
-use crate::load::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
-use crate::stats::{self, RatioPart};
+use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
+use crate::stats::{self, RatioPart, quotient};
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -47,22 +45,26 @@ pub(crate) struct Checks {
 
 impl Checks {
     pub(crate) fn of(rows: &[&RunRow], runs: &[LoadedRun]) -> Checks {
-        let slices: Vec<&LoadedSlice> = runs
-            .iter()
-            .flat_map(|run| &run.slices)
-            .filter(|slice| slice.row.pass == Pass::Compare)
-            .collect();
+        let slices: Vec<&LoadedSlice> = compared(runs).map(|(_, slice)| slice).collect();
         let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.machine).collect();
         let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
         let share = |ms: Option<f64>| ms.map(|ms| 100.0 * ms / duration_ms);
         let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
         let user_ms = total(|block| block.central_user_ms);
         let system_ms = total(|block| block.central_system_ms);
+        let cpu_ms = user_ms.zip(system_ms).map(|(user, system)| user + system);
+        // Half of the sum would look like all.
+        let retransmits = total(|block| {
+            Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
+        });
+        let monitored = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
+            against_monitor(&slices, ours, theirs)
+        };
         let work = runs.iter().flat_map(|run| &run.work);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
         Checks {
             rtt_ms: round_trips(rows.iter().map(|row| &row.network)),
-            lost: slices.iter().map(|slice| lost(slice)).sum(),
+            lost: slices.iter().map(|slice| slice.lost()).sum(),
             set_aside: sum(runs.iter().map(|run| &run.set_aside)),
             kept: sum(runs.iter().map(|run| &run.kept)),
             beside: rows.iter().filter(|row| row.beside.is_some()).count(),
@@ -70,33 +72,16 @@ impl Checks {
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
             other_percent: share(total(|block| block.other_cpu_ms)),
             involuntary_switches_per_s: switches.map(|count| 1000.0 * count / duration_ms),
-            // Half of the sum would look like all.
-            retransmits: total(|block| {
-                Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
-            })
-            .map(|count| count as u64),
+            retransmits: retransmits.map(|count| count as u64),
             drops: drops(rows),
             probe_percent: probe_percent(runs),
-            monitor_polls_percent: against_monitor(&slices, |slice| {
-                Some((
-                    slice.site(Site::Task)?.row.polls,
-                    slice.row.monitor_task_polls?,
-                ))
-            }),
-            monitor_slow_percent: against_monitor(&slices, |slice| {
-                let ours = slice.site(Site::Task)?.duration_ns.above(SLOW_NS);
-                Some((ours, slice.row.monitor_slow_task_polls?))
-            }),
-            monitor_time_percent: against_monitor(&slices, |slice| {
-                Some((
-                    slice.site(Site::Task)?.row.total_ns,
-                    slice.row.monitor_task_ns?,
-                ))
-            }),
-            kernel_percent: user_ms
-                .zip(system_ms)
-                .filter(|(user, system)| user + system > 0.0)
-                .map(|(user, system)| 100.0 * system / (user + system)),
+            monitor_polls_percent: monitored(|task| task.row.polls, |row| row.monitor_task_polls),
+            monitor_slow_percent: monitored(
+                |task| task.duration_ns.above(SLOW_NS),
+                |row| row.monitor_slow_task_polls,
+            ),
+            monitor_time_percent: monitored(|task| task.row.total_ns, |row| row.monitor_task_ns),
+            kernel_percent: system_ms.and_then(|ms| quotient(100.0 * ms, cpu_ms?)),
             work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
@@ -119,85 +104,67 @@ fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Optio
     blocks.iter().map(|block| part(block)).sum()
 }
 
-fn lost(slice: &LoadedSlice) -> u64 {
-    let of_sites: u64 = slice.sites().map(LoadedSite::lost).sum();
-    of_sites + slice.row.lost_entries
-}
-
 /// Of TCP connects: the shortest, the median, the longest.
 pub(crate) fn round_trips<'a>(
     runs: impl Iterator<Item = &'a NetworkReport>,
 ) -> Option<(f64, f64, f64)> {
-    let links = runs
-        .filter_map(|network| network.rtt.as_ref())
-        .flat_map(|rtt| &rtt.links);
+    let rtts = runs.filter_map(|network| network.rtt.as_ref());
+    let links = rtts.flat_map(|rtt| &rtt.links);
     stats::spread(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
 /// None if nothing that drops packets could be asked.
-fn dropped(of: &NamespaceCounters) -> Option<u64> {
-    [of.qdisc_dropped, of.queue_dropped, of.link_dropped]
-        .into_iter()
-        .flatten()
-        .reduce(|sum, more| sum + more)
-}
-
 fn drops(rows: &[&RunRow]) -> Option<u64> {
-    rows.iter()
-        .filter_map(|row| row.network.counters.as_ref())
-        .flat_map(|counters| std::iter::once(&counters.central).chain(&counters.peers))
-        .filter_map(dropped)
-        .reduce(|sum, more| sum + more)
+    let counters = rows.iter().filter_map(|row| row.network.counters.as_ref());
+    let all = counters.flat_map(|of| std::iter::once(&of.central).chain(&of.peers));
+    let dropped = all.flat_map(|of| [of.qdisc_dropped, of.queue_dropped, of.link_dropped]);
+    dropped.flatten().reduce(|sum, more| sum + more)
 }
 
 /// None if there is none, or it is not known of all.
-fn sums(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPart> {
-    let parts: Vec<RatioPart> = parts.collect::<Option<_>>()?;
-    Some(RatioPart::sum(parts)).filter(|sum| sum.den > 0.0)
+fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
+    let sum = RatioPart::sum(parts.collect::<Option<Vec<_>>>()?);
+    quotient(sum.num, sum.den)
+}
+
+/// The slices that compare variants, with their runs.
+fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
+    let slices = runs.iter();
+    let slices = slices.flat_map(|run| run.slices.iter().map(move |it| (run, it)));
+    slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
 }
 
 /// From the cost of the probe, which each run times. Every poll of every site has this cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
-    let slices = runs.iter().flat_map(|run| {
-        let slices = run.slices.iter().map(move |slice| (run, slice));
-        slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
-    });
-    let probe_and_cpu = sums(slices.map(|(run, slice)| {
+    let of_cpu = ratio(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
         let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
-        Some(RatioPart {
-            num: per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms,
-            den: row.central_cpu_ns? as f64,
-        })
-    }))?;
-    Some(100.0 * probe_and_cpu.num / probe_and_cpu.den)
+        let ns = per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms;
+        Some(RatioPart::new(ns, row.central_cpu_ns? as f64))
+    }));
+    Some(100.0 * of_cpu?)
 }
 
 /// The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
 fn against_monitor(
     slices: &[&LoadedSlice],
-    both: impl Fn(&LoadedSlice) -> Option<(u64, u64)>,
+    ours: fn(&LoadedSite) -> u64,
+    theirs: fn(&SliceRow) -> Option<u64>,
 ) -> Option<f64> {
-    let ours_and_theirs = sums(slices.iter().map(|slice| {
-        let (probe, monitor) = both(slice)?;
-        Some(RatioPart {
-            num: probe as f64,
-            den: monitor as f64 * slice.row.duration_ms / slice.row.sampled_ms,
-        })
-    }))?;
-    Some(100.0 * (ours_and_theirs.num / ours_and_theirs.den - 1.0))
+    let of_theirs = ratio(slices.iter().map(|slice| {
+        let (row, ours) = (&slice.row, ours(slice.site(Site::Task)?));
+        let theirs = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
+        Some(RatioPart::new(ours as f64, theirs))
+    }));
+    Some(100.0 * (of_theirs? - 1.0))
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
-    let lines = rows
-        .iter()
-        .filter_map(|row| row.network.delay_line.as_ref());
-    let late_and_packets = sums(lines.flat_map(|line| &line.queues).filter_map(|queue| {
+    let lines = rows.iter();
+    let lines = lines.filter_map(|row| row.network.delay_line.as_ref());
+    let queues = lines.flat_map(|line| &line.queues);
+    ratio(queues.filter_map(|queue| {
         let (late_us, packets) = (queue.mean_late_us?, queue.packets as f64);
-        Some(Some(RatioPart {
-            num: late_us * packets,
-            den: packets,
-        }))
-    }))?;
-    Some(late_and_packets.num / late_and_packets.den)
+        Some(Some(RatioPart::new(late_us * packets, packets)))
+    }))
 }

@@ -46,8 +46,8 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
         longest_ns: BTreeMap::new(),
     };
     let sums = ratio_parts(key, blocks, setup, &limits).into_iter();
-    let estimates = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
-    let estimates: Vec<_> = estimates.collect();
+    let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
+    let estimates: Vec<_> = ratios.collect();
     let values = with_changes(&estimates, setup.reference.get(1).copied()).into_iter();
     let values = values.map(|value| {
         let (estimate, change) = value?;

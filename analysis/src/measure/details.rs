@@ -4,14 +4,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
 use run_format::run_row::RunRow;
 use run_format::tables::BlockRow;
 
-use super::distribution::Distribution;
 use super::metric::{Metric, MetricKey};
 use super::metric_info::Place;
 use super::sums::CellSums;
-use crate::load::loaded_run::LoadedRun;
+use crate::load::LoadedRun;
 use crate::stats::{Counts, LaunchCounts, RatioPart};
 use crate::text;
 
@@ -19,7 +19,7 @@ use crate::text;
 pub(crate) struct PageDetails {
     /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
     /// control, since candidates are compared with both.
-    pub(crate) durations: BTreeMap<Distribution, Vec<Option<Vec<u64>>>>,
+    pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
     pub(crate) requests: Vec<Option<f64>>,
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
     pub(crate) waited: Vec<Vec<Option<f64>>>,
@@ -38,11 +38,12 @@ pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
 pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
     const FIFTHS: [u64; 5] = [100, 160, 250, 400, 630];
     let decades = [100, 1_000, 1_000_000, 10_000_000, 100_000_000];
-    let others = decades
-        .into_iter()
-        .flat_map(|decade| FIFTHS.map(|fifth| decade / 100 * fifth));
-    let edges: BTreeSet<u64> = others.chain(stops(threshold_ns)).collect();
-    edges.into_iter().collect()
+    let others = decades.map(|decade| FIFTHS.map(|fifth| decade / 100 * fifth));
+    let mut edges = others.concat();
+    edges.extend(stops(threshold_ns));
+    edges.sort_unstable();
+    edges.dedup();
+    edges
 }
 
 impl PageDetails {
@@ -52,13 +53,9 @@ impl PageDetails {
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
-        let is_shown = |of: &Distribution| {
-            matches!(
-                of,
-                Distribution::PollDuration(_) | Distribution::CotenantWake
-            )
-        };
-        let shown = launches.iter().filter(|(of, _)| is_shown(of));
+        let is_shown =
+            |of: HistogramOf| matches!(of, HistogramOf::Polls(_) | HistogramOf::CotenantWake);
+        let shown = launches.iter().filter(|(of, _)| is_shown(**of));
         let durations = shown.map(|(of, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
                 let sums: Vec<&Counts> = launches.as_ref()?.iter().map(LaunchCounts::sum).collect();
@@ -74,15 +71,13 @@ impl PageDetails {
         let by_variant = ratios.get(&per_s).into_iter().flatten();
         let requests = by_variant.map(requests);
         let metrics = Metric::shown_in(Place::Blocks);
-        let shown = ratios
-            .iter()
-            .filter(|(key, _)| metrics.contains(&key.metric));
+        let shown = ratios.iter();
+        let shown = shown.filter(|(what, _)| metrics.contains(&what.metric));
+        let by_block = shown.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
         PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),
-            by_block: shown
-                .map(|(what, by_variant)| (*what, by_block(*what, by_variant)))
-                .collect(),
+            by_block: by_block.collect(),
             waited: runs.iter().map(waited).collect(),
             launches: rows.iter().map(|row| launch(row)).collect(),
         }
@@ -98,12 +93,9 @@ fn reference_first<T>(mut estimated: Vec<T>) -> Vec<T> {
 }
 
 fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
-    let above = edges.iter().map(|edge| counts.above(*edge));
-    let above: Vec<u64> = [counts.total()]
-        .into_iter()
-        .chain(above)
-        .chain([0])
-        .collect();
+    let mut above = vec![counts.total()];
+    above.extend(edges.iter().map(|edge| counts.above(*edge)));
+    above.push(0);
     above.windows(2).map(|pair| pair[0] - pair[1]).collect()
 }
 

@@ -6,8 +6,7 @@ use anyhow::Result;
 use plan::slow_polls;
 use plan::sums::SliceSums;
 
-use crate::load::CellRuns;
-use crate::load::run::RunFiles;
+use crate::load::{CellRuns, RunFiles};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {

@@ -4,20 +4,21 @@ use std::fmt;
 use std::str::FromStr;
 
 use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
 use run_format::serde_as_text;
 
 pub(crate) use super::catalogue::Metric;
 use super::catalogue::{Formula, Parts, SliceView};
-use super::distribution::Distribution;
 use super::metric_info::Place;
 use crate::stats::RatioKind;
+use crate::text::joined;
 
 impl Metric {
     /// The metrics that are shown in a place, in the order of the table.
     pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
-        let all = Metric::ALL.iter().copied();
-        all.filter(|metric| metric.info().shown.contains(&place))
-            .collect()
+        let mut all = Metric::ALL.to_vec();
+        all.retain(|metric| metric.info().shown.contains(&place));
+        all
     }
 
     /// "request latency (p99), ms", above a column.
@@ -61,11 +62,9 @@ impl Metric {
 
     /// What `--metric` accepts, a line each.
     pub(crate) fn help() -> String {
-        let lines = Metric::ALL.iter().map(|metric| {
-            let info = metric.info();
-            format!("- {}: {} ({})", info.name, info.words, info.unit)
-        });
-        lines.collect::<Vec<_>>().join("\n")
+        let infos = Metric::ALL.iter().map(|metric| metric.info());
+        let lines = infos.map(|it| format!("- {}: {} ({})", it.name, it.words, it.unit));
+        joined(lines, "\n")
     }
 }
 
@@ -80,11 +79,11 @@ impl FromStr for Metric {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let mut all = Metric::ALL.iter().copied();
-        all.find(|metric| metric.info().name == text)
-            .ok_or_else(|| {
-                let names: Vec<&str> = Metric::ALL.iter().map(|it| it.info().name).collect();
-                format!("unknown metric {text:?} (accepted: {})", names.join(", "))
-            })
+        let known = all.find(|metric| metric.info().name == text);
+        known.ok_or_else(|| {
+            let names = joined(Metric::ALL, ", ");
+            format!("unknown metric {text:?} (accepted: {names})")
+        })
     }
 }
 
@@ -108,19 +107,18 @@ impl MetricKey {
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
         let (by_site, of_worker): (Vec<Metric>, Vec<Metric>) =
             Metric::ALL.iter().partition(|metric| metric.is_by_site());
-        let of_sites = sites
-            .iter()
-            .flat_map(|&site| by_site.iter().map(move |&it| MetricKey::new(site, it)));
-        let of_worker = of_worker.iter();
-        let of_worker = of_worker.map(|&metric| MetricKey { site: None, metric });
-        of_sites.chain(of_worker).collect()
+        let sites = sites.iter();
+        let of_sites = sites.flat_map(|&site| by_site.iter().map(move |&it| (Some(site), it)));
+        let keys = of_sites.chain(of_worker.iter().map(|&it| (None, it)));
+        keys.map(|(site, metric)| MetricKey { site, metric })
+            .collect()
     }
 
     /// None for a ratio.
-    pub(super) fn quantile(self) -> Option<(Distribution, f64)> {
+    pub(super) fn quantile(self) -> Option<(HistogramOf, f64)> {
         match self.metric.formula() {
-            Formula::SiteQuantile(at) => Some((Distribution::PollDuration(self.site?), at)),
-            Formula::WorkerQuantile(distribution, at) => Some((distribution, at)),
+            Formula::SiteQuantile(at) => Some((HistogramOf::Polls(self.site?), at)),
+            Formula::WorkerQuantile(of, at) => Some((of, at)),
             _ => None,
         }
     }

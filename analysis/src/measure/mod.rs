@@ -1,18 +1,17 @@
 //! Measures each cell by itself, from its slices: estimates of every metric under every variant, the breakdown
 //! of time, and checks of the measurement.
 
-pub(crate) mod breakdown;
+mod breakdown;
 mod catalogue;
 mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
-pub(crate) mod distribution;
 pub(crate) mod jobs;
-pub(crate) mod metric;
-pub(crate) mod metric_info;
+mod metric;
+mod metric_info;
 pub(crate) mod predicted;
-pub(crate) mod quantity;
+mod quantity;
 pub(crate) mod sums;
 pub(crate) mod turns;
 pub(crate) mod workers;
@@ -28,20 +27,22 @@ use run_format::run_row::{End, RunRow, Stop};
 use run_format::tables::Disturbance;
 
 use self::breakdown::Breakdown;
+pub(crate) use self::breakdown::{OWN, slow_from_ns};
 use self::cell_blocks::CellBlocks;
 pub(crate) use self::cell_blocks::SweepSetup;
-use self::checks::Checks;
+pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
 use self::jobs::JobsOfCell;
+pub(crate) use self::metric::{Metric, MetricKey};
+pub(crate) use self::metric_info::{Better, Place, Term};
 use self::predicted::Predicted;
+pub(crate) use self::quantity::{Margin, Quantity, is_share, unit};
 use self::sums::CellSums;
 pub(crate) use self::sums::Estimates;
 use self::turns::Turns;
 use self::workers::Workers;
-use crate::load::loaded_run::{LoadedRun, LoadedSlice};
-use crate::load::run::RunFiles;
-use crate::load::{self, CellRuns};
+use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};
 use crate::stats::{self, RatioKind, RatioPart, Uncertain};
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl CellMeasured {
         let mut runs = Vec::new();
         for file in &files.runs {
             if is_readable(file) {
-                match file.read(setup.budgets, setup.disturbed) {
+                match file.read(setup.budgets, setup.keeps_disturbed) {
                     Ok(run) => runs.push(run),
                     // A run that failed may have left anything.
                     Err(_) if has_failed(file) => {}
@@ -115,11 +116,10 @@ impl CellMeasured {
         let blocks = CellBlocks::of_runs(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
         let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
-        let rows: Vec<&RunRow> = files
-            .runs
-            .iter()
-            .filter_map(|file| file.row.as_ref())
-            .collect();
+        let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
+        let rows: Vec<&RunRow> = rows.collect();
+        let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
+        let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let measured = !blocks.is_empty();
         let sums = CellSums::of(&blocks, setup);
         let mut cell = CellMeasured {
@@ -129,18 +129,11 @@ impl CellMeasured {
             is_unfinished: missing_runs(files, setup).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
             runs: blocks.count,
-            hosts: runs
-                .iter()
-                .map(LoadedRun::host)
-                .collect::<BTreeSet<_>>()
-                .len(),
+            hosts: hosts.len(),
             blocks: blocks.blocks(),
             layouts: blocks.layouts(),
             // With several programs a launch need not be precise by itself.
-            at_cap: setup.subjects == 1
-                && rows
-                    .iter()
-                    .any(|row| row.end == End::Ok { stop: Stop::Cap }),
+            at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
             slow_polls: slow_polls(&of_first, setup.threshold_ns),
             estimates: sums.estimates(),
             curve: curve::of_cell(&blocks, setup),
@@ -186,16 +179,11 @@ fn is_readable(file: &RunFiles) -> bool {
 
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
-    let blocks = runs
-        .iter()
-        .flat_map(|run| run.blocks.iter().map(move |block| (run, block)));
-    for (run, block) in blocks {
-        let slice = &run.slices[block[0]];
-        for site in Site::ALL {
-            if let Some(of) = slice.site(site)
-                && let Some(longest) = &of.longest_iteration_ns
-            {
-                let slow = slow_polls.entry(site).or_default();
+    for run in runs {
+        let slices = run.blocks.iter().map(|block| &run.slices[block[0]]);
+        for of in slices.flat_map(LoadedSlice::sites) {
+            if let Some(longest) = &of.longest_iteration_ns {
+                let slow = slow_polls.entry(of.row.site).or_default();
                 slow.polls += of.duration_ns.above(threshold_ns);
                 slow.by_one_iteration += longest.above(threshold_ns);
             }
@@ -231,16 +219,13 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
         Some(row) => load::flaw(&row.end).map(|flaw| format!("a run {flaw}")),
     };
     let (missing, wanted) = missing_runs(files, setup);
-    let some_missing = (missing > 0 && !files.runs.is_empty())
-        .then(|| format!("{missing} of {wanted} runs are missing"));
+    let mut flaws: Vec<String> = files.runs.iter().filter_map(flaw).collect();
+    if missing > 0 && !files.runs.is_empty() {
+        flaws.push(format!("{missing} of {wanted} runs are missing"));
+    }
     let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
-    files
-        .runs
-        .iter()
-        .filter_map(flaw)
-        .chain(some_missing)
-        .chain(rows.flat_map(missed_messages))
-        .collect()
+    flaws.extend(rows.flat_map(missed_messages));
+    flaws
 }
 
 fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
@@ -265,15 +250,11 @@ fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
         let part = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
             let range = ranges.find(|it| it.from_ms == from_ms);
-            Some(RatioPart {
-                num: range.map_or(0.0, |it| it.slow_polls as f64),
-                den: range.map_or(0.0, |it| it.polls as f64),
-            })
+            let part = range.map(|it| RatioPart::new(it.slow_polls as f64, it.polls as f64));
+            Some(part.unwrap_or_default())
         };
-        stats::ratio(
-            &blocks.of(variants, part, RatioPart::sum)?,
-            RatioKind::Share,
-        )
+        let parts = blocks.of(variants, part, RatioPart::sum)?;
+        stats::ratio(&parts, RatioKind::Share)
     };
     let slices = blocks.launches.iter().flat_map(|run| &run.slices);
     let ranges = slices.flat_map(|slice| &slice.after_switch);

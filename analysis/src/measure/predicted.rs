@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use poll_probe::Limit;
 use run_format::Site;
 use run_format::config::SLOW_NS;
+use run_format::tables::BoundRow;
 
 use super::SweepSetup;
-use crate::load::loaded_run::LoadedRun;
+use crate::load::LoadedRun;
 use crate::stats::{self, BareEstimate, RatioKind, RatioPart};
 
 /// The polls of a site as a bound would have made them.
@@ -25,79 +26,66 @@ pub(crate) struct Predicted {
     pub(crate) beyond: Option<BareEstimate>,
 }
 
-/// What all slices have of a bound, by run.
-struct Found {
-    site: Site,
-    limit: Option<Limit>,
-    longest_ns: u64,
-    slow: Parts,
-    beyond: Option<Parts>,
-}
-
-type Parts = Vec<Vec<RatioPart>>;
-
 /// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
 /// another one there is nothing.
 pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
-    let mut found: BTreeMap<_, Found> = BTreeMap::new();
+    let mut found: BTreeMap<_, Vec<Recorded>> = BTreeMap::new();
     if setup.threshold_ns != SLOW_NS {
         return Vec::new();
     }
-    for (at, run) in runs.iter().enumerate() {
-        let first = run.blocks.iter().filter_map(|block| block.first());
-        let used: BTreeSet<u32> = first.map(|at| run.slices[*at].row.block).collect();
-        let slices = run.slices.iter().filter(|it| used.contains(&it.row.block));
-        let rows = slices.flat_map(|slice| {
+    for (run, loaded) in runs.iter().enumerate() {
+        let first = loaded.blocks.iter().filter_map(|block| block.first());
+        let used: BTreeSet<u32> = first.map(|at| loaded.slices[*at].row.block).collect();
+        let slices = loaded.slices.iter();
+        let slices = slices.filter(|it| used.contains(&it.row.block));
+        for slice in slices {
             let whole = slice.sites().filter(|site| site.lost() == 0);
-            whole.flat_map(move |site| site.bounds.iter().map(move |row| (slice, row)))
-        });
-        for (slice, row) in rows {
-            let limit = row.budget.at(row.site).map(|it| it.limit);
-            let none = || vec![Vec::new(); runs.len()];
-            let found = found
-                .entry((row.site, limit.map(room)))
-                .or_insert_with(|| Found {
-                    site: row.site,
-                    limit,
-                    longest_ns: 0,
-                    slow: none(),
-                    beyond: Some(none()),
-                });
-            found.longest_ns = row.longest_ns.max(found.longest_ns);
-            found.slow[at].push(RatioPart {
-                num: row.slow_pieces as f64,
-                den: row.pieces as f64,
-            });
-            match (&mut found.beyond, row.beyond_ns) {
-                (Some(beyond), Some(ns)) => beyond[at].push(RatioPart {
-                    num: ns as f64,
-                    den: slice.row.duration_ms / 1e3,
-                }),
-                (beyond, _) => *beyond = None,
+            for row in whole.flat_map(|site| &site.bounds) {
+                let limit = row.budget.at(row.site).map(|it| it.limit);
+                let seconds = slice.row.duration_ms / 1e3;
+                let recorded = Recorded { run, seconds, row };
+                let key = (row.site, limit.map(room));
+                found.entry(key).or_default().push(recorded);
             }
         }
     }
-    let predicted = found.into_values();
-    let predicted = predicted.filter_map(|found| {
-        let slices = found.slow.iter().map(Vec::len).sum();
-        let used = |mut parts: Parts| {
-            parts.retain(|run| !run.is_empty());
-            parts
-        };
-        let (slow, beyond) = (used(found.slow), found.beyond.map(used));
-        let sum = RatioPart::sum(slow.iter().flatten().copied());
-        Some(Predicted {
-            site: found.site,
-            limit: found.limit,
-            slices,
-            polls: sum.den as u64,
-            slow_polls: sum.num as u64,
-            longest_ns: found.longest_ns,
-            slow: stats::ratio(&slow, RatioKind::Share)?.bare(),
-            beyond: beyond.and_then(|it| Some(stats::ratio(&it, RatioKind::Amount)?.bare())),
-        })
-    });
-    predicted.collect()
+    let found = found.values();
+    found.filter_map(|all| predicted(all)).collect()
+}
+
+/// What a slice has of a bound.
+struct Recorded<'a> {
+    run: usize,
+    seconds: f64,
+    row: &'a BoundRow,
+}
+
+/// Of what all slices have of a bound, run by run.
+fn predicted(all: &[Recorded]) -> Option<Predicted> {
+    let rows = || all.iter().map(|it| it.row);
+    let ratio = |kind, part: fn(&Recorded) -> Option<RatioPart>| {
+        let runs = all.chunk_by(|one, other| one.run == other.run);
+        let parts = runs.map(|run| run.iter().map(part).collect());
+        Some(stats::ratio(&parts.collect::<Option<Vec<_>>>()?, kind)?.bare())
+    };
+    let first = all.first()?.row;
+    Some(Predicted {
+        site: first.site,
+        limit: first.budget.at(first.site).map(|it| it.limit),
+        slices: all.len(),
+        polls: rows().map(|row| row.pieces).sum(),
+        slow_polls: rows().map(|row| row.slow_pieces).sum(),
+        longest_ns: rows().map(|row| row.longest_ns).max()?,
+        slow: ratio(RatioKind::Share, |it| {
+            Some(RatioPart::new(
+                it.row.slow_pieces as f64,
+                it.row.pieces as f64,
+            ))
+        })?,
+        beyond: ratio(RatioKind::Amount, |it| {
+            Some(RatioPart::new(it.row.beyond_ns? as f64, it.seconds))
+        }),
+    })
 }
 
 /// Sorts limits: among limits of one kind, a larger number is more room.

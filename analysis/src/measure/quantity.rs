@@ -8,6 +8,7 @@ use run_format::serde_as_text;
 
 use super::metric::Metric;
 use super::metric_info::{Better, Per};
+use crate::text::joined;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Quantity {
@@ -63,6 +64,14 @@ impl Quantity {
         self.metric.info().better == Better::Lower
     }
 
+    /// Turns a change so that positive is worse.
+    pub(crate) fn loss(self, change: f64) -> f64 {
+        match self.is_lower_better() {
+            true => change,
+            false => -change,
+        }
+    }
+
     pub(crate) fn unit(self) -> &'static str {
         unit(self.metric)
     }
@@ -108,28 +117,22 @@ impl FromStr for Margin {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Margin, String> {
-        let all = Quantity::all();
-        let names = || {
-            let names: Vec<&str> = all.iter().map(|quantity| quantity.name).collect();
-            names.join(", ")
-        };
+        let all = || Quantity::all().into_iter();
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| format!("{text:?} is not QUANTITY=VALUE, such as throughput=1%"))?;
-        let quantity = *all
-            .iter()
-            .find(|quantity| quantity.name == name)
-            .ok_or_else(|| format!("unknown quantity {name:?} (accepted: {})", names()))?;
-        let unit = quantity.unit();
-        let number = if is_share(quantity.metric) {
-            POINTS
-        } else {
-            PERCENT
+        let quantity = all().find(|it| it.name == name).ok_or_else(|| {
+            let names = joined(all().map(|it| it.name), ", ");
+            format!("unknown quantity {name:?} (accepted: {names})")
+        })?;
+        let number = match is_share(quantity.metric) {
+            true => POINTS,
+            false => PERCENT,
         };
         let value = number.read(value).map_err(|wrong| {
+            let (margin, unit) = (quantity.margin, quantity.unit());
             format!(
-                "margin of {name} {wrong} (accepted: a number above zero with its unit, such as {}{unit})",
-                quantity.margin
+                "margin of {name} {wrong} (accepted: a number above zero with its unit, such as {margin}{unit})"
             )
         })?;
         Ok(Margin { quantity, value })

@@ -1,15 +1,16 @@
 //! What the figures of a cell are computed from.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
 use run_format::variant::BASELINE;
 
 use super::catalogue::{Limits, SliceView};
 use super::cell_blocks::{CellBlocks, SweepSetup};
-use super::distribution::Distribution;
 use super::metric::MetricKey;
+use crate::load::LoadedSlice;
 use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
 
 /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
@@ -22,7 +23,7 @@ type ByVariant<T> = Vec<Option<Vec<T>>>;
 #[derive(Default)]
 pub(super) struct CellSums<'a> {
     /// The values that every variant counted, by launch.
-    pub(super) launches: BTreeMap<Distribution, ByVariant<LaunchCounts<'a>>>,
+    pub(super) launches: BTreeMap<HistogramOf, ByVariant<LaunchCounts<'a>>>,
     /// What ratios are made of, by run and block.
     pub(super) ratios: BTreeMap<MetricKey, ByVariant<Vec<RatioPart>>>,
 }
@@ -32,13 +33,15 @@ impl<'a> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
-        let counts = |what: Distribution, variants: Vec<usize>| {
-            let counts = |_: &_, slice| what.counts(slice).map(Cow::Borrowed);
+        let counts = |what: HistogramOf, variants: Vec<usize>| {
+            let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
             let sum = |launch: Vec<Cow<'_, Counts>>| Cow::Owned(Counts::sum(&launch));
             let launches = blocks.of(&variants, counts, sum)?.into_iter();
             Some(launches.map(LaunchCounts::of).collect())
         };
-        let launches = Distribution::all().map(|what| {
+        let keys = || MetricKey::all(&Site::ALL).into_iter();
+        let estimated: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
+        let launches = estimated.into_iter().map(|what| {
             let variants = setup.estimated();
             (what, variants.map(|it| counts(what, it)).collect())
         });
@@ -47,8 +50,7 @@ impl<'a> CellSums<'a> {
             threshold_ns: setup.threshold_ns,
             longest_ns: longest_ns(&launches),
         };
-        let keys = MetricKey::all(&Site::ALL).into_iter();
-        let keys = keys.filter(|key| key.metric.ratio_kind().is_some());
+        let keys = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, &limits)));
         CellSums {
             ratios: ratios.collect(),
@@ -64,12 +66,12 @@ impl<'a> CellSums<'a> {
         });
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
-            let (distribution, at) = key.quantile()?;
+            let (of, at) = key.quantile()?;
             let least = key.metric.info().least_raw();
             let quantile = |launches: &Option<Vec<_>>| {
                 Some(stats::quantile(launches.as_ref()?, at)?.with_least(least))
             };
-            let variants = self.launches.get(&distribution)?.iter();
+            let variants = self.launches.get(&of)?.iter();
             Some((key, variants.map(quantile).collect()))
         });
         ratios.chain(quantiles).collect()
@@ -85,16 +87,15 @@ pub(super) fn ratio_parts(
 ) -> ByVariant<Vec<RatioPart>> {
     let parts = |run: &_, slice: &_| key.parts(&SliceView { run, slice, limits });
     let variants = setup.estimated();
-    variants
-        .map(|it| blocks.of(&it, parts, RatioPart::sum))
-        .collect()
+    let parts = variants.map(|it| blocks.of(&it, parts, RatioPart::sum));
+    parts.collect()
 }
 
 /// What one in a thousand polls of a site exceeds, over all variants, so that the limit cannot favour one.
-fn longest_ns(launches: &BTreeMap<Distribution, ByVariant<LaunchCounts>>) -> BTreeMap<Site, u64> {
+fn longest_ns(launches: &BTreeMap<HistogramOf, ByVariant<LaunchCounts>>) -> BTreeMap<Site, u64> {
     const EXCEEDED_BY: f64 = 0.001;
     let of_site = |site: Site| {
-        let by_variant = launches.get(&Distribution::PollDuration(site))?;
+        let by_variant = launches.get(&HistogramOf::Polls(site))?;
         let (_, variants) = by_variant.split_last()?;
         let launches = variants.iter().flatten().flatten();
         let polls: Vec<&Counts> = launches.map(LaunchCounts::sum).collect();
@@ -119,10 +120,8 @@ pub(crate) fn with_changes(
             _ => (&variants[variant], reference.as_ref()),
         };
         let estimate = estimate.as_ref()?;
-        Some((
-            estimate,
-            from.and_then(|from| stats::change(from, estimate)),
-        ))
+        let change = from.and_then(|from| stats::change(from, estimate));
+        Some((estimate, change))
     };
     (0..variants.len()).map(with_change).collect()
 }

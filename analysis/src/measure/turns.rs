@@ -4,7 +4,7 @@ use run_format::tables::Pass;
 use run_format::variant::BASELINE;
 
 use super::metric::Metric;
-use crate::load::loaded_run::LoadedRun;
+use crate::load::LoadedRun;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {

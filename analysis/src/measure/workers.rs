@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use run_format::tables::WorkerRow;
 
-use crate::load::loaded_run::LoadedRun;
+use crate::load::LoadedRun;
 use crate::stats::{self, Counts, LaunchCounts};
 
 #[derive(Clone, Debug, Default)]
@@ -60,10 +60,9 @@ impl Workers {
 fn add(sum: &mut WorkerRow, other: &WorkerRow) {
     let both = |one: Option<u64>, other: Option<u64>| Some(one? + other?);
     // Cells that are measured at the same time have different cores.
-    sum.cores = sum
-        .cores
-        .take()
-        .filter(|it| Some(it) == other.cores.as_ref());
+    if sum.cores != other.cores {
+        sum.cores = None;
+    }
     sum.polls += other.polls;
     sum.slow_polls += other.slow_polls;
     sum.poll_ns += other.poll_ns;

@@ -2,22 +2,19 @@
 
 use run_format::Site;
 use run_format::grid::{Axes, Cell};
+use run_format::histogram_tag::HistogramOf;
 use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
 use crate::explain::files::File;
 use crate::load::name_in_files;
-use crate::measure::CellState;
 use crate::measure::details::{edges, stops};
-use crate::measure::distribution::Distribution;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::{Better, Per};
+use crate::measure::{Better, CellState, Metric, MetricKey};
 use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
-use crate::verdict::ranking::RANKS;
-use crate::verdict::{Judged, Verdict, holders};
+use crate::verdict::{Judged, RANKS, Verdict, holders};
 use crate::views::{Scene, drift};
 
 fn metrics() -> Value {
@@ -36,11 +33,7 @@ fn metrics() -> Value {
         json!({
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
             "says": info.says, "better": better, "bySite": metric.is_by_site(), "scale": info.scale,
-            "recounted": info.recounted.map(|per| match per {
-                Per::Time => "time",
-                Per::Event => "event",
-                Per::Request => "request",
-            }),
+            "recounted": info.recounted.map(name_in_files),
             "counted": counted, "isOfSpeed": info.is_of_speed,
         })
     };
@@ -195,12 +188,10 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
 
 /// Of the baseline: each child with its share of the time of all polls, and of that of slow polls.
 fn children(cell: &CellSummary, site: Site) -> Value {
-    let holders = holders::among([cell].into_iter(), site);
-    let (slow, all): (Vec<_>, Vec<_>) = holders.into_iter().partition(|it| it.slow);
-    let row = |it: holders::Holder| {
-        let of_slow = slow.iter().find(|slow| slow.child == it.child);
-        let of_slow = optional(of_slow.map(|it| it.percent));
-        json!([it.child, number(it.percent), of_slow])
+    let [all, slow] = holders::among([cell].into_iter(), site);
+    let row = |(child, percent): (&str, f64)| {
+        let of_slow = slow.iter().find(|(other, _)| *other == child);
+        json!([child, number(percent), optional(of_slow.map(|it| it.1))])
     };
     all.into_iter().map(row).collect()
 }
@@ -242,9 +233,9 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
 /// Counts between edges, each after the number of empty buckets before them.
 fn durations(summary: &Summary, sites: &[Site]) -> Value {
     let sites = sites.iter();
-    let of_sites = sites.map(|site| (site.name(), Distribution::PollDuration(*site)));
-    let all = of_sites.chain([("worker", Distribution::CotenantWake)]);
-    let of_one = |(name, of): (&str, Distribution)| {
+    let of_sites = sites.map(|site| (site.name(), HistogramOf::Polls(*site)));
+    let all = of_sites.chain([("worker", HistogramOf::CotenantWake)]);
+    let of_one = |(name, of): (&str, HistogramOf)| {
         let counts = |cell: &CellSummary, at: usize| {
             let durations = &cell.measured.details.durations;
             let counts = durations.get(&of)?.get(at)?.as_ref()?;

@@ -121,9 +121,10 @@ fn filled(template: &str, parts: &[(&str, String)]) -> String {
 }
 
 pub(crate) fn opening(pictures: &[Entry]) -> String {
-    match figures(pictures.iter().filter(|it| it.is_first)) {
-        none if none.is_empty() => none,
-        figures => format!("<div class=\"opening\">\n{figures}</div>\n"),
+    let first = pictures.iter().filter(|it| it.is_first);
+    match first.clone().count() {
+        0 => String::new(),
+        _ => format!("<div class=\"opening\">\n{}</div>\n", figures(first)),
     }
 }
 
@@ -154,10 +155,8 @@ fn over_all_cells(verdict: &Verdict) -> String {
     }
     let candidates = verdict.candidates.iter().take(MOST_ROWS);
     let rows = report::changes("variant", verdict, candidates.clone());
-    let head = rows
-        .first()
-        .map(|row| row.0.iter().map(|(title, _)| marked(title)));
-    let head: Vec<String> = head.into_iter().flatten().collect();
+    let head = rows.first().into_iter().flat_map(|row| &row.0);
+    let head: Vec<String> = head.map(|(title, _)| marked(title)).collect();
     let variants = candidates.chain(&verdict.control);
     let rows = rows.iter().zip(variants).map(|(row, candidate)| {
         let field = |(at, (_, field)): (usize, &(String, String))| {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::Site;
 
-use super::markdown::{Document, Row, joined, quoted};
+use super::markdown::{Document, Row, joined_any, quoted};
 use crate::stats::{self, Interval, Uncertain};
 use crate::summary::predicted::{FILE, SideBySide, in_words};
 use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
@@ -25,8 +25,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
         of_cell(document, summary, cell);
         document.list(Site::BUDGETED.into_iter().filter_map(|site| {
             let idle = cell.bounds_without_effect(site);
-            let idle = joined(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ");
-            (!idle.is_empty()).then(|| format!("{idle} would have ended none of these polls."))
+            let idle = joined_any(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ")?;
+            Some(format!("{idle} would have ended none of these polls."))
         }));
         measured(document, summary);
     });
@@ -77,8 +77,8 @@ fn measured(document: &mut Document, summary: &Summary) {
             stats::mean(cells.iter().filter_map(share)).map(number)
         };
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
-        let intervals = differences.iter().map(|it| it.interval(CONFIDENCE));
-        let agree = intervals.filter(|it| it.covers(0.0)).count();
+        let is_none = |it: &&Uncertain| it.interval(CONFIDENCE).covers(0.0);
+        let agree = differences.iter().filter(is_none).count();
         let agree = format!("{agree} of {}", differences.len());
         let difference = stats::mean_over_cells(&differences);
         let difference = difference.map(|it| text::uncertain(&it, metric.change_unit()));

@@ -6,9 +6,9 @@ use poll_probe::{Budget, Limit, Wake};
 
 use super::markdown::{CHARTS, quoted};
 use super::method;
-use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::{Metric, MetricKey};
 use crate::summary::Summary;
-use crate::text::{count, joined, number};
+use crate::text::{count, joined_any, number};
 use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict};
 use crate::views::{Entry, Scene};
 
@@ -53,15 +53,14 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     lines.extend(meaning(summary, best));
     lines.extend(costs(best));
     lines.extend(without_gain(best));
+    let once = match verdict.is_one_visit {
+        true => "; each cell was launched once, so this is a first look",
+        false => "",
+    };
     lines.push(format!(
-        "Measured over {} with intervals of {} % in brackets{}.",
+        "Measured over {} with intervals of {} % in brackets{once}.",
         count(verdict.cells, "cell"),
-        number(100.0 * verdict.confidence),
-        if verdict.is_one_visit {
-            "; each cell was launched once, so this is a first look"
-        } else {
-            ""
-        }
+        number(100.0 * verdict.confidence)
     ));
     lines
 }
@@ -92,7 +91,8 @@ fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<
 fn meaning(summary: &Summary, best: &Candidate) -> Option<String> {
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
-    (!bounds.is_empty()).then(|| format!("{} {}.", quoted(&best.label), joined(&bounds, "; ")))
+    let bounds = joined_any(bounds, "; ")?;
+    Some(format!("{} {bounds}.", quoted(&best.label)))
 }
 
 fn in_words(Budget { limit, wake }: Budget) -> String {
@@ -121,11 +121,9 @@ fn costs(best: &Candidate) -> Vec<String> {
     }
     let said = |lead: &str, is_one: fn(&Judged) -> bool| {
         let of_group = |(group, judged): &(String, &[Judged])| {
-            let costs = judged
-                .iter()
-                .filter(|it| !it.quantity.is_benefit && is_one(it));
-            let phrases = joined(costs.map(Judged::phrase), ", ");
-            (!phrases.is_empty()).then(|| format!("{lead}{group}: {phrases}."))
+            let costs = judged.iter().filter(|it| !it.quantity.is_benefit);
+            let phrases = costs.filter(|it| is_one(it)).map(Judged::phrase);
+            Some(format!("{lead}{group}: {}.", joined_any(phrases, ", ")?))
         };
         groups.iter().filter_map(of_group).collect::<Vec<String>>()
     };
@@ -137,10 +135,7 @@ fn costs(best: &Candidate) -> Vec<String> {
     let all = groups.iter().flat_map(|(_, judged)| judged.iter());
     let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
     let open: BTreeSet<&str> = open.map(|it| it.quantity.words).collect();
-    if !open.is_empty() {
-        let open = joined(open, ", ");
-        lines.push(format!("Still open: {open}."));
-    }
+    lines.extend(joined_any(open, ", ").map(|open| format!("Still open: {open}.")));
     lines
 }
 
@@ -148,6 +143,6 @@ fn costs(best: &Candidate) -> Vec<String> {
 fn without_gain(best: &Candidate) -> Option<String> {
     let regimes = best.regimes.iter();
     let regimes = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));
-    let regimes = joined(regimes.map(|it| it.regime.words(it.cells)), "; ");
-    (!regimes.is_empty()).then(|| format!("No gain is shown for: {regimes}."))
+    let regimes = joined_any(regimes.map(|it| it.regime.words(it.cells)), "; ")?;
+    Some(format!("No gain is shown for: {regimes}."))
 }

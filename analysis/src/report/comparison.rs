@@ -6,12 +6,10 @@ use run_format::manifest::Manifest;
 
 use super::markdown::{Document, Frame, Row, joined, quoted};
 use super::{method, published};
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
+use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::stats;
-use crate::summary::identity::{Identity, of_hosts, of_tool, of_upstream};
-use crate::summary::{Resolved, Summary};
+use crate::summary::{Identity, Resolved, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
 use crate::verdict::{Verdict, words};
 
@@ -144,10 +142,9 @@ fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
 
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     let (Some(was), Some(is)) = (&before.manifest, &after.manifest) else {
-        return vec![
-            "one side is a published table: another machine, another tool, another time, and one run per cell"
-                .to_owned(),
-        ];
+        let published = "one side is a published table: another machine, another tool, another time, and one run per \
+                         cell";
+        return vec![published.to_owned()];
     };
     let facts = |identity: &Identity, manifest: &Manifest| {
         let text = |value: &dyn Debug| format!("{value:?}").replace('"', "");

@@ -3,8 +3,9 @@
 use run_format::tables::Disturbance;
 
 use super::markdown::{Document, Row, quoted};
-use crate::load::blocks::Disturbances;
-use crate::measure::checks::{Checks, sum};
+use crate::load::Disturbances;
+use crate::measure::Checks;
+use crate::measure::checks::sum;
 use crate::stats::spread;
 use crate::summary::Summary;
 use crate::text::{count, joined, number};

@@ -5,7 +5,7 @@ use std::fmt::Display;
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::text::count;
-pub(crate) use crate::text::{joined, or_dash, quoted};
+pub(crate) use crate::text::{joined, joined_any, or_dash, quoted};
 use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";

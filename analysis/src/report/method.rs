@@ -7,8 +7,7 @@ use run_format::network::ReceiveOn;
 use super::markdown::{Document, joined, quoted};
 use crate::load::compared::sources;
 use crate::load::name_in_files;
-use crate::summary::Summary;
-use crate::summary::identity::{of_hosts, of_tool, of_upstream};
+use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, count, date, number};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
@@ -31,10 +30,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     ]);
     let subjects = &manifest.config.subjects;
     if !subjects.is_empty() {
-        document.paragraph(if subjects.iter().any(|it| it.runtime.is_some()) {
-            "One program was launched with these settings of central's tokio runtime:"
-        } else {
-            "The programs were built against these subjects:"
+        document.paragraph(match subjects.iter().any(|it| it.runtime.is_some()) {
+            true => "One program was launched with these settings of central's tokio runtime:",
+            false => "The programs were built against these subjects:",
         });
         document.list(subjects.iter().map(sources));
     }
@@ -48,20 +46,16 @@ fn grid(summary: &Summary) -> String {
     let runs: usize = cells().map(|cell| cell.runs).sum();
     let blocks: usize = cells().map(|cell| cell.blocks).sum();
     let launches = match runs {
-        _ if !summary.identity.has_subjects() => {
-            format!("{} and {}", count(runs, "run"), count(blocks, "block"))
-        }
-        1 => format!("1 launch of each program and {}", count(blocks, "block")),
-        _ => format!(
-            "{runs} launches of each program and {}",
-            count(blocks, "block")
-        ),
+        _ if !summary.identity.has_subjects() => count(runs, "run"),
+        1 => "1 launch of each program".to_owned(),
+        _ => format!("{runs} launches of each program"),
     };
     let (peers, rtts) = (joined(&axes.peers, ", "), joined(&axes.rtt_ms, ", "));
     let (payloads, measured, all) = (joined(payloads, ", "), cells().count(), summary.cells.len());
     format!(
         "Measured cells: {measured} of {all}, from N ∈ {{{peers}}} peers, RTT ∈ {{{rtts}}} ms and payload ∈ {{{payloads}}}; \
-         {launches} in all."
+         {launches} and {blocks} in all.",
+        blocks = count(blocks, "block")
     )
 }
 
@@ -121,7 +115,7 @@ fn network(summary: &Summary, manifest: &Manifest) -> String {
          was checked before use. Congestion control: {}.{}",
         if is_quic { "UDP" } else { "TCP" },
         capitalised(&summary.identity.delay()),
-        extra("loss", lab.loss_percent.map(|it| it.percent()), "%"),
+        extra("loss", lab.loss_percent, "%"),
         extra("jitter", lab.jitter_ms.map(|it| it.ms()), "ms"),
         lab.congestion_control,
         match lab.receive_on {

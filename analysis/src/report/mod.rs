@@ -19,14 +19,15 @@ pub(crate) mod soak;
 pub(crate) mod trust;
 mod workers;
 
+use run_format::variant::BASELINE;
+
 use self::markdown::{Document, Frame, Row, quoted};
 use crate::explain::Explanation;
-use crate::measure::metric::Metric;
-use crate::measure::metric_info::Place;
+use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::stats;
 use crate::summary::{CellSummary, Summary};
-use crate::text::{count, joined, number};
+use crate::text::{count, joined, joined_any, number};
 use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Verdict, words};
 
 /// GitHub accepts 65,536 characters in a comment.
@@ -112,10 +113,7 @@ fn fewer_cells(verdict: &Verdict) -> String {
         let cells = judged.map(|judged| judged.cells).min()?;
         (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
-    match &joined(fewer, ", ")[..] {
-        "" => String::new(),
-        fewer => format!(", but {fewer}"),
-    }
+    joined_any(fewer, ", ").map_or_else(String::new, |fewer| format!(", but {fewer}"))
 }
 
 fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, options: &Options) {
@@ -178,9 +176,11 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
 /// What figures are counted from, as means over cells of the baseline. Older runs have no floor, and nothing is taken off.
 fn counted_from(summary: &Summary) -> Option<String> {
     let level = |metric: &Metric| {
-        let cells = summary.measured();
-        let figures = cells.filter_map(|cell| cell.worker_figure(*metric, 0));
-        let mean = stats::mean(figures.map(|figure| figure.estimate.value))?;
+        let what = MetricKey {
+            site: None,
+            metric: *metric,
+        };
+        let mean = stats::mean(summary.values(what, BASELINE))?;
         let (words, mean) = (metric.info().words, number(mean));
         Some(format!("{words} {mean} {}", metric.info().unit))
     };

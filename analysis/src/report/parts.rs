@@ -1,7 +1,7 @@
 //! What the changes between programs vary by, and what more launches would buy.
 
 use super::markdown::{Document, Row, quoted};
-use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::{Metric, MetricKey};
 use crate::stats::{VarianceParts, launch_parts};
 use crate::summary::Summary;
 use crate::text::number;

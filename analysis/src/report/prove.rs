@@ -3,7 +3,7 @@
 use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
 
 use super::markdown::{Document, Row, quoted};
-use crate::measure::metric::MetricKey;
+use crate::measure::MetricKey;
 use crate::summary::{CONFIDENCE, Summary};
 use crate::text::{count, number};
 use crate::verdict::{Judged, Verdict};

@@ -5,8 +5,7 @@ use std::cmp::Reverse;
 use run_format::Site;
 
 use super::markdown::{Document, Frame, Row, joined, or_dash};
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
+use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{count, number};
@@ -74,9 +73,10 @@ pub(super) fn cells(
             let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
             let info = what.metric.info();
             let value = |variant| or_dash(cell.value(*what, variant).map(number));
+            let values = joined((0..variants.len()).map(value), " / ");
             row = row.with(
                 format!("{}{site}, {}{sides}", info.words, info.unit),
-                joined((0..variants.len()).map(value), " / "),
+                values,
             );
         }
         row

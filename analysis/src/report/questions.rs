@@ -2,25 +2,26 @@
 
 use run_format::Site;
 
-use super::markdown::{Document, Row, joined, quoted};
-use crate::measure::breakdown::OWN;
-use crate::measure::metric::{Metric, MetricKey};
+use super::markdown::{Document, Row, joined, joined_any, quoted};
+use crate::measure::{Metric, MetricKey, OWN};
 use crate::stats::{self, Uncertain};
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::text::{self, number};
+use crate::verdict::holders::{self, Shares};
 use crate::verdict::words::apart;
-use crate::verdict::{Candidate, Verdict, holders, unit};
+use crate::verdict::{Verdict, unit};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    for candidate in &verdict.candidates {
+    for (at, candidate) in verdict.candidates.iter().enumerate() {
         document.paragraph(format!("**`{}`**", candidate.label));
-        document.list(details(candidate, summary, verdict));
+        document.list(details(at, summary, verdict));
     }
     let time = time(summary, verdict.site);
     document.paragraph(format!("**Where does the time go?** {time}"));
 }
 
-fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<String> {
+fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let candidate = &verdict.candidates[at];
     let details = candidate.details.iter();
     let details = details.filter(|(metric, _)| !metric.is_of_quic());
     let details = details.map(|(metric, change)| {
@@ -34,13 +35,10 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
     if !candidate.differs {
         lines.extend(candidate.in_regimes());
     }
-    if let Some((by, judged)) = verdict.beating_variant(candidate) {
-        lines.push(format!(
-            "Compared with it, {} has {}.",
-            quoted(by),
-            apart(judged)
-        ));
-    }
+    lines.extend(verdict.beating(at).map(|it| {
+        let (by, apart) = (&verdict.candidates[it.to].label, apart(&it.judged));
+        format!("Compared with it, {} has {apart}.", quoted(by))
+    }));
     lines.push(format!(
         "Changes that decide nothing, each interval 95 % by itself: {}.",
         joined(details, "; ")
@@ -57,32 +55,28 @@ fn details(candidate: &Candidate, summary: &Summary, verdict: &Verdict) -> Vec<S
 }
 
 fn time(summary: &Summary, site: Site) -> String {
-    let holders = holders::of(summary, site);
-    if !holders.iter().any(|it| it.slow) {
+    let [_, slow] = holders::of(summary, site);
+    if slow.is_empty() {
         return "The time of children was not recorded.".to_owned();
     }
-    let slow = holders.iter().filter(|it| it.slow);
-    let slow = large_shares(slow.map(|it| (&*it.child, it.percent)));
-    let beyond = match large_shares(holders::beyond(summary, site)) {
-        none if none.is_empty() => none,
-        shares => {
-            format!(" Of the time by which polls of children are longer than 50 µs: {shares}.")
-        }
-    };
+    let slow = large_shares(slow);
+    let beyond = large_shares(holders::beyond(summary, site)).map_or_else(String::new, |shares| {
+        format!(" Of the time by which polls of children are longer than 50 µs: {shares}.")
+    });
+    let (function, slow) = (summary.function(site), slow.unwrap_or_default());
     format!(
-        "Of the time in slow polls of `{}`, over all cells of the baseline: {slow}.{beyond}",
-        summary.function(site)
+        "Of the time in slow polls of `{function}`, over all cells of the baseline: {slow}.{beyond}"
     )
 }
 
 /// "`muxing.poll_unpin` 87.6 %, own code 1.92 %"
-fn large_shares<'a>(shares: impl IntoIterator<Item = (&'a str, f64)>) -> String {
+fn large_shares(shares: Shares) -> Option<String> {
     let large = shares.into_iter().filter(|(_, percent)| *percent >= 1.0);
     let large = large.map(|(child, percent)| match child {
         OWN => format!("{OWN} {} %", number(percent)),
         child => format!("{} {} %", quoted(child), number(percent)),
     });
-    joined(large, ", ")
+    joined_any(large, ", ")
 }
 
 /// What the connections of QUIC counted.
@@ -97,9 +91,8 @@ pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &V
         let what = MetricKey::new(verdict.site, metric);
         let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
         let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
-        let level = stats::mean_over_cells(&levels);
-        let level =
-            level.map(|it| text::level(it.value, metric.info().unit, it.interval(CONFIDENCE)));
+        let (level, unit_of_level) = (stats::mean_over_cells(&levels), metric.info().unit);
+        let level = level.map(|it| text::level(it.value, unit_of_level, it.interval(CONFIDENCE)));
         let mut row = Row::of("metric", metric.info().words);
         if let Some(baseline) = summary.variants.first() {
             row = row.with_any(quoted(&baseline.label), level);

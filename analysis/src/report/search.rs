@@ -1,6 +1,6 @@
 //! The report of a search: which budgets are left, what they do, and why the others left.
 
-use super::markdown::{Document, Frame, Row, joined, quoted};
+use super::markdown::{Document, Frame, Row, joined, joined_any, quoted};
 use super::{caveats, method};
 use crate::report;
 use crate::search::{Round, Search, Why};
@@ -35,8 +35,7 @@ pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
     document.heading("Rounds");
     rounds(&mut document, search);
     document.details("Why the others left", |document| {
-        let foreseen = joined(search.foreseen().map(quoted), ", ");
-        if !foreseen.is_empty() {
+        if let Some(foreseen) = joined_any(search.foreseen().map(quoted), ", ") {
             document.paragraph(format!(
                 "Not measured, because none of them would have ended a poll of those recorded at the first look: {foreseen}."
             ));
@@ -66,8 +65,10 @@ fn remaining(document: &mut Document, last: &Round) {
 
 fn rounds(document: &mut Document, search: &Search) {
     document.table((1..).zip(&search.rounds).map(|(number, round)| {
-        let left =
-            |is_one: fn(&Why) -> bool| round.left.iter().filter(|left| is_one(&left.why)).count();
+        let left = |is_one: fn(&Why) -> bool| {
+            let why = round.left.iter().map(|left| &left.why);
+            why.filter(|why| is_one(why)).count()
+        };
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
         let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;

@@ -7,10 +7,9 @@ use super::disturbed::in_words;
 use super::markdown::{Document, Frame, Row, quoted};
 use super::{caveats, method};
 use crate::drift::Drifts;
-use crate::load::name_in_files;
-use crate::load::soak::Soak;
+use crate::load::Soak;
 use crate::site::SiteNames;
-use crate::summary::identity::{of_real_network, of_tool, of_upstream};
+use crate::summary::{of_node, of_real_network, of_tool, of_upstream};
 use crate::text::{self, count, date, lasting, number};
 
 pub(crate) fn identity(soak: &Soak) -> String {
@@ -25,14 +24,12 @@ pub(crate) fn identity(soak: &Soak) -> String {
         None if config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
         None => "delay by an unknown means".to_owned(),
     };
-    let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
-    let transport = name_in_files(node.transport);
     [
         format!("soak {} of {}", soak.name(), date(file.created_unix_s)),
         config.cell.to_string(),
         format!("budget {}, churn {}", config.budgets, config.churn),
         of_upstream(&file.tool),
-        format!("{workload} over {transport}, {security}"),
+        of_node(node),
         text::machine(&file.machine),
         delay,
         of_tool(&file.tool),
@@ -139,21 +136,21 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
 }
 
 fn ended(end: Option<&SoakEnd>) -> Option<String> {
-    let (stage, reason) = match end.map(|end| &end.end) {
-        None => {
-            let open =
-                "The soak is still running, or it was killed. The report covers the rows so far.";
-            return Some(open.to_owned());
-        }
-        Some(&End::INTERRUPTED) => {
-            return Some("The soak was interrupted before its end.".to_owned());
-        }
-        Some(End::Ok { .. }) => return None,
-        Some(End::Invalid { reason }) => (String::new(), reason),
-        Some(End::Failed { stage, reason }) => (format!(", in the stage {stage}"), reason),
+    const OPEN: &str =
+        "The soak is still running, or it was killed. The report covers the rows so far.";
+    let failed = |stage: String, reason: &String| {
+        format!(
+            "**The soak failed before its end**{stage}: {}.",
+            quoted(reason)
+        )
     };
-    let reason = quoted(reason);
-    Some(format!(
-        "**The soak failed before its end**{stage}: {reason}."
-    ))
+    match end.map(|end| &end.end) {
+        None => Some(OPEN.to_owned()),
+        Some(&End::INTERRUPTED) => Some("The soak was interrupted before its end.".to_owned()),
+        Some(End::Ok { .. }) => None,
+        Some(End::Invalid { reason }) => Some(failed(String::new(), reason)),
+        Some(End::Failed { stage, reason }) => {
+            Some(failed(format!(", in the stage {stage}"), reason))
+        }
+    }
 }

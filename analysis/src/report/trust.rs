@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 
 use super::markdown::{Document, Row, quoted};
-use crate::measure::checks::Checks;
-use crate::measure::metric::{Metric, MetricKey};
+use crate::measure::{Checks, Metric, MetricKey};
 use crate::stats;
 use crate::summary::{Resolved, Summary};
-use crate::text::{self, joined, number, with_unit};
+use crate::text::{self, joined_any, number, with_unit};
 use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
@@ -96,8 +95,7 @@ fn round_trips(document: &mut Document, summary: &Summary) {
         let [shortest, longest] = range(cells.filter_map(|it| it.checks.rtt_ms))?;
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
     });
-    let parts = joined(parts, "; ");
-    if !parts.is_empty() && summary.identity.real_network.is_none() {
+    if let (Some(parts), None) = (joined_any(parts, "; "), &summary.identity.real_network) {
         document.paragraph(format!(
             "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {parts}."
         ));

@@ -112,12 +112,8 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let count = cells.len() as f64;
     let uneven: f64 = weights(apart).map(|it| (it - 1.0 / count).powi(2)).sum();
     let by_weights = Variance::new(apart * uneven, (count - 1.0).max(1.0));
-    Some(
-        error
-            .reduce(Variance::plus)?
-            .plus(by_weights)
-            .of(mean(apart)),
-    )
+    let error = error.reduce(Variance::plus)?.plus(by_weights);
+    Some(error.of(mean(apart)))
 }
 
 /// The least, the median (the upper one of two) and the greatest.

@@ -19,13 +19,12 @@ mod ratio;
 #[path = "../../tests/simulation/mod.rs"]
 mod simulation;
 mod student;
-mod sweeps;
 mod trend;
 mod uncertain;
 mod variance;
 
 pub(crate) use self::calibration::{Calibration, FEWEST_PAIRS, calibrate};
-pub(crate) use self::change::{Change, change, launch_parts};
+pub(crate) use self::change::{Change, change, change_between, launch_parts};
 pub(crate) use self::counts::Counts;
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
@@ -33,8 +32,7 @@ pub(crate) use self::multiple::{adjusted_p_values, is_resolved};
 pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
-pub(crate) use self::student::CONFIDENCE;
-pub(crate) use self::sweeps::change_between;
+pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
 pub(crate) use self::uncertain::{Interval, Uncertain};
 

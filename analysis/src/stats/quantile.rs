@@ -11,27 +11,17 @@ use super::variance::within;
 /// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchCounts<'a> {
-    blocks: Vec<Block<'a>>,
+    blocks: Vec<Cow<'a, Counts>>,
     sum: Counts,
     /// Of the sum. None if nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
 
-#[derive(Clone, Debug)]
-struct Block<'a> {
-    counts: Cow<'a, Counts>,
-    total: f64,
-}
-
 impl<'a> LaunchCounts<'a> {
     pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
         let sum = Counts::sum(&blocks);
-        let block = |counts: Cow<'a, Counts>| Block {
-            total: counts.total() as f64,
-            counts,
-        };
         LaunchCounts {
-            blocks: blocks.into_iter().map(block).collect(),
+            blocks,
             histogram: Histogram::of(&sum).map(Arc::new),
             sum,
         }
@@ -80,8 +70,9 @@ impl RunQuantile {
         }
         let position = histogram.position(q);
         // The share above the quantile differs between blocks, as any ratio of counts does.
-        let above = |of: &Block| (position.count_above(&of.counts) - (1.0 - q) * of.total) / total;
-        let shares: Vec<f64> = launch.blocks.iter().map(above).collect();
+        let beyond = |of: &Counts| position.count_above(of) - (1.0 - q) * of.total() as f64;
+        let shares = launch.blocks.iter().map(|block| beyond(block) / total);
+        let shares: Vec<f64> = shares.collect();
         let by_chance = q * (1.0 - q) / total;
         // From share to value by how steep the quantiles are within one standard error (Woodruff).
         let variance =

@@ -10,10 +10,13 @@ pub(crate) struct RatioPart {
 }
 
 impl RatioPart {
+    pub(crate) fn new(num: f64, den: f64) -> RatioPart {
+        RatioPart { num, den }
+    }
+
     pub(crate) fn sum(parts: impl IntoIterator<Item = RatioPart>) -> RatioPart {
-        let add = |sum: RatioPart, part: RatioPart| RatioPart {
-            num: sum.num + part.num,
-            den: sum.den + part.den,
+        let add = |sum: RatioPart, part: RatioPart| {
+            RatioPart::new(sum.num + part.num, sum.den + part.den)
         };
         parts.into_iter().fold(RatioPart::default(), add)
     }

@@ -8,6 +8,11 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// The confidence of the intervals in reports and pictures.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
+/// That of each of so many intervals, with which all of them hold together (Bonferroni).
+pub(crate) fn confidence_of_each(intervals: usize) -> f64 {
+    1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
+}
+
 /// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is accurate for.
 const ABOUT_NORMAL: f64 = 10_000.0;
 

@@ -29,6 +29,33 @@ impl Variance {
     pub(super) fn new(value: f64, df: f64) -> Variance {
         Variance { value, df }
     }
+
+    fn margin(self) -> f64 {
+        student::critical(self.df, CONFIDENCE) * self.value.sqrt()
+    }
+
+    /// Of the sum of two independent values, by Satterthwaite.
+    pub(super) fn plus(self, other: Variance) -> Variance {
+        let value = self.value + other.value;
+        let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
+        let df = quotient(value.powi(2), parts);
+        Variance::new(value, df.unwrap_or(self.df.min(other.df)))
+    }
+
+    pub(super) fn scaled(self, by: f64) -> Variance {
+        Variance {
+            value: by.powi(2) * self.value,
+            ..self
+        }
+    }
+
+    /// Not below the variance by chance alone. That variance is known, so the nearer this one is to it, the
+    /// more degrees of freedom it has.
+    pub(super) fn at_least(self, floor: f64) -> Variance {
+        let value = self.value.max(floor);
+        let known = quotient(floor, value).unwrap_or(0.0).powi(2);
+        Variance::new(value, self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)))
+    }
 }
 
 /// From the differences between the blocks of a run, not those between launches. None if a run has a single block.
@@ -84,35 +111,6 @@ pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     match beyond.margin() > blocks.margin() {
         true => beyond,
         false => blocks,
-    }
-}
-
-impl Variance {
-    fn margin(self) -> f64 {
-        student::critical(self.df, CONFIDENCE) * self.value.sqrt()
-    }
-
-    /// Of the sum of two independent values, by Satterthwaite.
-    pub(super) fn plus(self, other: Variance) -> Variance {
-        let value = self.value + other.value;
-        let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
-        let df = quotient(value.powi(2), parts);
-        Variance::new(value, df.unwrap_or(self.df.min(other.df)))
-    }
-
-    pub(super) fn scaled(self, by: f64) -> Variance {
-        Variance {
-            value: by.powi(2) * self.value,
-            ..self
-        }
-    }
-
-    /// Not below the variance by chance alone. That variance is known, so the nearer this one is to it, the
-    /// more degrees of freedom it has.
-    pub(super) fn at_least(self, floor: f64) -> Variance {
-        let value = self.value.max(floor);
-        let known = quotient(floor, value).unwrap_or(0.0).powi(2);
-        Variance::new(value, self.df / (1.0 - known * (1.0 - 1.0 / KNOWN)))
     }
 }
 

@@ -14,13 +14,10 @@ use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
     shown,
 };
-use crate::load::Sweep;
-use crate::load::blocks::Disturbed;
-use crate::load::compared::ComparedVariant;
+use crate::load::{CellRuns, ComparedVariant, Sweep};
 use crate::measure::details::PageDetails;
-use crate::measure::metric::{Metric, MetricKey};
 use crate::measure::sums::with_changes;
-use crate::measure::{CellMeasured, CellState, Estimates, SweepSetup};
+use crate::measure::{CellMeasured, CellState, Estimates, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
 use crate::stats::{self, Calibration, CellEstimate};
 
@@ -116,22 +113,21 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
-        disturbed: Disturbed::unless(options.figures.keep_disturbed),
+        keeps_disturbed: options.figures.keep_disturbed,
         reference: iter::once(BASELINE).chain(control).collect(),
     };
     let shown = shown::axes(&sweep.manifest.config.axes);
     // One by one: a worker with several cells left would work alone at the end.
     let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
-    let measured: Vec<CellSummary> = cells
-        .map(|files| {
-            let mut measured = CellMeasured::of(&files, &setup)?;
-            if !shown::has(&shown, &measured.cell) {
-                measured.details = PageDetails::default();
-            }
-            Ok(CellSummary::of(measured, control, site))
-        })
-        .collect::<anyhow::Result<_>>()
-        .map_err(bad_input)?;
+    let of_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
+        let mut measured = CellMeasured::of(&files, &setup)?;
+        if !shown::has(&shown, &measured.cell) {
+            measured.details = PageDetails::default();
+        }
+        Ok(CellSummary::of(measured, control, site))
+    };
+    let measured: anyhow::Result<Vec<_>> = cells.map(of_cell).collect();
+    let measured = measured.map_err(bad_input)?;
     let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
     if !measured.iter().any(is_measured) {
         reject!(

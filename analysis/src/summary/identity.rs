@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::config::LabConfig;
+use run_format::config::{LabConfig, NodeConfig};
 use run_format::files::{self, RUN};
 use run_format::manifest::{Machine, Manifest, Tool};
 use run_format::network::DelayBackend;
@@ -13,7 +13,7 @@ use run_format::variant::Role;
 use crate::load::{Sweep, name_in_files};
 use crate::measure::checks::round_trips;
 use crate::site::SiteNames;
-use crate::text::{self, count, date, joined, number, quoted};
+use crate::text::{self, count, date, joined, joined_any, number, quoted};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
@@ -61,6 +61,8 @@ impl Identity {
             hosts.insert(String::new(), of_sweep.clone());
         }
         let networks = rows.clone().map(|row| &row.network);
+        // Programs that take turns take their time together.
+        let took_ms = |row: &RunRow| row.took_ms / (1 + row.config.beside as u64);
         Identity {
             name: sweep.name(),
             backends,
@@ -68,11 +70,7 @@ impl Identity {
             real_network: of_real_network(&sweep.manifest.config.lab, networks),
             manifest: Some(sweep.manifest.clone()),
             sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
-            // Programs that take turns take their time together.
-            took_ms: rows
-                .clone()
-                .map(|row| row.took_ms / (1 + row.config.beside as u64))
-                .sum(),
+            took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
             without_lines: without_lines(sweep),
         }
@@ -88,13 +86,10 @@ impl Identity {
         let Some(manifest) = &self.manifest else {
             return format!("{}: a published table with one run per cell", self.name);
         };
-        let node = &manifest.config.node;
-        let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
-        let transport = name_in_files(node.transport);
         let parts = [
             format!("sweep {} of {}", self.name, date(manifest.created_unix_s)),
             measured(manifest),
-            format!("{workload} over {transport}, {security}"),
+            of_node(&manifest.config.node),
             self.machines(),
             self.delay(),
             of_tool(&manifest.tool),
@@ -122,10 +117,16 @@ impl Identity {
 fn measured(manifest: &Manifest) -> String {
     let subjects = manifest.config.subjects.iter();
     let subjects = subjects.filter(|subject| subject.role != Role::Control);
-    match &joined(subjects.map(|subject| &subject.label), " compared with ")[..] {
-        "" => of_upstream(&manifest.tool),
-        labels => labels.to_owned(),
-    }
+    let labels = joined_any(subjects.map(|it| &it.label), " compared with ");
+    labels.unwrap_or_else(|| of_upstream(&manifest.tool))
+}
+
+pub(crate) fn of_node(node: &NodeConfig) -> String {
+    let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+    format!(
+        "{workload} over {}, {security}",
+        name_in_files(node.transport)
+    )
 }
 
 pub(crate) fn of_upstream(tool: &Tool) -> String {
@@ -153,9 +154,10 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
     const SHORT: usize = 10;
     let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
         let short: String = commit.chars().take(SHORT).collect();
-        let is_dirty = commit.ends_with("-dirty");
-        let dirty = is_dirty.then_some(", with uncommitted changes");
-        format!(" ({short}{})", dirty.unwrap_or_default())
+        match commit.ends_with("-dirty") {
+            true => format!(" ({short}, with uncommitted changes)"),
+            false => format!(" ({short})"),
+        }
     });
     format!("latency-benchmark {}{commit}", tool.version)
 }

@@ -1,7 +1,7 @@
 //! The figures of all cells: what differs from the baseline, by how much, and whether it is resolved.
 
 mod compare;
-pub(crate) mod identity;
+mod identity;
 pub(crate) mod predicted;
 mod shown;
 pub(crate) mod sweeps;
@@ -16,11 +16,14 @@ use run_format::variant::Role;
 
 #[cfg(test)]
 pub(crate) use self::compare::with_baseline;
-use self::identity::Identity;
-use crate::load::compared::ComparedVariant;
-use crate::measure::checks::Checks;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::{CellMeasured, CellState, Estimates, SlowPollCounts};
+pub(crate) use self::identity::{
+    Identity, of_hosts, of_node, of_real_network, of_tool, of_upstream,
+};
+pub(crate) use self::table::{Tables, tables};
+use crate::load::ComparedVariant;
+use crate::measure::{
+    CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, SlowPollCounts,
+};
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
 
@@ -155,6 +158,12 @@ impl Summary {
         cells
     }
 
+    /// Of the measured cells that have one.
+    pub(crate) fn values(&self, what: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
+        self.measured()
+            .filter_map(move |cell| cell.value(what, variant))
+    }
+
     pub(crate) fn has(&self, what: MetricKey) -> bool {
         self.measured().any(|cell| cell.figure(what, 0).is_some())
     }
@@ -210,8 +219,7 @@ impl CellSummary {
     }
 
     pub(crate) fn value(&self, what: MetricKey, variant: usize) -> Option<f64> {
-        self.figure(what, variant)
-            .map(|figure| figure.estimate.value)
+        Some(self.figure(what, variant)?.estimate.value)
     }
 
     pub(crate) fn change(&self, what: MetricKey, variant: usize) -> Option<ChangeFigure> {

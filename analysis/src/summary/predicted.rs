@@ -5,8 +5,8 @@ use poll_probe::Limit;
 use run_format::Site;
 
 use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
-use crate::measure::metric::{Metric, MetricKey};
 use crate::measure::predicted::Predicted;
+use crate::measure::{Metric, MetricKey};
 use crate::stats::{Interval, Uncertain};
 use crate::text::{self, rounded};
 
@@ -110,9 +110,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
     let [low, high] = ends(it.predicted.interval());
     let measured = it.measured.map(|(_, figure)| figure);
     let [measured_low, measured_high] = ends(measured.and_then(CellFigure::interval));
-    let label = it
-        .measured
-        .map(|(at, _)| summary.variants[at].label.clone());
+    let variant = it.measured.map(|(at, _)| &summary.variants[at]);
     let difference = it.difference().map(|it| it.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [
@@ -129,7 +127,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
         number(Some(it.predicted.estimate.value)),
         low,
         high,
-        label.unwrap_or_default(),
+        variant.map_or_else(String::new, |it| it.label.clone()),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,

@@ -11,17 +11,14 @@ const MOST_CELLS: usize = 500;
 pub(super) fn axes(all: &Axes) -> Axes {
     let mut axes = all.clone().sorted();
     loop {
-        let values = [
-            axes.peers.len(),
-            axes.rtt_ms.len(),
-            axes.payload_bytes.len(),
-        ];
-        if values.iter().product::<usize>() <= MOST_CELLS {
+        let (peers, rtts) = (axes.peers.len(), axes.rtt_ms.len());
+        let payloads = axes.payload_bytes.len();
+        if peers * rtts * payloads <= MOST_CELLS {
             return axes;
         }
-        match values.iter().max() {
-            most if most == Some(&values[0]) => halve(&mut axes.peers),
-            most if most == Some(&values[1]) => halve(&mut axes.rtt_ms),
+        match peers.max(rtts).max(payloads) {
+            most if most == peers => halve(&mut axes.peers),
+            most if most == rtts => halve(&mut axes.rtt_ms),
             _ => halve(&mut axes.payload_bytes),
         }
     }

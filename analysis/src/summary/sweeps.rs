@@ -9,9 +9,8 @@ use run_format::variant::Role;
 
 use super::compare::resolve;
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary};
-use crate::load::compared::ComparedVariant;
-use crate::measure::metric::MetricKey;
-use crate::measure::{CellMeasured, CellState};
+use crate::load::ComparedVariant;
+use crate::measure::{CellMeasured, CellState, MetricKey};
 use crate::stats::{self, BareEstimate};
 
 impl Summary {

@@ -14,7 +14,7 @@ use polars_parquet::write::{
 use run_format::Site;
 
 use super::{CellFigure, CellSummary, Summary};
-use crate::measure::metric::MetricKey;
+use crate::measure::MetricKey;
 use crate::options::Options;
 use crate::text::rounded;
 

@@ -8,11 +8,10 @@ use program::{Failure, print, reject};
 
 use super::report::check_budgets;
 use crate::load::Sweep;
-use crate::measure::metric::Metric;
+use crate::measure::Metric;
 use crate::new_folder;
 use crate::options::{FigureOptions, Options};
-use crate::summary::Summary;
-use crate::summary::table::{Tables, tables};
+use crate::summary::{Summary, Tables, tables};
 
 pub(crate) fn run(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
     let out = options.out("dataset");

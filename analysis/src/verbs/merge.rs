@@ -13,10 +13,9 @@ use run_format::manifest::{Machine, Manifest};
 use run_format::run_row::RunRow;
 use run_format::shard::Shard;
 
-use crate::load::Sweep;
-use crate::load::run::RunFiles;
+use crate::load::{RunFiles, Sweep};
 use crate::new_folder;
-use crate::summary::identity::of_tool;
+use crate::summary::of_tool;
 use crate::text::count;
 
 /// A folder to merge. Its manifest and its rows are taken as they were written.
@@ -100,6 +99,33 @@ impl Part {
         let whole = Shard { index: 1, of: 1 };
         self.manifest.config.shard.unwrap_or(whole)
     }
+
+    /// Copies all launches that ended. Their numbers follow those of the sweeps before.
+    fn copy(&self, before: u32, to: &Path) -> Result<usize> {
+        let has_subjects = !self.manifest.config.subjects.is_empty();
+        let mut launches = 0;
+        let mut unmeasured = 0;
+        for cell in &self.sweep.cells {
+            unmeasured += usize::from(cell.runs.iter().all(|run| run.row.is_none()));
+            let together = cell.runs.iter().map(|run| (run, false));
+            let all = together.chain(cell.alone.iter().map(|run| (run, true)));
+            for (run, is_alone) in all.filter(|(run, _)| run.row.is_some()) {
+                let number = before + run.number;
+                let mut name = run_folder(number, has_subjects.then_some(run.subject));
+                if is_alone {
+                    name = files::alone(&name);
+                }
+                let to = to.join(CELLS).join(cell.cell.id()).join(name);
+                copy_launch(run, number, &self.manifest.machine, &to)?;
+                launches += 1;
+            }
+        }
+        if unmeasured > 0 {
+            let (dir, cells) = (self.name(), count(unmeasured, "cell"));
+            say(format!("warning: {dir}: not measured: {cells}"));
+        }
+        Ok(launches)
+    }
 }
 
 fn check_whole(parts: &[Part]) -> Result<(), Failure> {
@@ -124,9 +150,8 @@ fn check_whole(parts: &[Part]) -> Result<(), Failure> {
 /// Writes the folder, which appears as a whole. Returns the number of launches.
 fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
     let parent = new_folder::parent(out);
-    fs::create_dir_all(parent)
-        .with_context(|| format!("--out {}", parent.display()))
-        .map_err(bad_input)?;
+    let made = fs::create_dir_all(parent).with_context(|| format!("--out {}", parent.display()));
+    made.map_err(bad_input)?;
     Ok(new_folder::write(out, ".merge-", |partial| {
         let mut launches = 0;
         for (parts, before) in sweeps.iter().zip(0..) {
@@ -157,35 +182,6 @@ fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
         words.drain(at..(at + 2).min(words.len()));
     }
     manifest
-}
-
-impl Part {
-    /// Copies all launches that ended. Their numbers follow those of the sweeps before.
-    fn copy(&self, before: u32, to: &Path) -> Result<usize> {
-        let has_subjects = !self.manifest.config.subjects.is_empty();
-        let mut launches = 0;
-        let mut unmeasured = 0;
-        for cell in &self.sweep.cells {
-            unmeasured += usize::from(cell.runs.iter().all(|run| run.row.is_none()));
-            let together = cell.runs.iter().map(|run| (run, false));
-            let all = together.chain(cell.alone.iter().map(|run| (run, true)));
-            for (run, is_alone) in all.filter(|(run, _)| run.row.is_some()) {
-                let number = before + run.number;
-                let mut name = run_folder(number, has_subjects.then_some(run.subject));
-                if is_alone {
-                    name = files::alone(&name);
-                }
-                let to = to.join(CELLS).join(cell.cell.id()).join(name);
-                copy_launch(run, number, &self.manifest.machine, &to)?;
-                launches += 1;
-            }
-        }
-        if unmeasured > 0 {
-            let (dir, cells) = (self.name(), count(unmeasured, "cell"));
-            say(format!("warning: {dir}: not measured: {cells}"));
-        }
-        Ok(launches)
-    }
 }
 
 fn copy_launch(run: &RunFiles, number: u32, machine: &Machine, to: &Path) -> Result<()> {

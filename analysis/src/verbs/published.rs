@@ -10,7 +10,7 @@ use crate::published;
 use crate::report::markdown::Frame;
 use crate::report::published as report;
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::summary::table::{Tables, tables};
+use crate::summary::{Tables, tables};
 use crate::verdict::Verdict;
 use crate::views::Scene;
 

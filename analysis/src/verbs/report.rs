@@ -10,10 +10,8 @@ use run_format::Site;
 use crate::drift::{self, Drifts};
 use crate::explain::files::File;
 use crate::explain::{self, Explanation};
-use crate::load::blocks::Disturbed;
-use crate::load::soak::Soak;
-use crate::load::{FolderOf, Sweep, folder_name};
-use crate::measure::metric::{Metric, MetricKey};
+use crate::load::{FolderOf, Soak, Sweep, folder_name};
+use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
 use crate::options::Options;
 use crate::page::{self, Page, data};
@@ -21,8 +19,7 @@ use crate::report::markdown::{Frame, terms};
 use crate::report::{self, caveats, comment};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::search::Search;
-use crate::summary::table::{Tables, tables};
-use crate::summary::{Summary, predicted};
+use crate::summary::{Summary, Tables, predicted, tables};
 use crate::verdict::Verdict;
 use crate::views::{self, Entry, Scene};
 
@@ -182,7 +179,7 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
 
 fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
-    let soak = Soak::open(dir, Disturbed::unless(options.figures.keep_disturbed))?;
+    let soak = Soak::open(dir, options.figures.keep_disturbed)?;
     let drifts = Drifts::of(&soak.rows);
     let picture = views::drift::entry(&drifts, report::soak::identity(&soak), options);
     let pictures = Vec::from_iter(picture);

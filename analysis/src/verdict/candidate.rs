@@ -8,9 +8,7 @@ use run_format::grid::Cell;
 use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;
 use super::threshold::{AtThreshold, Holds};
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
-use crate::measure::quantity::{Quantity, is_share};
+use crate::measure::{Metric, MetricKey, Place, Quantity, is_share};
 use crate::stats::{self, MeanChange, Uncertain};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 
@@ -79,9 +77,8 @@ impl Candidate {
     pub(super) fn of(summary: &Summary, site: Site, variant: usize) -> Candidate {
         let compared = &summary.variants[variant];
         let yields = compared.bounds();
-        let yields: Vec<SiteYields> = yields
-            .map(|(site, _)| SiteYields::of(summary, site, variant))
-            .collect();
+        let yields = yields.map(|(site, _)| SiteYields::of(summary, site, variant));
+        let yields: Vec<SiteYields> = yields.collect();
         let detail = |metric: Metric| {
             let changes = from_baseline(summary.measured(), site, metric, variant);
             Some((metric, over_cells(metric, &changes)?))
@@ -99,12 +96,9 @@ impl Candidate {
 
     /// What decides: the regimes if they differ, else all cells together.
     pub(crate) fn deciding(&self) -> Vec<Judged> {
+        let regimes = self.regimes.iter();
         match self.differs {
-            true => self
-                .regimes
-                .iter()
-                .flat_map(|it| it.judged.clone())
-                .collect(),
+            true => regimes.flat_map(|it| it.judged.clone()).collect(),
             false => self.judged.clone(),
         }
     }
@@ -153,22 +147,18 @@ pub(super) fn from_baseline<'a>(
 
 /// The mean change of a share, the mean relative change of anything else.
 pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<MeanChange> {
-    let changes: Vec<Uncertain> = changes
-        .iter()
-        .filter_map(|it| judged_change(metric, it))
-        .collect();
-    if is_share(metric) {
-        MeanChange::of_differences(&changes)
-    } else {
-        MeanChange::of_relatives(&changes)
+    let changes = changes.iter();
+    let changes: Vec<Uncertain> = changes.filter_map(|it| judged_change(metric, it)).collect();
+    match is_share(metric) {
+        true => MeanChange::of_differences(&changes),
+        false => MeanChange::of_relatives(&changes),
     }
 }
 
 fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
-    if is_share(metric) {
-        change.difference
-    } else {
-        change.relative
+    match is_share(metric) {
+        true => change.difference,
+        false => change.relative,
     }
 }
 
@@ -180,16 +170,12 @@ pub(super) fn worse_cells(
     variant: usize,
 ) -> Vec<WorseCell> {
     let of_quantity = |&(quantity, margin): &(Quantity, f64)| {
-        let (worse, sign) = match quantity.is_lower_better() {
-            true => (Resolved::Higher, 1.0),
-            false => (Resolved::Lower, -1.0),
-        };
         let what = MetricKey::new(site, quantity.metric);
         let cells = summary.measured().filter_map(move |cell| {
             let figure = cell.change(what, variant)?;
             let change = judged_change(quantity.metric, &figure)?;
-            let loss = sign * change.value / margin;
-            (figure.resolved == worse && loss > 1.0).then_some(WorseCell {
+            let loss = quantity.loss(change.value) / margin;
+            (figure.resolved != Resolved::No && loss > 1.0).then_some(WorseCell {
                 cell: cell.measured.cell,
                 quantity,
                 change,
@@ -206,18 +192,14 @@ pub(super) fn worse_cells(
 impl SiteYields {
     fn of(summary: &Summary, site: Site, variant: usize) -> SiteYields {
         let what = MetricKey::new(site, Metric::YieldsPer1000);
-        let yields = summary
-            .measured()
-            .filter_map(|cell| cell.value(what, variant));
-        let yields: Vec<f64> = yields.collect();
-        let most = yields.iter().copied().reduce(f64::max);
+        let yields = || summary.values(what, variant);
         let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
         let (single, all) = slow.fold((0, 0), |(single, all), slow| {
             (single + slow.by_one_iteration, all + slow.polls)
         });
         SiteYields {
             site,
-            per_1000: stats::mean(yields.iter().copied()).zip(most),
+            per_1000: stats::mean(yields()).zip(yields().reduce(f64::max)),
             single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }
     }

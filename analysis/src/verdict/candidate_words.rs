@@ -1,8 +1,7 @@
 //! What a verdict says of one candidate.
 
 use super::{Candidate, Class, Judged, Outcome, SiteYields};
-use crate::stats::CONFIDENCE;
-use crate::text::{self, count, joined, number};
+use crate::text::{self, count, joined, joined_any, number};
 
 /// With fewer yields than this, a budget is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
@@ -20,19 +19,17 @@ fn sentence(place: &str, judged: &[Judged]) -> String {
     };
     let is_limited =
         |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
+    let is_other = |it: &Judged| !it.is_extreme() && !it.is_cost() && !is_limited(it);
     let parts = [
         ("Gain", list(&|it| it.is(Outcome::Better))),
-        ("Cost", list(&|it| it.is_cost())),
+        ("Cost", list(&Judged::is_cost)),
         ("Limits of the cost", list(&is_limited)),
-        (
-            "Other results",
-            list(&|it| !it.is_extreme() && !it.is_cost() && !is_limited(it)),
-        ),
+        ("Other results", list(&is_other)),
     ];
     let parts = parts.iter().filter(|(_, list)| !list.is_empty());
-    match joined(parts.map(|(name, list)| format!("{name}: {list}")), ". ") {
-        none if none.is_empty() => format!("{place}: not compared."),
-        parts => format!("{place}. {parts}."),
+    match joined_any(parts.map(|(name, list)| format!("{name}: {list}")), ". ") {
+        None => format!("{place}: not compared."),
+        Some(parts) => format!("{place}. {parts}."),
     }
 }
 
@@ -45,10 +42,10 @@ impl Candidate {
         let cells = self.judged.iter().map(|it| it.cells);
         match cells.max() {
             None => vec![format!("`{}` could not be compared.", self.label)],
-            Some(cells) => vec![sentence(
-                &format!("Over {}", count(cells, "cell")),
-                &self.judged,
-            )],
+            Some(cells) => {
+                let place = format!("Over {}", count(cells, "cell"));
+                vec![sentence(&place, &self.judged)]
+            }
         }
     }
 
@@ -66,10 +63,10 @@ impl Candidate {
             is_of_requests && judged.iter().all(|of| of.quantity != it.quantity)
         };
         let missing = self.judged.iter().filter(is_missing);
-        match joined(missing.map(|it| it.quantity.words), ", ") {
-            none if none.is_empty() => none,
-            words => format!(" Not compared: {words}, because requests last longer than turns."),
-        }
+        let words = joined_any(missing.map(|it| it.quantity.words), ", ");
+        words.map_or_else(String::new, |words| {
+            format!(" Not compared: {words}, because requests last longer than turns.")
+        })
     }
 
     /// The cells that speak against it.
@@ -77,23 +74,15 @@ impl Candidate {
         const MOST: usize = 3;
         let worse = self.worse_cells.len();
         let named = self.worse_cells.iter().take(MOST).map(|it| {
-            let change = text::change(
-                it.change.value,
-                it.quantity.unit(),
-                it.change.interval(CONFIDENCE),
-            );
+            let change = text::uncertain(&it.change, it.quantity.unit());
             format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
         });
         let more = match worse.saturating_sub(MOST) {
             0 => String::new(),
             more => format!("; {more} more are in `summary.csv`"),
         };
-        (worse > 0).then(|| {
-            format!(
-                "Shown to be worse in single cells: {}{more}.",
-                joined(named, ", ")
-            )
-        })
+        let named = joined_any(named, ", ")?;
+        Some(format!("Shown to be worse in single cells: {named}{more}."))
     }
 
     pub(crate) fn firing(&self) -> String {
@@ -101,10 +90,8 @@ impl Candidate {
             [] => "–".to_owned(),
             [one] => one.words(),
             several => {
-                let named = several
-                    .iter()
-                    .map(|it| format!("{} {}", it.site, it.words()));
-                joined(named, "; ")
+                let named = several.iter();
+                joined(named.map(|it| format!("{} {}", it.site, it.words())), "; ")
             }
         }
     }
@@ -129,11 +116,8 @@ impl SiteYields {
             None => "not polled".to_owned(),
             Some((_, 0.0)) => "never".to_owned(),
             Some((mean, most)) => {
-                let rarely = if mean < RARE_YIELDS_PER_1000 {
-                    "rarely: "
-                } else {
-                    ""
-                };
+                let is_rare = mean < RARE_YIELDS_PER_1000;
+                let rarely = if is_rare { "rarely: " } else { "" };
                 let [mean, most] = [mean, most].map(number);
                 format!("{rarely}{mean} ({most} in the worst cell)")
             }

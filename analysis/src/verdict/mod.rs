@@ -5,7 +5,6 @@ mod candidate;
 mod candidate_words;
 pub(crate) mod holders;
 mod outcome;
-pub(crate) mod ranking;
 mod regime;
 mod spoilt;
 mod threshold;
@@ -24,13 +23,19 @@ use self::candidate::{from_baseline, over_cells, worse_cells};
 pub(crate) use self::outcome::{Judged, Outcome};
 pub(crate) use self::regime::{BOTTLENECK_PERCENT, Regime};
 pub(crate) use self::threshold::{AtThreshold, Holds};
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::quantity::Margin;
-pub(crate) use crate::measure::quantity::{Quantity, is_share, unit};
+use crate::measure::{Margin, Metric, MetricKey};
+pub(crate) use crate::measure::{Quantity, is_share, unit};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, MeanChange};
 use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
+
+/// The first of these that was measured ranks candidates that are not told apart.
+pub(crate) const RANKS: [Metric; 3] = [
+    Metric::BeyondMsPerS,
+    Metric::CotenantP90Us,
+    Metric::CotenantLatePercent,
+];
 
 pub(crate) struct Verdict {
     pub(crate) site: Site,
@@ -45,7 +50,7 @@ pub(crate) struct Verdict {
     pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
-    /// Every two candidates that gain something.
+    /// Every two candidates that gain something, in both directions.
     pub(crate) pairs: Vec<Pair>,
     pub(crate) quantities: Vec<(Quantity, f64)>,
     pub(crate) spoilt: BTreeMap<Metric, String>,
@@ -54,13 +59,11 @@ pub(crate) struct Verdict {
     pub(crate) measured_s: f64,
 }
 
-/// Two candidates, by index, compared with each other.
+/// The changes from one candidate to another, by index.
 pub(crate) struct Pair {
     pub(crate) from: usize,
     pub(crate) to: usize,
-    /// Changes from the first to the second, and back.
     pub(crate) judged: Vec<Judged>,
-    pub(crate) back: Vec<Judged>,
 }
 
 impl Verdict {
@@ -72,9 +75,9 @@ impl Verdict {
             let mut variants = summary.candidates();
             variants.any(|(it, _)| !from_baseline(summary.measured(), site, metric, it).is_empty())
         };
-        let quantities = Quantity::all()
-            .into_iter()
-            .filter(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
+        let mut quantities = Quantity::all();
+        quantities.retain(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
+        let margin = |it: Quantity| (it, Margin::of(it, &options.figures.margin));
         let mut verdict = Verdict {
             site,
             site_words: summary.identity.sites.clone(),
@@ -86,9 +89,7 @@ impl Verdict {
             baseline_curve: threshold::curve(summary, site, BASELINE),
             control: summary.control().map(of),
             pairs: Vec::new(),
-            quantities: quantities
-                .map(|it| (it, Margin::of(it, &options.figures.margin)))
-                .collect(),
+            quantities: quantities.into_iter().map(margin).collect(),
             spoilt,
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
@@ -105,7 +106,7 @@ impl Verdict {
             regimes.clear();
         }
         let families = fired * self.quantities.len();
-        self.confidence = together(families * (1 + regimes.len()));
+        self.confidence = stats::confidence_of_each(families * (1 + regimes.len()));
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut control = self.control.take();
         for it in candidates.iter_mut().chain(&mut control) {
@@ -119,7 +120,7 @@ impl Verdict {
             it.regimes = regimes.iter().map(in_regime).collect();
             it.differs = self.differ(&regimes, it.variant, families);
             it.curve = threshold::curve(summary, self.site, it.variant);
-            it.holds = Holds::of(&it.curve, options);
+            it.holds = Holds::of(&it.curve, options).unwrap_or_default();
             it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
             let cells = it.judged.iter().map(|it| it.cells);
             self.cells = cells.chain([self.cells]).max().unwrap_or(0);
@@ -196,19 +197,14 @@ impl Verdict {
     /// Of the candidates that fired, every two could have been compared.
     fn compare(&mut self, summary: &Summary) {
         let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
-        let confidence = together(fired * fired.saturating_sub(1) / 2 * self.quantities.len());
+        let compared = fired * fired.saturating_sub(1) / 2 * self.quantities.len();
+        let confidence = stats::confidence_of_each(compared);
         let gaining = self.gaining();
-        for (place, &from) in gaining.iter().enumerate() {
-            for &to in &gaining[place + 1..] {
+        for &from in &gaining {
+            for &to in gaining.iter().filter(|to| **to != from) {
                 let variants = [from, to].map(|at| self.candidates[at].variant);
-                let [there, back] = [variants, [variants[1], variants[0]]]
-                    .map(|variants| self.changes(summary, variants, confidence));
-                self.pairs.push(Pair {
-                    from,
-                    to,
-                    judged: there,
-                    back,
-                });
+                let judged = self.changes(summary, variants, confidence);
+                self.pairs.push(Pair { from, to, judged });
             }
         }
     }
@@ -244,40 +240,39 @@ impl Verdict {
     /// The candidates that gain something and are beaten by no other; all that gain something if each is beaten by one.
     pub(crate) fn leaders(&self) -> Vec<usize> {
         let gaining = self.gaining();
-        let (beaten, best): (Vec<usize>, Vec<usize>) = gaining
-            .into_iter()
-            .partition(|at| self.beating(*at).is_some());
+        let gaining = gaining.into_iter();
+        let (beaten, best): (Vec<_>, Vec<_>) = gaining.partition(|it| self.beating(*it).is_some());
         if best.is_empty() { beaten } else { best }
     }
 
-    /// The label of the first candidate that is better than this one, and the changes to it.
-    pub(crate) fn beating_variant(&self, beaten: &Candidate) -> Option<(&str, &[Judged])> {
-        let mut all = self.candidates.iter();
-        let beaten = all.position(|it| it.variant == beaten.variant)?;
-        let (better, judged) = self.beating(beaten)?;
-        Some((&self.candidates[better].label, judged))
+    pub(crate) fn best(&self) -> Option<&Candidate> {
+        self.ranked().first().copied()
     }
 
-    /// The first candidate that is better than this one, and the changes to it.
-    fn beating(&self, beaten: usize) -> Option<(usize, &[Judged])> {
-        self.pairs.iter().find_map(|pair| {
-            let sides = [
-                (pair.from, pair.to, &pair.judged),
-                (pair.to, pair.from, &pair.back),
-            ];
-            let mut sides = sides.into_iter();
-            sides.find_map(|(from, to, judged)| {
-                (from == beaten && is_better(judged)).then_some((to, judged.as_slice()))
-            })
-        })
+    /// The candidates that no other is better than, the best first: those that bound fewer sites, then by class, then by
+    /// the gain that the interval guarantees.
+    pub(crate) fn ranked(&self) -> Vec<&Candidate> {
+        let leaders = self.leaders().into_iter();
+        let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
+        let guaranteed = |of: &Candidate| {
+            let gain = RANKS.into_iter().find_map(|metric| of.of_metric(metric));
+            gain.map_or(f64::MAX, |it| it.loss().high)
+        };
+        leaders.sort_by(|a, b| {
+            let by_gain = guaranteed(a).total_cmp(&guaranteed(b));
+            let [a, b] = [a, b].map(|it| (it.yields.len(), it.class()));
+            a.cmp(&b).then(by_gain)
+        });
+        leaders
     }
-}
 
-fn is_better(judged: &[Judged]) -> bool {
-    outcome::any(judged, Outcome::Better) && !outcome::any(judged, Outcome::Worse)
-}
-
-/// The confidence of each of so many intervals, with which all hold together with 95 % (Bonferroni).
-fn together(intervals: usize) -> f64 {
-    1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
+    /// The changes to the first candidate that is better than this one.
+    pub(crate) fn beating(&self, beaten: usize) -> Option<&Pair> {
+        let is_better = |pair: &&Pair| {
+            let any = |outcome| outcome::any(&pair.judged, outcome);
+            any(Outcome::Better) && !any(Outcome::Worse)
+        };
+        let mut pairs = self.pairs.iter().filter(|pair| pair.from == beaten);
+        pairs.find(is_better)
+    }
 }

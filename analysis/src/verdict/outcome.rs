@@ -1,6 +1,6 @@
 //! What an interval says about one quantity.
 
-use crate::measure::quantity::Quantity;
+use crate::measure::Quantity;
 use crate::stats::Interval;
 
 #[derive(Clone, Copy, Debug)]
@@ -58,10 +58,9 @@ impl Judged {
 
     /// The interval, turned so that positive is worse.
     pub(crate) fn loss(&self) -> Interval {
-        if self.quantity.is_lower_better() {
-            self.interval
-        } else {
-            self.interval.times(-1.0)
+        match self.quantity.is_lower_better() {
+            true => self.interval,
+            false => self.interval.times(-1.0),
         }
     }
 
@@ -71,10 +70,6 @@ impl Judged {
         costs || self.is(Outcome::Worse)
     }
 
-    pub(crate) fn includes_none(&self) -> bool {
-        self.interval.covers(0.0)
-    }
-
     pub(crate) fn excludes_gain(&self) -> bool {
         self.loss().low >= -self.margin
     }
@@ -82,22 +77,16 @@ impl Judged {
     /// How many times the measuring time puts an end of the interval on the margin that is still inside: of a gain
     /// for benefits, of a loss for costs. Widths shrink with the root of the time. None if nothing is left open.
     pub(crate) fn times(&self) -> Option<f64> {
-        let margin = if self.quantity.is_benefit {
-            -self.margin
-        } else {
-            self.margin
+        let margin = match self.quantity.is_benefit {
+            true => -self.margin,
+            false => self.margin,
         };
         let loss = self.loss();
         let is_open = loss.low < margin && margin < loss.high;
-        let value = if self.quantity.is_lower_better() {
-            self.value
-        } else {
-            -self.value
-        };
-        let half = if value > margin {
-            value - loss.low
-        } else {
-            loss.high - value
+        let value = self.quantity.loss(self.value);
+        let half = match value > margin {
+            true => value - loss.low,
+            false => loss.high - value,
         };
         is_open.then(|| (half / (value - margin)).powi(2))
     }

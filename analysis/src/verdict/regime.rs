@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::network::Rtt;
 
-use crate::measure::metric::Metric;
+use crate::measure::Metric;
 use crate::summary::{CellSummary, Summary};
 use crate::text::count;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::measure::metric::Metric;
+use crate::measure::Metric;
 use crate::stats;
 use crate::summary::Summary;
 use crate::text::number;

@@ -1,9 +1,7 @@
 //! For which thresholds the change of the time beyond the threshold holds.
 
 use super::Outcome;
-use crate::measure::curve::CurvePoint;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::quantity::{Margin, Quantity};
+use crate::measure::{Margin, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::stats::{self, CONFIDENCE, Interval, MeanChange};
 use crate::summary::Summary;
@@ -22,30 +20,21 @@ pub(crate) struct AtThreshold {
 
 pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
-    let cells = || summary.measured().map(|cell| &cell.measured.curve);
-    let points = cells().map(Vec::len).max().unwrap_or(0);
-    let confidence = 1.0 - (1.0 - CONFIDENCE) / points.max(1) as f64;
-    let known = |place: usize| {
-        let values =
-            cells().filter_map(|curve| (*curve.get(place)?.values.get(variant)?)?.relative);
-        values.count()
-    };
-    let most = (0..points).map(known).max().unwrap_or(0);
-    let at = |place: usize| {
-        let points: Vec<&CurvePoint> = cells().filter_map(|curve| curve.get(place)).collect();
-        let values = points.iter().filter_map(|it| *it.values.get(variant)?);
-        let values: Vec<_> = values.collect();
-        let relatives = values.iter().filter_map(|it| it.relative);
-        let relatives: Vec<_> = relatives.map(|it| it.inflated(inflation)).collect();
+    let curves = || summary.measured().map(|cell| &cell.measured.curve);
+    let points = curves().map(Vec::len).max().unwrap_or(0);
+    let together = stats::confidence_of_each(points);
+    let values = |at: usize| curves().filter_map(move |it| *it.get(at)?.values.get(variant)?);
+    let relatives = |at: usize| values(at).filter_map(|it| it.relative);
+    let most = (0..points).map(|at| relatives(at).count()).max();
+    let at = |at: usize| {
+        let relatives: Vec<_> = relatives(at).map(|it| it.inflated(inflation)).collect();
         let mean = MeanChange::of_relatives(&relatives);
-        let levels: Vec<f64> = values.iter().map(|it| it.level).collect();
+        let of_most = mean.filter(|_| Some(relatives.len()) == most);
         Some(AtThreshold {
-            threshold_ns: points.first()?.threshold_ns,
-            level: stats::mean(levels).unwrap_or(0.0),
+            threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
+            level: stats::mean(values(at).map(|it| it.level)).unwrap_or(0.0),
             change: mean.map(|it| (it.value(), it.interval(CONFIDENCE))),
-            together: mean
-                .filter(|_| relatives.len() == most)
-                .map(|it| it.interval(confidence)),
+            together: of_most.map(|it| it.interval(together)),
         })
     };
     (0..points).filter_map(at).collect()
@@ -62,36 +51,26 @@ pub(crate) struct Holds {
 }
 
 impl Holds {
-    pub(super) fn of(curve: &[AtThreshold], options: &Options) -> Holds {
-        let Some(quantity) = Quantity::of_metric(Metric::BeyondMsPerS) else {
-            return Holds::default();
-        };
+    pub(super) fn of(curve: &[AtThreshold], options: &Options) -> Option<Holds> {
+        let quantity = Quantity::of_metric(Metric::BeyondMsPerS)?;
         let margin = Margin::of(quantity, &options.figures.margin);
-        let outcomes: Vec<Option<Outcome>> = curve
-            .iter()
-            .map(|it| Some(Outcome::of_loss(it.together?, margin)))
-            .collect();
-        let own = curve
-            .iter()
-            .position(|it| it.threshold_ns == options.figures.threshold);
-        let Some(own) =
-            own.filter(|at| matches!(outcomes[*at], Some(Outcome::Better | Outcome::Worse)))
-        else {
-            return Holds::default();
+        let outcome = |at: usize| Some(Outcome::of_loss(curve[at].together?, margin));
+        let mut all = curve.iter();
+        let own = all.position(|it| it.threshold_ns == options.figures.threshold)?;
+        let opposite = match outcome(own)? {
+            Outcome::Better => Outcome::Worse,
+            Outcome::Worse => Outcome::Better,
+            Outcome::NotWorse | Outcome::Unknown => return None,
         };
-        let is_same = |at: &usize| outcomes[*at] == outcomes[own];
+        let is_same = |at: &usize| outcome(*at) == outcome(own);
         let first = (0..own).rev().take_while(is_same).last().unwrap_or(own);
         let last = (own..curve.len()).take_while(is_same).last().unwrap_or(own);
-        let opposite = match outcomes[own] {
-            Some(Outcome::Better) => Outcome::Worse,
-            _ => Outcome::Better,
-        };
-        let is_opposite = |at: &usize| outcomes[*at] == Some(opposite);
+        let is_opposite = |at: &usize| outcome(*at) == Some(opposite);
         let opposite = (0..curve.len()).filter(is_opposite);
-        Holds {
+        Some(Holds {
             range: Some([first, last].map(|at| curve[at].threshold_ns)),
             opposite: opposite.map(|at| curve[at].threshold_ns).collect(),
-        }
+        })
     }
 }
 
@@ -111,7 +90,7 @@ mod tests {
         let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
         let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": []}"#;
         let figures: FigureOptions = serde_json::from_str(text).expect("options");
-        Holds::of(&curve, &figures.into())
+        Holds::of(&curve, &figures.into()).unwrap_or_default()
     }
 
     const GAIN: Option<(f64, f64)> = Some((-60.0, -20.0));

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::{Candidate, Class, Judged, Outcome, Verdict};
-use crate::measure::metric::Metric;
+use crate::measure::Metric;
 use crate::stats::Interval;
 use crate::text::{
-    self, capitalised, count, decimals_of_change, fixed, joined, lasting, number, short,
+    self, capitalised, count, decimals_of_change, fixed, joined, joined_any, lasting, number, short,
 };
 
 impl Judged {
@@ -62,10 +62,9 @@ impl Judged {
     /// "at most 1.2 % lower", by the interval's end.
     fn at_most(&self) -> String {
         let Interval { low, high } = self.interval;
-        let (end, direction) = if self.quantity.is_lower_better() {
-            (high, "higher")
-        } else {
-            (-low, "lower")
+        let (end, direction) = match self.quantity.is_lower_better() {
+            true => (high, "higher"),
+            false => (-low, "lower"),
         };
         let end = fixed(end, decimals_of_change(self.value, self.interval));
         format!("at most {end} {} {direction}", self.quantity.unit())
@@ -92,9 +91,8 @@ impl Verdict {
     /// First what to do, then what that gains and costs, then the other variants.
     pub(crate) fn sentences(&self) -> Vec<String> {
         if self.candidates.is_empty() {
-            return vec![
-                "Only the baseline was measured, so there is nothing to compare.".to_owned(),
-            ];
+            let alone = "Only the baseline was measured, so there is nothing to compare.";
+            return vec![alone.to_owned()];
         }
         let (decision, details) = match self.best() {
             Some(best) => (self.decision(best), self.details(best)),
@@ -119,22 +117,15 @@ impl Verdict {
 
     /// "Bound `yamux Active::poll` with `muxer=1/deferred`."
     pub(crate) fn decision(&self, best: &Candidate) -> String {
-        let sites = best.yields.iter().map(|it| {
-            let function = self.site_words.function(it.site);
-            match function.contains("::") {
-                true => format!("`{function}`"),
-                false => function.to_owned(),
-            }
-        });
+        let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
         let label = &best.label;
-        let what = match joined(sites, " and ") {
-            none if none.is_empty() => format!("use `{label}`"),
-            sites => format!("bound {sites} with `{label}`"),
+        let what = match joined_any(sites, " and ") {
+            None => format!("use `{label}`"),
+            Some(sites) => format!("bound {sites} with `{label}`"),
         };
-        let what = if self.is_one_visit {
-            format!("One visit to each cell suggests: {what}")
-        } else {
-            capitalised(&what)
+        let what = match self.is_one_visit {
+            true => format!("One visit to each cell suggests: {what}"),
+            false => capitalised(&what),
         };
         let but = match best.class() {
             Class::TradeOff => ", if what it costs is acceptable",
@@ -192,11 +183,9 @@ impl Verdict {
     /// Of a candidate that gains, how long it takes to know its costs; of another one, to know whether it gains.
     fn to_decide(&self, candidate: &Candidate) -> Option<String> {
         let gains = candidate.gains();
-        let deciding = candidate.deciding();
-        let open = deciding
-            .iter()
-            .filter(|it| it.includes_none() && it.quantity.is_benefit != gains);
-        let times = open.filter_map(Judged::times);
+        let mut open = candidate.deciding();
+        open.retain(|it| it.interval.covers(0.0) && it.quantity.is_benefit != gains);
+        let times = open.iter().filter_map(Judged::times);
         let label = &candidate.label;
         let (times, what) = match gains {
             true => (times.reduce(f64::max)?, format!("what `{label}` costs")),
@@ -266,15 +255,10 @@ pub(crate) fn apart(judged: &[Judged]) -> String {
     let (better, worse) = (phrases(Outcome::Better), phrases(Outcome::Worse));
     let same = judged.iter().filter(|it| !it.is_extreme());
     let same = same.map(|it| format!("{} ({})", it.quantity.words, it.change()));
+    let same = joined(same, ", ");
     let but = if better.is_empty() { "" } else { "but " };
-    let parts = [
-        ("", better),
-        (but, worse),
-        (
-            "no difference beyond the margin is shown in ",
-            joined(same, ", "),
-        ),
-    ];
+    let none = "no difference beyond the margin is shown in ";
+    let parts = [("", better), (but, worse), (none, same)];
     let parts = parts.iter().filter(|(_, text)| !text.is_empty());
     joined(parts.map(|(lead, text)| format!("{lead}{text}")), "; ")
 }

@@ -3,9 +3,7 @@
 use super::grid;
 use super::scene::{Entry, Scene};
 use crate::charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell};
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Place;
-use crate::measure::quantity::Quantity;
+use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellSummary, ChangeFigure, Resolved};
 use crate::text::capitalised;
@@ -18,10 +16,12 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         [] => Metric::shown_in(Place::BeforeAfter),
         asked => asked.to_vec(),
     };
-    let mut keys: Vec<MetricKey> = Vec::new();
-    keys.extend(metrics.iter().map(|metric| MetricKey::new(first, *metric)));
+    let metrics = metrics.into_iter().map(|metric| (first, metric));
     let others = scene.sites.iter().filter(|site| **site != first);
-    keys.extend(others.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS)));
+    let others = others.map(|site| (*site, Metric::BeyondMsPerS));
+    let keys = metrics.chain(others);
+    let keys = keys.map(|(site, metric)| MetricKey::new(site, metric));
+    let mut keys: Vec<MetricKey> = keys.collect();
     keys.dedup();
     keys.retain(|key| scene.summary.has(*key));
     let opening = opening(scene);
@@ -29,16 +29,10 @@ pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
         ([], _) | (_, []) => vec![opening],
         (_, asked) => asked.to_vec(),
     };
-    let mut entries = Vec::new();
-    for &key in &keys {
-        for &variant in &variants {
-            entries.push(Entry {
-                is_first: key == keys[0] && variant == opening,
-                ..entry(scene, key, variant)
-            });
-        }
-    }
-    entries
+    let pairs = keys.iter();
+    let pairs = pairs.flat_map(|key| variants.iter().map(move |variant| (*key, *variant)));
+    let entry = |pair| entry(scene, pair, pair == (keys[0], opening));
+    pairs.map(entry).collect()
 }
 
 /// The leading candidate, else the first one that is shown; one that ended a poll, if there is one. Zero without any.
@@ -52,7 +46,7 @@ fn opening(scene: &Scene) -> usize {
     shown.unwrap_or(0)
 }
 
-fn entry(scene: &Scene, key: MetricKey, variant: usize) -> Entry {
+fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> Entry {
     let (summary, metric) = (scene.summary, key.metric.info());
     let levels = summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown.iter();
@@ -86,8 +80,8 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize) -> Entry {
     let site = key.site.map_or("worker", |site| site.name());
     let notes = format!("{rows}below each value: {}", scene.intervals());
     let subtitle = scene.explained(key.metric, &notes);
-    let title = title(scene, key, variant);
-    scene.entry(&[kind, metric.name, site, label], title, subtitle, heatmap)
+    let texts = [title(scene, key, variant), subtitle];
+    scene.entry(&[kind, metric.name, site, label], is_first, texts, heatmap)
 }
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.

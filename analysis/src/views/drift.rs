@@ -4,6 +4,7 @@ use super::scene::Entry;
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::options::Options;
+use crate::stats::mean;
 use crate::text::{lasting, number};
 
 /// Rows are averaged to so many points.
@@ -37,17 +38,15 @@ pub(crate) fn entry(drifts: &Drifts, small_print: String, options: &Options) -> 
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
     let texts = [title, subtitle, small_print];
-    (!shown.is_empty()).then(|| Entry::first(&["drift"], texts, chart, options))
+    (!shown.is_empty()).then(|| Entry::new(&["drift"], true, texts, chart, options))
 }
 
 fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
     let at = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
-    let mean = |place: usize| {
+    let measured = |place: usize| {
         let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == place + 1;
         let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
-        let values: Vec<f64> = rows.filter_map(|(_, value)| *value).collect();
-        let sum: f64 = values.iter().sum();
-        (!values.is_empty()).then(|| ChartValue::exact(sum / values.len() as f64))
+        mean(rows.filter_map(|(_, value)| *value)).map(ChartValue::exact)
     };
     let trend = trend(drift);
     let on_trend = |place: usize| {
@@ -60,7 +59,7 @@ fn panel(drift: &Drift, last_s: f64) -> LineChartPanel {
         name: with_unit(drift.series.words, drift.series.unit),
         from_zero: false,
         lines: vec![
-            (0..POINTS).map(mean).collect(),
+            (0..POINTS).map(measured).collect(),
             (0..POINTS).map(on_trend).collect(),
         ],
     }

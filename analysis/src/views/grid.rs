@@ -5,9 +5,7 @@ use run_format::network::Rtt;
 
 use super::scene::of_figure;
 use crate::charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue};
-use crate::measure::CellState;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Better;
+use crate::measure::{Better, CellState, Metric, MetricKey};
 use crate::summary::{CellSummary, Summary};
 
 pub(super) fn rows(summary: &Summary) -> Categories {

@@ -4,9 +4,8 @@ use run_format::variant::Role;
 
 use super::scene::{CO_TENANT, Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
-use crate::load::compared::ComparedVariant;
-use crate::measure::metric::Metric;
-use crate::measure::metric_info::Place;
+use crate::load::ComparedVariant;
+use crate::measure::{Metric, Place};
 use crate::options::Options;
 use crate::stats::Interval;
 use crate::summary::{CellSummary, Summary};
@@ -38,7 +37,7 @@ pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
         scene.options.threshold_text(),
     );
     let title = "Effect of each variant over all cells".to_owned();
-    Some(scene.entry(&["budgets"], title, subtitle, chart))
+    Some(scene.entry(&["budgets"], false, [title, subtitle], chart))
 }
 
 fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
@@ -107,10 +106,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
         "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
          may be over +{MOST_PERCENT} %"
     );
-    Some(Entry {
-        is_first: true,
-        ..scene.entry(&["curve"], title, subtitle, chart)
-    })
+    Some(scene.entry(&["curve"], true, [title, subtitle], chart))
 }
 
 /// A request by raw TCP and by libp2p, by payload.
@@ -141,7 +137,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         "one request at a time with each peer; bars: 95 % intervals for this launch".to_owned(),
         summary.identity.line(),
     ];
-    Entry::first(&["rr"], texts, chart, options)
+    Entry::new(&["rr"], true, texts, chart, options)
 }
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {

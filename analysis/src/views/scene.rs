@@ -4,8 +4,7 @@ use run_format::Site;
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
 use crate::load::name_in_files;
-use crate::measure::metric::{Metric, MetricKey};
-use crate::measure::metric_info::Term;
+use crate::measure::{Metric, MetricKey, Term};
 use crate::options::Options;
 use crate::summary::{CellFigure, Summary};
 use crate::text::joined;
@@ -20,9 +19,10 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// One that the report opens with. The name of its file comes from `names`.
-    pub(super) fn first(
+    /// The name of its file comes from `names`.
+    pub(super) fn new(
         names: &[&str],
+        is_first: bool,
         [title, subtitle, small_print]: [String; 3],
         body: impl Body + 'static,
         options: &Options,
@@ -30,7 +30,7 @@ impl Entry {
         let slugs = names.iter().map(|name| slug(name));
         Entry {
             stem: joined(slugs.filter(|slug| !slug.is_empty()), "."),
-            is_first: true,
+            is_first,
             formats: options.formats(),
             picture: Picture {
                 title,
@@ -82,19 +82,15 @@ impl<'a> Scene<'a> {
         &self.summary.variants[variant].label
     }
 
-    /// One that the report does not open with.
     pub(super) fn entry(
         &self,
         names: &[&str],
-        title: String,
-        subtitle: String,
+        is_first: bool,
+        [title, subtitle]: [String; 2],
         body: impl Body + 'static,
     ) -> Entry {
         let texts = [title, subtitle, self.summary.line()];
-        Entry {
-            is_first: false,
-            ..Entry::first(names, texts, body, self.options)
-        }
+        Entry::new(names, is_first, texts, body, self.options)
     }
 
     /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.

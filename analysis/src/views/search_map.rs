@@ -7,20 +7,15 @@ use run_format::{Budgets, Site};
 use super::grid;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
-use crate::measure::metric::Metric;
-use crate::measure::metric_info::Place;
 use crate::measure::predicted::room;
+use crate::measure::{Metric, Place};
 use crate::search::Search;
-use crate::stats::CONFIDENCE;
+use crate::stats::{CONFIDENCE, confidence_of_each};
 use crate::verdict::unit;
 
 pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     let metrics = Metric::shown_in(Place::Search).into_iter();
-    let entry = |metric| Entry {
-        is_first: metric == Metric::CotenantP90Us,
-        ..map(scene, search, metric)
-    };
-    metrics.map(entry).collect()
+    metrics.map(|metric| map(scene, search, metric)).collect()
 }
 
 /// The sites that a candidate bounds, and their bound if it is one for all.
@@ -75,7 +70,9 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let title = format!("Change of {} under each budget", info.words);
     let subtitle = "mean change over the cells, compared with no budget, in the last round that measured the budget; \
                     below each value: its 95 % interval";
-    scene.entry(&["search", info.name], title, subtitle.to_owned(), heatmap)
+    let is_first = metric == Metric::CotenantP90Us;
+    let texts = [title, subtitle.to_owned()];
+    scene.entry(&["search", info.name], is_first, texts, heatmap)
 }
 
 fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCell {
@@ -86,8 +83,8 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
         let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
-    // Significant whatever the number of candidates (Bonferroni).
-    let together = 1.0 - (1.0 - CONFIDENCE) / search.of.config.variants.len() as f64;
+    // Significant whatever the number of candidates.
+    let together = confidence_of_each(search.of.config.variants.len());
     let mut is_resolved = true;
     let is_foreseen = budgets.is_some_and(|budgets| search.is_foreseen(budgets));
     let value = match last {

@@ -7,7 +7,7 @@ use crate::charts::{
     Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
 };
 use crate::summary::CellSummary;
-use crate::verdict::holders::{self, Holder};
+use crate::verdict::holders::{self, Shares};
 
 /// Children with a smaller share of all time are drawn as one.
 const LEAST_PERCENT: f64 = 1.0;
@@ -16,10 +16,10 @@ const REST: &str = "others";
 /// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
 pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
     let summary = scene.summary;
-    let mut children: Vec<String> = Vec::new();
-    for holder in holders::of(summary, site) {
-        if holder.percent >= LEAST_PERCENT && !children.contains(&holder.child) {
-            children.push(holder.child);
+    let mut children: Vec<&str> = Vec::new();
+    for (child, percent) in holders::of(summary, site).concat() {
+        if percent >= LEAST_PERCENT && !children.contains(&child) {
+            children.push(child);
         }
     }
     if children.len() < 2 {
@@ -30,23 +30,34 @@ pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
         let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
         holders::among(summary.measured().filter(is_one), site)
     });
-    let by_payload: Vec<Vec<Holder>> = by_payload.collect();
-    let named = children.iter().map(|child| Some(child.as_str()));
+    let by_payload: Vec<[Shares; 2]> = by_payload.collect();
+    let named = children.iter().map(|child| Some(*child));
     let rows: Vec<Option<&str>> = named.chain([None]).collect();
-    let facet = |(title, slow): (&str, bool)| {
-        Facet::new(title.to_owned(), 0, &rows, &by_payload, |row, holders| {
-            let is_here = |child: &String| match row {
-                Some(name) => child == name,
-                None => !children.contains(child),
-            };
-            let holders = || holders.iter().filter(|it| it.slow == slow);
-            let here = holders().filter(|it| is_here(&it.child));
-            let percent = ChartValue::exact(here.map(|it| it.percent).sum());
-            let is_known = holders().next().is_some();
-            HeatmapCell::level(is_known.then_some(percent).ok_or(NoValue::NotApplicable))
-        })
+    let facet = |(title, at): (&str, usize)| {
+        Facet::new(
+            title.to_owned(),
+            0,
+            &rows,
+            &by_payload,
+            |row, of_payload| {
+                let shares = &of_payload[at];
+                let is_here = |(child, _): &&(&str, f64)| match row {
+                    Some(name) => child == name,
+                    None => !children.contains(child),
+                };
+                let percent = shares
+                    .iter()
+                    .filter(is_here)
+                    .map(|(_, percent)| percent)
+                    .sum();
+                HeatmapCell::level(match shares.is_empty() {
+                    true => Err(NoValue::NotApplicable),
+                    false => Ok(ChartValue::exact(percent)),
+                })
+            },
+        )
     };
-    let facets = [("all polls", false), ("slow polls", true)].map(facet);
+    let facets = [("all polls", 0), ("slow polls", 1)].map(facet);
     let percents = facets.iter().flat_map(Facet::coloured);
     let scale = ColourScale::new("share of poll time", "%", Colours::Sequential, percents);
     let payloads = payloads.iter().map(|payload| payload.in_words());
@@ -62,5 +73,5 @@ pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
         "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
         scene.options.threshold_text()
     );
-    Some(scene.entry(&["time", site.name()], title, subtitle, heatmap))
+    Some(scene.entry(&["time", site.name()], false, [title, subtitle], heatmap))
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::{env, fs};
 
 use super::{Metric, MetricKey};
-use crate::measure::metric_info::{Better, Place};
+use crate::measure::{Better, Place};
 
 /// `BLESS=1` writes the document anew.
 #[test]

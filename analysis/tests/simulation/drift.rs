@@ -6,7 +6,7 @@ use rand::{RngExt, SeedableRng};
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Drifts;
-use crate::load::soak::SoakColumns;
+use crate::load::SoakColumns;
 
 const ROW_S: f64 = 10.0;
 

@@ -9,14 +9,12 @@ use run_format::variant::Role;
 use run_format::{Budgets, Site};
 
 use super::draw;
-use crate::load::compared::ComparedVariant;
-use crate::measure::CellMeasured;
-use crate::measure::metric::{Metric, MetricKey};
+use crate::load::ComparedVariant;
+use crate::measure::{CellMeasured, Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
-use crate::summary::identity::Identity;
-use crate::summary::{CellSummary, Summary, with_baseline};
+use crate::summary::{CellSummary, Identity, Summary, with_baseline};
 use crate::verdict::{Judged, Outcome, Quantity, Verdict, is_share};
 
 const SEED: u64 = 20_254;

@@ -27,12 +27,9 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         for &to in &gaining[place + 1..] {
             let judged = all(&quantities, 0.3, rng);
             let back = judged.iter().map(turned).collect();
-            pairs.push(Pair {
-                from,
-                to,
-                judged,
-                back,
-            });
+            for (from, to, judged) in [(from, to, judged), (to, from, back)] {
+                pairs.push(Pair { from, to, judged });
+            }
         }
     }
     Verdict {

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 
 use self::invented::{candidate_label, verdict};
 use super::{Candidate, Class, Judged, Quantity, Verdict, words};
-use crate::measure::metric::Metric;
+use crate::measure::Metric;
 use crate::report;
 use crate::stats::Interval;
 
@@ -294,9 +294,7 @@ fn check_verdict(verdict: &Verdict, kinds: &mut BTreeSet<&'static str>) {
     let says_none = sentences[0].starts_with("No variant");
     assert_eq!(says_none, gaining.is_empty(), "{}", sentences[0]);
     for pair in &verdict.pairs {
-        for judged in [&pair.judged, &pair.back] {
-            check_apart(judged, kinds);
-        }
+        check_apart(&pair.judged, kinds);
     }
     check_leaders(verdict, &sentences);
     let best = verdict.best().map(|it| it.variant);
@@ -377,9 +375,10 @@ fn check_leaders(verdict: &Verdict, sentences: &[String]) {
     let best = verdict.best().map(|it| it.variant);
     let mut beaten = 0;
     for (at, candidate) in verdict.candidates.iter().enumerate() {
-        let is_beaten = verdict.pairs.iter().any(|pair| {
-            (pair.from == at && beats(&pair.judged)) || (pair.to == at && beats(&pair.back))
-        });
+        let is_beaten = verdict
+            .pairs
+            .iter()
+            .any(|pair| pair.from == at && beats(&pair.judged));
         beaten += usize::from(is_beaten);
         let label = format!("`{}`", candidate_label(at));
         let another = sentences
@@ -398,9 +397,10 @@ fn check_leaders(verdict: &Verdict, sentences: &[String]) {
             .iter()
             .position(|it| Some(it.variant) == best);
         let at = at.expect("one is beaten by none");
-        let is_beaten = verdict.pairs.iter().any(|pair| {
-            (pair.from == at && beats(&pair.judged)) || (pair.to == at && beats(&pair.back))
-        });
+        let is_beaten = verdict
+            .pairs
+            .iter()
+            .any(|pair| pair.from == at && beats(&pair.judged));
         assert!(!is_beaten, "{sentences:?}");
     }
 }

@@ -50,9 +50,8 @@ fn card(root: &Path, interface: String) -> NetworkCard {
     let speed = fs::read_to_string(folder.join("speed")).ok();
     let driver = fs::read_link(folder.join("device/driver")).ok();
     // The interrupts of a virtual card belong to the device that carries it.
-    let interrupts = ["device/msi_irqs", "device/../msi_irqs"]
-        .into_iter()
-        .find_map(|path| fs::read_dir(folder.join(path)).ok());
+    let mut paths = ["device/msi_irqs", "device/../msi_irqs"].into_iter();
+    let interrupts = paths.find_map(|path| fs::read_dir(folder.join(path)).ok());
     let cores_of = |interrupt: io::Result<DirEntry>| -> Option<Cores> {
         let folder = root.join("proc/irq").join(interrupt.ok()?.file_name());
         let mut lists = ["effective_affinity_list", "smp_affinity_list"].into_iter();
@@ -74,9 +73,8 @@ fn offloads(interface: &str) -> Option<Vec<String>> {
     let output = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
     let output = output.ok().filter(|it| it.status.success())?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let on = text
-        .lines()
-        .filter_map(|line| Some(line.split_once(": on")?.0));
+    let on = text.lines();
+    let on = on.filter_map(|line| Some(line.split_once(": on")?.0));
     // Indented lines are parts of these.
     let is_one = |name: &&str| name.ends_with("checksumming") || name.ends_with("-offload");
     let names = on.filter(|name| !name.starts_with('\t')).filter(is_one);

@@ -7,7 +7,7 @@ use std::{io, thread};
 
 use nix::sys::socket::{setsockopt, sockopt};
 
-use crate::{Jitter, LabSpec, LinkRtt};
+use crate::{LabSpec, LinkRtt, Rtt};
 
 /// Connects per link, one after the other.
 const CONNECTS: usize = 4;
@@ -61,7 +61,7 @@ impl ConnectSchedule {
             Some(_) => LOSSY_ALLOWANCE,
             None => ALLOWANCE,
         };
-        let jitter = spec.network.jitter_ms.map(Jitter::duration);
+        let jitter = spec.network.jitter_ms.map(Rtt::duration);
         ConnectSchedule {
             start,
             last_chance: start + 5 * rtt + SECOND_CHANCE,
@@ -75,10 +75,9 @@ impl ConnectSchedule {
         let has_all = connects_ms.len() >= CONNECTS;
         // Also true for a link without any answer.
         let seems_long = connects_ms.iter().all(|ms| *ms > self.limit_ms);
-        if now < self.last_chance {
-            has_all && (!seems_long || connects_ms.len() >= MOST_CONNECTS)
-        } else {
-            has_all || !seems_long || now >= self.deadline
+        match now < self.last_chance {
+            true => has_all && (!seems_long || connects_ms.len() >= MOST_CONNECTS),
+            false => has_all || !seems_long || now >= self.deadline,
         }
     }
 
@@ -128,10 +127,8 @@ pub(crate) fn connect_all(
             stop.fetch_or(!works(), Ordering::Relaxed);
         }
         let panicked = |_| Err(io::Error::other("a thread panicked"));
-        let links = timing.into_iter();
-        links
-            .map(|link| link.join().unwrap_or_else(panicked))
-            .collect()
+        let links = timing.into_iter().map(|link| link.join());
+        links.map(|link| link.unwrap_or_else(panicked)).collect()
     })
 }
 

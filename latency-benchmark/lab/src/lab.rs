@@ -113,9 +113,8 @@ impl Lab {
 
     /// An error if the lab no longer works because its delay line has ended. Cheap.
     pub fn check(&mut self) -> Result<()> {
-        self.delay_line
-            .as_mut()
-            .map_or(Ok(()), DelayLineProcess::check)
+        let line = self.delay_line.as_mut();
+        line.map_or(Ok(()), DelayLineProcess::check)
     }
 
     pub fn delay_line_pid(&self) -> Option<u32> {

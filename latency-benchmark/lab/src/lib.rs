@@ -45,8 +45,8 @@ pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn_here};
 pub use lab_types::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, Jitter, LabFacts, Loss, Placement,
-    ReceiveOn, Rtt, RttReport, Sharing,
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
+    RttReport, Sharing, jitter, loss,
 };
 pub use measure::time_links;
 pub use nfqueue::delay_line;

@@ -12,7 +12,7 @@ use crate::connects::{TimedLink, connect_all};
 use crate::netns::{Netns, on_another_thread};
 use crate::placement::move_to;
 use crate::wiring::{Wires, peer_address};
-use crate::{Cores, Jitter, LabSpec, Placement, Rtt, RttReport};
+use crate::{Cores, LabSpec, Placement, Rtt, RttReport};
 
 /// Environment variable with the least tolerance, for machines on which a TCP connect without delay takes longer, as emulated ones.
 const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";
@@ -26,7 +26,7 @@ fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?,
     };
-    let jitter_ms = spec.network.jitter_ms.map_or(0.0, Jitter::ms);
+    let jitter_ms = spec.network.jitter_ms.map_or(0.0, Rtt::ms);
     Ok(f64::max(least_ms, 0.03 * spec.rtt.ms()) + 2.0 * jitter_ms)
 }
 

@@ -29,16 +29,14 @@ pub(crate) fn probe(inside: Inside) -> Result<()> {
 /// Delays the packets at both ends of every link, by half of the round-trip time each.
 pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<()> {
     let tc = SystemTool::find("tc")?;
-    let central: String = (0..wires.peers.len())
-        .map(|peer| qdisc(&central_interface(peer), spec))
-        .collect();
+    let links = 0..wires.peers.len();
+    let central = links.map(|peer| qdisc(&central_interface(peer), spec));
+    let central: String = central.collect();
     let peer = qdisc(PEER_INTERFACE, spec);
     let scripts = std::iter::once(&central).chain(std::iter::repeat(&peer));
-    run_all(
-        std::iter::zip(wires.namespaces(), scripts),
-        |(namespace, script)| tc.start(namespace, &BATCH, script),
-    )?;
-    Ok(())
+    let scripts = std::iter::zip(wires.namespaces(), scripts);
+    let start = |(namespace, script): (_, &String)| tc.start(namespace, &BATCH, script);
+    run_all(scripts, start).map(drop)
 }
 
 fn qdisc(interface: &str, spec: &LabSpec) -> String {
@@ -50,7 +48,7 @@ fn qdisc(interface: &str, spec: &LabSpec) -> String {
         line += &format!(" {}", us(jitter.duration()));
     }
     if let Some(loss) = spec.network.loss_percent {
-        line += &format!(" loss {loss}");
+        line += &format!(" loss {loss}%");
     }
     line + "\n"
 }
@@ -72,7 +70,7 @@ mod tests {
             "qdisc add dev e0 root netem limit 1000000 delay 12500us\n"
         );
         spec.network.jitter_ms = "1ms".parse().ok();
-        spec.network.loss_percent = "0.1%".parse().ok();
+        spec.network.loss_percent = Some(0.1);
         assert_eq!(
             qdisc("c7", &spec),
             "qdisc add dev c7 root netem limit 1000000 delay 12500us 1000us loss 0.1%\n"

@@ -134,12 +134,11 @@ impl Topology {
         let taken = self.physical(central);
         let others = self.cores.iter();
         let others = others.filter(|core| !central.contains(core.number));
-        let apart = others
-            .clone()
-            .filter(|core| !taken.contains(&core.physical));
-        Cores::new(apart.map(|core| core.number))
-            .or_else(|| Cores::new(others.map(|core| core.number)))
-            .unwrap_or_else(|| central.clone())
+        let apart = others.clone();
+        let apart = apart.filter(|core| !taken.contains(&core.physical));
+        let all = Cores::new(others.map(|core| core.number));
+        let apart = Cores::new(apart.map(|core| core.number));
+        apart.or(all).unwrap_or_else(|| central.clone())
     }
 
     fn sharing(&self, central: &Cores, peers: &Cores) -> Sharing {

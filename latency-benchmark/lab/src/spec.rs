@@ -1,7 +1,7 @@
 //! The specification of a lab.
 
 use anyhow::{Result, bail};
-use lab_types::{Backend, Jitter, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
+use lab_types::{Backend, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
 
 #[derive(Clone, Debug)]
 pub struct LabSpec {
@@ -41,10 +41,10 @@ impl LabSpec {
                 "--delay nfqueue: the delay line only delays; --loss and --jitter need netem (accepted: --delay netem)"
             );
         }
-        let is_too_large = |jitter: &Jitter| jitter.duration() > rtt.one_way();
+        let is_too_large = |jitter: &Rtt| jitter.duration() > rtt.one_way();
         if let Some(jitter) = self.network.jitter_ms.filter(is_too_large) {
             bail!(
-                "--jitter {jitter}: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
+                "--jitter {jitter}ms: larger than the one-way delay of cells with RTT {rtt} ms (choose a smaller --jitter, or leave that --rtt out)"
             );
         }
         Ok(())
@@ -79,8 +79,8 @@ mod tests {
             let mut spec = LabSpec::of_tests();
             spec.rtt = "50".parse().expect("a time");
             spec.network.backend = Backend::Nfqueue;
-            spec.network.loss_percent = loss.parse().ok();
-            spec.network.jitter_ms = jitter.parse().ok();
+            spec.network.loss_percent = lab_types::loss(loss).ok();
+            spec.network.jitter_ms = lab_types::jitter(jitter).ok();
             let refused = spec.check().expect_err("it needs netem").to_string();
             assert!(refused.starts_with("--delay nfqueue: "), "{refused}");
         }

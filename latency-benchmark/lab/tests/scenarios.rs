@@ -268,7 +268,7 @@ fn netem_delays_loses_and_counts(inside: Inside) {
         );
     }
     let mut impaired = spec(3, "20");
-    impaired.network.loss_percent = "20%".parse().ok();
+    impaired.network.loss_percent = Some(20.0);
     impaired.network.jitter_ms = "1ms".parse().ok();
     let mut lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
     assert_valid(&mut lab);

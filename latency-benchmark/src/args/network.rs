@@ -5,7 +5,7 @@ use clap::Args;
 use lab::{LabSpec, Topology, can_receive_on_receiver, check_congestion_control};
 use program::{Failure, bad_input, reject};
 use run_format::config::LabConfig;
-use run_format::network::{Backend, Cores, Jitter, Loss, ReceiveOn, Rtt};
+use run_format::network::{Backend, Cores, ReceiveOn, Rtt, jitter, loss};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {
@@ -27,11 +27,11 @@ pub(crate) struct NetworkArgs {
     #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]
     pub(crate) delay: Backend,
     /// Packets lost in each direction, such as 0.1% (netem only)
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) loss: Option<Loss>,
+    #[arg(long, value_name = "PERCENT", value_parser = loss)]
+    pub(crate) loss: Option<f64>,
     /// Largest random deviation of the delay in each direction, such as 1ms (netem only)
-    #[arg(long, value_name = "TIME")]
-    pub(crate) jitter: Option<Jitter>,
+    #[arg(long, value_name = "TIME", value_parser = jitter)]
+    pub(crate) jitter: Option<Rtt>,
     /// TCP congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic")]
     pub(crate) congestion_control: String,

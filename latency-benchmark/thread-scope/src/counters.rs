@@ -198,14 +198,9 @@ pub(crate) fn read_words<const MOST: usize>(
     count: usize,
 ) -> Option<[u64; MOST]> {
     let mut words = [0; MOST];
+    let (into, size) = (words.as_mut_ptr().cast(), size_of_val(&words));
     // SAFETY: the array has room for this number of bytes.
-    let bytes = unsafe {
-        libc::read(
-            counter.as_raw_fd(),
-            words.as_mut_ptr().cast(),
-            size_of_val(&words),
-        )
-    };
+    let bytes = unsafe { libc::read(counter.as_raw_fd(), into, size) };
     (usize::try_from(bytes) == Ok(count * size_of::<u64>())).then_some(words)
 }
 

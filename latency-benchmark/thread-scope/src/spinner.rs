@@ -39,17 +39,15 @@ impl Spinner {
                 run(&of_thread);
             }
         };
-        let thread = thread::Builder::new()
-            .name("spinner".to_owned())
-            .spawn(spin);
+        let thread = thread::Builder::new().name("spinner".to_owned());
+        let thread = thread.spawn(spin);
         let thread =
             thread.map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
+        let ended = |_| Err("the thread ended".to_owned());
+        let outcome = preparing.recv().unwrap_or_else(ended);
+        outcome.map_err(unavailable)?;
         let thread = Some(thread);
-        let outcome = preparing.recv();
-        outcome
-            .unwrap_or_else(|_| Err("the thread ended".to_owned()))
-            .map(|()| Spinner { state, thread })
-            .map_err(unavailable)
+        Ok(Spinner { state, thread })
     }
 
     /// Switches spinning on or off.

@@ -76,8 +76,9 @@ impl StackWriter {
         let mut address = FrameAddress::from_instruction_pointer(interrupted.ip as u64);
         while found < FRAMES {
             let sp = registers.sp();
-            let next = self.caller(address, &mut registers, stack);
-            let Some(next) = next else { break };
+            let Some(next) = self.caller(address, &mut registers, stack) else {
+                break;
+            };
             // The caller's frame is above. Only the innermost function may have nothing on the stack.
             if registers.sp() < sp || (registers.sp() == sp && found > 1) {
                 break;
@@ -102,10 +103,8 @@ impl StackWriter {
             let word = stack.word(address as usize).ok_or(())?;
             Ok(word as u64)
         };
-        let caller =
-            self.code
-                .unwinder
-                .unwind_frame(address, registers, &mut self.cache, &mut read);
+        let (unwinder, cache) = (&self.code.unwinder, &mut self.cache);
+        let caller = unwinder.unwind_frame(address, registers, cache, &mut read);
         caller.ok()?.map(|caller| caller as usize)
     }
 }

@@ -14,7 +14,7 @@ use crate::{
 /// The lines of a change, by where they go.
 pub(super) struct LimitLines {
     /// The names that the function must not use itself.
-    pub(super) variables: &'static [&'static str],
+    pub(super) variables: Vec<&'static str>,
     pub(super) item: String,
     pub(super) before_loop: String,
     pub(super) in_loop: String,
@@ -116,10 +116,7 @@ fn counted(count: NonZeroU32, spec: &SiteSpec, is_poll: bool, yields: &str) -> L
     // The counter of a task outlives its polls.
     let reset = if is_poll { "" } else { "    handled = 0;\n" };
     LimitLines {
-        variables: match is_poll {
-            true => &["iterations"],
-            false => &["handled"],
-        },
+        variables: vec![variable],
         item: format!(
             "/// {means} before it yields to the executor.\nconst {constant}: usize = {count};\n\n"
         ),
@@ -156,7 +153,7 @@ fn timed(
         ns => (ns, "from_nanos"),
     };
     let mut lines = LimitLines {
-        variables: &["started", "has_iterated"],
+        variables: vec!["started", "has_iterated"],
         item: format!(
             "/// After how long the loop in [`{path}`] yields to the executor.\n\
              const MAX_TIME_PER_POLL: {duration} = {duration}::{constructor}({amount});\n\n"
@@ -171,7 +168,7 @@ fn timed(
     };
     if !is_poll {
         let poll_fn = imported(function, "poll_fn", "std::future::poll_fn");
-        lines.variables = &[];
+        lines.variables.clear();
         lines.before_loop.clear();
         lines.in_loop = format!(
             "// Let other tasks run once the time is up, and have us polled again.\n\
@@ -202,7 +199,7 @@ pub(crate) async fn timed<F: Future>(task: F) -> F::Output {{
 
 fn coop(spec: &SiteSpec, cx: Option<&Ident>) -> LimitLines {
     let has_tokio = has_tokio(spec);
-    let (variables, before_loop, in_loop): (&[&str], _, _) = if let Some(cx) = cx {
+    let (variables, before_loop, in_loop) = if let Some(cx) = cx {
         let before_loop = format!("#[cfg({has_tokio})]\nlet mut has_iterated = false;");
         let in_loop = format!(
             "\
@@ -221,11 +218,11 @@ fn coop(spec: &SiteSpec, cx: Option<&Ident>) -> LimitLines {
 
 "
         );
-        (&["has_iterated"], before_loop, in_loop)
+        (vec!["has_iterated"], before_loop, in_loop)
     } else {
         let in_loop =
             format!("#[cfg({has_tokio})]\ntokio::task::coop::consume_budget().await;\n\n");
-        (&[], String::new(), in_loop)
+        (Vec::new(), String::new(), in_loop)
     };
     LimitLines {
         variables,

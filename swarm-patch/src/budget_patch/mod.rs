@@ -96,7 +96,7 @@ fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
 /// The lines that end a poll, where they go.
 fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Insertion>, Refused> {
     let the_loop = function.the_loop()?;
-    for variable in limit.variables {
+    for variable in &limit.variables {
         refuse_taken_name(function, variable)?;
     }
     let line = |offset: usize| function.line_number(offset);
@@ -110,8 +110,7 @@ fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Inserti
         (line(bytes(the_loop).start), &limit.before_loop),
         (line(bytes(&loop_brace).start) + 1, &limit.in_loop),
     ];
-    let insertions = places
-        .iter()
-        .flat_map(|(before, text)| Insertion::of_budget(*before, *before, text));
-    Ok(insertions.collect())
+    let places = places.iter();
+    let lines = places.flat_map(|(line, text)| Insertion::of_budget(*line, *line, text));
+    Ok(lines.collect())
 }

@@ -74,10 +74,9 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                 self.arms = Some(Arms {
                     polled: bytes(polled),
                     begin: bytes(&brace).end,
-                    pattern: if matching.arms.iter().any(does_nothing_when_pending) {
-                        "::core::task::Poll::Ready(_)"
-                    } else {
-                        "_"
+                    pattern: match matching.arms.iter().any(does_nothing_when_pending) {
+                        true => "::core::task::Poll::Ready(_)",
+                        false => "_",
                     },
                 });
                 self.visit_expr(&matching.expr);

@@ -37,9 +37,13 @@ impl Section<'_> {
         );
         let functions = events::allocating_functions(self.evidence, self.site);
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
-        let one_in = self.evidence.seen.objects_per_stack;
-        let one_in = one_in.map(|objects| number(objects as f64));
-        let how_often = one_in.map(|it| format!(" (the stack of one in {it} objects)"));
+        let how_often = self
+            .evidence
+            .seen
+            .objects_per_stack
+            .map_or_else(String::new, |objects| {
+                format!(" (the stack of one in {} objects)", number(objects as f64))
+            });
         let rows = functions.iter().take(MOST_ROWS);
         let rows = rows.map(|(function, [objects, bytes])| {
             let percent = 100.0 * *objects as f64 / all.max(1) as f64;
@@ -48,7 +52,6 @@ impl Section<'_> {
                 .with("objects", objects)
                 .with("bytes", bytes)
         });
-        let how_often = how_often.unwrap_or_default();
         document.table_below(
             format!(
                 "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
@@ -61,9 +64,9 @@ impl Section<'_> {
         let from_ns = self.explanation.slow_from_ns;
         let counters = |variant| events::counters(self.evidence, variant, self.site, from_ns);
         let by_variant = self.by_variant(counters);
-        let rates = by_variant
-            .iter()
-            .flat_map(|(label, rates)| rates.iter().map(move |(name, rates)| (name, label, rates)));
+        let variants = by_variant.iter();
+        let rates =
+            variants.flat_map(|(label, of)| of.iter().map(move |(name, it)| (name, label, it)));
         let mut rates: Vec<_> = rates.collect();
         rates.sort_by_key(|(name, ..)| *name);
         let disturbing = events::disturbing_reading(self.evidence, self.site);

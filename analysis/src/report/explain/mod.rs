@@ -8,13 +8,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use run_format::Site;
 use run_format::tables::Pass;
 
-use super::markdown::{Document, joined, quoted};
+use super::markdown::{Document, joined, joined_any, quoted};
 use crate::explain::Explanation;
 use crate::explain::files::FOLDER;
 use crate::explain::stacks::given_interval_ns;
 use crate::explain::thresholds::RARER_SAMPLES;
-use crate::load::explain::{CellEvidence, CellExplained};
-use crate::load::name_in_files;
+use crate::load::{CellEvidence, CellExplained, name_in_files};
 use crate::text::number;
 
 /// The details of at most `detailed` cells are written.
@@ -58,10 +57,9 @@ fn findings(document: &mut Document, explanation: &Explanation) {
     let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
     let cells = explanation.cells.iter();
     let unseen = needed.filter(|pass| cells.clone().any(|cell| !cell.evidence.has(*pass)));
-    let unseen = match &joined(unseen.map(quoted), " and ")[..] {
-        "" => String::new(),
-        names => format!(" Some cells have no evidence of {names}, so the search is incomplete."),
-    };
+    let unseen = joined_any(unseen.map(quoted), " and ").map_or_else(String::new, |names| {
+        format!(" Some cells have no evidence of {names}, so the search is incomplete.")
+    });
     let found = &explanation.findings;
     if found.is_empty() {
         document.paragraph(format!(

@@ -23,28 +23,20 @@ pub struct PreflightFinding {
 }
 
 impl PreflightFinding {
-    pub(super) fn ok(name: &str, seen: impl Into<String>) -> PreflightFinding {
-        PreflightFinding {
-            name: name.to_owned(),
-            status: PreflightStatus::Ok,
-            seen: seen.into(),
-            consequence: None,
-            remedy: None,
-        }
-    }
-
-    /// The same with a problem.
-    pub(super) fn but(
-        self,
-        status: PreflightStatus,
-        consequence: &str,
+    /// `seen` also says whether it is as it should be. If not, `status` and `consequence` say what that means.
+    pub(super) fn new(
+        name: &str,
+        (is_ok, seen): (bool, impl Into<String>),
+        (status, consequence): (PreflightStatus, &str),
         remedy: &str,
     ) -> PreflightFinding {
+        let unless_ok = |text: &str| (!is_ok).then(|| text.to_owned());
         PreflightFinding {
-            status,
-            consequence: Some(consequence.to_owned()),
-            remedy: Some(remedy.to_owned()),
-            ..self
+            name: name.to_owned(),
+            status: if is_ok { PreflightStatus::Ok } else { status },
+            seen: seen.into(),
+            consequence: unless_ok(consequence),
+            remedy: unless_ok(remedy),
         }
     }
 
@@ -52,28 +44,14 @@ impl PreflightFinding {
     pub(super) fn tried(
         name: &str,
         seen: Result<impl Into<String>>,
-        (status, consequence): (PreflightStatus, &str),
+        problem: (PreflightStatus, &str),
         remedy: &str,
     ) -> PreflightFinding {
-        match seen {
-            Ok(seen) => PreflightFinding::ok(name, seen),
-            Err(error) => {
-                PreflightFinding::ok(name, format!("{error:#}")).but(status, consequence, remedy)
-            }
-        }
-    }
-
-    /// The same if it is as it should be, else with a problem that makes benchmarks less precise.
-    pub(super) fn degraded_unless(
-        self,
-        is_ok: bool,
-        consequence: &str,
-        remedy: &str,
-    ) -> PreflightFinding {
-        match is_ok {
-            true => self,
-            false => self.but(PreflightStatus::Degraded, consequence, remedy),
-        }
+        let seen = match seen {
+            Ok(seen) => (true, seen.into()),
+            Err(error) => (false, format!("{error:#}")),
+        };
+        PreflightFinding::new(name, seen, problem, remedy)
     }
 }
 
@@ -109,11 +87,8 @@ impl fmt::Display for Preflight {
             writeln!(f, "{finding}")?;
         }
         let can = |can| if can { "can run" } else { "CANNOT run" };
-        writeln!(
-            f,
-            "cells without a delay (RTT 0) {}",
-            can(self.can_run_rtt_zero)
-        )?;
-        write!(f, "cells with a delay {}", can(self.can_run_delayed))
+        let [rtt_zero, delayed] = [self.can_run_rtt_zero, self.can_run_delayed].map(can);
+        writeln!(f, "cells without a delay (RTT 0) {rtt_zero}")?;
+        write!(f, "cells with a delay {delayed}")
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 
 use super::finding::PreflightStatus::{Degraded, Missing};
 use super::finding::{Preflight, PreflightFinding};
@@ -12,15 +12,13 @@ use crate::{EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue};
 
 const NO_CELL: &str = "no cell can run";
 const NO_DELAYED_CELL: &str = "cells with a delay cannot run";
+const NO_NETEM: &str = "netem cannot be used, so there is no loss and no jitter";
 
 pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
     let mut findings = vec![
         namespaces(entered),
         tool("ip", NO_CELL),
-        tool(
-            "tc",
-            "netem cannot be used, so there is no loss and no jitter",
-        ),
+        tool("tc", NO_NETEM),
     ];
     let (mut can_run_rtt_zero, mut can_delay) = (false, false);
     if let Ok(inside) = *entered {
@@ -29,28 +27,19 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
         let nfqueue = nfqueue::probe(inside).map(drop);
         can_run_rtt_zero = link.is_ok();
         can_delay = netem.is_ok() || nfqueue.is_ok();
-        let remedy = "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`";
-        findings.push(PreflightFinding::tried(
-            "links",
-            link,
-            (Missing, NO_CELL),
-            remedy,
-        ));
         // One way to delay packets is enough.
-        let no_netem = match nfqueue.is_ok() {
-            true => (
-                Degraded,
-                "the delay line delays packets instead; there is no loss and no jitter",
-            ),
+        let without = |has_other: bool, consequence| match has_other {
+            true => (Degraded, consequence),
             false => (Missing, NO_DELAYED_CELL),
         };
-        let no_nfqueue = match netem.is_ok() {
-            true => (Degraded, "only netem can delay packets"),
-            false => (Missing, NO_DELAYED_CELL),
-        };
+        let by_delay_line = "the delay line delays packets instead; there is no loss and no jitter";
+        let no_netem = without(nfqueue.is_ok(), by_delay_line);
+        let no_nfqueue = without(netem.is_ok(), "only netem can delay packets");
+        let veth = "use a kernel with veth (CONFIG_VETH); as root, `modprobe veth`";
         let remedy = nfqueue_remedy(&nfqueue);
         let seen = |()| "tested in a temporary namespace";
         findings.extend([
+            PreflightFinding::tried("links", link, (Missing, NO_CELL), veth),
             PreflightFinding::tried("netem", netem.map(seen), no_netem, netem::REMEDY),
             PreflightFinding::tried("iptables, NFQUEUE", nfqueue.map(seen), no_nfqueue, remedy),
         ]);
@@ -67,16 +56,15 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
 }
 
 fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
-    const NAME: &str = "namespaces";
-    match entered {
+    let (seen, remedy) = match entered {
         Ok(inside) if inside.is_rootless() => {
-            PreflightFinding::ok(NAME, "entered as an ordinary user, with a user namespace")
+            ("entered as an ordinary user, with a user namespace", "")
         }
-        Ok(_) => PreflightFinding::ok(NAME, "entered as root, without a user namespace"),
-        Err(EnterError { why, remedy }) => {
-            PreflightFinding::ok(NAME, why).but(Missing, NO_CELL, remedy)
-        }
-    }
+        Ok(_) => ("entered as root, without a user namespace", ""),
+        Err(EnterError { why, remedy }) => (&**why, &**remedy),
+    };
+    let seen = (entered.is_ok(), seen);
+    PreflightFinding::new("namespaces", seen, (Missing, NO_CELL), remedy)
 }
 
 fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
@@ -91,8 +79,7 @@ fn try_link(inside: Inside) -> Result<String> {
     if let Some(invalid) = report.invalid() {
         bail!("{invalid}");
     }
-    let min_ms = report.links[0].min_ms();
-    let min_ms = min_ms.ok_or_else(|| anyhow!("no connect returned"))?;
+    let min_ms = report.links[0].min_ms().context("no connect returned")?;
     Ok(format!("a link without delay has an RTT of {min_ms:.3} ms"))
 }
 
@@ -106,10 +93,12 @@ fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
 
 fn congestion_controls() -> PreflightFinding {
     let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).unwrap_or_default();
-    let seen = format!("available: {}", available.trim());
-    PreflightFinding::ok("congestion control", seen).degraded_unless(
-        available.split_whitespace().any(|name| name == "cubic"),
+    let has_default = available.split_whitespace().any(|name| name == "cubic");
+    let seen = (has_default, format!("available: {}", available.trim()));
+    let no_default = (
+        Degraded,
         "the default, cubic, does not work; specify another one",
-        "as root, `modprobe tcp_cubic`",
-    )
+    );
+    let remedy = "as root, `modprobe tcp_cubic`";
+    PreflightFinding::new("congestion control", seen, no_default, remedy)
 }

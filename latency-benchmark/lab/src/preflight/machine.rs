@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
+use anyhow::Result;
 use perf_event::Builder;
 use perf_event::events::Hardware;
 
@@ -18,7 +19,15 @@ pub(super) fn look() -> Vec<PreflightFinding> {
     const ENOUGH_MIB: u64 = 2048;
     let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     vec![
-        cores(),
+        cores().unwrap_or_else(|error| {
+            let problem = (Missing, "processes cannot be assigned to cores");
+            PreflightFinding::new(
+                "cores",
+                (false, format!("{error:#}")),
+                problem,
+                "mount /sys",
+            )
+        }),
         clock(),
         cycle_counter(),
         judge(
@@ -65,30 +74,20 @@ fn judge(
     consequence: &str,
     remedy: &str,
 ) -> PreflightFinding {
-    let Some((is_ok, seen)) = seen else {
-        let unknown = "unknown: the kernel does not show it, as in most virtual machines";
-        return PreflightFinding::ok(name, unknown).but(
-            Degraded,
-            consequence,
+    let unknown = "unknown: the kernel does not show it, as in most virtual machines";
+    let (seen, remedy) = match seen {
+        Some(seen) => (seen, remedy),
+        None => (
+            (false, unknown.to_owned()),
             "use a machine whose kernel shows it",
-        );
+        ),
     };
-    PreflightFinding::ok(name, seen).degraded_unless(is_ok, consequence, remedy)
+    PreflightFinding::new(name, seen, (Degraded, consequence), remedy)
 }
 
-fn cores() -> PreflightFinding {
-    const NAME: &str = "cores";
-    let placed = Topology::of_this_process().and_then(|topology| {
-        let placement = topology.place(1, None, None)?;
-        Ok((topology, placement))
-    });
-    let (topology, placement) = match placed {
-        Ok(placed) => placed,
-        Err(error) => {
-            let problem = (Missing, "processes cannot be assigned to cores");
-            return PreflightFinding::tried(NAME, Err::<&str, _>(error), problem, "mount /sys");
-        }
-    };
+fn cores() -> Result<PreflightFinding> {
+    let topology = Topology::of_this_process()?;
+    let placement = topology.place(1, None, None)?;
     let count = topology.available().count();
     let smt = if topology.has_smt() { "SMT" } else { "no SMT" };
     let is_shared = placement.sharing != Sharing::Nothing;
@@ -103,11 +102,11 @@ fn cores() -> PreflightFinding {
             "use a machine with more cores",
         )
     };
-    PreflightFinding::ok(NAME, format!("{count} ({smt}); {placement}")).degraded_unless(
+    let seen = (
         !is_shared && count != 2,
-        consequence,
-        remedy,
-    )
+        format!("{count} ({smt}); {placement}"),
+    );
+    Ok(judge("cores", Some(seen), consequence, remedy))
 }
 
 fn clock() -> PreflightFinding {
@@ -124,8 +123,9 @@ fn clock() -> PreflightFinding {
     };
     let source = read("/sys/devices/system/clocksource/clocksource0/current_clocksource")
         .unwrap_or_else(|| "unknown".to_owned());
-    PreflightFinding::ok("clock", format!("{tsc}; clock source {source}")).degraded_unless(
-        is_invariant,
+    judge(
+        "clock",
+        Some((is_invariant, format!("{tsc}; clock source {source}"))),
         "reading the clock takes longer, and this time is part of the measured times",
         "use another machine, or a hypervisor that gives its guests the TSC",
     )
@@ -147,9 +147,12 @@ fn cycle_counter() -> PreflightFinding {
             "use a physical machine, or a hypervisor that gives its guests the PMU",
         ),
     };
-    let seen = format!("{what}; kernel.perf_event_paranoid = {paranoid}");
+    let seen = (
+        is_ok,
+        format!("{what}; kernel.perf_event_paranoid = {paranoid}"),
+    );
     let consequence = "central's cycles and cache misses are not counted";
-    PreflightFinding::ok("hardware counters", seen).degraded_unless(is_ok, consequence, remedy)
+    judge("hardware counters", Some(seen), consequence, remedy)
 }
 
 fn is_turbo_off() -> Option<bool> {

@@ -4,7 +4,7 @@
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, Jitter, LabSpec, Loss, Rtt, Topology, check_congestion_control};
+use lab::{Backend, Cores, LabSpec, Rtt, Topology, check_congestion_control, jitter, loss};
 use program::{Failure, bad_input, print};
 
 /// A network between a central node and its peers on this machine
@@ -41,11 +41,11 @@ struct LabRunArguments {
     #[arg(long, value_enum, default_value_t)]
     delay: Backend,
     /// Packet loss in each direction, such as 0.1% (netem only)
-    #[arg(long)]
-    loss: Option<Loss>,
+    #[arg(long, value_parser = loss)]
+    loss: Option<f64>,
     /// Largest deviation of the delay in each direction, such as 1ms (netem only)
-    #[arg(long)]
-    jitter: Option<Jitter>,
+    #[arg(long, value_parser = jitter)]
+    jitter: Option<Rtt>,
     /// TCP congestion control
     #[arg(long, default_value = "cubic")]
     congestion_control: String,

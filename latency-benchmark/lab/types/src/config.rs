@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, Jitter, Loss, PeerHosts, Placement};
+use crate::{Backend, PeerHosts, Placement, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 pub const MAX_PEERS: usize = 250;
@@ -8,8 +8,8 @@ pub const MAX_PEERS: usize = 250;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabConfig {
     pub backend: Backend,
-    pub loss_percent: Option<Loss>,
-    pub jitter_ms: Option<Jitter>,
+    pub loss_percent: Option<f64>,
+    pub jitter_ms: Option<Rtt>,
     pub congestion_control: String,
     /// Absent in older files.
     #[serde(default)]

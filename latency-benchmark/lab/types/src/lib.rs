@@ -17,4 +17,4 @@ pub use self::reports::{
     Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
     RttReport, SchedulingClass, TcpBuffers,
 };
-pub use self::rtt::{Backend, Jitter, Loss, RTT_FORMS, Rtt};
+pub use self::rtt::{Backend, RTT_FORMS, Rtt, jitter, loss};

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Jitter, Loss, Placement, ReceiveMasks, Rtt};
+use crate::{Placement, ReceiveMasks, Rtt};
 
 /// What a lab turned out to be, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -15,9 +15,9 @@ pub struct LabFacts {
     /// What delays the packets. Null where nothing does.
     pub backend: Option<DelayBackend>,
     /// As asked, in each direction.
-    pub loss_percent: Option<Loss>,
+    pub loss_percent: Option<f64>,
     /// As asked, in each direction.
-    pub jitter_ms: Option<Jitter>,
+    pub jitter_ms: Option<Rtt>,
     /// As asked; what connections use, [`RttReport`] tells.
     pub congestion_control: String,
     pub tcp_buffers: TcpBuffers,

@@ -87,73 +87,29 @@ impl TryFrom<f64> for Rtt {
     }
 }
 
-/// The share of packets that each end of a link loses at random: `0.1%`.
-#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Loss(f64);
-
-impl Loss {
-    pub fn percent(self) -> f64 {
-        self.0
-    }
-}
-
-impl FromStr for Loss {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        const SHARE: Number = Number {
-            most: 100.0,
-            ..PERCENT
-        };
-        SHARE.read(text).map(Loss).map_err(|wrong| {
-            format!("loss {wrong} (accepted: a percentage of the packets in each direction: 0.1%)")
-        })
-    }
-}
-
-impl fmt::Display for Loss {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}%", self.0)
-    }
+/// The share of packets that each end of a link loses at random, in percent: `0.1%`.
+pub fn loss(text: &str) -> Result<f64, String> {
+    const SHARE: Number = Number {
+        most: 100.0,
+        ..PERCENT
+    };
+    SHARE.read(text).map_err(|wrong| {
+        format!("loss {wrong} (accepted: a percentage of the packets in each direction: 0.1%)")
+    })
 }
 
 /// How far, at most, the delay at each end of a link strays from its mean: `1ms`.
 ///
 /// Packets overtake one another where it is larger than the time between them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(transparent)]
-pub struct Jitter(Rtt);
-
-impl Jitter {
-    pub fn ms(self) -> f64 {
-        self.0.ms()
-    }
-
-    pub fn duration(self) -> Duration {
-        self.0.duration()
-    }
-}
-
-impl FromStr for Jitter {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let above_zero = Number {
-            least: 1.0,
-            ..TIME_OF_LINK
-        };
-        let ns = above_zero.read_whole(text).map_err(|wrong| {
-            format!("jitter {wrong} (accepted: milliseconds with decimals, or a time: 1, 0.5, 1ms)")
-        })?;
-        Ok(Jitter(Rtt(Duration::from_nanos(ns))))
-    }
-}
-
-impl fmt::Display for Jitter {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}ms", self.0)
-    }
+pub fn jitter(text: &str) -> Result<Rtt, String> {
+    let above_zero = Number {
+        least: 1.0,
+        ..TIME_OF_LINK
+    };
+    let ns = above_zero.read_whole(text).map_err(|wrong| {
+        format!("jitter {wrong} (accepted: milliseconds with decimals, or a time: 1, 0.5, 1ms)")
+    })?;
+    Ok(Rtt(Duration::from_nanos(ns)))
 }
 
 /// What delays packets.
@@ -215,18 +171,18 @@ mod tests {
 
     #[test]
     fn loss_needs_its_sign_and_a_share() {
-        assert_eq!("0.1%".parse::<Loss>().map(Loss::percent), Ok(0.1));
+        assert_eq!(loss("0.1%"), Ok(0.1));
         for text in ["0.1", "0%", "101%", "-1%", "x%"] {
-            text.parse::<Loss>().expect_err(text);
+            loss(text).expect_err(text);
         }
     }
 
     #[test]
     fn jitter_is_a_positive_time() {
-        assert_eq!("1ms".parse::<Jitter>().map(Jitter::ms), Ok(1.0));
-        assert_eq!("0.5".parse::<Jitter>().map(Jitter::ms), Ok(0.5));
+        assert_eq!(jitter("1ms").map(Rtt::ms), Ok(1.0));
+        assert_eq!(jitter("0.5").map(Rtt::ms), Ok(0.5));
         for text in ["0", "-1ms", "1%", "10001"] {
-            text.parse::<Jitter>().expect_err(text);
+            jitter(text).expect_err(text);
         }
     }
 

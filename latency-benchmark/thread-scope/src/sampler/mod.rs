@@ -49,10 +49,8 @@ impl StackSampler {
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<StackSampler, Unobservable> {
         if interval.is_zero() {
-            return Err(Unobservable::new(
-                "stacks",
-                "the requested interval is zero",
-            ));
+            let why = "the requested interval is zero";
+            return Err(Unobservable::new("stacks", why));
         }
         signal::install_once()?;
         let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;

@@ -49,11 +49,8 @@ impl Drop for Armed {
 
 /// Whether a recorder of this thread still exists.
 pub(super) fn is_taken() -> bool {
-    ARMED.with_borrow(|armed| {
-        armed
-            .as_ref()
-            .is_some_and(|Armed(slot)| Arc::strong_count(slot) > 1)
-    })
+    let has_recorder = |Armed(slot): &Armed| Arc::strong_count(slot) > 1;
+    ARMED.with_borrow(|armed| armed.as_ref().is_some_and(has_recorder))
 }
 
 /// Installs the handler once per process.
