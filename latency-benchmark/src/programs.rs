@@ -74,6 +74,26 @@ impl Programs {
         Ok(Programs::of(programs, &config.subjects))
     }
 
+    /// Those that explain, of the same sources. Builds what is not built yet.
+    pub(crate) fn counting(
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        let own = || node.counting(&config.node);
+        if config.subjects.iter().all(is_of_this_workspace) {
+            let programs = vec![own()?; config.subjects.len().max(1)];
+            return Ok(Programs::of(programs, &config.subjects));
+        }
+        let builder = builder(node.stack)?.counting();
+        let program = |subject: &SubjectConfig| {
+            let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
+            built.map_or_else(own, |built| Ok(built.program))
+        };
+        let programs = config.subjects.iter().map(program);
+        let programs = programs.collect::<Result<_, Failure>>()?;
+        Ok(Programs::of(programs, &config.subjects))
+    }
+
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         let of_this_workspace = || node.plain(&config.node);
         if config.subjects.is_empty() {
@@ -146,7 +166,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     let found = resolve(builder.stack, subject)?;
     let yamux = found.yamux.as_ref().map(|yamux| yamux.record.clone());
     if found.source.record() != subject.libp2p || yamux != subject.yamux {
-        bail!("the checkout changed while other subjects were built (start again)");
+        bail!("the checkout has changed since the sweep began (start another sweep)");
     }
     let id = builder.id(&found)?;
     if let Some(built) = builder.find(&id) {

@@ -25,7 +25,10 @@ pub fn run(
         cell,
         run,
         subject,
-        beside: sweep.subjects.len().saturating_sub(1),
+        beside: match sweep.measurement {
+            Measurement::Compare => sweep.subjects.len().saturating_sub(1),
+            _ => 0,
+        },
         seed,
         node: sweep.node,
         load: Load {

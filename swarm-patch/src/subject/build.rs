@@ -244,17 +244,19 @@ impl Build<'_> {
 
     fn compile(&self) -> Result<()> {
         let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
-        let program = stack.program();
+        let (package, program) = (stack.program(), self.builder.program());
+        let profile = match self.profile() {
+            "debug" => "dev", // The folder of the profile has another name.
+            profile => profile,
+        };
         command
-            .args(["build", "--quiet", "--package", &program, "--bin", &program])
+            .args(["build", "--quiet", "--package", &package, "--bin", &program])
+            .args(["--profile", profile])
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
             .arg(self.builder.build_dir().join("target"))
             .current_dir(self.builder.workspace());
-        if self.builder.profile == Profile::Release {
-            command.arg("--release");
-        }
         let mut features = ours::optional_features(&self.builder.ours, stack)?;
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
@@ -268,6 +270,15 @@ impl Build<'_> {
             bail!("it does not build: {}", compiler::first_error(&said));
         }
         Ok(())
+    }
+
+    /// The folder of the profile in the target folder.
+    fn profile(&self) -> &'static str {
+        match (self.builder.profile, self.builder.is_counting) {
+            (Profile::Debug, _) => "debug",
+            (Profile::Release, false) => "release",
+            (Profile::Release, true) => "explain",
+        }
     }
 
     /// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
@@ -284,11 +295,8 @@ impl Build<'_> {
     fn keep(&self, id: &str, subject: &Subject) -> Result<Built> {
         let partial = self.stage.path().join("done");
         fs::create_dir(&partial)?;
-        let profile = match self.builder.profile {
-            Profile::Release => "release",
-            Profile::Debug => "debug",
-        };
-        let program = self.builder.stack.program();
+        let profile = self.profile();
+        let program = self.builder.program();
         let built = self.builder.build_dir().join("target").join(profile);
         let kept = partial.join(&program);
         fs::copy(built.join(&program), &kept)?;

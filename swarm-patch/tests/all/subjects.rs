@@ -153,6 +153,10 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
         .expect_err("two budgets")
         .to_string();
     assert!(refusal.contains("only one may be given"), "{refusal}");
+    let released = "released".parse().expect("a release");
+    let released = Subject::find(&LIBP2P, &released, None).expect("it is there");
+    let counting = builder.counting().id(&released);
+    assert!(ids.insert(counting.expect("it can be named")));
 }
 
 #[test]
