@@ -28,7 +28,10 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
              first launches.",
         );
         if explanation.has_subjects() {
-            document.paragraph(subjects::ABOUT);
+            document.paragraph(
+                "In these launches the programs ran one after the other, each alone. The speed of a machine changes meanwhile, \
+                 so do not compare times of different programs here. Shares of time and counts per request can be compared.",
+            );
         }
         findings(document, explanation);
     }

@@ -10,9 +10,6 @@ use crate::report::markdown::{Document, Row};
 use crate::stats::{CellEstimate, change};
 use crate::text::{number, uncertain};
 
-pub(super) const ABOUT: &str = "In these launches the programs ran one after the other, each alone. The speed of a machine changes \
-    meanwhile, so do not compare times of different programs here. Shares of time and counts per request can be compared.";
-
 impl Section<'_> {
     /// The flame graphs of slow polls, and below them what changes.
     pub(super) fn side_by_side(&self, document: &mut Document) {
