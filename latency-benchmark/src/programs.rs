@@ -166,7 +166,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
     let found = resolve(builder.stack, subject)?;
     let yamux = found.yamux.as_ref().map(|yamux| yamux.record.clone());
     if found.source.record() != subject.libp2p || yamux != subject.yamux {
-        bail!("the checkout has changed since the sweep began (start another sweep)");
+        bail!("the checkout changed since the sweep began (start again)");
     }
     let id = builder.id(&found)?;
     if let Some(built) = builder.find(&id) {

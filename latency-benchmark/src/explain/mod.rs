@@ -65,13 +65,11 @@ fn list(asked: &AskedExplanation) {
     for chosen in &asked.cells {
         text += &format!("{}\n", chosen.row.in_words(&chosen.cell));
     }
-    let variants = asked.plan.variants.iter();
-    let variants = variants.map(|&variant| &*asked.config.variants[variant].label);
+    let (config, variants) = (&asked.config, asked.plan.variants.iter());
     let subjects = asked.subjects.iter().flatten();
-    let subjects = subjects.map(|&subject| &*asked.config.subjects[subject].label);
-    let labels: Vec<&str> = match asked.config.subjects.len() {
-        0 => variants.collect(),
-        _ => subjects.collect(),
+    let labels: Vec<&str> = match config.subjects.len() {
+        0 => variants.map(|it| &*config.variants[*it].label).collect(),
+        _ => subjects.map(|it| &*config.subjects[*it].label).collect(),
     };
     print(format!("{text}compared: {}", labels.join(", ")));
 }

@@ -245,18 +245,17 @@ impl Build<'_> {
     fn compile(&self) -> Result<()> {
         let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
         let (package, program) = (stack.program(), self.builder.program());
-        let profile = match self.profile() {
-            "debug" => "dev", // The folder of the profile has another name.
-            profile => profile,
-        };
         command
             .args(["build", "--quiet", "--package", &package, "--bin", &program])
-            .args(["--profile", profile])
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
             .arg(self.builder.build_dir().join("target"))
             .current_dir(self.builder.workspace());
+        // That of `debug` has another name, and is the default.
+        if self.builder.profile != Profile::Debug {
+            command.args(["--profile", self.profile()]);
+        }
         let mut features = ours::optional_features(&self.builder.ours, stack)?;
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
