@@ -40,9 +40,9 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             _ => ("budget-".to_owned(), format!(" with `{label}`")),
         };
         for from_ns in explanation.slow_from_ns.map(Some).into_iter().chain([None]) {
-            let (which, what, polls) = match from_ns {
-                Some(ns) => ("slow", "slow polls", format!("polls over {} µs", ns / 1000)),
-                None => ("all", "polls", "all polls".to_owned()),
+            let (which, polls) = match from_ns {
+                Some(ns) => ("slow", format!("polls over {} µs", ns / 1000)),
+                None => ("all", "all polls".to_owned()),
             };
             let folded =
                 |evidence, variant| stacks::folded(evidence, variant, explanation.site, from_ns);
@@ -51,7 +51,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             let graph = CellFlamegraph {
                 name: format!("{prefix}{which}.svg"),
                 link: format!("{which} polls{with}"),
-                title: format!("Where the time of {what} goes: {of_cell}, {label}"),
+                title: format!("Time of {which} polls: {of_cell}, {label}"),
                 subtitle: format!("{seen}, in {polls}"),
                 samples,
                 before: None,
@@ -59,10 +59,10 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             let difference = (of.number() > 0).then(|| CellFlamegraph {
                 name: format!("{prefix}{which}-difference.svg"),
                 link: format!("what changes in {which} polls{with}"),
-                title: format!("What {label} changes from {}: {which} polls, {of_cell}", baseline.label),
+                title: format!("Change of {which} polls: {of_cell}, {} → {label}", baseline.label),
+                // The page shows two beside each other, so there is no room for more.
                 subtitle: format!(
-                    "red: a larger share of their time than before, without callees; blue: a smaller share; widths are \
-                     those of {label}, {seen}"
+                    "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
                 ),
                 samples: graph.samples.clone(),
                 before: Some(folded(cell.evidence(), baseline.variant)),

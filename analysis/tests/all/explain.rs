@@ -244,7 +244,7 @@ fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
     holds(
         slow,
         &[
-            "Where the time of slow polls goes: N=2, RTT 0 ms, 64 KiB, none",
+            "Time of slow polls: N=2, RTT 0 ms, 64 KiB, none",
             "600 samples, one in 100 µs, in polls over 50 µs",
             "<title>connection (600 samples, 100.00%)</title>",
             "<title>muxing.poll_unpin (432 samples, 72.00%)</title>",

@@ -28,10 +28,12 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
              first launches.",
         );
         if explanation.has_subjects() {
-            document.paragraph(
+            document.paragraph(format!(
                 "In these launches the programs ran one after the other, each alone. The speed of a machine changes meanwhile, \
-                 so do not compare times of different programs here. Shares of time and counts per request can be compared.",
-            );
+                 so do not compare times of different programs here. Shares of time and counts per request can be compared. \
+                 What names no program is about {}.",
+                quoted(&explanation.variants[0].label)
+            ));
         }
         findings(document, explanation);
     }
