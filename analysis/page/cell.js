@@ -155,12 +155,19 @@ function checksTable(cell) {
 function launches(cell) {
   const aside = cell.aside > 0 ? `, ${cell.aside} more set aside because the machine disturbed them` : "";
   const lines = [`${cell.blocks} complete blocks${aside}. The files are in cells/${cell.id}/.`, ...cell.launches];
-  const frame = element("iframe", { title: "Flame graph", hidden: true });
-  const link = (name) => element("li", {}, element("a", { href: `explain/${encodeURIComponent(name)}`, target: "_blank", rel: "noopener" }, name.slice(cell.id.length + 1)),
-    name.endsWith(".svg") ? element("button", { type: "button", onclick: () => {
-      frame.src = `explain/${encodeURIComponent(name)}`;
-      frame.hidden = false;
-    } }, "Show here") : null);
-  const files = cell.files.length === 0 ? [] : [element("h4", {}, "Why it is slow"), element("ul", {}, ...cell.files.map(link)), frame];
+  // Each flame graph has a frame, so that two can be side by side.
+  const frames = element("div", { class: "frames" });
+  const link = (name) => {
+    const [short, href] = [name.slice(cell.id.length + 1), `explain/${encodeURIComponent(name)}`];
+    const to = element("a", { href, target: "_blank", rel: "noopener" }, short);
+    if (!name.endsWith(".svg")) return element("li", {}, to);
+    const frame = element("iframe", { title: short, hidden: true });
+    frames.append(frame);
+    return element("li", {}, to, element("button", { type: "button", onclick: () => {
+      frame.src = href;
+      frame.hidden = !frame.hidden;
+    } }, "Show or hide here"));
+  };
+  const files = cell.files.length === 0 ? [] : [element("h4", {}, "Why it is slow"), element("ul", {}, ...cell.files.map(link)), frames];
   return element("div", {}, element("h4", {}, "Launches"), ...lines.map((it) => element("p", {}, it)), ...files);
 }

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, exit_code, say};
+use program::{Failure, exit_code, one_line, say};
 use run_format::config::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
@@ -27,7 +27,7 @@ pub(crate) struct PipelineArgs {
     sweep: SweepArgs,
     #[command(flatten)]
     search: SearchArgs,
-    /// After the sweep, run the worst cells again to find out why they are slow
+    /// After the sweep, run the worst cells again to find out why they are slow, each subject by itself
     #[arg(long, help_heading = "After the sweep", conflicts_with = "shard")]
     explain: bool,
     /// Only measure: no check of the machine, no report
@@ -64,7 +64,12 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
     let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(dir.clone(), program);
-        let explained = explain::run(explained, interrupts)?;
+        // A sweep that cannot be explained has its report all the same.
+        let explained = explain::run(explained, interrupts).unwrap_or_else(|failure| {
+            let why = one_line(&format!("{:#}", failure.error));
+            say(format!("error: --explain: {why}"));
+            SOME_FAILED
+        });
         code = first_failure(code, explained);
     }
     // The sweep has left central's core; a report may use it.

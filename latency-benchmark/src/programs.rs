@@ -148,6 +148,28 @@ impl Programs {
         Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 
+    /// Those that explain, of the same sources. Builds what is not built yet.
+    pub(crate) fn counting(
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        let own = || node.counting(&config.node);
+        if config.subjects.iter().all(is_of_this_workspace) {
+            let program = LinkedProgram::without_layouts(own()?);
+            let programs = vec![program; config.subjects.len().max(1)];
+            return Ok(Programs::of(node.stack, programs, &config.subjects));
+        }
+        let builder = builder(node.stack)?.counting();
+        let program = |subject: &SubjectConfig| {
+            let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
+            let program = built.map_or_else(own, |built| Ok(built.program));
+            program.map(LinkedProgram::without_layouts)
+        };
+        let programs = config.subjects.iter().map(program);
+        let programs = programs.collect::<Result<_, Failure>>()?;
+        Ok(Programs::of(node.stack, programs, &config.subjects))
+    }
+
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = LinkedProgram::without_layouts(node.plain(&config.node)?);

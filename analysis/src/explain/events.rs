@@ -10,7 +10,8 @@ use run_format::variant::BASELINE;
 
 use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
 use crate::load::CellEvidence;
-use crate::stats::quotient;
+use crate::stats::{CellEstimate, quotient};
+use crate::text::quoted;
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -173,6 +174,32 @@ pub(crate) fn system_calls(
         (name.to_owned(), called)
     };
     sorted.into_iter().map(called).collect()
+}
+
+/// Per request: objects and bytes in polls, all system calls, and each of these.
+pub(crate) fn by_request(
+    evidence: &CellEvidence,
+    variant: usize,
+    calls: &[&str],
+) -> Vec<(String, Option<CellEstimate>)> {
+    let of = |pass| PassSums::of(evidence, pass, variant);
+    let (of_allocations, of_calls) = (of(Pass::Allocations), of(Pass::SystemCalls));
+    let rows = &evidence.allocations;
+    let objects = of_allocations.per_request(rows, |row| (row.site, row.objects));
+    let bytes = of_allocations.per_request(rows, |row| (row.site, row.bytes));
+    let called = |name: Option<&str>| {
+        of_calls.per_request(&evidence.system_calls, |row| {
+            let is_it = name.is_none_or(|name| row.call == name);
+            (row.site, if is_it { row.calls } else { 0 })
+        })
+    };
+    let mut counted = vec![
+        ("allocations in polls".to_owned(), objects),
+        ("bytes of these".to_owned(), bytes),
+        ("system calls".to_owned(), called(None)),
+    ];
+    counted.extend(calls.iter().map(|name| (quoted(name), called(Some(name)))));
+    counted
 }
 
 pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {

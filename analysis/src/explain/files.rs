@@ -25,7 +25,9 @@ pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
         for flamegraph in flamegraphs(explanation, cell) {
             add(&flamegraph.name, flamegraph.svg()?);
         }
-        let worst = worst::polls(&cell.evidence);
+        let launches = cell.launches.iter();
+        let worst = launches.flat_map(|(subject, evidence)| worst::polls(evidence, *subject));
+        let worst: Vec<_> = worst.collect();
         if !worst.is_empty() {
             add("trace.json", worst::trace(cell.id(), &worst, explanation)?);
             add("worst.csv", worst::csv(&worst, explanation)?);

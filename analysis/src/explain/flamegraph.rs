@@ -1,16 +1,16 @@
 //! Flamegraphs as SVG. The same samples give the same bytes.
 
-use std::collections::BTreeSet;
-
 use anyhow::{Context, Result};
+use inferno::differential;
 use inferno::flamegraph::color::{MultiPalette, Palette};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use run_format::config::ENOUGH_SLOW_SAMPLES;
 
 use super::Explanation;
 use super::stacks::{self, Folded};
-use crate::load::CellExplained;
+use crate::load::{CellEvidence, CellExplained};
 use crate::text::{count, number};
+use crate::views::slug;
 
 pub(crate) struct CellFlamegraph {
     /// The name of its file, after the cell's id.
@@ -24,53 +24,59 @@ pub(crate) struct CellFlamegraph {
 }
 
 pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Vec<CellFlamegraph> {
-    let site = explanation.site;
-    let folded = |variant, from_ns| stacks::folded(&cell.evidence, variant, site, from_ns);
-    let of_cell = cell.evidence.cell;
+    let of_cell = cell.evidence().cell;
+    let baseline = &explanation.variants[0];
     let mut flamegraphs = Vec::new();
-    for (at, (variant, label)) in explanation.variants.iter().enumerate() {
-        let (prefix, with) = match at {
-            0 => ("", String::new()),
-            _ => ("budget-", format!(" with `{label}`")),
+    for of in &explanation.variants {
+        let (Some(evidence), label) = (cell.launches.get(&of.subject), &of.label) else {
+            continue;
+        };
+        let (prefix, with) = match of.number() {
+            number if explanation.has_subjects() => {
+                let prefix = format!("s{number}-{}-", slug(label));
+                (prefix, format!(" of `{label}`"))
+            }
+            0 => (String::new(), String::new()),
+            _ => ("budget-".to_owned(), format!(" with `{label}`")),
         };
         for from_ns in explanation.slow_from_ns.map(Some).into_iter().chain([None]) {
-            let (of, what, polls) = match from_ns {
-                Some(ns) => ("slow", "slow polls", format!("polls over {} µs", ns / 1000)),
-                None => ("all", "polls", "all polls".to_owned()),
+            let (which, polls) = match from_ns {
+                Some(ns) => ("slow", format!("polls over {} µs", ns / 1000)),
+                None => ("all", "all polls".to_owned()),
             };
-            let samples = folded(*variant, from_ns);
-            flamegraphs.push(CellFlamegraph {
-                name: format!("{prefix}{of}.svg"),
-                link: format!("{of} polls{with}"),
-                title: format!("Where the time of {what} goes: {of_cell}, {label}"),
-                subtitle: format!("{}, in {polls}", how_many(cell, &samples)),
+            let folded =
+                |evidence, variant| stacks::folded(evidence, variant, explanation.site, from_ns);
+            let samples = folded(evidence, of.variant);
+            let seen = how_many(evidence, &samples);
+            let graph = CellFlamegraph {
+                name: format!("{prefix}{which}.svg"),
+                link: format!("{which} polls{with}"),
+                title: format!("Time of {which} polls: {of_cell}, {label}"),
+                subtitle: format!("{seen}, in {polls}"),
                 samples,
                 before: None,
+            };
+            let difference = (of.number() > 0).then(|| CellFlamegraph {
+                name: format!("{prefix}{which}-difference.svg"),
+                link: format!("what changes in {which} polls{with}"),
+                title: format!("Change of {which} polls: {of_cell}, {} → {label}", baseline.label),
+                // The page shows two beside each other, so there is no room for more.
+                subtitle: format!(
+                    "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
+                ),
+                samples: graph.samples.clone(),
+                before: Some(folded(cell.evidence(), baseline.variant)),
             });
+            flamegraphs.extend([graph].into_iter().chain(difference));
         }
-    }
-    if let [(_, baseline), (variant, label)] = &explanation.variants[..] {
-        let samples = folded(*variant, None);
-        flamegraphs.push(CellFlamegraph {
-            name: "difference.svg".to_owned(),
-            link: "the difference".to_owned(),
-            title: format!("What {label} changes from {baseline}: {of_cell}"),
-            subtitle: format!(
-                "red: a larger share of poll time than before, without callees; blue: a smaller share; widths are those \
-                 of {label}, {}",
-                how_many(cell, &samples)
-            ),
-            samples,
-            before: Some(folded(0, None)),
-        });
     }
     let has_samples = |folded: &Folded| folded.values().any(|samples| *samples > 0);
     flamegraphs.retain(|it| has_samples(&it.samples) && it.before.as_ref().is_none_or(has_samples));
     flamegraphs
 }
 
-fn how_many(cell: &CellExplained, samples: &Folded) -> String {
-    let interval = cell.evidence.seen.stack_interval_ns;
+fn how_many(evidence: &CellEvidence, samples: &Folded) -> String {
+    let interval = evidence.seen.stack_interval_ns;
     let interval = interval.map(|ns| number(ns as f64 / 1000.0));
     let how_often = interval.map_or_else(String::new, |us| format!(", one in {us} µs"));
     let samples: u64 = samples.values().sum();
@@ -84,12 +90,9 @@ fn how_many(cell: &CellExplained, samples: &Folded) -> String {
 impl CellFlamegraph {
     pub(super) fn svg(&self) -> Result<Vec<u8>> {
         const LEAST_PERCENT: f64 = 0.1;
-        let lines: Vec<String> = match &self.before {
-            Some(before) => difference(before, &self.samples),
-            None => {
-                let line = |(stack, samples)| format!("{stack} {samples}");
-                self.samples.iter().map(line).collect()
-            }
+        let lines = match &self.before {
+            Some(before) => difference(before, &self.samples)?,
+            None => lines(&self.samples),
         };
         let mut options = Options::default();
         options.title.clone_from(&self.title);
@@ -103,21 +106,25 @@ impl CellFlamegraph {
         options.text_truncate_direction = TextTruncateDirection::Right;
         options.name_type = "Frame:".to_owned();
         let mut svg = Vec::new();
-        flamegraph::from_lines(&mut options, lines.iter().map(String::as_str), &mut svg)
+        flamegraph::from_reader(&mut options, lines.as_bytes(), &mut svg)
             .context("cannot draw a flamegraph")?;
         Ok(svg)
     }
 }
 
+fn lines(samples: &Folded) -> String {
+    let line = |(stack, samples): (&String, &u64)| format!("{stack} {samples}\n");
+    samples.iter().map(line).collect()
+}
+
 /// Red frames have a larger share of the samples after, blue ones a smaller share. Widths are those after.
-fn difference(before: &Folded, after: &Folded) -> Vec<String> {
-    let (was, is): (u64, u64) = (before.values().sum(), after.values().sum());
-    let scale = is as f64 / was as f64;
-    let stacks: BTreeSet<&String> = before.keys().chain(after.keys()).collect();
-    let line = |stack: &String| {
-        let of = |folded: &Folded| folded.get(stack).copied().unwrap_or(0);
-        let was = (of(before) as f64 * scale).round();
-        format!("{stack} {was} {}", of(after))
+fn difference(before: &Folded, after: &Folded) -> Result<String> {
+    let scaled = differential::Options {
+        normalize: true,
+        ..differential::Options::default()
     };
-    stacks.into_iter().map(line).collect()
+    let mut both = Vec::new();
+    let [before, after] = [before, after].map(lines);
+    differential::from_readers(scaled, before.as_bytes(), after.as_bytes(), &mut both)?;
+    Ok(String::from_utf8(both)?)
 }

@@ -13,7 +13,9 @@ use std::collections::BTreeMap;
 
 use program::{Failure, bad_input};
 use run_format::Site;
+use run_format::evidence::ExplainFile;
 use run_format::tables::Pass;
+use run_format::variant::BASELINE;
 
 use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
@@ -25,9 +27,24 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
 
+/// A variant of the only program, or the baseline variant of a subject.
+pub(crate) struct ExplainedVariant {
+    /// 0 without subjects.
+    pub(crate) subject: usize,
+    pub(crate) variant: usize,
+    pub(crate) label: String,
+}
+
+impl ExplainedVariant {
+    /// Among those that are compared.
+    pub(crate) fn number(&self) -> usize {
+        self.subject + self.variant
+    }
+}
+
 pub(crate) struct Explanation {
-    /// The baseline and the variant that is compared with it: indices into the manifest's variants, and labels.
-    pub(crate) variants: Vec<(usize, String)>,
+    /// The baseline and what is compared with it.
+    pub(crate) variants: Vec<ExplainedVariant>,
     pub(crate) site: Site,
     pub(crate) sites: SiteNames,
     /// The first band of slow polls; none if no band is above the threshold.
@@ -46,17 +63,38 @@ impl Explanation {
         let Some(explained) = explained else {
             return Ok(None);
         };
-        let variants = &manifest.config.variants;
+        let ExplainFile {
+            variants, subjects, ..
+        } = explained.file;
+        let variants: Vec<(usize, usize)> = match subjects.len() {
+            0 => variants.into_iter().map(|it| (0, it)).collect(),
+            _ => subjects.into_iter().map(|it| (it, BASELINE)).collect(),
+        };
+        let variants = variants.into_iter().map(|(subject, variant)| {
+            let of_subject = manifest.config.subjects.get(subject).map(|it| &it.label);
+            let label = of_subject.unwrap_or(&manifest.config.variants[variant].label);
+            ExplainedVariant {
+                subject,
+                variant,
+                label: label.clone(),
+            }
+        });
         let slow_from_ns = slow_from_ns(options.figures.threshold);
         let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
         let site = options.first_site(&sites);
         let cells = explained.cells;
-        let of_cell = |cell: &CellExplained| findings::find(&cell.evidence, &sites, slow_from_ns);
-        let findings = cells.iter().flat_map(of_cell).collect();
-        let compared = explained.file.variants.into_iter();
-        let compared = compared.map(|variant| (variant, variants[variant].label.clone()));
+        let mut findings = Vec::new();
+        for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
+            let of = manifest.config.subjects.get(*subject);
+            let of = of.map_or_else(String::new, |it| format!("`{}`: ", it.label));
+            let found = findings::find(evidence, &sites, slow_from_ns).into_iter();
+            findings.extend(found.map(|mut finding| {
+                finding.sentence.insert_str(0, &of);
+                finding
+            }));
+        }
         Ok(Some(Explanation {
-            variants: compared.collect(),
+            variants: variants.collect(),
             site,
             sites,
             slow_from_ns,
@@ -66,9 +104,13 @@ impl Explanation {
         }))
     }
 
-    fn label(&self, variant: usize) -> &str {
-        let found = self.variants.iter().find(|(of, _)| *of == variant);
-        found.map_or("", |(_, label)| label)
+    pub(crate) fn has_subjects(&self) -> bool {
+        self.variants.iter().any(|it| it.subject > 0)
+    }
+
+    pub(crate) fn label(&self, number: usize) -> &str {
+        let found = self.variants.iter().find(|it| it.number() == number);
+        found.map_or("", |it| &it.label)
     }
 }
 
@@ -77,28 +119,33 @@ impl CellExplained {
         &self.chosen.id
     }
 
+    pub(crate) fn evidence(&self) -> &CellEvidence {
+        &self.launches[&0]
+    }
+}
+
+impl CellEvidence {
     /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
-        let sums = PassSums::of(&self.evidence, Pass::Normal, 0);
+        let sums = PassSums::of(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Some(100.0 * quotient(slow, all)?)
     }
 
     /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
     pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
-        let evidence = &self.evidence;
-        let (stacks, calls) = (&evidence.stacks, &evidence.system_calls);
+        let (stacks, calls) = (&self.stacks, &self.system_calls);
         let of_stacks = counted_once(stacks.iter().map(|it| it.site));
         let of_calls = counted_once(calls.iter().map(|it| it.site));
         let stacks = stacks.iter().filter(|it| of_stacks(it.site));
         let calls = calls.iter().filter(|it| of_calls(it.site));
-        let sites = || evidence.sites.iter();
+        let sites = || self.sites.iter();
         let samples: u64 = stacks.map(|it| it.samples).sum();
         let calls: u64 = calls.map(|it| it.calls).sum();
         let polls: u64 = sites().map(|it| it.polls).sum();
-        let of_children: u64 = evidence.children.iter().map(|it| it.polls).sum();
+        let of_children: u64 = self.children.iter().map(|it| it.polls).sum();
         let children_lost = sites().map(|it| it.children_lost).sum();
-        let seen = &evidence.seen;
+        let seen = &self.seen;
         let lost = [
             ("sampled stacks", samples, seen.stacks_lost.unwrap_or(0)),
             ("system calls", calls, seen.system_calls_lost.unwrap_or(0)),

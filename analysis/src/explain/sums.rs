@@ -8,6 +8,7 @@ use run_format::tables::{Pass, SliceRow};
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;
 use crate::measure::OWN;
+use crate::stats::{CellEstimate, RatioKind, RatioPart, ratio};
 
 /// Without any slice, all sums are empty.
 pub(crate) struct PassSums<'a> {
@@ -63,6 +64,27 @@ impl<'a> PassSums<'a> {
 
     pub(crate) fn requests(&self) -> f64 {
         self.slices.values().map(|it| it.requests).sum::<u64>() as f64
+    }
+
+    /// What is counted once of nested polls, with a part of its error from each slice. None without a slice.
+    pub(crate) fn per_request<Row: OfSlice>(
+        &self,
+        rows: &'a [Row],
+        count: impl Fn(&Row) -> (Option<Site>, u64),
+    ) -> Option<CellEstimate> {
+        let is_counted = counted_once(rows.iter().map(|row| count(row).0));
+        let parts = self.by_slice().map(|slice| {
+            let counted = slice.total(rows, |row| {
+                let (site, count) = count(row);
+                is_counted(site).then_some([count])
+            });
+            let [count] = counted.unwrap_or_default();
+            RatioPart {
+                num: count as f64,
+                den: slice.requests(),
+            }
+        });
+        ratio(&[parts.collect()], RatioKind::Amount)
     }
 
     /// Polls of a site in this band and higher ones, and their time.

@@ -17,6 +17,7 @@ use crate::site::SiteNames;
 use crate::text::{self, joined};
 
 pub(crate) struct WorstPoll<'a> {
+    /// Its number among those that are compared.
     pub(crate) variant: usize,
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.
@@ -24,9 +25,10 @@ pub(crate) struct WorstPoll<'a> {
 }
 
 /// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
-pub(crate) fn polls(evidence: &CellEvidence) -> Vec<WorstPoll<'_>> {
+pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_>> {
     let slices = evidence.slices.iter();
-    let variants: BTreeMap<u32, usize> = slices.map(|slice| (slice.slice, slice.variant)).collect();
+    let numbers = slices.map(|slice| (slice.slice, subject + slice.variant));
+    let variants: BTreeMap<u32, usize> = numbers.collect();
     let mut polls: BTreeMap<(usize, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
         if let Some(variant) = variants.get(&stretch.slice) {

@@ -1,6 +1,6 @@
 //! Reads what `explain` wrote.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -22,12 +22,13 @@ use super::{outside, rows};
 
 pub(crate) struct CellExplained {
     pub(crate) chosen: ChosenCell,
-    pub(crate) evidence: CellEvidence,
+    /// By subject; without subjects, the only one is 0.
+    pub(crate) launches: BTreeMap<usize, CellEvidence>,
 }
 
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
-    /// Those whose launch is `ok`, in the order in which they were chosen.
+    /// Those whose launch is `ok`, of subjects that of the first, in the order in which they were chosen.
     pub(crate) cells: Vec<CellExplained>,
     pub(crate) flaws: Vec<String>,
 }
@@ -48,36 +49,70 @@ impl Explained {
         let mut file: ExplainFile = outside::read(&path)?;
         check(&file, manifest).with_context(|| path.display().to_string())?;
         file.cells.sort_by_key(|chosen| chosen.rank);
+        let subjects: Vec<Option<usize>> = match file.subjects.len() {
+            0 => vec![None],
+            _ => file.subjects.iter().copied().map(Some).collect(),
+        };
         let (mut cells, mut flaws) = (Vec::new(), Vec::new());
         for chosen in &file.cells {
-            let id = &chosen.id;
-            let folder = dir.join(id);
-            if !folder.is_dir() {
-                flaws.push(format!("`{id}` was chosen but not launched (yet)"));
-                continue;
+            let mut launches = BTreeMap::new();
+            for subject in &subjects {
+                let (evidence, flaw) =
+                    launch(&dir, &chosen.id, *subject, manifest, &file.variants)?;
+                flaws.extend(flaw);
+                launches.extend(evidence.map(|it| (subject.unwrap_or(0), it)));
             }
-            let path = folder.join(files::RUN);
-            let row: RunRow = outside::read(&path)?;
-            super::check_cell(&row, id, manifest)
-                .and_then(|()| check_options(&row.config, manifest))
-                .with_context(|| path.display().to_string())?;
-            row.check_files(&folder)?;
-            let flaw = super::flaw(&row.end);
-            flaws.extend(flaw.map(|flaw| format!("the launch of `{id}` {flaw}")));
-            if matches!(row.end, End::Ok { .. }) {
-                cells.push(CellExplained {
-                    chosen: chosen.clone(),
-                    evidence: CellEvidence::read(&folder, row, &file.variants)?,
-                });
+            if launches.contains_key(&0) {
+                let chosen = chosen.clone();
+                cells.push(CellExplained { chosen, launches });
             }
         }
         Ok(Some(Explained { file, cells, flaws }))
     }
 }
 
-fn check_options(launch: &RunConfig, manifest: &Manifest) -> Result<()> {
+type Launch = (Option<CellEvidence>, Option<String>);
+
+/// Its evidence, if it is `ok`, and what is wrong with it.
+fn launch(
+    dir: &Path,
+    id: &str,
+    subject: Option<usize>,
+    manifest: &Manifest,
+    variants: &[usize],
+) -> Result<Launch> {
+    let name = match subject {
+        Some(subject) => format!("`{id}` of `{}`", manifest.config.subjects[subject].label),
+        None => format!("`{id}`"),
+    };
+    let folder = dir.join(files::explained_folder(id, subject));
+    if !folder.is_dir() {
+        return Ok((
+            None,
+            Some(format!("{name} was chosen but not launched (yet)")),
+        ));
+    }
+    let path = folder.join(files::RUN);
+    let row: RunRow = outside::read(&path)?;
+    super::check_cell(&row, id, manifest)
+        .and_then(|()| check_options(&row.config, subject, manifest))
+        .with_context(|| path.display().to_string())?;
+    row.check_files(&folder)?;
+    let flaw = super::flaw(&row.end);
+    let flaw = flaw.map(|flaw| format!("the launch of {name} {flaw}"));
+    let evidence = match row.end {
+        End::Ok { .. } => Some(CellEvidence::read(&folder, row, name, variants)?),
+        _ => None,
+    };
+    Ok((evidence, flaw))
+}
+
+fn check_options(launch: &RunConfig, subject: Option<usize>, manifest: &Manifest) -> Result<()> {
     if !matches!(launch.measurement, Measurement::Explain(_)) {
         bail!("it explains nothing");
+    }
+    if launch.subject != subject {
+        bail!("it is of another subject");
     }
     let config = SweepConfig {
         measurement: launch.measurement.clone(),
@@ -98,6 +133,14 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
             file.variants
         ),
     }
+    let subjects = manifest.config.subjects.len();
+    match &file.subjects[..] {
+        [] if subjects == 0 => {}
+        [0, others @ ..] if others.iter().all(|it| (1..subjects).contains(it)) => {}
+        other => bail!(
+            "subjects are {other:?}, not the first (0) and others of the manifest's {subjects}"
+        ),
+    }
     let cells = manifest.config.axes.cells();
     for (at, chosen) in file.cells.iter().enumerate() {
         if !cells.iter().any(|cell| cell.id() == chosen.id) {
@@ -112,6 +155,8 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
 
 pub(crate) struct CellEvidence {
     pub(crate) cell: Cell,
+    /// Of the launch, in a text.
+    pub(crate) name: String,
     pub(crate) seen: EvidenceFile,
     /// In the order of time.
     pub(crate) slices: Vec<SliceRow>,
@@ -144,7 +189,7 @@ impl CellEvidence {
     }
 
     /// Everything that the launch left. `variants` are those that it may be about.
-    fn read(dir: &Path, row: RunRow, variants: &[usize]) -> Result<CellEvidence> {
+    fn read(dir: &Path, row: RunRow, name: String, variants: &[usize]) -> Result<CellEvidence> {
         let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = read_table(&path, false)?;
@@ -153,6 +198,7 @@ impl CellEvidence {
         let of = (dir, &seen, &numbers);
         Ok(CellEvidence {
             cell: row.config.cell,
+            name,
             sites: rows::read(dir, false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,
             children: rows::read(dir, false)?,

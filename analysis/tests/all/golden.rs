@@ -244,7 +244,7 @@ const SUBJECTS: &str = r#""subjects": [
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "yamux": null}],"#;
 
 /// The fixture's only run as five launches of two programs that took turns.
-fn with_subjects(copy: &Copy, beside: usize) {
+pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
     const BLOCKS: u32 = 5;
     edit(&copy.dir().join("manifest.json"), |text| {
         let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);

@@ -7,6 +7,7 @@ mod browser;
 mod cores;
 mod damaged;
 mod explain;
+mod explain_subjects;
 mod export;
 mod findings;
 mod floor;

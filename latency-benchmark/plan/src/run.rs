@@ -26,8 +26,13 @@ pub fn run(
         cell,
         run,
         subject,
-        beside: sweep.subjects.len().saturating_sub(1),
-        layout: of_subject.and_then(|subject| layout(sweep, cell, run, subject)),
+        beside: match sweep.measurement {
+            Measurement::Compare => sweep.subjects.len().saturating_sub(1),
+            _ => 0,
+        },
+        layout: of_subject
+            .filter(|_| sweep.measurement == Measurement::Compare)
+            .and_then(|subject| layout(sweep, cell, run, subject)),
         seed,
         node: sweep.node,
         load: Load {

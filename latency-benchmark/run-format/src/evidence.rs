@@ -16,6 +16,9 @@ pub struct ExplainFile {
     pub command: Vec<String>,
     pub tool: Tool,
     pub variants: Vec<usize>,
+    /// Indices into the sweep's subjects, if it has some: each was launched alone, with the baseline variant.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub subjects: Vec<usize>,
     pub cells: Vec<ChosenCell>,
     pub created_unix_s: u64,
 }

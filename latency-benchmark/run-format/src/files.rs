@@ -64,6 +64,14 @@ pub fn without_lines(subject: usize) -> String {
     format!("{SUBJECTS}/{subject}/without-lines")
 }
 
+/// The folder of a launch below [`EXPLAIN`]: `CELL`, or `CELL/s0` where subjects are explained.
+pub fn explained_folder(cell: &str, subject: Option<usize>) -> String {
+    match subject {
+        Some(subject) => format!("{cell}/s{subject}"),
+        None => cell.to_owned(),
+    }
+}
+
 /// The same run, measured while no other cell was.
 pub fn alone(run_folder: &str) -> String {
     format!("{run_folder}.alone")

@@ -22,6 +22,7 @@ const MAX_CELL_SECONDS: u64 = 120;
   latency-benchmark explain results/default
   latency-benchmark explain results/default --cell pl262144_rtt000_n05 --budget muxer=2
   latency-benchmark explain results/default --cells 1 --dry-run
+  latency-benchmark explain results/branches --cells 1     # a sweep of subjects: each of them, one after the other
 
 Writes RUN/explain/ (see EXPLAIN.md); `analysis report RUN` makes pictures and findings of it. Collected are
 stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake themselves, and
@@ -40,10 +41,10 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "COUNT", default_value_t = 3, conflicts_with = "cell", value_parser = clap::value_parser!(u16).range(1..=1000))]
     cells: u16,
     /// Compare this budget of the sweep with its baseline [default: the one with the least time in slow
-    /// polls]
+    /// polls]. Subjects are compared without a budget
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Budgets>,
-    /// Least number of blocks of slices for each cell
+    /// Least number of blocks of slices for each cell, and for each subject
     #[arg(long, value_name = "COUNT", default_value_t = BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
     /// After these blocks, stacks are sampled until each variant that has slow polls has 300 samples in
@@ -62,6 +63,8 @@ pub(super) struct AskedExplanation {
     pub(super) config: SweepConfig,
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
+    /// Those to launch, or none if the sweep has no subjects.
+    pub(super) subjects: Vec<Option<usize>>,
     pub(super) program: NodeProgramArgs,
 }
 
@@ -93,6 +96,10 @@ impl ExplainArgs {
             false => worst::asked_for(&measured, &self.cell)?,
         };
         let candidate = match self.budget {
+            Some(budget) if !config.subjects.is_empty() => reject!(
+                "--budget {budget}: subjects are compared without a budget (leave --budget out)"
+            ),
+            None if !config.subjects.is_empty() => None,
             None => worst::best_of(&candidates(&config), &measured, &cells),
             Some(budget) => Some(find(&config, budget)?),
         };
@@ -100,12 +107,19 @@ impl ExplainArgs {
             variants: [BASELINE].into_iter().chain(candidate).collect(),
             blocks: self.blocks,
         };
+        // An A/A control shows the noise of times, of which explanations have no intervals.
+        let is_compared = |subject: &usize| config.subjects[*subject].role != Role::Control;
+        let subjects = match config.subjects.len() {
+            0 => vec![None],
+            all => (0..all).filter(is_compared).map(Some).collect(),
+        };
         config.measurement = Measurement::Explain(plan.clone());
         config.turn_ms = None;
         Ok(AskedExplanation {
             config,
             plan,
             cells,
+            subjects,
             program,
         })
     }
@@ -117,11 +131,6 @@ fn candidates(config: &SweepConfig) -> Vec<usize> {
 }
 
 pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
-    if !config.subjects.is_empty() {
-        reject!(
-            "a sweep that compares subjects cannot be explained (check out the libp2p in question, and sweep it alone)"
-        );
-    }
     if config.runtime.scheduler == Scheduler::MultiThread {
         reject!(
             "a sweep with a multi-thread runtime cannot be explained: only one thread can be observed (accepted: --runtime current-thread)"

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use program::{Failure, print, say};
 use run_format::config::ENOUGH_SLOW_SAMPLES;
 use run_format::evidence::ExplainFile;
-use run_format::files::{EXPLAIN, SCHEMA, unix_s, write_json};
+use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
 use run_format::run_row::{End, RunRow};
 
 use self::args::{AskedExplanation, ExplainArgs};
@@ -19,7 +19,7 @@ use self::worst::Chosen;
 use crate::cell_task::CellMessage;
 use crate::interrupts::Interrupts;
 use crate::manifest::{command, tool};
-use crate::node_program::describe;
+use crate::programs::Programs;
 use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::ResultsFolder;
 use crate::session::Session;
@@ -31,7 +31,7 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
         list(&asked);
         return Ok(MEASURED);
     }
-    let program = asked.program.counting(&asked.config.node)?;
+    let programs = Programs::counting(&asked.config, &asked.program)?;
     let name = format!("{EXPLAIN}/{EXPLAIN}.json");
     let folder = ResultsFolder::lock(&args.run, &name, false)?;
     set_earlier_aside(&args.run)?;
@@ -41,21 +41,22 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
     let file = ExplainFile {
         schema: SCHEMA,
         command: command(),
-        tool: tool(&describe(&program)?),
+        tool: tool(&programs.describe()?),
         variants: asked.plan.variants.clone(),
+        subjects: asked.subjects.iter().copied().flatten().collect(),
         cells: cells.collect(),
         created_unix_s: unix_s(),
     };
     write_json(&args.run.join(name), &file)?;
-    let blocks = asked.cells.len() as u64 * u64::from(asked.plan.blocks);
+    let blocks = asked.launches().count() as u64 * u64::from(asked.plan.blocks);
     let progress = Progress::new(blocks, true);
     let peers = &asked.config.lab.placement.peers;
     let session = Session::begin(folder, progress, peers, interrupts)?;
     let mut counts = RunCounts::default();
-    counts.interrupted = !explain(&asked, &session, &dir, &program, &mut counts)?;
+    counts.interrupted = !explain(&asked, &session, &dir, &programs, &mut counts)?;
     session
         .progress
-        .finish(&counts.summary("cells explained"), &dir);
+        .finish(&counts.summary("runs explained"), &dir);
     Ok(counts.exit_code())
 }
 
@@ -64,11 +65,13 @@ fn list(asked: &AskedExplanation) {
     for chosen in &asked.cells {
         text += &format!("{}\n", chosen.row.in_words(&chosen.cell));
     }
-    let variants = asked.plan.variants.iter();
-    let labels: Vec<&str> = variants
-        .map(|&variant| &*asked.config.variants[variant].label)
-        .collect();
-    print(format!("{text}variants: {}", labels.join(", ")));
+    let (config, variants) = (&asked.config, asked.plan.variants.iter());
+    let subjects = asked.subjects.iter().flatten();
+    let labels: Vec<&str> = match config.subjects.len() {
+        0 => variants.map(|it| &*config.variants[*it].label).collect(),
+        _ => subjects.map(|it| &*config.subjects[*it].label).collect(),
+    };
+    print(format!("{text}compared: {}", labels.join(", ")));
 }
 
 /// An earlier explanation is kept under another name.
@@ -86,31 +89,49 @@ fn set_earlier_aside(run: &Path) -> Result<()> {
     Ok(())
 }
 
-/// One cell after the other, each on disk before the next. Returns whether nobody asked for an end.
+impl AskedExplanation {
+    /// The subjects of a cell follow each other.
+    fn launches(&self) -> impl Iterator<Item = (&Chosen, Option<usize>)> {
+        let subjects = self.subjects.iter();
+        let cells = self.cells.iter();
+        cells.flat_map(move |chosen| subjects.clone().map(move |subject| (chosen, *subject)))
+    }
+
+    fn name(&self, chosen: &Chosen, subject: Option<usize>) -> String {
+        match subject {
+            Some(subject) => format!("{}, {}", chosen.cell, self.config.subjects[subject].label),
+            None => chosen.cell.to_string(),
+        }
+    }
+}
+
+/// One launch after the other, each on disk before the next. Returns whether nobody asked for an end.
 fn explain(
     asked: &AskedExplanation,
     session: &Session<'_>,
     dir: &Path,
-    program: &Path,
+    programs: &Programs,
     counts: &mut RunCounts,
 ) -> Result<bool> {
-    for chosen in &asked.cells {
+    for (chosen, subject) in asked.launches() {
         if session.interrupts.seen() > 0 {
             return Ok(false);
         }
         session.folder.check()?;
         let run_dir = RunDir {
             folder: dir.to_owned(),
-            name: chosen.row.id.clone(),
+            name: explained_folder(&chosen.row.id, subject),
         };
-        let Some(row) = measure(asked, chosen, session, program, &run_dir.begin()?)? else {
+        let (launch, partial) = ((chosen, subject), run_dir.begin()?);
+        let Some(row) = measure(asked, launch, session, programs, &partial)? else {
             return Ok(false);
         };
         run_dir.finish(&row, true)?;
         counts.add(&row.end);
-        let failed = |why: &str| format!("FAILED: {}: {why}", chosen.cell);
+        let name = asked.name(chosen, subject);
+        let failed = |why: &str| format!("FAILED: {name}: {why}");
         session.progress.line(&match &row.end {
-            End::Ok { .. } => format!("explained: {}", chosen.row.in_words(&chosen.cell)),
+            End::Ok { .. } => format!("explained: {name}"),
             End::Invalid { reason } => failed(reason),
             End::Failed { stage, reason } => failed(&format!("while {stage}: {reason}")),
         });
@@ -127,18 +148,20 @@ fn explain(
 /// None after a second interrupt.
 fn measure(
     asked: &AskedExplanation,
-    chosen: &Chosen,
+    (chosen, subject): (&Chosen, Option<usize>),
     session: &Session<'_>,
-    program: &Path,
+    programs: &Programs,
     dir: &Path,
 ) -> Result<Option<RunRow>> {
     let progress = &session.progress;
-    progress.show(&chosen.cell.to_string());
+    let name = asked.name(chosen, subject);
+    progress.show(&name);
     let seed = asked.config.seed;
-    let config = plan::run::run(&asked.config, chosen.cell, 1, None, seed);
+    let config = plan::run::run(&asked.config, chosen.cell, 1, subject, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let row = session.measure(config, (program, program), dir, None, |message| {
+    let (central, peer) = programs.for_subject(subject, None);
+    let row = session.measure(config, (&central, peer), dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());
         };
@@ -150,8 +173,7 @@ fn measure(
         let samples = asked.plan.variants.iter().filter_map(of_variant);
         let samples: Vec<String> = samples.map(u64::to_string).collect();
         progress.show(&format!(
-            "{}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
-            chosen.cell,
+            "{name}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
             samples.join(" and ")
         ));
         Ok(())

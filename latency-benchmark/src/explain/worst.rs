@@ -24,13 +24,14 @@ pub(super) struct MeasuredCell {
     slow: Vec<SliceSums>,
 }
 
-/// Every cell of the sweep in `dir` of which there is a measured run.
+/// Every cell of the sweep in `dir` of which there is a measured run; of subjects, one of the first.
 pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredCell>, Failure> {
     let mut cells = Vec::new();
+    let subject = (!config.subjects.is_empty()).then_some(0);
     for cell in config.axes.cells() {
         let mut slow = vec![SliceSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
-            let run_dir = RunDir::new(dir, &cell.id(), run, None);
+            let run_dir = RunDir::new(dir, &cell.id(), run, subject);
             if run_dir.measured().is_none() {
                 continue;
             }

@@ -69,7 +69,9 @@ impl RunDir {
         fs::rename(&partial, self.done())
             .with_context(|| format!("cannot rename {}", partial.display()))?;
         // A name is durable when the folder that it is in is.
-        let folder = fs::File::open(&self.folder).and_then(|folder| folder.sync_all());
-        folder.with_context(|| format!("cannot sync {}", self.folder.display()))
+        let done = self.done();
+        let folder = done.parent().unwrap_or(&self.folder);
+        let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
+        synced.with_context(|| format!("cannot sync {}", folder.display()))
     }
 }

@@ -9,6 +9,7 @@ mod damaged;
 mod deaths;
 mod disturbed;
 mod explain;
+mod explain_subjects;
 mod failure_lines;
 mod faults;
 mod findings;

@@ -264,6 +264,12 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
     let sha256 = subject["libp2p"]["tree_sha256"].as_str().unwrap();
     let named = format!("`checkout`: folder {}", &sha256[..12]);
     assert!(markdown.contains(&named), "{markdown}");
+
+    let mut explain = bench.command(&["explain", "--blocks", "1", "--max-cell-seconds", "1"]);
+    let output = explain.arg(bench.run_dir()).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let launch = bench.run_dir().join("explain/pl004096_rtt000_n01/s1");
+    assert!(!table(&launch.join("allocations.csv")).is_empty());
 }
 
 #[test]

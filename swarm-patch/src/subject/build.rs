@@ -279,18 +279,19 @@ impl Build<'_> {
 
     fn compile(&self) -> Result<()> {
         let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
-        let program = stack.program();
-        let is_measured = self.builder.profile == Profile::Release;
+        let (package, program) = (stack.program(), self.builder.program());
+        let is_measured = self.builder.profile() == "release";
         command
             .arg(if is_measured { "rustc" } else { "build" })
-            .args(["--quiet", "--package", &program, "--bin", &program])
+            .args(["--quiet", "--package", &package, "--bin", &program])
             .arg("--config")
             .arg(self.config())
             .arg("--target-dir")
             .arg(self.builder.build_dir().join("target"))
             .current_dir(self.builder.workspace());
-        if is_measured {
-            command.arg("--release");
+        // That of `debug` has another name, and is the default.
+        if self.builder.profile != Profile::Debug {
+            command.args(["--profile", self.builder.profile()]);
         }
         let mut features = ours::optional_features(&self.builder.ours, stack)?;
         if self.has_codecs_of_async_trait()? {
@@ -328,11 +329,8 @@ impl Build<'_> {
     /// Moves the program and its description to a folder of their own, which gets its name last.
     fn keep(&self, id: &str, subject: &Subject, crates: Vec<CrateRecord>) -> Result<Built> {
         let partial = self.done();
-        let profile = match self.builder.profile {
-            Profile::Release => "release",
-            Profile::Debug => "debug",
-        };
-        let program = self.builder.stack.program();
+        let profile = self.builder.profile();
+        let program = self.builder.program();
         let built = self.builder.build_dir().join("target").join(profile);
         let kept = partial.join(&program);
         fs::copy(built.join(&program), &kept)?;

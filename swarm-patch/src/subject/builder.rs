@@ -60,6 +60,8 @@ pub struct SubjectBuilder {
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
     pub(super) profile: Profile,
+    /// Whether the allocator of its programs can count, and their stacks can be read.
+    pub(super) is_counting: bool,
 }
 
 /// A program that was built.
@@ -87,7 +89,31 @@ impl SubjectBuilder {
             ours,
             stack,
             profile,
+            is_counting: false,
         })
+    }
+
+    /// One that builds programs that explain, whose allocator can count.
+    pub fn counting(self) -> SubjectBuilder {
+        SubjectBuilder {
+            is_counting: true,
+            ..self
+        }
+    }
+
+    /// The name of its programs.
+    pub(super) fn program(&self) -> String {
+        let kind = if self.is_counting { "-counting" } else { "" };
+        self.stack.program() + kind
+    }
+
+    /// The folder of its profile in the target folder.
+    pub(super) fn profile(&self) -> &'static str {
+        match (self.profile, self.is_counting) {
+            (Profile::Debug, _) => "debug",
+            (Profile::Release, false) => "release",
+            (Profile::Release, true) => "explain",
+        }
     }
 
     /// The name of a subject: a hash of everything that its program is made of.
@@ -103,7 +129,7 @@ impl SubjectBuilder {
             self.ours_sha256.clone(),
             compiler::rustc(&self.ours)?,
             compiler::flags(),
-            format!("{:?}", self.profile),
+            format!("{:?} {}", self.profile, self.program()),
             self.dir.display().to_string(),
         ];
         let digest = format!("{:x}", Sha256::digest(parts.join("\0")));
@@ -115,7 +141,7 @@ impl SubjectBuilder {
         let dir = self.dir.join(id);
         let text = fs::read_to_string(dir.join(RECORD)).ok()?;
         let built = Built {
-            program: dir.join(self.stack.program()),
+            program: dir.join(self.program()),
             record: serde_json::from_str(&text).ok()?,
             dir,
         };

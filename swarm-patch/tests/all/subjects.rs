@@ -154,6 +154,10 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     let refusal = Subject::find(&LIBP2P, &both.parse().expect("it is there"));
     let refusal = format!("{:#}", refusal.expect_err("two budgets"));
     assert!(refusal.contains("only one may be given"), "{refusal}");
+    let released = "released".parse().expect("a release");
+    let released = Subject::find(&LIBP2P, &released).expect("it is there");
+    let counting = builder.counting().id(&released);
+    assert!(ids.insert(counting.expect("it can be named")));
 }
 
 #[test]

@@ -12,7 +12,7 @@ const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
     pub(super) fn allocations(&self, document: &mut Document) {
-        let by_variant = self.by_variant(|variant| events::allocations(self.evidence, variant));
+        let by_variant = self.by_variant(events::allocations);
         let Some((_, baseline)) = by_variant.first() else {
             return;
         };
@@ -54,7 +54,8 @@ impl Section<'_> {
         });
         document.table_below(
             format!(
-                "**Functions that allocate most**, from sampled stacks{how_often}, without a budget:"
+                "**Functions that allocate most**, from sampled stacks{how_often}, {}:",
+                self.of_baseline()
             ),
             rows,
         );
@@ -62,7 +63,8 @@ impl Section<'_> {
 
     pub(super) fn counters(&self, document: &mut Document) {
         let from_ns = self.explanation.slow_from_ns;
-        let counters = |variant| events::counters(self.evidence, variant, self.site, from_ns);
+        let counters =
+            |evidence: &_, variant| events::counters(evidence, variant, self.site, from_ns);
         let by_variant = self.by_variant(counters);
         let variants = by_variant.iter();
         let rates =
@@ -93,7 +95,7 @@ impl Section<'_> {
 
     pub(super) fn system_calls(&self, document: &mut Document) {
         let by_variant =
-            self.by_variant(|variant| events::system_calls(self.evidence, variant, self.site));
+            self.by_variant(|evidence, variant| events::system_calls(evidence, variant, self.site));
         let Some((_, baseline)) = by_variant.first().filter(|(_, calls)| !calls.is_empty()) else {
             return;
         };
@@ -122,7 +124,7 @@ impl Section<'_> {
     }
 
     pub(super) fn worst(&self, document: &mut Document) {
-        let worst = worst::polls(self.evidence);
+        let worst = worst::polls(self.evidence, 0);
         let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
         let rows = of_baseline.take(MOST_POLLS).map(|worst| {
             Row::of("rank", worst.poll.rank)
@@ -133,9 +135,10 @@ impl Section<'_> {
         let [table, trace] = ["worst.csv", "trace.json"].map(|file| self.link(file));
         document.table_below(
             format!(
-                "**The slowest polls** without a budget. For each iteration, the table names the parts that took at least \
+                "**The slowest polls** {}. For each iteration, the table names the parts that took at least \
                  3 % of the poll. There is [a table of all of them]({table}), and [a trace]({trace}) for the Perfetto UI \
-                 and the Firefox Profiler."
+                 and the Firefox Profiler.",
+                self.of_baseline()
             ),
             rows,
         );

@@ -35,10 +35,18 @@ impl Section<'_> {
             return sentences;
         };
         let (evidence, site) = (self.evidence, self.site);
-        if let Some(percent) = self.cell.slow_percent(site, from_ns).map(number) {
+        let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
+            let percent = format!("{} %", number(evidence.slow_percent(site, from_ns)?));
+            Some(match self.explanation.has_subjects() {
+                true => format!("{percent} ({})", quoted(self.explanation.label(*subject))),
+                false => percent,
+            })
+        });
+        let percent = joined(of_launches, ", ");
+        if !percent.is_empty() {
             let (function, us) = (self.function, from_ns / 1000);
             sentences.push(format!(
-                "In the second launch, {percent} % of the polls of `{function}` are slow (over {us} µs)."
+                "In the second launch, {percent} of the polls of `{function}` are slow (over {us} µs)."
             ));
         }
         let in_kernel = stacks::in_kernel_percent(evidence, site, from_ns).map(number);
@@ -97,8 +105,9 @@ impl Section<'_> {
         let Some(from_ns) = self.explanation.slow_from_ns else {
             return;
         };
-        let (evidence, site) = (self.evidence, self.site);
-        let found = self.by_variant(|variant| stacks::frames(evidence, variant, site, from_ns));
+        let site = self.site;
+        let found =
+            self.by_variant(|evidence, variant| stacks::frames(evidence, variant, site, from_ns));
         let Some((_, (baseline, samples))) = found.first().filter(|(_, (_, all))| *all > 0) else {
             return;
         };

@@ -2,6 +2,7 @@
 
 mod details;
 mod in_short;
+mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,21 +26,33 @@ pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed
              timeline. Each kind of evidence has its own slices (a *pass*). The other figures of this report come from the \
              first launches.",
         );
+        if explanation.has_subjects() {
+            document.paragraph(format!(
+                "In these launches the programs ran one after the other, each alone. The speed of a machine changes meanwhile, \
+                 so do not compare times of different programs here. Shares of time and counts per request can be compared. \
+                 What names no program is about {}.",
+                quoted(&explanation.variants[0].label)
+            ));
+        }
         findings(document, explanation);
     }
     for (at, cell) in explanation.cells.iter().enumerate() {
         let section = Section {
             explanation,
             cell,
-            evidence: &cell.evidence,
+            evidence: cell.evidence(),
             site: explanation.site,
             function: explanation.sites.function(explanation.site),
             link_base: document.link_base.clone(),
         };
-        let of_cell = cell.evidence.cell;
+        let of_cell = cell.evidence().cell;
         let sentences = joined(section.sentences(), " ");
         document.paragraph(format!("**{of_cell}** {sentences}"));
         section.frames(document);
+        if explanation.has_subjects() {
+            section.side_by_side(document);
+            section.per_request(document);
+        }
         if at < detailed {
             document.details(&format!("The evidence of {of_cell}"), |document| {
                 section.allocations(document);
@@ -56,7 +69,8 @@ fn findings(document: &mut Document, explanation: &Explanation) {
     const MOST_FINDINGS: usize = 6;
     let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
     let cells = explanation.cells.iter();
-    let unseen = needed.filter(|pass| cells.clone().any(|cell| !cell.evidence.has(*pass)));
+    let launches = cells.flat_map(|cell| cell.launches.values());
+    let unseen = needed.filter(|pass| launches.clone().any(|it| !it.has(*pass)));
     let unseen = joined_any(unseen.map(quoted), " and ").map_or_else(String::new, |names| {
         format!(" Some cells have no evidence of {names}, so the search is incomplete.")
     });
@@ -83,18 +97,19 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
     let mut lines = explanation.flaws.clone();
     // Evidence is usually unavailable in all cells, so each reason is written once.
     let mut unavailable: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
-    for cell in &explanation.cells {
-        let seen = &cell.evidence.seen;
+    let cells = explanation.cells.iter();
+    for evidence in cells.flat_map(|cell| cell.launches.values()) {
+        let (seen, name) = (&evidence.seen, &evidence.name);
         for it in &seen.unavailable {
             let reason = (it.pass.to_string(), &*it.why);
             unavailable.entry(reason).or_default().insert(&it.what);
         }
-        lines.extend(rarer_samples(explanation, cell));
+        lines.extend(rarer_samples(explanation, evidence));
         let stacks = seen.allocation_stacks_lost.filter(|lost| *lost > 0);
-        let lost = cell.lost().into_iter();
+        let lost = evidence.lost().into_iter();
         let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
         let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));
-        lines.extend(lost.map(|what| format!("`{}`: {what} were lost.", cell.id())));
+        lines.extend(lost.map(|what| format!("{name}: {what} were lost.")));
     }
     lines.extend(unavailable.into_iter().map(|((evidence, why), what)| {
         format!("Not recorded ({evidence}): {}: {why}.", joined(what, ", "))
@@ -102,15 +117,15 @@ fn caveats(explanation: &Explanation) -> Vec<String> {
     lines
 }
 
-fn rarer_samples(explanation: &Explanation, cell: &CellExplained) -> Option<String> {
-    let asked_ns = cell.evidence.seen.stack_interval_ns? as f64;
-    let given_ns = given_interval_ns(&cell.evidence, explanation.site)?;
+fn rarer_samples(explanation: &Explanation, evidence: &CellEvidence) -> Option<String> {
+    let asked_ns = evidence.seen.stack_interval_ns? as f64;
+    let given_ns = given_interval_ns(evidence, explanation.site)?;
     let [given, asked] = [given_ns, asked_ns].map(|ns| number(ns / 1000.0));
     (given_ns > RARER_SAMPLES * asked_ns).then(|| {
         format!(
-            "`{}`: this machine gave one sample of the stack in {given} µs of polls, where one in {asked} µs was asked \
+            "{}: this machine gave one sample of the stack in {given} µs of polls, where one in {asked} µs was asked \
              for. Shares of time hold, from fewer samples.",
-            cell.id()
+            evidence.name
         )
     })
 }
@@ -131,10 +146,21 @@ impl Section<'_> {
         format!("{}{FOLDER}/{}.{what}", self.link_base, self.cell.id())
     }
 
-    /// The values of each variant: the baseline, then the variant that is compared with it.
-    fn by_variant<T>(&self, value: impl Fn(usize) -> T) -> Vec<(String, T)> {
+    /// The values of the baseline, then of what is compared with it and was launched.
+    fn by_variant<T>(&self, value: impl Fn(&CellEvidence, usize) -> T) -> Vec<(String, T)> {
         let variants = self.explanation.variants.iter();
-        let values = variants.map(|(variant, label)| (quoted(label), value(*variant)));
+        let values = variants.filter_map(|it| {
+            let evidence = self.cell.launches.get(&it.subject)?;
+            Some((quoted(&it.label), value(evidence, it.variant)))
+        });
         values.collect()
+    }
+
+    /// What figures of the baseline alone are about.
+    fn of_baseline(&self) -> String {
+        match self.explanation.has_subjects() {
+            true => format!("of {}", quoted(&self.explanation.variants[0].label)),
+            false => "without a budget".to_owned(),
+        }
     }
 }

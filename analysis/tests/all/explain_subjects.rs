@@ -1,0 +1,149 @@
+//! The report about explained subjects: what stands beside what, and what is left if one fails.
+
+use std::fs;
+
+use crate::bench::evidence::{self, BUDGET, CELL, report};
+use crate::bench::{Copy, edit, holds, links};
+use crate::golden::with_subjects;
+
+/// What [`evidence`] has of the baseline is the first subject's, and what it has of the budget the second's.
+fn explained() -> Copy {
+    let copy = Copy::new();
+    with_subjects(&copy, 1);
+    evidence::explain(&copy);
+    edit(&copy.dir().join("explain/explain.json"), |text| {
+        text.replacen("[0, 2]", "[0], \"subjects\": [0, 1]", 1)
+    });
+    let cell = evidence::dir(&copy);
+    let files: Vec<_> = fs::read_dir(&cell).expect("a folder").flatten().collect();
+    for (subject, variant) in [0, BUDGET].into_iter().enumerate() {
+        let launch = cell.join(format!("s{subject}"));
+        fs::create_dir(&launch).expect("a folder");
+        let slices = evidence::slices().into_iter();
+        let slices = slices.filter(|slice| slice.variant == variant);
+        let slices: Vec<String> = slices.map(|slice| slice.number.to_string()).collect();
+        for file in &files {
+            let name = file.file_name().into_string().expect("text");
+            let text = fs::read_to_string(file.path()).expect("a file");
+            let is_of = |line: &str| slices.iter().any(|it| line.split(',').next() == Some(it));
+            let lines = text.lines().enumerate();
+            let lines =
+                lines.filter(|(at, line)| *at == 0 || !name.ends_with(".csv") || is_of(line));
+            let text: String = lines.map(|(_, line)| format!("{line}\n")).collect();
+            let text = match &*name {
+                "slices.csv" => (1..=evidence::BLOCKS).fold(text, |text, block| {
+                    text.replace(&format!(",{block},{variant},"), &format!(",{block},0,"))
+                }),
+                "run.json" => {
+                    let text = text.replacen("\"variants\": [0, 2]", "\"variants\": [0]", 1);
+                    text.replacen(
+                        "\"run\": 1,",
+                        &format!("\"run\": 1, \"subject\": {subject},"),
+                        1,
+                    )
+                }
+                _ => text,
+            };
+            fs::write(launch.join(&name), text).expect("a file");
+        }
+    }
+    for file in files {
+        fs::remove_file(file.path()).expect("it is there");
+    }
+    copy
+}
+
+#[test]
+fn subjects_are_side_by_side() {
+    let copy = explained();
+    let second = evidence::dir(&copy).join("s1");
+    edit(&second.join("allocations.csv"), |text| {
+        let text = text.replace(",19000,", ",39000,");
+        text.replacen(",39000,", ",40000,", 1)
+    });
+    let text = report(&copy);
+    holds(
+        &text,
+        &[
+            "| innermost frame in slow polls | % of samples, `here@base` | % of samples, `released` |",
+            "| `[kernel] sendto` | 40.0 | 25.0 |",
+            "9.09 % (`here@base`) of the polls",
+            "from sampled stacks (the stack of one in 128 objects), of `here@base`:",
+            // 27,277 objects for 200 requests in each slice, and 47,277 in all slices but one.
+            "| per request | `here@base` | `released` | change |",
+            "| allocations in polls | 136 | 237 | +73.9 % [",
+            "| bytes of these | 11641 | 11641 | – |",
+            // In polls of tasks and outside them; those of connections are in those of tasks.
+            "| system calls | 8.50 | 8.50 | – |\n| `sendto` | 6.00 | 6.00 | – |\n| `epoll_wait` | 2.50 | 2.50 | – |",
+        ],
+    );
+    let pictures: Vec<&str> = links(&text).filter(|link| link.ends_with("svg")).collect();
+    let slow = [
+        "s0-here-base-slow",
+        "s1-released-slow",
+        "s1-released-slow-difference",
+    ];
+    for name in slow {
+        let file = format!("explain/{CELL}.{name}.svg");
+        assert!(pictures.contains(&&*file), "{file}: {pictures:?}");
+    }
+    // 120 of 480 samples, and 240 of 600.
+    holds(
+        &copy.explain_file(&format!("{CELL}.s1-released-slow-difference.svg")),
+        &["<title>[kernel] sendto (120 samples, 25.00%; -15.00%)</title>"],
+    );
+    let worst = copy.explain_file(&format!("{CELL}.worst.csv"));
+    let of = |label: &str| worst.lines().filter(|line| line.starts_with(label)).count();
+    assert_eq!((of("here@base,"), of("released,")), (3, 3), "{worst}");
+}
+
+#[test]
+fn a_finding_names_its_subject() {
+    let copy = explained();
+    let second = evidence::dir(&copy).join("s1");
+    edit(&second.join("activity.csv"), |text| {
+        text.replace(",dials,0", ",dials,40")
+    });
+    holds(
+        &report(&copy),
+        &["**redundant-dials** (`pl065536_rtt000_n02`): `released`: Central dials"],
+    );
+}
+
+#[test]
+fn a_subject_without_a_launch_is_a_caveat() {
+    let copy = explained();
+    let second = evidence::dir(&copy).join("s1");
+    edit(&second.join("run.json"), |text| {
+        let failed = "\"status\": \"failed\", \"stage\": \"lab\", \"reason\": \"no namespaces\"";
+        text.replacen("\"status\": \"ok\"", failed, 1)
+    });
+    let text = report(&copy);
+    holds(
+        &text,
+        &[
+            "the launch of `pl065536_rtt000_n02` of `released` failed: lab: no namespaces",
+            "| `[kernel] sendto` | 40.0 |\n",
+        ],
+    );
+    assert!(!text.contains("difference.svg"), "{text}");
+    fs::remove_dir_all(second).expect("it is there");
+    holds(
+        &report(&copy),
+        &["`pl065536_rtt000_n02` of `released` was chosen but not launched"],
+    );
+}
+
+#[test]
+fn subjects_that_the_sweep_does_not_have_are_refused() {
+    let copy = explained();
+    edit(&copy.dir().join("explain/explain.json"), |text| {
+        text.replacen("\"subjects\": [0, 1]", "\"subjects\": [0, 2]", 1)
+    });
+    copy.is_refused(&["explain.json", "subjects are [0, 2]"]);
+    let copy = explained();
+    let cell = evidence::dir(&copy);
+    fs::remove_dir_all(cell.join("s1")).expect("it is there");
+    crate::bench::copy(&cell.join("s0"), &cell.join("s1"));
+    copy.is_refused(&["s1/run.json", "another subject"]);
+}
