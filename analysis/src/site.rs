@@ -28,6 +28,17 @@ impl SiteNames {
         SiteNames(sites)
     }
 
+    /// Nobody named its sites.
+    pub(crate) fn of_application(sites: &[Site]) -> SiteNames {
+        let SiteNames(named) = SiteNames::of(None);
+        let name = |site: &Site| {
+            let mut named = named.iter().filter(|(it, _)| it == site);
+            let name = named.next().filter(|_| *site != Site::Task);
+            name.map_or_else(|| site.name().to_owned(), |(_, name)| name.clone())
+        };
+        SiteNames(sites.iter().map(|site| (*site, name(site))).collect())
+    }
+
     /// The site that a verdict is about, unless somebody names another one.
     pub(crate) fn of_connections(&self) -> Site {
         Site::of_connections(self.0.iter().map(|it| it.0))

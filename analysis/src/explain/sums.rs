@@ -61,7 +61,8 @@ impl<'a> PassSums<'a> {
     }
 
     pub(crate) fn requests(&self) -> f64 {
-        self.slices.values().map(|it| it.requests).sum::<u64>() as f64
+        let requests = self.slices.values().filter_map(|it| it.requests);
+        requests.sum::<u64>() as f64
     }
 
     /// Polls of a site in this band and higher ones, and their time.

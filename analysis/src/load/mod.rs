@@ -1,6 +1,7 @@
 //! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
 //! describe it.
 
+pub(crate) mod application;
 pub(crate) mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
@@ -29,6 +30,7 @@ use run_format::search::SEARCH;
 use run_format::variant::{LONGEST_LABEL, Role, VariantConfig};
 use serde::Serialize;
 
+use self::application::Application;
 use self::compared::ComparedVariant;
 use self::run::RunFiles;
 
@@ -38,6 +40,8 @@ pub(crate) struct Sweep {
     pub(crate) manifest: Manifest,
     /// Every cell of the grid, with the runs there are.
     pub(crate) cells: Vec<CellRuns>,
+    /// If it is no sweep, but what an application wrote of itself.
+    pub(crate) application: Option<Application>,
 }
 
 pub(crate) struct CellRuns {
@@ -122,6 +126,9 @@ fn plain_name(path: &Path) -> String {
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
+        if dir.join(files::APPLICATION).is_file() {
+            return application::open(dir);
+        }
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
             FolderOf::Soak => "soak",
@@ -168,6 +175,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         dir: dir.to_owned(),
         manifest,
         cells,
+        application: None,
     })
 }
 

@@ -135,7 +135,7 @@ fn total(values: impl IntoIterator<Item = u64>) -> u128 {
 
 /// What several tables count is the same. Every poll of a connection ran on a worker.
 fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
-    let (number, requests) = (slice.row.slice, slice.row.requests);
+    let (number, requests) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     let timed = slice.latency_ns.total();
     // Histograms of other passes are not read.
     ensure!(
@@ -189,7 +189,10 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
 
 /// The requests of all peers are those of the slice.
 fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
-    let (number, own) = (slice.row.slice, slice.row.requests);
+    let (number, own) = (slice.row.slice, slice.row.requests.unwrap_or(0));
+    if run.is_some_and(|run| run.config.cell.is_application()) {
+        return Ok(()); // No peer of it is known.
+    }
     let there_are = run.map_or(usize::MAX, |run| run.config.cell.peers);
     for row in &slice.peers {
         let (peer, p50, p99) = (row.peer, row.latency_p50_ns, row.latency_p99_ns);
@@ -218,8 +221,13 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
 /// A poll belongs to the turn in which it began, and may end later.
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
-    // The swarm of a multi-thread runtime has the main thread.
-    let threads = runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread);
+    let cores = (row.machine.as_ref()).and_then(|machine| machine.cores);
+    let threads = match row.config.cell.is_application() {
+        // It may have several runtimes and other threads.
+        true => cores.unwrap_or(usize::MAX),
+        // The swarm of a multi-thread runtime has the main thread.
+        false => runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread),
+    };
     if let Some(idle) = run.idle {
         let cpu_ms = idle.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         let is_possible = (idle.wakes > 0) == idle.wake_p50_ns.is_some()

@@ -51,7 +51,7 @@ pub(crate) fn sentences(
 }
 
 fn is_published(sides: [&Summary; 2]) -> bool {
-    sides.iter().any(|it| it.identity.manifest.is_none())
+    sides.iter().any(|it| it.identity.is_published())
 }
 
 pub(crate) fn text(

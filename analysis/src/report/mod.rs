@@ -1,5 +1,6 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
+mod application;
 mod bounds;
 pub(crate) mod caveats;
 pub(crate) mod comment;
@@ -51,6 +52,7 @@ pub(crate) fn text(
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
+    sentences.extend(application::sentences(summary));
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(disturbed::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
@@ -91,7 +93,7 @@ fn with(
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });
-    if summary.identity.manifest.is_some() {
+    if !summary.identity.is_published() {
         document.details("Can the figures be trusted?", |document| {
             trust::write(document, summary, verdict);
             if let Some(with_disturbed) = with_disturbed {

@@ -8,6 +8,7 @@ use run_format::network::DelayBackend;
 use run_format::run_row::NetworkReport;
 use run_format::variant::Role;
 
+use crate::load::application::Application;
 use crate::load::{Sweep, name_in_files};
 use crate::measure::checks::round_trips;
 use crate::site::SiteNames;
@@ -22,8 +23,9 @@ pub(crate) struct Identity {
     pub(crate) hosts: Vec<Machine>,
     /// What there is to say if the network was no lab's.
     pub(crate) real_network: Option<String>,
-    /// Absent for a published table.
+    /// Absent for a published table, and for an application.
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) application: Option<Application>,
     pub(crate) sites: SiteNames,
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
@@ -52,8 +54,12 @@ impl Identity {
             backends,
             hosts: hosts.into_values().collect(),
             real_network: of_real_network(&sweep.manifest.config.lab, networks),
-            manifest: Some(sweep.manifest.clone()),
-            sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
+            manifest: (sweep.application.is_none()).then(|| sweep.manifest.clone()),
+            application: sweep.application.clone(),
+            sites: match &sweep.application {
+                Some(application) => SiteNames::of_application(&application.sites),
+                None => SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
+            },
             // Programs that take turns take their time together.
             took_ms: rows
                 .clone()
@@ -69,7 +75,19 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
+    pub(crate) fn is_published(&self) -> bool {
+        self.manifest.is_none() && self.application.is_none()
+    }
+
     pub(crate) fn line(&self) -> String {
+        if let Some(Application { file, .. }) = &self.application {
+            let (program, day) = (&file.program, date(file.created_unix_s));
+            return format!(
+                "{} of {day} · the application {program} · {}",
+                self.name,
+                self.machines()
+            );
+        }
         let Some(manifest) = &self.manifest else {
             return format!("{}: a published table with one run per cell", self.name);
         };
