@@ -28,15 +28,14 @@ impl SiteNames {
         SiteNames(sites)
     }
 
-    /// Nobody named its sites.
+    /// Nobody named its sites. Without a swarm, tasks are any that it instruments itself.
     pub(crate) fn of_application(sites: &[Site]) -> SiteNames {
-        let SiteNames(named) = SiteNames::of(None);
-        let name = |site: &Site| {
-            let mut named = named.iter().filter(|(it, _)| it == site);
-            let name = named.next().filter(|_| *site != Site::Task);
-            name.map_or_else(|| site.name().to_owned(), |(_, name)| name.clone())
+        let libp2p = SiteNames::of(None);
+        let name = |site: Site| match site {
+            Site::Task if !sites.contains(&Site::Swarm) => "a task's poll",
+            _ => libp2p.function(site),
         };
-        SiteNames(sites.iter().map(|site| (*site, name(site))).collect())
+        SiteNames(sites.iter().map(|it| (*it, name(*it).to_owned())).collect())
     }
 
     /// The site that a verdict is about, unless somebody names another one.

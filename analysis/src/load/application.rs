@@ -13,7 +13,7 @@ use run_format::{Site, files};
 use serde_json::json;
 
 use super::run::RunFiles;
-use super::{CellRuns, Sweep, check_baseline, outside, rows};
+use super::{outside, rows};
 
 /// What it says of itself.
 #[derive(Clone, Debug)]
@@ -25,11 +25,15 @@ pub(crate) struct Application {
     pub(crate) sites: Vec<Site>,
 }
 
-pub(super) fn open(dir: &Path) -> Result<Sweep> {
+/// Also what a sweep would have of it, and the run if anything was measured.
+pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles>)> {
     let path = dir.join(files::APPLICATION);
     let file: ApplicationFile = outside::read(&path)?;
-    ensure!(file.turn_ms > 0, "{}: its turns have no length", path.display());
-    check_baseline(&file.variants).with_context(|| path.display().to_string())?;
+    ensure!(
+        file.turn_ms > 0,
+        "{}: its turns have no length",
+        path.display()
+    );
     let manifest = manifest(&file).with_context(|| path.display().to_string())?;
     let cell = dir.join(files::CELLS).join(Cell::default().id());
     let name = files::run_folder(1, None);
@@ -54,18 +58,9 @@ pub(super) fn open(dir: &Path) -> Result<Sweep> {
         subject: 0,
         number: 1,
         row,
+        is_application: true,
     });
-    Ok(Sweep {
-        dir: dir.to_owned(),
-        manifest,
-        cells: vec![CellRuns {
-            cell: Cell::default(),
-            visits: 1,
-            runs: Vec::from_iter(files),
-            alone: Vec::new(),
-        }],
-        application: Some(Application { file, run, sites }),
-    })
+    Ok((Application { file, run, sites }, manifest, files))
 }
 
 /// Of a sweep of one cell. Nobody is told what it says of nodes and a lab.

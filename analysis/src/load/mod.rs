@@ -127,7 +127,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
         if dir.join(files::APPLICATION).is_file() {
-            return application::open(dir);
+            return open_application(dir);
         }
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
@@ -179,6 +179,25 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     })
 }
 
+fn open_application(dir: &Path) -> Result<Sweep> {
+    let (application, manifest, files) = application::open(dir)?;
+    check_baseline(&manifest.config.variants)?;
+    files
+        .iter()
+        .try_for_each(|run| run.check_files().map(drop))?;
+    Ok(Sweep {
+        dir: dir.to_owned(),
+        manifest,
+        cells: vec![CellRuns {
+            cell: Cell::default(),
+            visits: 1,
+            runs: Vec::from_iter(files),
+            alone: Vec::new(),
+        }],
+        application: Some(application),
+    })
+}
+
 /// What is wrong with a launch that ended like this, after "a run".
 pub(crate) fn flaw(end: &End) -> Option<String> {
     match end {
@@ -225,6 +244,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
                 subject: subject.unwrap_or(0),
                 number,
                 row,
+                is_application: false,
             };
             let (dir, partial) = (cell_dir.join(&name), cell_dir.join(name + ".partial"));
             if dir.is_dir() {

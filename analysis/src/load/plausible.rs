@@ -31,7 +31,9 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
         );
         slice.sites().try_for_each(site)?;
         counts(slice, has_workers)?;
-        peers(slice, run.row.as_ref())?;
+        if !run.is_application {
+            peers(slice, run.row.as_ref())?;
+        }
     }
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
 }
@@ -190,9 +192,10 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
 /// The requests of all peers are those of the slice.
 fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     let (number, own) = (slice.row.slice, slice.row.requests.unwrap_or(0));
-    if run.is_some_and(|run| run.config.cell.is_application()) {
-        return Ok(()); // No peer of it is known.
-    }
+    ensure!(
+        slice.row.requests.is_some() && slice.row.bytes.is_some(),
+        "{SLICES}: slice {number}: its requests are missing"
+    );
     let there_are = run.map_or(usize::MAX, |run| run.config.cell.peers);
     for row in &slice.peers {
         let (peer, p50, p99) = (row.peer, row.latency_p50_ns, row.latency_p99_ns);
@@ -222,7 +225,7 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
     let cores = (row.machine.as_ref()).and_then(|machine| machine.cores);
-    let threads = match row.config.cell.is_application() {
+    let threads = match run.is_application {
         // It may have several runtimes and other threads.
         true => cores.unwrap_or(usize::MAX),
         // The swarm of a multi-thread runtime has the main thread.

@@ -71,7 +71,7 @@ fn with(
         false => "a budget",
     };
     let title = format!("Poll latency before and after {change}: {}", identity.name);
-    let mut document = Document::new("sweep", &title, &identity.sites, frame);
+    let mut document = Document::new(identity.kind(), &title, &identity.sites, frame);
     let options = frame.2;
     if !verdict.candidates.is_empty() {
         overview(&mut document, summary, verdict, options);

@@ -75,6 +75,14 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
+    /// Whose terms a report explains.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.application {
+            Some(_) => "application",
+            None => "sweep",
+        }
+    }
+
     pub(crate) fn is_published(&self) -> bool {
         self.manifest.is_none() && self.application.is_none()
     }

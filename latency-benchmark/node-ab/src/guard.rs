@@ -6,7 +6,8 @@ use run_format::application::Ended;
 use run_format::histogram_tag::HistogramOf;
 use slices::slice::ObservedSlice;
 
-use crate::setup::Check;
+/// The application's own check.
+pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
 
 pub(crate) struct Guard {
     timer_limit: Duration,

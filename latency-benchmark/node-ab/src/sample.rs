@@ -1,6 +1,6 @@
 //! Sums since the start, which the kernel and the runtime keep.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use nix::time::{ClockId, clock_gettime};
 use run_format::tables::SliceRow;
@@ -40,4 +40,8 @@ impl Sampler {
 fn cpu_ns(clock: ClockId) -> Option<u64> {
     let time = clock_gettime(clock).ok()?;
     Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+pub(crate) fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

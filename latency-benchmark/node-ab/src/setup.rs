@@ -20,13 +20,10 @@ use slices::cotenant::{timer, woken};
 use slices::observers::Observers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
-use crate::guard::Guard;
+use crate::guard::{Check, Guard};
 use crate::recording::Recording;
-use crate::sample::Sampler;
+use crate::sample::{Sampler, ms};
 use crate::{Error, Process, locked};
-
-/// The application's own check.
-pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
 
 /// In a shorter turn, what the turn before left behind is a large part.
 const SHORTEST: Duration = Duration::from_millis(20);
@@ -174,10 +171,6 @@ impl Setup {
             seed: u64::from(since.subsec_nanos()) << 20 ^ since.as_secs(),
         }
     }
-}
-
-pub(crate) fn ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// `none`, `none` once more, and the others.

@@ -23,7 +23,7 @@ use slices::slice::ObservedSlice;
 use slices::sums::Sums;
 
 use crate::recording::Recording;
-use crate::setup::ms;
+use crate::sample::ms;
 
 /// Puts `none` in force when the recording thread ends, however it does.
 struct NoneAtLast;
