@@ -28,6 +28,16 @@ impl SiteNames {
         SiteNames(sites)
     }
 
+    /// Nobody named its sites. Without a swarm, tasks are any that it instruments itself.
+    pub(crate) fn of_application(sites: &[Site]) -> SiteNames {
+        let libp2p = SiteNames::of(None);
+        let name = |site: Site| match site {
+            Site::Task if !sites.contains(&Site::Swarm) => "a task's poll",
+            _ => libp2p.function(site),
+        };
+        SiteNames(sites.iter().map(|it| (*it, name(*it).to_owned())).collect())
+    }
+
     /// The site that a verdict is about, unless somebody names another one.
     pub(crate) fn of_connections(&self) -> Site {
         Site::of_connections(self.0.iter().map(|it| it.0))

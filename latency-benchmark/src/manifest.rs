@@ -1,7 +1,7 @@
 //! What goes into a manifest besides the configuration: the programs and the machine.
 
+use std::env;
 use std::path::Path;
-use std::{env, fs};
 
 use anyhow::{Result, anyhow};
 use program::{Failure, bad_input};
@@ -36,32 +36,6 @@ pub(crate) fn tool(node: &NodeDescription) -> Tool {
     }
 }
 
-pub(crate) fn machine() -> Machine {
-    let line = |path: &str| {
-        fs::read_to_string(path)
-            .ok()
-            .map(|text| text.trim().to_owned())
-    };
-    let field = |path: &str, name: &str| {
-        let text = fs::read_to_string(path).ok()?;
-        let line = text.lines().find(|line| line.starts_with(name))?;
-        Some(line.split_once(':')?.1.trim().to_owned())
-    };
-    // Nodes of a cluster can share a machine, and the name of a pod is not that of its node.
-    let node = ["SLURMD_NODENAME", "NODE_NAME"];
-    let node = node.into_iter().find_map(|name| env::var(name).ok());
-    Machine {
-        host: node.or_else(|| line("/proc/sys/kernel/hostname")),
-        kernel: line("/proc/sys/kernel/osrelease"),
-        cpu: field("/proc/cpuinfo", "model name"),
-        cores: std::thread::available_parallelism().ok().map(usize::from),
-        memory_kib: field("/proc/meminfo", "MemTotal")
-            .and_then(|text| text.split(' ').next()?.parse().ok()),
-        clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-        governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-    }
-}
-
 /// The manifest of a sweep that begins now, written as the file `name`, with the lines inserted into upstream's
 /// crates beside it.
 pub(crate) fn begin(
@@ -76,7 +50,7 @@ pub(crate) fn begin(
         created_unix_s: unix_s(),
         config,
         tool: tool(node),
-        machine: machine(),
+        machine: Machine::of_this_host(),
     };
     write_whole(&dir.join(EDITS), &node.edits)?;
     write_json(&dir.join(name), &manifest)?;
@@ -102,7 +76,7 @@ pub(crate) fn check_same(
             then.version, then.profile, then.rustc
         ));
     }
-    let (then, now) = (&manifest.machine, machine());
+    let (then, now) = (&manifest.machine, Machine::of_this_host());
     let fields = [
         ("kernel", &then.kernel, &now.kernel),
         ("CPU", &then.cpu, &now.cpu),

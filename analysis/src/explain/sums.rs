@@ -63,7 +63,8 @@ impl<'a> PassSums<'a> {
     }
 
     pub(crate) fn requests(&self) -> f64 {
-        self.slices.values().map(|it| it.requests).sum::<u64>() as f64
+        let requests = self.slices.values().filter_map(|it| it.requests);
+        requests.sum::<u64>() as f64
     }
 
     /// What is counted once of nested polls, with a part of its error from each slice. None without a slice.

@@ -18,6 +18,8 @@ pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
+    /// Of which no peers are known, and requests only if it counts them.
+    pub(crate) is_application: bool,
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,

@@ -1,6 +1,7 @@
 //! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
 //! describe it.
 
+pub(crate) mod application;
 mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
@@ -29,6 +30,7 @@ use run_format::search::SEARCH;
 use run_format::variant::{LONGEST_LABEL, Role, VariantConfig};
 use serde::Serialize;
 
+use self::application::Application;
 pub(crate) use self::blocks::Disturbances;
 pub(crate) use self::compared::ComparedVariant;
 pub(crate) use self::explain::{CellEvidence, CellExplained};
@@ -42,6 +44,8 @@ pub(crate) struct Sweep {
     pub(crate) manifest: Manifest,
     /// Every cell of the grid, with the runs there are.
     pub(crate) cells: Vec<CellRuns>,
+    /// If it is no sweep, but what an application wrote of itself.
+    pub(crate) application: Option<Application>,
 }
 
 pub(crate) struct CellRuns {
@@ -126,6 +130,9 @@ fn plain_name(path: &Path) -> String {
 fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     let (path, shown) = (dir.join(manifest), dir.display());
     if !path.is_file() {
+        if dir.join(files::APPLICATION).is_file() {
+            return open_application(dir);
+        }
         let verb = match FolderOf::find(dir) {
             FolderOf::Rr => "rr",
             FolderOf::Soak => "soak",
@@ -168,6 +175,26 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         dir: dir.to_owned(),
         manifest,
         cells,
+        application: None,
+    })
+}
+
+fn open_application(dir: &Path) -> Result<Sweep> {
+    let (application, manifest, files) = application::open(dir)?;
+    check_baseline(&manifest.config.variants)?;
+    files
+        .iter()
+        .try_for_each(|run| run.check_files().map(drop))?;
+    Ok(Sweep {
+        dir: dir.to_owned(),
+        manifest,
+        cells: vec![CellRuns {
+            cell: Cell::default(),
+            visits: 1,
+            runs: Vec::from_iter(files),
+            alone: Vec::new(),
+        }],
+        application: Some(application),
     })
 }
 
@@ -217,6 +244,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
                 subject: subject.unwrap_or(0),
                 number,
                 row,
+                is_application: false,
             };
             let (dir, partial) = (cell_dir.join(&name), cell_dir.join(name + ".partial"));
             if dir.is_dir() {

@@ -31,7 +31,9 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
         );
         slice.sites().try_for_each(site)?;
         counts(slice, has_workers)?;
-        peers(slice, run.row.as_ref())?;
+        if !run.is_application {
+            peers(slice, run.row.as_ref())?;
+        }
     }
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
 }
@@ -123,7 +125,7 @@ fn total(values: impl IntoIterator<Item = u64>) -> u128 {
 
 /// What several tables count is the same. Every poll of a connection ran on a worker.
 fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
-    let (number, requests) = (slice.row.slice, slice.row.requests);
+    let (number, requests) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     let timed = slice.latency_ns.total();
     // Histograms of other passes are not read.
     ensure!(
@@ -177,7 +179,11 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
 
 /// The requests of all peers are those of the slice.
 fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
-    let (number, own) = (slice.row.slice, slice.row.requests);
+    let (number, own) = (slice.row.slice, slice.row.requests.unwrap_or(0));
+    ensure!(
+        slice.row.requests.is_some() && slice.row.bytes.is_some(),
+        "{SLICES}: slice {number}: its requests are missing"
+    );
     let there_are = run.map_or(usize::MAX, |run| run.config.cell.peers);
     for row in &slice.peers {
         let (peer, p50, p99) = (row.peer, row.latency_p50_ns, row.latency_p99_ns);
@@ -206,8 +212,13 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
 /// A poll belongs to the turn in which it began, and may end later.
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let runtime = row.config.runtime;
-    // The swarm of a multi-thread runtime has the main thread.
-    let threads = runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread);
+    let cores = (row.machine.as_ref()).and_then(|machine| machine.cores);
+    let threads = match run.is_application {
+        // It may have several runtimes and other threads.
+        true => cores.unwrap_or(usize::MAX),
+        // The swarm of a multi-thread runtime has the main thread.
+        false => runtime.workers + usize::from(runtime.scheduler == Scheduler::MultiThread),
+    };
     if let Some(idle) = run.idle {
         let cpu_ms = idle.central_cpu_ns.unwrap_or_default() as f64 / 1e6;
         let is_possible = (idle.wakes > 0) == idle.wake_p50_ns.is_some()

@@ -30,6 +30,7 @@ pub(crate) struct RunFiles {
     /// The run's number, or that of its block where subjects are compared.
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
+    pub(crate) is_application: bool,
 }
 
 impl RunFiles {
@@ -67,6 +68,7 @@ impl RunFiles {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
+            is_application: self.is_application,
             slices,
             blocks,
             all_blocks,

@@ -55,7 +55,7 @@ macro_rules! metrics {
 
 metrics! {
     BeyondMsPerS: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.seconds()));
-    BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()));
+    BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()?));
     PollWaitUs: SiteRatio(Amount, |site, view| {
         let longest_ns = view.limits.longest_ns.get(&site.row.site);
         let squares = site.duration_ns.squares(longest_ns.copied().unwrap_or(u64::MAX));
@@ -65,9 +65,9 @@ metrics! {
     SlowMsPerS: SiteRatio(Amount, |site, view| {
         part(site.duration_ns.sum_above(view.limits.threshold_ns) as f64, view.seconds())
     });
-    SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()));
+    SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()?));
     PollP99Us: SiteQuantile(0.99);
-    PollsPerRequest: SiteRatio(Amount, |site, view| part(site.row.polls as f64, view.requests()));
+    PollsPerRequest: SiteRatio(Amount, |site, view| part(site.row.polls as f64, view.requests()?));
     IterationsPerPoll: SiteRatio(Amount, |site, _| counts(site.row.iterations?, site.row.polls));
     YieldsPer1000: SiteRatio(Share, |site, _| counts(site.row.yielded, site.row.polls));
     SingleIterationPercent: SiteRatio(Share, |site, view| {
@@ -82,7 +82,7 @@ metrics! {
     CotenantP99Us: WorkerQuantile(CotenantWake, 0.99);
     CotenantFloorUs: WorkerRatio(Amount, |view| part(view.run.idle?.wake_p50_ns? as f64, 1.0));
     TimerP99Us: WorkerQuantile(CotenantTimer, 0.99);
-    RequestsPerS: WorkerRatio(Amount, |view| part(view.requests(), view.seconds()));
+    RequestsPerS: WorkerRatio(Amount, |view| part(view.requests()?, view.seconds()));
     CentralBusyPercent: WorkerRatio(Amount, |view| {
         part(view.slice.row.runtime_busy_ns as f64, view.sampled_ns())
     });
@@ -90,7 +90,7 @@ metrics! {
         // Where most of it is the benchmark's own, what is left is noise.
         (view.run.own_cpu_part <= MOST_OWN_CPU).then_some(())?;
         let own_ns = view.run.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
-        part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests())
+        part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests()?)
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
     InstructionsPerRequest: WorkerRatio(Amount, |view| {
@@ -141,17 +141,17 @@ impl SliceView<'_> {
         site.duration_ns.above(self.limits.threshold_ns) as f64
     }
 
-    fn requests(&self) -> f64 {
-        self.slice.row.requests as f64
+    fn requests(&self) -> Option<f64> {
+        Some(self.slice.row.requests? as f64)
     }
 
     /// In the time between readings, which span a little more than the slice.
-    fn sampled_requests(&self) -> f64 {
-        self.requests() * self.slice.row.sampled_ms / self.slice.row.duration_ms
+    fn sampled_requests(&self) -> Option<f64> {
+        Some(self.requests()? * self.slice.row.sampled_ms / self.slice.row.duration_ms)
     }
 
     fn by_request(&self, sampled: u64) -> Parts {
-        part(sampled as f64, self.sampled_requests())
+        part(sampled as f64, self.sampled_requests()?)
     }
 
     fn sampled_ns(&self) -> f64 {

@@ -21,7 +21,11 @@ impl Turns {
         let compared = slices.filter(|slice| slice.row.pass == Pass::Compare);
         let (before, all) = compared.fold((0, 0), |(before, all), slice| {
             let row = &slice.row;
-            (before + row.requests_begun_before, all + row.requests)
+            let count = |requests: Option<u64>| requests.unwrap_or(0);
+            (
+                before + count(row.requests_begun_before),
+                all + count(row.requests),
+            )
         });
         let has_fewer = |variant: &usize| {
             runs.iter().any(|run| {

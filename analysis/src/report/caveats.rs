@@ -10,7 +10,7 @@ use run_format::subject::SiteLevel;
 use run_format::variant::Role;
 
 use super::markdown::quoted;
-use super::method;
+use super::{application, method};
 use crate::load::name_in_files;
 use crate::measure::{CellState, slow_from_ns};
 use crate::options::Options;
@@ -40,6 +40,9 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         build(&mut caveats, &manifest.tool);
         caveats.extend(not_recorded(manifest));
         caveats.extend(summary.identity.without_lines.iter().cloned());
+    }
+    if let Some(application) = &summary.identity.application {
+        caveats.extend(application::caveats(application));
     }
     if let runs @ 1.. = summary.identity.unsealed {
         caveats.push(format!(

@@ -49,7 +49,13 @@ pub(crate) fn sentences(
 }
 
 fn is_published(sides: [&Summary; 2]) -> bool {
-    sides.iter().any(|it| it.identity.manifest.is_none())
+    sides.iter().any(|it| it.identity.is_published())
+}
+
+fn applications(before: &Summary, after: &Summary) -> bool {
+    [before, after]
+        .iter()
+        .any(|it| it.identity.application.is_some())
 }
 
 pub(crate) fn text(
@@ -80,6 +86,11 @@ pub(crate) fn text(
         document.paragraph(
             "A published table has no intervals, so no difference between the two sides is resolved, however large it is.",
         );
+    } else if applications(before, after) {
+        document.paragraph(
+            "**Nothing can be resolved between single runs of an application**, because its load and the machine may have \
+             been others.",
+        );
     } else if cells.any(|cell| cell.measured.runs < 2) {
         document.paragraph(
             "**Nothing can be resolved in cells that were launched only once on either side**, because launches of one \
@@ -92,7 +103,11 @@ pub(crate) fn text(
     }
     let command = |side: &Summary| {
         let manifest = side.identity.manifest.as_ref();
-        let published = || format!("# {}: published", side.identity.name);
+        let what = match side.identity.application {
+            Some(_) => "an application",
+            None => "published",
+        };
+        let published = || format!("# {}: {what}", side.identity.name);
         manifest.map_or_else(published, method::command)
     };
     document.command(&format!("{}\n{}", command(before), command(after)));
@@ -141,6 +156,12 @@ fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
 }
 
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
+    if !before.is_published() && !after.is_published() && before.manifest.is_none() {
+        let machines = [before, after].map(|it| of_hosts(&it.hosts));
+        let [was, is] = &machines;
+        let differs = (was != is).then(|| format!("machine: {was} before, {is} after"));
+        return Vec::from_iter(differs);
+    }
     let (Some(was), Some(is)) = (&before.manifest, &after.manifest) else {
         let published = "one side is a published table: another machine, another tool, another time, and one run per \
                          cell";

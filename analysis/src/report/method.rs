@@ -4,6 +4,7 @@ use run_format::config::{Measurement, Pace, Scheduler, Transport};
 use run_format::manifest::{Manifest, Tool};
 use run_format::network::ReceiveOn;
 
+use super::application;
 use super::markdown::{Document, joined, quoted};
 use crate::load::compared::sources;
 use crate::load::name_in_files;
@@ -11,6 +12,9 @@ use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, count, date, number};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary) {
+    if let Some(application) = &summary.identity.application {
+        return application::method(document, summary, application);
+    }
     let Some(manifest) = &summary.identity.manifest else {
         return;
     };

@@ -1,5 +1,6 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
+mod application;
 mod bounds;
 pub(crate) mod caveats;
 pub(crate) mod comment;
@@ -53,6 +54,7 @@ pub(crate) fn text(
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
+    sentences.extend(application::sentences(summary));
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(disturbed::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
@@ -71,7 +73,7 @@ fn with(
         false => "a budget",
     };
     let title = format!("Poll latency before and after {change}: {}", identity.name);
-    let mut document = Document::new("sweep", &title, &identity.sites, frame);
+    let mut document = Document::new(identity.kind(), &title, &identity.sites, frame);
     let options = frame.2;
     if !verdict.candidates.is_empty() {
         overview(&mut document, summary, verdict, options);
@@ -93,7 +95,7 @@ fn with(
     document.details("Caveats of this run", |document| {
         document.list(caveats::of_sweep(summary, options));
     });
-    if summary.identity.manifest.is_some() {
+    if !summary.identity.is_published() {
         document.details("Can the figures be trusted?", |document| {
             trust::write(document, summary, verdict);
             parts::write(document, summary, verdict);

@@ -172,7 +172,10 @@ fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
          each other. Whether columns differ was not tested."
     ));
     document.table(summary.axes.rtt_ms.iter().map(|rtt_ms| {
-        let mut row = Row::of("RTT", format!("{rtt_ms} ms"));
+        let mut row = match &summary.identity.application {
+            Some(application) => Row::of("application", quoted(&application.file.program)),
+            None => Row::of("RTT", format!("{rtt_ms} ms")),
+        };
         for from_ms in &ranges {
             let title = match ranges.range(from_ms + 1..).next() {
                 Some(to_ms) => format!("{from_ms}–{to_ms} ms"),

@@ -10,6 +10,7 @@ use run_format::run_row::{NetworkReport, RunRow};
 use run_format::subject::SubjectConfig;
 use run_format::variant::Role;
 
+use crate::load::application::Application;
 use crate::load::{Sweep, name_in_files};
 use crate::measure::checks::round_trips;
 use crate::site::SiteNames;
@@ -24,8 +25,9 @@ pub(crate) struct Identity {
     pub(crate) hosts: Vec<Machine>,
     /// What there is to say if the network was no lab's.
     pub(crate) real_network: Option<String>,
-    /// Absent for a published table.
+    /// Absent for a published table, and for an application.
     pub(crate) manifest: Option<Manifest>,
+    pub(crate) application: Option<Application>,
     pub(crate) sites: SiteNames,
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
@@ -68,8 +70,12 @@ impl Identity {
             backends,
             hosts: hosts.into_values().collect(),
             real_network: of_real_network(&sweep.manifest.config.lab, networks),
-            manifest: Some(sweep.manifest.clone()),
-            sites: SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
+            manifest: (sweep.application.is_none()).then(|| sweep.manifest.clone()),
+            application: sweep.application.clone(),
+            sites: match &sweep.application {
+                Some(application) => SiteNames::of_application(&application.sites),
+                None => SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
+            },
             took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
             without_lines: without_lines(sweep),
@@ -82,7 +88,27 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
+    /// Whose terms a report explains.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self.application {
+            Some(_) => "application",
+            None => "sweep",
+        }
+    }
+
+    pub(crate) fn is_published(&self) -> bool {
+        self.manifest.is_none() && self.application.is_none()
+    }
+
     pub(crate) fn line(&self) -> String {
+        if let Some(Application { file, .. }) = &self.application {
+            let (program, day) = (&file.program, date(file.created_unix_s));
+            return format!(
+                "{} of {day} · the application {program} · {}",
+                self.name,
+                self.machines()
+            );
+        }
         let Some(manifest) = &self.manifest else {
             return format!("{}: a published table with one run per cell", self.name);
         };

@@ -99,7 +99,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         in_short: in_short.clone(),
         opening: page::opening(&pictures),
         still: page::still(&verdict),
-        terms: terms("sweep", &summary.identity.sites).collect(),
+        terms: terms(summary.identity.kind(), &summary.identity.sites).collect(),
         caveats: caveats::of_sweep(&summary, options),
         runs: vec![data::of(name, &scene, &explained)],
         ..Page::default()

@@ -67,7 +67,10 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
             true => "change in %",
         };
         parts.extend([(label, 0, &after as _), (name, 1, &between as _)]);
-        (kind, rows) = ("before-after", "one row of panels per payload; ");
+        kind = "before-after";
+        if summary.identity.application.is_none() {
+            rows = "one row of panels per payload; ";
+        }
     }
     let facets = grid::facets(summary, &parts);
     let heatmap = Heatmap {

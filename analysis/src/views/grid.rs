@@ -9,11 +9,17 @@ use crate::measure::{Better, CellState, Metric, MetricKey};
 use crate::summary::{CellSummary, Summary};
 
 pub(super) fn rows(summary: &Summary) -> Categories {
-    Categories::new("peers", &summary.shown_axes().peers)
+    match &summary.identity.application {
+        Some(application) => Categories::new("", [&application.file.program]),
+        None => Categories::new("peers", &summary.shown_axes().peers),
+    }
 }
 
 pub(super) fn columns(summary: &Summary) -> Categories {
-    Categories::new("RTT, ms", &summary.shown_axes().rtt_ms)
+    match summary.identity.application {
+        Some(_) => Categories::new("", [""]),
+        None => Categories::new("RTT, ms", &summary.shown_axes().rtt_ms),
+    }
 }
 
 /// The name of a facet, the index of its scale, and what it shows of a cell.
@@ -28,7 +34,10 @@ pub(super) fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
     let mut facets = Vec::new();
     for &payload_bytes in &axes.payload_bytes {
         for &(name, scale, shown) in parts {
-            let title = format!("{}: {name}", payload_bytes.in_words());
+            let title = match summary.identity.application {
+                Some(_) => name.to_owned(),
+                None => format!("{}: {name}", payload_bytes.in_words()),
+            };
             let cell = |&peers: &usize, &rtt_ms: &Rtt| {
                 let wanted = Cell {
                     peers,

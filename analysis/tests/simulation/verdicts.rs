@@ -209,6 +209,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             hosts: Vec::new(),
             real_network: None,
             manifest: None,
+            application: None,
             took_ms: 0,
             unsealed: 0,
             without_lines: Vec::new(),

@@ -2,12 +2,12 @@
 
 use run_format::manifest::NamedSite;
 use run_format::protocol::CentralTask;
+use slices::observers::Observers;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
 use crate::evidence::Watch;
 use crate::observe::activity::Activity;
-use crate::observe::observers::Observers;
 use crate::observe::process::Observee;
 use crate::paths::TurnSwitch;
 

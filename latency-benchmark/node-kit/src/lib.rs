@@ -13,7 +13,6 @@ mod observe;
 mod pace;
 mod parent;
 mod paths;
-mod run_writer;
 mod stack_task;
 
 pub use self::central::Central;
@@ -21,8 +20,8 @@ pub use self::chunks::{Chunks, acknowledge_chunks};
 pub use self::messages::{Deliveries, Publisher};
 pub use self::node_program::{NodeProgram, described, main};
 pub use self::observe::activity::ConnectionCounts;
-pub use self::observe::requests::RequestLog;
 pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
 pub use self::parent::announce;
 pub use self::paths::{TrafficPath, TurnTaker};
 pub use self::stack_task::{StackTask, locked};
+pub use slices::requests::RequestLog;

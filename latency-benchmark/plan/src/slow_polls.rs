@@ -23,7 +23,7 @@ pub fn read(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
         if row.pass == Pass::Compare && row.variant < variants {
             of[row.variant] = of[row.variant].plus(SliceSums {
-                requests: row.requests,
+                requests: row.requests.unwrap_or(0),
                 seconds: row.duration_ms / 1e3,
                 cpu_ns: row.central_cpu_ns,
                 ..SliceSums::default()

@@ -17,6 +17,8 @@ pub const SCHEMA: u32 = 2;
 pub const MANIFEST: &str = "manifest.json";
 /// Takes the manifest's place in the folder of a run of `rr`.
 pub const RR_MANIFEST: &str = "rr.json";
+/// Takes the manifest's place in the folder of an application.
+pub const APPLICATION: &str = "application.json";
 pub const EDITS: &str = "edits.diff";
 /// Holds a folder for each subject that was built.
 pub const SUBJECTS: &str = "subjects";

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::network::Rtt;
 use crate::payload::Payload;
 
-/// One point of the grid.
+/// One point of the grid. The default is that of an application, of which no peers, network or payload are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cell {
     pub peers: usize,
@@ -17,8 +17,15 @@ pub struct Cell {
 }
 
 impl Cell {
+    pub fn is_application(&self) -> bool {
+        self.peers == 0
+    }
+
     /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole milliseconds.
     pub fn id(&self) -> String {
+        if self.is_application() {
+            return "application".to_owned();
+        }
         let rtt = self.rtt_ms.to_string();
         let (whole, rest) = rtt.split_at(rtt.find('.').unwrap_or(rtt.len()));
         let (payload, peers) = (self.payload_bytes.bytes(), self.peers);
@@ -28,6 +35,9 @@ impl Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.is_application() {
+            return f.pad("the application");
+        }
         let (rtt_ms, payload) = (self.rtt_ms, self.payload_bytes.in_words());
         f.pad(&format!("N={}, RTT {rtt_ms} ms, {payload}", self.peers))
     }

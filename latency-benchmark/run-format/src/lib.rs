@@ -3,6 +3,7 @@
 //! describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 
+pub mod application;
 mod budgets;
 pub mod checksums;
 pub mod churn;

@@ -1,5 +1,7 @@
 //! `manifest.json`: everything that another person needs to repeat a sweep.
 
+use std::{env, fs, thread};
+
 use serde::{Deserialize, Serialize};
 
 use crate::Site;
@@ -69,4 +71,32 @@ pub struct Machine {
     pub memory_kib: Option<u64>,
     pub clock_source: Option<String>,
     pub governor: Option<String>,
+}
+
+impl Machine {
+    pub fn of_this_host() -> Machine {
+        let line = |path: &str| {
+            fs::read_to_string(path)
+                .ok()
+                .map(|text| text.trim().to_owned())
+        };
+        let field = |path: &str, name: &str| {
+            let text = fs::read_to_string(path).ok()?;
+            let line = text.lines().find(|line| line.starts_with(name))?;
+            Some(line.split_once(':')?.1.trim().to_owned())
+        };
+        // Nodes of a cluster can share a machine, and the name of a pod is not that of its node.
+        let node = ["SLURMD_NODENAME", "NODE_NAME"];
+        let node = node.into_iter().find_map(|name| env::var(name).ok());
+        Machine {
+            host: node.or_else(|| line("/proc/sys/kernel/hostname")),
+            kernel: line("/proc/sys/kernel/osrelease"),
+            cpu: field("/proc/cpuinfo", "model name"),
+            cores: thread::available_parallelism().ok().map(usize::from),
+            memory_kib: field("/proc/meminfo", "MemTotal")
+                .and_then(|text| text.split(' ').next()?.parse().ok()),
+            clock_source: line("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            governor: line("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        }
+    }
 }

@@ -52,14 +52,14 @@ impl Site {
         matches!(self, Site::QuicConnection | Site::QuicEndpoint)
     }
 
-    /// Of the sites that a node has, the one that tells how slow connections are. Over QUIC that is their driver, where
-    /// most of the time is.
+    /// Of the sites that a program has, the one that tells how slow connections are. Over QUIC that is their driver, where
+    /// most of the time is. A program without connections has its tasks.
     pub fn of_connections(sites: impl IntoIterator<Item = Site>) -> Site {
-        if sites.into_iter().any(|it| it == Site::QuicConnection) {
-            Site::QuicConnection
-        } else {
-            Site::Connection
-        }
+        let sites = Vec::from_iter(sites);
+        let mut first = [Site::QuicConnection, Site::Connection, Site::Task].into_iter();
+        first
+            .find(|site| sites.contains(site))
+            .unwrap_or(Site::Connection)
     }
 
     /// The name used in files and on command lines.

@@ -73,12 +73,13 @@ pub struct SliceRow {
     pub sampled_ms: f64,
     /// Turns. A budget that ended no poll in its first two slices has one in a slice from then on, until it does.
     pub turns: u32,
-    /// Requests answered.
-    pub requests: u64,
+    /// Requests answered. Empty of an application that counts none.
+    pub requests: Option<u64>,
     /// Those of `requests` that were sent before their turn started, perhaps under another variant.
-    pub requests_begun_before: u64,
-    /// Payload of `requests`: in both directions for `request-response`, `rr` and `idle`, else in one.
-    pub bytes: u64,
+    pub requests_begun_before: Option<u64>,
+    /// Payload of `requests`: in both directions for `request-response`, `rr` and `idle`, else in one. Empty of an
+    /// application.
+    pub bytes: Option<u64>,
     /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,
     /// CPU time of central's workers, the threads that run its runtime.

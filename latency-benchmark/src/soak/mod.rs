@@ -8,6 +8,7 @@ use std::time::Duration;
 use program::{Failure, in_words, one_line};
 use run_format::checksums::of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
+use run_format::manifest::Machine;
 use run_format::run_row::End;
 use run_format::soak::{SoakConfig, SoakEnd, SoakFile, SoakRow};
 use run_format::table::TableWriters;
@@ -16,7 +17,7 @@ use self::args::SoakArgs;
 use crate::cell::round_trip;
 use crate::cell_task::{CellMessage, ended};
 use crate::interrupts::Interrupts;
-use crate::manifest::{command, machine, tool};
+use crate::manifest::{command, tool};
 use crate::node_program::describe;
 use crate::progress::{Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
@@ -38,7 +39,7 @@ pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure
         created_unix_s: unix_s(),
         config,
         tool: tool(&description),
-        machine: machine(),
+        machine: Machine::of_this_host(),
         end: None,
     };
     write_whole(&dir.join(EDITS), &description.edits)?;

@@ -17,7 +17,7 @@ use std::sync::Mutex;
 use anyhow::Result;
 use program::{Failure, say};
 use run_format::config::SweepConfig;
-use run_format::manifest::Manifest;
+use run_format::manifest::{Machine, Manifest};
 use run_format::search::is_search;
 
 use self::args::AskedSweep;
@@ -107,7 +107,7 @@ fn measure(
         Some(jobs) => jobs.peers(),
         None => config.lab.placement.peers.clone(),
     };
-    let machine = manifest::machine();
+    let machine = Machine::of_this_host();
     let sweep = RunningSweep {
         config,
         programs,

@@ -72,12 +72,24 @@ impl Recorder {
     /// writes every page of them, before its own time begins. From then on nothing is allocated. The
     /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
-        ring::attach(Seat {
+        ring::attach(self.seat());
+    }
+
+    /// Attaches every thread of the process that is not attached to a recorder by itself, at its first invocation while
+    /// recording is on. A thread that has recorded nothing by then stays without one, so call this before recording
+    /// begins. A later recorder takes the place of this one.
+    pub fn attach_all(self: &Arc<Self>) {
+        let recorder = Arc::downgrade(self);
+        ring::attach_all(Box::new(move || Some(recorder.upgrade()?.seat())));
+    }
+
+    fn seat(&self) -> Seat {
+        Seat {
             thread: self.attached.fetch_add(1, Ordering::Relaxed),
             capacity: self.capacity,
             meter: self.meter,
             arrivals: Arc::downgrade(&self.arrivals),
-        });
+        }
     }
 
     /// The current time on the clock of [`Record::start_ns`], for other observations.

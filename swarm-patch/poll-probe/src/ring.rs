@@ -67,35 +67,54 @@ pub(crate) struct Seat {
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
-    /// Whether there is a seat. An invocation checks nothing else.
-    static IS_SEATED: Cell<bool> = const { Cell::new(false) };
+    /// Whether a seat is to be looked for: there is one, or the thread has not looked yet. An invocation checks nothing
+    /// else.
+    static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
+}
+
+/// Makes the seat of a thread that was not attached.
+type MakeSeat = Box<dyn Fn() -> Option<Seat> + Send>;
+
+static FOR_ALL: Mutex<Option<MakeSeat>> = Mutex::new(None);
+
+/// Gives a seat to each thread that has none when its first recorded invocation begins.
+pub(crate) fn attach_all(seat: MakeSeat) {
+    *FOR_ALL.lock().unwrap_or_else(PoisonError::into_inner) = Some(seat);
+}
+
+fn seat_for_all() -> Option<Seat> {
+    FOR_ALL
+        .lock()
+        .unwrap_or_else(PoisonError::into_inner)
+        .as_ref()?()
 }
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
 pub(crate) fn attach(seat: Seat) {
     FILLING.with(|slot| slot.take());
     SEAT.with(|slot| slot.replace(Some(seat)));
-    IS_SEATED.set(true);
+    IS_TO_SEAT.set(true);
 }
 
 /// Whether a recorder is attached to this thread.
 pub(crate) fn is_attached() -> bool {
-    IS_SEATED.get() || with_filling(|_| ()).is_some()
+    let has_seat = SEAT.try_with(|slot| slot.borrow().is_some());
+    has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
 /// Whether [`prepare`] has something to do before an invocation begins. One check covers both reasons, so
 /// that an invocation without a meter does not pay for a second one.
 #[inline]
 pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
-    IS_SEATED.get() | is_metered
+    IS_TO_SEAT.get() | is_metered
 }
 
-/// Makes the buffers of this thread if it has a seat, and reads the meter if `is_metered`. An invocation
+/// Makes the buffers of this thread if there is a seat for it, and reads the meter if `is_metered`. An invocation
 /// calls it before it first reads the clock, so that neither is part of its record. Returns the child
 /// that is open then, and the meter's frame.
 #[cold]
 pub(crate) fn prepare(is_metered: bool) -> (u8, Frame) {
-    if IS_SEATED.get() {
+    if IS_TO_SEAT.get() {
         make_buffers();
     }
     let now = is_metered.then(read_meter).flatten();
@@ -104,9 +123,11 @@ pub(crate) fn prepare(is_metered: bool) -> (u8, Frame) {
 }
 
 fn make_buffers() {
-    IS_SEATED.set(false);
+    IS_TO_SEAT.set(false);
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
-    let Some(seat) = seat else { return };
+    let Some(seat) = seat.or_else(seat_for_all) else {
+        return;
+    };
     let Some(arrivals) = seat.arrivals.upgrade() else {
         return; // The recorder was dropped.
     };

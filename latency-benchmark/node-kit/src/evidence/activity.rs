@@ -6,9 +6,9 @@ use run_format::evidence::ActivityRow;
 use run_format::files::ACTIVITY;
 use run_format::table::TableWriters;
 use run_format::tables::{Pass, SliceRow};
+use slices::slice::ObservedSlice;
 
 use crate::observe::activity::{Figures, Snapshot};
-use crate::observe::slice::ObservedSlice;
 
 pub(super) fn write(
     tables: &mut TableWriters,

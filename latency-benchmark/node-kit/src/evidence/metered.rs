@@ -8,11 +8,11 @@ use run_format::Site;
 use run_format::evidence::{AllocationRow, CounterRow, CounterScope};
 use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::table::TableWriters;
+use slices::whole_polls::{PollPlace, WholePolls};
 
 use super::meter::{BYTES, OBJECTS};
 use super::moments::add;
 use super::watch::Watch;
-use crate::observe::whole_polls::{PollPlace, WholePolls};
 
 /// With what the counters of the process counted meanwhile.
 pub(super) fn write_counters(

@@ -21,13 +21,13 @@ use run_format::files::{
 use run_format::manifest::NamedSite;
 use run_format::table::TableWriters;
 use run_format::tables::{Pass, SliceRow};
+use slices::slice::ObservedSlice;
+use slices::sums::Sums;
 
 use self::moments::{Moments, add};
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
-use crate::observe::slice::ObservedSlice;
-use crate::observe::sums::Sums;
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {

@@ -10,10 +10,10 @@ use run_format::evidence::{AllocationStackRow, StackRow, SystemCallRow};
 use run_format::files::{ALLOCATION_STACKS, STACKS, SYSTEM_CALLS};
 use run_format::manifest::NamedSite;
 use run_format::table::TableWriters;
+use slices::whole_polls::{PollPlace, WholePolls};
 use thread_scope::{Symbols, SystemCall};
 
 use super::watch::Watch;
-use crate::observe::whole_polls::{PollPlace, WholePolls};
 
 /// When, and what.
 type Seen<T> = Vec<(u64, T)>;

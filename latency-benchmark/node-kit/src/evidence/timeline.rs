@@ -10,8 +10,7 @@ use run_format::evidence::TimelineRow;
 use run_format::files::TIMELINE;
 use run_format::table::TableWriters;
 use run_format::tables::SliceRow;
-
-use crate::observe::whole_polls::{WholePoll, WholePolls};
+use slices::whole_polls::{WholePoll, WholePolls};
 
 /// Of each variant.
 const KEPT: usize = 100;

@@ -10,11 +10,11 @@ use run_format::files::IDLE;
 use run_format::histogram_tag::HistogramOf;
 use run_format::table::TableWriters;
 use run_format::tables::IdleRow;
+use slices::slice::ObservedSlice;
+use slices::sums::Sums;
 
 use crate::connected::Connected;
 use crate::observe::process;
-use crate::observe::slice::ObservedSlice;
-use crate::observe::sums::Sums;
 
 /// Observes central before it has work, and writes what was seen.
 pub(super) fn observe(central: &mut Connected) -> Result<()> {

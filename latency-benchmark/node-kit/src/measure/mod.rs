@@ -3,7 +3,6 @@
 
 mod block;
 mod idle;
-mod order;
 mod polls;
 mod sample;
 mod soak_rows;
@@ -19,16 +18,16 @@ use rand::rngs::StdRng;
 use run_format::config::{Measurement, Plan};
 use run_format::protocol::{Measured, NodeMessage, TURN_LINE};
 use run_format::run_row::Stop;
+use slices::order::order;
+use slices::slice::ObservedSlice;
+use slices::sums::Sums;
 use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions};
-use self::order::order;
 use self::polls::{OpenSlice, VariantSlices};
 use self::sample::{Clocks, Sampler};
 use crate::connected::Connected;
 use crate::observe::fixed_work::FixedWork;
-use crate::observe::slice::ObservedSlice;
-use crate::observe::sums::Sums;
 use crate::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.

@@ -16,15 +16,15 @@ use run_format::run_row::Messages;
 use run_format::tables::{Pass, SliceRow};
 use run_format::variant::{BASELINE, Role};
 use run_format::{Budgets, Site};
+use slices::replay::Replay;
+use slices::run_writer::RunWriter;
+use slices::slice::ObservedSlice;
 
 use super::sample::Clocks;
 use super::soak_rows::SoakRows;
 use crate::connected::Connected;
 use crate::evidence::Evidence;
-use crate::observe::replay::Replay;
-use crate::observe::slice::ObservedSlice;
 use crate::paths::{TrafficPath, TurnSwitch};
-use crate::run_writer::RunWriter;
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
@@ -86,7 +86,7 @@ impl VariantSlices {
         };
         let (writer, rows) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
-            _ => (Some(RunWriter::create(&central)?), None),
+            _ => (Some(writer(&central)?), None),
         };
         let variants = config.variants.len();
         Ok(VariantSlices {
@@ -294,7 +294,7 @@ impl VariantSlices {
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
             messages.expected += seen.expected;
-            messages.delivered += row.requests;
+            messages.delivered += row.requests.unwrap_or(0);
         }
         if let Purpose::Explain(_, evidence) = &mut self.purpose {
             evidence.write(&row, &mut seen)?;
@@ -368,6 +368,18 @@ impl VariantSlices {
     }
 }
 
+fn writer(central: &Connected) -> Result<RunWriter> {
+    let several = central.task.config.runtime.workers;
+    // The first is the main thread. Later ones are for blocking work.
+    let threads = central.workers.iter().take(several + 1);
+    let threads = threads.filter(|_| several > 1);
+    RunWriter::create(
+        &central.task.dir,
+        central.sites.iter().map(|named| named.site).collect(),
+        threads.map(|thread| thread.cores()).collect(),
+    )
+}
+
 /// What the poll functions record in a slice of that pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
@@ -387,9 +399,9 @@ fn row(number: u32, slice: &OpenSlice) -> SliceRow {
         start_ms: seen.start_ns as f64 / 1e6,
         duration_ms: seen.duration_ns as f64 / 1e6,
         turns: seen.turns,
-        requests: seen.requests().sum(),
-        requests_begun_before: seen.begun_before,
-        bytes: seen.bytes,
+        requests: Some(seen.requests().sum()),
+        requests_begun_before: Some(seen.begun_before),
+        bytes: Some(seen.bytes),
         lost_entries: seen.lost_entries,
         ..slice.used.row.clone()
     }

@@ -6,12 +6,13 @@ use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
 use run_format::network::Cores;
 use run_format::tables::{BlockRow, QuicRow, SliceRow};
+use slices::sums;
+use slices::sums::{CpuTime, Sums};
 use thread_scope::{UserCounts, UserWork};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::connected::Connected;
-use crate::observe::process::{self, CoreTimes, CpuTime, Observee, Usage};
-use crate::observe::sums::{Sums, sums};
+use crate::observe::process::{self, CoreTimes, Observee, Usage};
 
 pub(super) struct Sampler {
     began: Instant,
@@ -50,16 +51,6 @@ pub(super) struct Clocks {
     pub(super) quic: Option<QuicCounts>,
 }
 sums!(Clocks: row, workers, quic);
-sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
-    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
-    central_instructions, central_cycles);
-sums!(UserCounts: instructions, cycles);
-sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
-    datagrams_sent, datagrams_received, send_calls, receive_calls);
-sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
-    central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
-    delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
-    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms);
 
 impl Sampler {
     pub(super) fn new(connected: &Connected) -> Result<Sampler> {
@@ -130,7 +121,10 @@ impl Sampler {
     fn user_counts(&self) -> Option<UserCounts> {
         let counts = self.user_work.as_ref()?.iter().map(UserWork::read);
         let counts: Vec<UserCounts> = counts.collect::<Option<_>>()?;
-        counts.into_iter().reduce(Sums::plus)
+        counts.into_iter().reduce(|sum, of| UserCounts {
+            instructions: sum.instructions + of.instructions,
+            cycles: sum.cycles + of.cycles,
+        })
     }
 
     /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.

@@ -6,12 +6,12 @@ use run_format::Site;
 use run_format::config::SLOW_NS;
 use run_format::histogram_tag::HistogramOf;
 use run_format::soak::SoakRow;
+use slices::slice::ObservedSlice;
+use slices::sums::Sums;
 
 use super::sample::Clocks;
 use crate::connected::Connected;
 use crate::observe::activity::{Activity, Snapshot};
-use crate::observe::slice::ObservedSlice;
-use crate::observe::sums::Sums;
 
 pub(super) struct SoakRows {
     began: Instant,

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use nix::unistd::{SysconfVar, sysconf};
+use slices::sums;
 use tokio::runtime;
 
 use super::self_wakes::SelfWakeCounter;
-use super::sums::sums;
 
 /// What became of connections. The network stack notes it.
 #[derive(Debug, Default)]
@@ -174,7 +174,7 @@ mod tests {
     use std::task::Poll;
 
     use super::*;
-    use crate::observe::sums::Sums;
+    use slices::sums::Sums;
 
     fn runtime() -> runtime::Runtime {
         runtime::Builder::new_current_thread()

@@ -8,9 +8,9 @@ use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use run_format::network::Cores;
+use slices::sums;
+use slices::sums::{CpuTime, Sums};
 use thread_scope::UserWork;
-
-use super::sums::{Sums, sums};
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,15 +100,6 @@ pub(crate) struct Usage {
 }
 sums!(Usage: user_ms, system_ms, voluntary_switches, involuntary_switches);
 
-/// The time of threads, exact where that of [`Usage`] comes in ticks.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct CpuTime {
-    pub(crate) cpu_ns: Option<u64>,
-    /// Ready to run, and waiting for the core.
-    pub(crate) runqueue_ns: Option<u64>,
-}
-sums!(CpuTime: cpu_ns, runqueue_ns);
-
 impl Observee {
     fn folder(self) -> String {
         match self {
@@ -143,7 +134,7 @@ impl Observee {
         matches!(fields(&self.read("stat")).next(), Some("T" | "t"))
     }
 
-    /// Of a process this is the time of its first thread alone.
+    /// Exact, where that of [`Usage`] comes in ticks. Of a process this is the time of its first thread alone.
     pub(crate) fn cpu_time(self) -> CpuTime {
         let schedstat = self.read("schedstat");
         let number = |at| schedstat.split_whitespace().nth(at)?.parse().ok();

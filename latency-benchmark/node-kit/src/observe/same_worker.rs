@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use poll_probe::Recorder;
 use rtrb::{Producer, RingBuffer};
+use slices::cotenant::{CAPACITY, PAUSE_NS, WakeReceiver};
 use tokio::sync::Notify;
 
-use super::cotenant::{CAPACITY, PAUSE_NS, WakeReceiver};
 use crate::stack_task::{StackTask, locked};
 
 pub(crate) struct SameWorker {

@@ -242,6 +242,26 @@ fn what_a_thread_recorded_before_it_ended_is_drained() {
 }
 
 #[test]
+fn a_recorder_for_all_threads_has_those_that_no_other_one_has() {
+    let _alone = alone();
+    let all = Arc::new(Recorder::new(SMALL));
+    all.attach_all();
+    install("none", Mode::Minimal);
+    let polling = |is_attached: bool| {
+        let polling = thread::spawn(move || {
+            let own = is_attached.then(|| attached(SMALL));
+            assert!(poll_site(MUXER, 1, &mut context()).is_ready());
+            own.map_or(0, |own| drain(&own).len())
+        });
+        polling.join().unwrap()
+    };
+    assert_eq!((polling(false), drain(&all).len()), (0, 1));
+    assert_eq!((polling(true), drain(&all).len()), (1, 0));
+    drop(all);
+    assert_eq!(polling(false), 0);
+}
+
+#[test]
 fn a_thread_whose_recorder_is_gone_goes_on() {
     let _alone = alone();
     install("none", Mode::Minimal);

@@ -6,53 +6,53 @@ use poll_probe::{ChildPoll, Outcome, Reading, Record};
 use run_format::Site;
 use run_format::tables::band_from_ns;
 
-use super::idle_polls::IdlePolls;
+use crate::idle_polls::IdlePolls;
 
 /// A finished poll, with the polls of its children.
-pub(crate) struct WholePoll {
-    pub(crate) site: Site,
-    pub(crate) start_ns: u64,
-    pub(crate) duration_ns: u64,
+pub struct WholePoll {
+    pub site: Site,
+    pub start_ns: u64,
+    pub duration_ns: u64,
     /// The part of it in which samples were taken.
-    pub(crate) sampled_ns: u64,
-    pub(crate) iterations: Option<u32>,
-    pub(crate) outcome: Outcome,
+    pub sampled_ns: u64,
+    pub iterations: Option<u32>,
+    pub outcome: Outcome,
     /// In the order they began.
-    pub(crate) children: Vec<ChildPoll>,
-    pub(crate) readings: Vec<Reading>,
+    pub children: Vec<ChildPoll>,
+    pub readings: Vec<Reading>,
 }
 
 #[derive(Default)]
-pub(crate) struct WholePolls {
+pub struct WholePolls {
     /// When the slice was measured, once it is over.
-    pub(crate) window_ns: Range<u64>,
-    pub(crate) idle: IdlePolls,
+    pub window_ns: Range<u64>,
+    pub idle: IdlePolls,
     /// By `Site as usize`, each in the order they began. On one worker those of a site do not overlap.
     of_site: [Vec<WholePoll>; Site::ALL.len()],
 }
 
 /// Where in the polls something happened. Outside of all of them everything is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct PollPlace {
-    pub(crate) site: Option<Site>,
+pub struct PollPlace {
+    pub site: Option<Site>,
     /// Absent in the poll function's own code.
-    pub(crate) child: Option<&'static str>,
+    pub child: Option<&'static str>,
     /// The band of the poll's duration, without the time that samples took.
-    pub(crate) from_ns: Option<u64>,
+    pub from_ns: Option<u64>,
 }
 
 impl WholePoll {
-    pub(crate) fn end_ns(&self) -> u64 {
+    pub fn end_ns(&self) -> u64 {
         self.start_ns + self.duration_ns
     }
 
     /// How long it would have been without samples.
-    pub(crate) fn own_ns(&self) -> u64 {
+    pub fn own_ns(&self) -> u64 {
         self.duration_ns.saturating_sub(self.sampled_ns)
     }
 
     /// The place of what happens in `child` of this poll, or in its own code.
-    pub(crate) fn place(&self, child: Option<&'static str>) -> PollPlace {
+    pub fn place(&self, child: Option<&'static str>) -> PollPlace {
         PollPlace {
             site: Some(self.site),
             child,
@@ -71,7 +71,7 @@ impl WholePoll {
 
 impl WholePolls {
     /// Records come in the order in which polls end.
-    pub(super) fn add(&mut self, record: &Record<'_>) {
+    pub fn add(&mut self, record: &Record<'_>) {
         self.of_site[record.site.number()].push(WholePoll {
             site: record.site.into(),
             start_ns: record.start_ns,
@@ -84,7 +84,7 @@ impl WholePolls {
         });
     }
 
-    pub(crate) fn of(&self, site: Site) -> &[WholePoll] {
+    pub fn of(&self, site: Site) -> &[WholePoll] {
         &self.of_site[site as usize]
     }
 
@@ -97,7 +97,7 @@ impl WholePolls {
     }
 
     /// Notes that a sample was taken then, and how long that took. Else a poll could be slow because it was sampled.
-    pub(crate) fn sampled(&mut self, at_ns: u64, took_ns: u64) {
+    pub fn sampled(&mut self, at_ns: u64, took_ns: u64) {
         for site in Site::ALL {
             if let Some(at) = self.index_at(site, at_ns) {
                 self.of_site[site as usize][at].sampled_ns += took_ns;
@@ -106,7 +106,7 @@ impl WholePolls {
     }
 
     /// Where it was that something happened: in a poll of each of several sites, one inside the other, or in none.
-    pub(crate) fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
+    pub fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
         let place = move |site| {
             let poll = &self.of(site)[self.index_at(site, at_ns)?];
             Some(poll.place(poll.child_at(at_ns)))

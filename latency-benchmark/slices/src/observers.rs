@@ -5,20 +5,20 @@ use std::sync::Arc;
 use poll_probe::Recorder;
 use run_format::Site;
 
-use super::cotenant::{Cotenant, Delay};
-use super::log::LogReader;
-use super::requests::Answered;
-use super::slice::ObservedSlice;
+use crate::cotenant::{Cotenant, Delay};
+use crate::log::LogReader;
+use crate::requests::Answered;
+use crate::slice::ObservedSlice;
 
-pub(crate) struct Observers {
-    pub(crate) recorder: Arc<Recorder>,
-    pub(crate) requests: LogReader<Answered>,
-    pub(crate) cotenants: Vec<Cotenant>,
+pub struct Observers {
+    pub recorder: Arc<Recorder>,
+    pub requests: LogReader<Answered>,
+    pub cotenants: Vec<Cotenant>,
 }
 
 impl Observers {
     /// Empties the buffers into the slices that what is there belongs to. What is lost counts for the last one.
-    pub(crate) fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
+    pub fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
         let drained = self.recorder.drain(|record| {
             for slice in slices.iter_mut() {
                 slice.add_record(record);

@@ -2,21 +2,23 @@
 
 use std::ops::{Add, Sub};
 
+use poll_probe::QuicCounts;
 use run_format::config::SLOW_NS;
+use run_format::tables::{BlockRow, SliceRow};
 
 /// Polls, and those of them that were slow for tokio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct PollSums {
-    pub(crate) polls: u64,
-    pub(crate) slow: u64,
-    pub(crate) ns: u64,
+pub struct PollSums {
+    pub polls: u64,
+    pub slow: u64,
+    pub ns: u64,
     /// By how much they are longer than a poll that is not slow yet.
-    pub(crate) beyond_ns: u64,
-    pub(crate) longest_ns: u64,
+    pub beyond_ns: u64,
+    pub longest_ns: u64,
 }
 
 impl PollSums {
-    pub(super) fn add(&mut self, ns: u64) {
+    pub fn add(&mut self, ns: u64) {
         self.polls += 1;
         self.slow += u64::from(ns > SLOW_NS);
         self.ns += ns;
@@ -26,10 +28,10 @@ impl PollSums {
 }
 
 /// How two whole numbers become one, and two others.
-pub(crate) type By = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
+pub type By = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
 
 /// Numbers that only grow, each by itself. What is absent on either side is absent.
-pub(crate) trait Sums: Sized {
+pub trait Sums: Sized {
     fn with(self, other: Self, by: By) -> Self;
 
     fn since(self, before: Self) -> Self {
@@ -67,14 +69,32 @@ impl<T: Sums> Sums for Vec<T> {
 }
 
 /// Implements [`Sums`] for a struct in which these fields are such numbers. The others stay as they are.
+#[macro_export]
 macro_rules! sums {
     ($type:ident: $($field:ident),*) => {
-        impl $crate::observe::sums::Sums for $type {
-            fn with(mut self, other: Self, by: $crate::observe::sums::By) -> Self {
+        impl $crate::sums::Sums for $type {
+            fn with(mut self, other: Self, by: $crate::sums::By) -> Self {
                 $(self.$field = self.$field.with(other.$field, by);)*
                 self
             }
         }
     };
 }
-pub(crate) use sums;
+
+/// The time of threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTime {
+    pub cpu_ns: Option<u64>,
+    /// Ready to run, and waiting for the core.
+    pub runqueue_ns: Option<u64>,
+}
+sums!(CpuTime: cpu_ns, runqueue_ns);
+sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
+    central_instructions, central_cycles);
+sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
+    central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
+    delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
+    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms);
+sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
+    datagrams_sent, datagrams_received, send_calls, receive_calls);

@@ -6,7 +6,7 @@ use rand::seq::{SliceRandom, index};
 /// The index of the slice of each turn. `turns` are the numbers of turns of the slices. There are as many rounds as
 /// the largest of them. A slice has at most one turn in a round, and rounds are in random order, so that no slice
 /// is early or late in its block.
-pub(super) fn order(turns: &[u32], rng: &mut impl Rng) -> Vec<usize> {
+pub fn order(turns: &[u32], rng: &mut impl Rng) -> Vec<usize> {
     let most = turns.iter().copied().max().unwrap_or(0) as usize;
     let mut rounds: Vec<Vec<usize>> = vec![Vec::new(); most];
     for (slice, turns) in turns.iter().enumerate() {

@@ -10,109 +10,109 @@ use run_format::Site;
 use run_format::histogram_tag::HistogramOf;
 use run_format::tables::{SiteRow, band_from_ns};
 
-use super::replay::Replay;
-use super::requests::Answered;
-use super::sums::PollSums;
-use super::whole_polls::WholePolls;
+use crate::replay::Replay;
+use crate::requests::Answered;
+use crate::sums::PollSums;
+use crate::whole_polls::WholePolls;
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
-pub(crate) const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
 /// One of many: grows as needed, and is coarser.
-pub(crate) fn coarse_histogram() -> Histogram<u64> {
+pub fn coarse_histogram() -> Histogram<u64> {
     Histogram::new(2).expect("two significant digits are few enough")
 }
 
 /// None of an empty histogram.
-pub(crate) fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
+pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q))
 }
 
 /// By what they are of. Nothing that was not seen has one.
 #[derive(Default)]
-pub(crate) struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
+pub struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
 
 impl Histograms {
-    pub(super) fn record(&mut self, of: HistogramOf, ns: u64) {
+    pub fn record(&mut self, of: HistogramOf, ns: u64) {
         /// The longest duration that is told from longer ones.
         const LONGEST_NS: u64 = 3_600_000_000_000;
         let new = || Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constants that fit");
         self.0.entry(of).or_insert_with(new).saturating_record(ns);
     }
 
-    pub(crate) fn get(&self, of: HistogramOf) -> Option<&Histogram<u64>> {
+    pub fn get(&self, of: HistogramOf) -> Option<&Histogram<u64>> {
         self.0.get(&of)
     }
 
-    pub(crate) fn count(&self, of: HistogramOf) -> u64 {
+    pub fn count(&self, of: HistogramOf) -> u64 {
         self.get(of).map_or(0, Histogram::len)
     }
 
     /// How many durations are over `threshold_ns`, to the histogram's precision.
-    pub(crate) fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
+    pub fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
         let slower = |it: &Histogram<u64>| it.len() - it.count_between(0, threshold_ns);
         self.get(of).map_or(0, slower)
     }
 
-    pub(crate) fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
+    pub fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
         quantile(self.get(of)?, q)
     }
 }
 
 #[derive(Default)]
-pub(crate) struct ObservedSlice {
-    pub(crate) variant: VariantId,
-    pub(crate) connections: Site,
+pub struct ObservedSlice {
+    pub variant: VariantId,
+    pub connections: Site,
     /// The turn that is measured now, or was last.
     turn: TurnWindow,
     /// The one before. What began in it may end during this one.
     turn_before: TurnWindow,
-    pub(crate) start_ns: u64,
+    pub start_ns: u64,
     /// Of the turns that are over.
-    pub(crate) duration_ns: u64,
-    pub(crate) turns: u32,
+    pub duration_ns: u64,
+    pub turns: u32,
     /// Polls of connections by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
-    pub(crate) after_switch: [PollSums; AFTER_SWITCH_FROM_MS.len()],
+    pub after_switch: [PollSums; AFTER_SWITCH_FROM_MS.len()],
     /// Polls of connections by the number that their thread has in the recorder. 0 is the main thread.
-    pub(crate) workers: BTreeMap<usize, PollSums>,
+    pub workers: BTreeMap<usize, PollSums>,
     /// By `Site as usize`.
-    pub(crate) sites: [ObservedSite; Site::ALL.len()],
-    pub(crate) histograms: Histograms,
-    pub(crate) peer_latency_ns: Vec<Histogram<u64>>,
+    pub sites: [ObservedSite; Site::ALL.len()],
+    pub histograms: Histograms,
+    pub peer_latency_ns: Vec<Histogram<u64>>,
     /// When the process was paused before its turn.
-    pub(crate) paused_ns: Range<u64>,
+    pub paused_ns: Range<u64>,
     /// Requests that were sent before the slice began, perhaps under another variant.
-    pub(crate) begun_before: u64,
-    pub(crate) bytes: u64,
+    pub begun_before: u64,
+    pub bytes: u64,
     /// Messages that were to reach central.
-    pub(crate) expected: u64,
+    pub expected: u64,
     /// Entries of requests and delays that found a buffer full.
-    pub(crate) lost_entries: u64,
+    pub lost_entries: u64,
     /// In the pass that shows what bounds would do.
-    pub(crate) replay: Option<Replay>,
+    pub replay: Option<Replay>,
     /// Where a cell is explained.
-    pub(crate) whole: Option<WholePolls>,
+    pub whole: Option<WholePolls>,
 }
 
 /// When a turn is measured, and when its variant was put in force.
 #[derive(Clone, Default)]
-pub(super) struct TurnWindow {
+pub struct TurnWindow {
     ns: Range<u64>,
     switched_ns: u64,
 }
 
 /// What was seen of a site. Bands are named by their lower ends.
 #[derive(Default)]
-pub(crate) struct ObservedSite {
+pub struct ObservedSite {
     /// Its slice is known when the slice is over.
-    pub(crate) row: SiteRow,
-    pub(crate) iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
-    pub(crate) children_by_band: BTreeMap<(u64, &'static str), PollSums>,
+    pub row: SiteRow,
+    pub iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
+    pub children_by_band: BTreeMap<(u64, &'static str), PollSums>,
 }
 
 impl ObservedSite {
     /// The time of the polls in bands from `from_ns` on.
-    pub(crate) fn ns_from(&self, from_ns: u64) -> u64 {
+    pub fn ns_from(&self, from_ns: u64) -> u64 {
         let bands = self.iterations_by_band.range((from_ns, None)..);
         bands.map(|(_, sums)| sums.ns).sum()
     }
@@ -143,12 +143,7 @@ impl ObservedSite {
 impl ObservedSlice {
     /// A slice whose first turn goes on until it is [closed](ObservedSlice::close). Its variant was put in force at
     /// `switched_ns`.
-    pub(crate) fn open(
-        variant: VariantId,
-        at_ns: u64,
-        switched_ns: u64,
-        peers: usize,
-    ) -> ObservedSlice {
+    pub fn open(variant: VariantId, at_ns: u64, switched_ns: u64, peers: usize) -> ObservedSlice {
         let mut sites: [ObservedSite; _] = Default::default();
         for site in Site::ALL {
             sites[site as usize].row.site = site;
@@ -167,7 +162,7 @@ impl ObservedSlice {
         }
     }
 
-    pub(crate) fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
+    pub fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
         let turn = TurnWindow {
             ns: at_ns..u64::MAX,
             switched_ns,
@@ -177,7 +172,7 @@ impl ObservedSlice {
     }
 
     /// Ends a turn. What began before `at_ns` and ends later can still be collected.
-    pub(crate) fn close(&mut self, at_ns: u64) {
+    pub fn close(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
         if let Some(whole) = &mut self.whole {
@@ -186,29 +181,29 @@ impl ObservedSlice {
     }
 
     /// What is not over yet is lost, since its time would include that of other programs.
-    pub(crate) fn end_late_polls(&mut self) {
+    pub fn end_late_polls(&mut self) {
         self.turn.ns = 0..0;
     }
 
-    pub(crate) fn site(&self, site: Site) -> &ObservedSite {
+    pub fn site(&self, site: Site) -> &ObservedSite {
         &self.sites[site as usize]
     }
 
     /// Polls that a budget ended.
-    pub(crate) fn yielded(&self) -> u64 {
+    pub fn yielded(&self) -> u64 {
         self.sites.iter().map(|site| site.row.yielded).sum()
     }
 
-    pub(crate) fn requests(&self) -> impl Iterator<Item = u64> {
+    pub fn requests(&self) -> impl Iterator<Item = u64> {
         self.peer_latency_ns.iter().map(Histogram::len)
     }
 
-    pub(super) fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
+    pub fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
         let turns = [&self.turn, &self.turn_before];
         turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
     }
 
-    pub(super) fn add_record(&mut self, record: &Record<'_>) {
+    pub fn add_record(&mut self, record: &Record<'_>) {
         let switched_ns = self.turn_of(record.start_ns).map(|turn| turn.switched_ns);
         let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
         let belongs = switched_ns.is_some();
@@ -240,7 +235,7 @@ impl ObservedSlice {
         }
     }
 
-    pub(super) fn add_request(&mut self, answered: Answered) {
+    pub fn add_request(&mut self, answered: Answered) {
         if let Some(turn) = self.turn_of(answered.at_ns) {
             let start_ns = turn.ns.start;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
@@ -250,8 +245,11 @@ impl ObservedSlice {
             };
             let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
             self.histograms.record(HistogramOf::Latency, latency_ns);
-            // It grows to hold any value.
-            let _ = self.peer_latency_ns[answered.peer].record(latency_ns);
+            // Of an application no peer is known.
+            if let Some(of_peer) = self.peer_latency_ns.get_mut(answered.peer) {
+                // It grows to hold any value.
+                let _ = of_peer.record(latency_ns);
+            }
             self.bytes += answered.bytes;
             self.expected += answered.expected;
             self.begun_before += u64::from(sent_ns < start_ns);

@@ -10,8 +10,8 @@ use run_format::Site;
 /// A poll of a connection is idle if its loop was entered once and ended pending, and so was the loop of
 /// every poll of the muxer inside it. Where the muxer is no site, the connection's own loop decides.
 #[derive(Debug, Default)]
-pub(crate) struct IdlePolls {
-    pub(crate) counts: IdleCounts,
+pub struct IdlePolls {
+    pub counts: IdleCounts,
     /// By thread, when the last poll of a muxer began that had something to do. Muxers are not polled
     /// inside each other, so none of a poll that ends later began later.
     busy_muxer_ns: HashMap<usize, u64>,
@@ -19,17 +19,17 @@ pub(crate) struct IdlePolls {
 
 /// Polls, and those of them that were idle.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct IdleCounts {
-    pub(crate) connection_polls: u64,
-    pub(crate) connection_polls_idle: u64,
-    pub(crate) swarm_polls: u64,
-    pub(crate) swarm_polls_idle: u64,
+pub struct IdleCounts {
+    pub connection_polls: u64,
+    pub connection_polls_idle: u64,
+    pub swarm_polls: u64,
+    pub swarm_polls_idle: u64,
 }
 
 impl IdlePolls {
     /// To be called with every record, in the order that they are drained in: what is inside a poll is
     /// looked at, even where it does not itself belong to the slice that the poll does.
-    pub(crate) fn note(&mut self, record: &Record<'_>, belongs: bool) {
+    pub fn note(&mut self, record: &Record<'_>, belongs: bool) {
         // Where the loops are not marked, nobody knows.
         if let Some(iterations) = record.iterations {
             let is_idle = iterations <= 1 && record.outcome == Outcome::Pending;

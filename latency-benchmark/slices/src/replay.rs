@@ -6,15 +6,15 @@ use std::iter;
 use poll_probe::{IterationEnd, Limit, Record};
 use run_format::{Budgets, Site};
 
-use super::sums::PollSums;
+use crate::sums::PollSums;
 
 /// The pieces of all polls of a slice, by site and budget.
 #[derive(Clone)]
-pub(crate) struct Replay(pub(crate) Vec<(Site, Budgets, PollSums)>);
+pub struct Replay(pub Vec<(Site, Budgets, PollSums)>);
 
 impl Replay {
     /// Under a fixed list of limits and those that are measured. Without a limit, polls stay whole.
-    pub(crate) fn new(measured: impl Iterator<Item = Budgets> + Clone) -> Replay {
+    pub fn new(measured: impl Iterator<Item = Budgets> + Clone) -> Replay {
         const LIMITS: [&str; 13] = [
             "1", "2", "3", "4", "6", "8", "16", "32", "10us", "25us", "50us", "100us", "200us",
         ];
@@ -34,7 +34,7 @@ impl Replay {
         Replay(looping.flat_map(of_site).collect())
     }
 
-    pub(crate) fn add(&mut self, record: &Record<'_>) {
+    pub fn add(&mut self, record: &Record<'_>) {
         // Where loops are not marked, nothing is known of iterations.
         if record.iterations.is_none() {
             return;

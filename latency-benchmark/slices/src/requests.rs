@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use poll_probe::Recorder;
 
-use super::log::{Log, LogReader, log};
+use crate::log::{Log, LogReader, log};
 
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Answered {
-    pub(crate) at_ns: u64,
-    pub(crate) latency_ns: u64,
+pub struct Answered {
+    pub at_ns: u64,
+    pub latency_ns: u64,
     /// What it moved, both ways.
-    pub(crate) bytes: u64,
-    pub(crate) peer: usize,
+    pub bytes: u64,
+    pub peer: usize,
     /// If it is a message: how many of the peer's are expected since the one before.
-    pub(crate) expected: u64,
+    pub expected: u64,
 }
 
 /// Where the workload notes its requests.
@@ -24,10 +24,17 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    pub(crate) fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
+    pub fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
         // Some seconds of the busiest central.
         const CAPACITY: usize = 1 << 17;
-        let (log, reader) = log(CAPACITY);
+        RequestLog::with_capacity(clock, CAPACITY)
+    }
+
+    pub fn with_capacity(
+        clock: Arc<Recorder>,
+        capacity: usize,
+    ) -> (RequestLog, LogReader<Answered>) {
+        let (log, reader) = log(capacity);
         (RequestLog { log, clock }, reader)
     }
 
@@ -47,7 +54,7 @@ impl RequestLog {
     }
 
     /// The same of a message that was published at `since_ns`, and tells that `expected` are to be here.
-    pub(crate) fn delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64) {
+    pub fn delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64) {
         let at_ns = self.now_ns();
         self.log.note(Answered {
             at_ns,

@@ -6,19 +6,19 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 #[derive(Debug)]
-pub(crate) struct Log<T> {
+pub struct Log<T> {
     entries: Producer<T>,
     lost: Arc<AtomicU64>,
 }
 
-pub(crate) struct LogReader<T> {
+pub struct LogReader<T> {
     entries: Consumer<T>,
     lost: Arc<AtomicU64>,
 }
 
 /// Every page of the buffer is written once, so that who notes pays for no page fault and
 /// the process does not seem to grow while the buffer is filled for the first time.
-pub(crate) fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
+pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
     let (mut writing, mut reading) = RingBuffer::new(capacity);
     while writing.push(T::default()).is_ok() {}
     while reading.pop().is_ok() {}
@@ -38,7 +38,7 @@ pub(crate) fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
 
 impl<T> Log<T> {
     /// Notes one entry. If the buffer is full, it is lost, and counted.
-    pub(crate) fn note(&mut self, entry: T) {
+    pub fn note(&mut self, entry: T) {
         if self.entries.push(entry).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }
@@ -46,8 +46,13 @@ impl<T> Log<T> {
 }
 
 impl<T> LogReader<T> {
+    /// Whether whoever noted has gone.
+    pub fn is_abandoned(&self) -> bool {
+        self.entries.is_abandoned()
+    }
+
     /// Hands out what is there, and returns how many were lost since the last time.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(T)) -> u64 {
+    pub fn drain(&mut self, mut each: impl FnMut(T)) -> u64 {
         while let Ok(entry) = self.entries.pop() {
             each(entry);
         }

@@ -21,12 +21,11 @@ use run_format::tables::{
     BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
 };
 
-use crate::connected::Connected;
-use crate::observe::process::CpuTime;
-use crate::observe::slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile};
+use crate::slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile};
+use crate::sums::CpuTime;
 
 /// The tables and histograms of a run, while it goes on.
-pub(crate) struct RunWriter {
+pub struct RunWriter {
     tables: TableWriters,
     /// The cores of each worker, where there are several.
     workers: Vec<Option<Cores>>,
@@ -38,21 +37,16 @@ pub(crate) struct RunWriter {
 }
 
 impl RunWriter {
-    pub(crate) fn create(central: &Connected) -> Result<RunWriter> {
+    /// In the folder `dir`. `sites` are those of the program, and `workers` has the cores of each worker, where there are
+    /// several.
+    pub fn create(dir: &Path, sites: Vec<Site>, workers: Vec<Option<Cores>>) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
-        let mut workers = Vec::new();
-        let sites: Vec<Site> = central.sites.iter().map(|named| named.site).collect();
         if sites.iter().any(|site| site.is_of_quic()) {
             tables.push(QUIC);
         }
-        let several = central.task.config.runtime.workers;
-        if several > 1 {
+        if !workers.is_empty() {
             tables.push(WORKERS);
-            // The first is the main thread. Later ones are for blocking work.
-            let threads = central.workers.iter().take(several + 1);
-            workers.extend(threads.map(|thread| thread.cores()));
         }
-        let dir = &central.task.dir;
         Ok(RunWriter {
             tables: TableWriters::create(dir, &tables)?,
             workers,
@@ -63,7 +57,7 @@ impl RunWriter {
     }
 
     /// Writes all of a slice. `used` is by thread, the workers first.
-    pub(crate) fn write(
+    pub fn write(
         &mut self,
         row: &SliceRow,
         seen: &ObservedSlice,
@@ -199,7 +193,7 @@ impl RunWriter {
     }
 
     /// Writes what is kept for the whole run, which ends now, and has the disk confirm everything.
-    pub(crate) fn finish(mut self, now_ns: u64) -> Result<()> {
+    pub fn finish(mut self, now_ns: u64) -> Result<()> {
         for (&(variant, peer), latency_ns) in &self.per_peer {
             let tag = HistogramTag {
                 of: HistogramOf::PeerLatency(peer + 1),

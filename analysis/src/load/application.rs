@@ -1,0 +1,123 @@
+//! The folder of an application that compared budgets in itself. Peers, network and payload of it are not known.
+
+use std::path::Path;
+
+use anyhow::{Context, Result, ensure};
+use run_format::application::{ApplicationFile, ApplicationRun, Ended};
+use run_format::grid::{Axes, Cell};
+use run_format::manifest::Manifest;
+use run_format::precision::Precision;
+use run_format::run_row::{End, NetworkReport, RunRow, Stop};
+use run_format::tables::SiteRow;
+use run_format::{Site, files};
+use serde_json::json;
+
+use super::run::RunFiles;
+use super::{outside, rows};
+
+/// What it says of itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Application {
+    pub(crate) file: ApplicationFile,
+    /// None if it was killed.
+    pub(crate) run: Option<ApplicationRun>,
+    /// Those that were polled.
+    pub(crate) sites: Vec<Site>,
+}
+
+/// Also what a sweep would have of it, and the run if anything was measured.
+pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles>)> {
+    let path = dir.join(files::APPLICATION);
+    let file: ApplicationFile = outside::read(&path)?;
+    ensure!(
+        file.turn_ms > 0,
+        "{}: its turns have no length",
+        path.display()
+    );
+    let manifest = manifest(&file).with_context(|| path.display().to_string())?;
+    let cell = dir.join(files::CELLS).join(Cell::default().id());
+    let name = files::run_folder(1, None);
+    let (whole, partial) = (cell.join(&name), cell.join(name + ".partial"));
+    let (dir_of_run, run) = match whole.is_dir() {
+        true => {
+            let run: ApplicationRun = outside::read(&whole.join(files::RUN))?;
+            (whole, Some(run))
+        }
+        false => (partial, None),
+    };
+    let mut sites = Vec::new();
+    if dir_of_run.join(files::SITES).is_file() {
+        let rows: Vec<SiteRow> = rows::read(&dir_of_run, run.is_none())?;
+        sites = Vec::from(Site::ALL);
+        sites.retain(|site| rows.iter().any(|row| row.site == *site && row.polls > 0));
+    }
+    let row = run.as_ref().map(|run| row(run, &manifest));
+    let has_run = row.is_some() || dir_of_run.join(files::SLICES).is_file();
+    let files = has_run.then_some(RunFiles {
+        dir: dir_of_run,
+        subject: 0,
+        number: 1,
+        row,
+        is_application: true,
+    });
+    Ok((Application { file, run, sites }, manifest, files))
+}
+
+/// Of a sweep of one cell. Nobody is told what it says of nodes and a lab.
+fn manifest(file: &ApplicationFile) -> Result<Manifest> {
+    let config = json!({
+        "axes": Axes::of([Cell::default()].iter()),
+        "variants": file.variants,
+        "node": {"workload": "idle", "security": "plaintext", "transport": "tcp"},
+        "pace": {"outstanding": 1},
+        "runtime": file.runtime,
+        "lab": {
+            "backend": "auto", "congestion_control": "",
+            "placement": {"central": 0, "peers": "0", "sharing": "nothing"},
+        },
+        "repeat": 1,
+        "turn_ms": file.turn_ms,
+        "settle_ms": file.washout_ms,
+        "max_cell_ms": file.limit_ms,
+        "time_scale": 1.0,
+        "precision": Precision::EXACT,
+        "seed": file.seed,
+        "measurement": "compare",
+    });
+    let tool = json!({"version": file.version, "profile": "", "rustc": "", "upstream": []});
+    Ok(Manifest {
+        schema: file.schema,
+        command: Vec::new(),
+        created_unix_s: file.created_unix_s,
+        config: serde_json::from_value(config)?,
+        tool: serde_json::from_value(tool)?,
+        machine: file.machine.clone(),
+    })
+}
+
+fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
+    let config = &manifest.config;
+    RunRow {
+        schema: run.schema,
+        cell: Cell::default().id(),
+        config: plan::run::run(config, Cell::default(), 1, None, config.seed),
+        end: match &run.ended {
+            Ended::Failed { reason } => End::Failed {
+                stage: "recording".to_owned(),
+                reason: reason.clone(),
+            },
+            _ => End::Ok { stop: Stop::Cap },
+        },
+        network: NetworkReport::default(),
+        beside: None,
+        machine: Some(manifest.machine.clone()),
+        started_unix_s: run.started_unix_s,
+        took_ms: run.took_ms,
+        overhead_ms: None,
+        stages: Vec::new(),
+        probe_ns: None,
+        blocks: Some(run.blocks),
+        messages: Vec::new(),
+        files: Some(run.files.clone()),
+    }
+}

@@ -1,0 +1,133 @@
+//! The limits that hold while budgets take turns.
+
+use std::time::{Duration, Instant};
+
+use run_format::application::Ended;
+use run_format::histogram_tag::HistogramOf;
+use slices::slice::ObservedSlice;
+
+/// The application's own check.
+pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
+
+pub(crate) struct Guard {
+    timer_limit: Duration,
+    check: Option<Check>,
+    /// The timers of the turn that were seen, and when the last of them was.
+    timers: (u64, Instant),
+    /// Slices that lost records, one after another.
+    refused: u32,
+}
+
+impl Guard {
+    pub(crate) fn new(timer_limit: Duration, check: Option<Check>) -> Guard {
+        Guard {
+            timer_limit,
+            check,
+            timers: (0, Instant::now()),
+            refused: 0,
+        }
+    }
+
+    /// Begins a turn.
+    pub(crate) fn begin(&mut self) {
+        self.timers = (0, Instant::now());
+    }
+
+    pub(crate) fn check_application(&mut self) -> Result<(), Ended> {
+        match self.check.as_mut().map(|check| check()) {
+            Some(Err(reason)) => fires(format!("the application's own check: {reason}")),
+            Some(Ok(())) | None => Ok(()),
+        }
+    }
+
+    pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
+        /// With fewer, the latest of them is not the 99th percentile.
+        const ENOUGH: u64 = 50;
+        let (limit, timers) = (
+            self.timer_limit,
+            turn.histograms.count(HistogramOf::CotenantTimer),
+        );
+        if timers > self.timers.0 {
+            self.timers = (timers, Instant::now());
+        }
+        let silent = self.timers.1.elapsed();
+        // Its pauses are up to 3 ms, and the buffers are emptied every 15 ms.
+        if silent > limit + Duration::from_millis(20) {
+            let limit = limit.as_millis();
+            return fires(format!(
+                "no timer has run for {} ms, of {limit} ms",
+                silent.as_millis()
+            ));
+        }
+        let late_ns = turn.histograms.quantile(HistogramOf::CotenantTimer, 0.99);
+        let late = Duration::from_nanos(late_ns.unwrap_or(0));
+        if timers >= ENOUGH && late > limit {
+            let (late, limit) = (late.as_millis(), limit.as_millis());
+            return fires(format!(
+                "timers were {late} ms late (99th percentile of a turn), of {limit} ms"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Counts a turn of which so many records were lost.
+    pub(crate) fn lost(&mut self, records: u64) -> Result<(), Ended> {
+        const MOST: u32 = 10;
+        self.refused = if records > 0 { self.refused + 1 } else { 0 };
+        match self.refused {
+            MOST.. => fires(format!(
+                "{MOST} turns one after another lost records, {records} in the last"
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn fires(reason: String) -> Result<(), Ended> {
+    Err(Ended::Guardrail { reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn guard() -> Guard {
+        Guard::new(Duration::from_millis(100), None)
+    }
+
+    #[test]
+    fn timers_that_are_late_end_it_once_there_are_enough() {
+        let mut turn = ObservedSlice::default();
+        let late = |turn: &mut ObservedSlice, times| {
+            for _ in 0..times {
+                turn.histograms
+                    .record(HistogramOf::CotenantTimer, 200_000_000);
+            }
+        };
+        late(&mut turn, 49);
+        assert_eq!(guard().check_timers(&turn), Ok(()));
+        late(&mut turn, 1);
+        let ended = guard().check_timers(&turn);
+        assert!(matches!(ended, Err(Ended::Guardrail { reason }) if reason.contains("100 ms")));
+    }
+
+    #[test]
+    fn a_runtime_that_runs_no_timer_ends_it() {
+        let mut guard = Guard::new(Duration::ZERO, None);
+        guard.begin();
+        std::thread::sleep(Duration::from_millis(30));
+        let ended = guard.check_timers(&ObservedSlice::default());
+        assert!(matches!(ended, Err(Ended::Guardrail { reason }) if reason.contains("no timer")));
+    }
+
+    #[test]
+    fn ten_turns_that_lose_records_one_after_another_end_it() {
+        let mut guard = guard();
+        for _ in 0..2 {
+            assert!((0..9).all(|_| guard.lost(3).is_ok()));
+            assert_eq!(guard.lost(0), Ok(()));
+        }
+        assert!((0..9).all(|_| guard.lost(3).is_ok()));
+        guard.lost(3).expect_err("the tenth");
+    }
+}

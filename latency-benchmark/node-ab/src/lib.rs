@@ -1,0 +1,147 @@
+//! Compares work budgets in a live application: records its polls, lets budgets take turns, and writes a run that
+//! `analysis report` reads. [OPERATORS.md](../OPERATORS.md) goes through it step by step.
+//!
+//! ```
+//! use std::time::Duration;
+//! use node_ab::NodeAb;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let ab = NodeAb::from_env()?; // Off, unless NODE_AB says for how long, such as 60s.
+//! # let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+//! runtime.block_on(async {
+//!     let running = ab.budgets(["none", "muxer=1/deferred"]).write_to("ab-run").start()?;
+//!     ab.count_request(Duration::from_millis(3)); // If requests are to be compared, too.
+//!     // The application.
+//!     running.finish()?; // Puts `none` in force. So does the drop of `running`.
+//! #   Ok(())
+//! })
+//! # }
+//! ```
+//!
+//! While it is off, a poll of a site costs one load and a branch. It opens no socket and reads no configuration but
+//! `NODE_AB`.
+
+mod guard;
+mod recording;
+mod sample;
+mod setup;
+mod turns;
+
+use std::env::{self, VarError};
+use std::fmt;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use poll_probe::{Capacity, Recorder};
+use run_format::Site;
+use run_format::number::TIME;
+use slices::log::LogReader;
+use slices::requests::{Answered, RequestLog};
+
+pub use self::setup::{Running, Setup};
+pub use poll_probe::{Probe, iterate};
+pub use run_format::application::Ended;
+
+/// The site of a task that the program instruments itself: `Probe::new(TASK).instrument(future)`.
+pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);
+
+/// For 16 MiB with five threads and everything else. At 50 drains a second that is 1.6 million polls of a thread.
+const CAPACITY: Capacity = Capacity {
+    records: 1 << 15,
+    spans: 1,
+};
+
+/// What all handles of the process share. Buffers of threads belong to its recorder until the threads end.
+static PROCESS: OnceLock<Arc<Process>> = OnceLock::new();
+
+struct Process {
+    recorder: Arc<Recorder>,
+    requests: Mutex<RequestLog>,
+    /// Taken while budgets take turns.
+    answered: Mutex<Option<LogReader<Answered>>>,
+}
+
+/// Switched on or off when the process starts.
+#[derive(Clone)]
+pub struct NodeAb {
+    on: Option<(Arc<Process>, Duration)>,
+}
+
+impl NodeAb {
+    /// On for the time in the environment variable `NODE_AB`, such as `60s` or `2h`. Off if it is absent, empty or `off`.
+    pub fn from_env() -> Result<NodeAb, Error> {
+        let refused = |text: String| Error(format!("NODE_AB: {text} (accepted: 60s, 10min, off)"));
+        match env::var("NODE_AB") {
+            Err(VarError::NotPresent) => Ok(NodeAb { on: None }),
+            Err(error) => Err(refused(error.to_string())),
+            Ok(text) if matches!(text.trim(), "" | "off") => Ok(NodeAb { on: None }),
+            Ok(text) => {
+                let ns = TIME.read_whole(&text).map_err(refused)?;
+                Ok(NodeAb::on_for(Duration::from_nanos(ns)))
+            }
+        }
+    }
+
+    /// On for that time, counted from [`Setup::start`].
+    pub fn on_for(time: Duration) -> NodeAb {
+        let process = PROCESS.get_or_init(|| {
+            const REQUESTS: usize = 1 << 14;
+            let recorder = Arc::new(Recorder::new(CAPACITY));
+            recorder.attach_all();
+            let (requests, answered) = RequestLog::with_capacity(Arc::clone(&recorder), REQUESTS);
+            Arc::new(Process {
+                recorder,
+                requests: Mutex::new(requests),
+                answered: Mutex::new(Some(answered)),
+            })
+        });
+        NodeAb {
+            on: Some((Arc::clone(process), time)),
+        }
+    }
+
+    /// Whether it is on.
+    pub fn is_on(&self) -> bool {
+        self.on.is_some()
+    }
+
+    /// The budgets to compare with `none`, as `SITE=LIMIT[/WAKE]`, such as `muxer=1/deferred`.
+    pub fn budgets(&self, budgets: impl IntoIterator<Item = impl Into<String>>) -> Setup {
+        Setup::new(
+            self.on.clone(),
+            budgets.into_iter().map(Into::into).collect(),
+        )
+    }
+
+    /// Counts a request that has just been answered. If it is off, this is a branch, else it takes a lock.
+    pub fn count_request(&self, latency: Duration) {
+        if let Some((process, _)) = &self.on {
+            let mut requests = locked(&process.requests);
+            let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
+            let sent_ns = requests.now_ns().saturating_sub(latency_ns);
+            requests.answered(0, sent_ns, 0);
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// One line that says what was wrong.
+#[derive(Debug)]
+pub struct Error(String);
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<anyhow::Error> for Error {
+    fn from(error: anyhow::Error) -> Error {
+        Error(format!("{error:#}"))
+    }
+}

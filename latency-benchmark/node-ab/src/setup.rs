@@ -1,0 +1,295 @@
+//! What is to be compared, and the handle of a comparison that goes on.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{self, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, anyhow};
+use poll_probe::Variant;
+use run_format::Budgets;
+use run_format::application::{ApplicationFile, Ended};
+use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
+use run_format::manifest::Machine;
+use run_format::runtime::{RuntimeConfig, Scheduler};
+use run_format::variant::{Role, VariantConfig};
+use slices::cotenant::{timer, woken};
+use slices::observers::Observers;
+use tokio::runtime::{Handle, RuntimeFlavor};
+
+use crate::guard::{Check, Guard};
+use crate::recording::Recording;
+use crate::sample::{Sampler, ms};
+use crate::{Error, Process, locked};
+
+/// In a shorter turn, what the turn before left behind is a large part.
+const SHORTEST: Duration = Duration::from_millis(20);
+
+/// What is to be compared, and how.
+#[must_use = "nothing happens before `start`"]
+pub struct Setup {
+    on: Option<(Arc<Process>, Duration)>,
+    budgets: Vec<String>,
+    dir: PathBuf,
+    turn: Duration,
+    washout: Duration,
+    timer_limit: Duration,
+    check: Option<Check>,
+}
+
+impl Setup {
+    pub(crate) fn new(on: Option<(Arc<Process>, Duration)>, budgets: Vec<String>) -> Setup {
+        Setup {
+            on,
+            budgets,
+            dir: PathBuf::from("ab-run"),
+            turn: Duration::from_millis(250),
+            washout: Duration::from_millis(50),
+            timer_limit: Duration::from_millis(100),
+            check: None,
+        }
+    }
+
+    /// The folder of the run, `ab-run` by default. If there is one, a number is added.
+    pub fn write_to(self, dir: impl Into<PathBuf>) -> Setup {
+        let dir = dir.into();
+        Setup { dir, ..self }
+    }
+
+    /// How long a budget is in force and measured at a time, 250 ms by default.
+    pub fn turn(self, turn: Duration) -> Setup {
+        Setup { turn, ..self }
+    }
+
+    /// What is not measured after each change of budgets, 50 ms by default. A poll that began in a turn counts only if it
+    /// ends within this time after the turn.
+    pub fn washout(self, washout: Duration) -> Setup {
+        Setup { washout, ..self }
+    }
+
+    /// The 99th percentile by which a timer of the runtime may be late in a turn, 100 ms by default. If it is later,
+    /// the comparison ends.
+    pub fn timer_limit(self, timer_limit: Duration) -> Setup {
+        Setup {
+            timer_limit,
+            ..self
+        }
+    }
+
+    /// A check of the application's own, called about 100 times a second on the recording thread. If it returns a
+    /// reason, the comparison ends.
+    pub fn check(self, check: impl FnMut() -> Result<(), String> + Send + 'static) -> Setup {
+        Setup {
+            check: Some(Box::new(check)),
+            ..self
+        }
+    }
+
+    /// Starts to compare. Call it inside the runtime whose tasks may suffer. If `NODE_AB` is off it does nothing.
+    pub fn start(self) -> Result<Running, Error> {
+        let Some((process, time)) = self.on.clone() else {
+            return Ok(Running { at_work: None });
+        };
+        let variants = variants(&self.budgets)?;
+        if self.turn < SHORTEST {
+            let least = SHORTEST.as_millis();
+            return Err(anyhow!(
+                "turn: {:?} is too short (accepted: {least} ms or more)",
+                self.turn
+            )
+            .into());
+        }
+        let runtime = Handle::try_current()
+            .map_err(|_| anyhow!("start() has to be called inside of a tokio runtime"))?;
+        let file = self.describe(&runtime, variants, time);
+        let dir = free(&self.dir);
+        fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
+        write_json(&dir.join(APPLICATION), &file)?;
+        let answered = locked(&process.answered)
+            .take()
+            .ok_or_else(|| anyhow!("start(): budgets of this process take turns already"))?;
+        let clock = &process.recorder;
+        let (bell, wake) = woken(clock);
+        let (stop, stopped) = mpsc::channel();
+        let recording = Recording {
+            observers: Observers {
+                recorder: Arc::clone(clock),
+                requests: answered,
+                cotenants: vec![wake, timer(clock, file.seed)],
+            },
+            bell,
+            guard: Guard::new(self.timer_limit, self.check),
+            sampler: Sampler::new(runtime),
+            stopped,
+            latest: Duration::ZERO,
+            lost: 0,
+        };
+        let thread = thread::Builder::new().name("node-ab".to_owned());
+        let thread = thread.spawn(move || {
+            let (ended, answered) = crate::turns::run(file, recording, &dir);
+            *locked(&process.answered) = Some(answered);
+            ended
+        });
+        let thread = thread.context("cannot start a thread")?;
+        Ok(Running {
+            at_work: Some((stop, thread)),
+        })
+    }
+
+    fn describe(
+        &self,
+        runtime: &Handle,
+        variants: Vec<VariantConfig>,
+        time: Duration,
+    ) -> ApplicationFile {
+        let program = env::current_exe().unwrap_or_default();
+        let program = program.file_name().unwrap_or_default();
+        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        ApplicationFile {
+            schema: SCHEMA,
+            program: program.to_string_lossy().into_owned(),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            debug_assertions: cfg!(debug_assertions),
+            created_unix_s: unix_s(),
+            machine: Machine::of_this_host(),
+            runtime: RuntimeConfig {
+                scheduler: match runtime.runtime_flavor() {
+                    RuntimeFlavor::CurrentThread => Scheduler::CurrentThread,
+                    _ => Scheduler::MultiThread,
+                },
+                workers: runtime.metrics().num_workers(),
+                ..RuntimeConfig::CURRENT_THREAD
+            },
+            variants,
+            turn_ms: ms(self.turn),
+            washout_ms: ms(self.washout),
+            limit_ms: ms(time),
+            timer_limit_ms: ms(self.timer_limit),
+            seed: u64::from(since.subsec_nanos()) << 20 ^ since.as_secs(),
+        }
+    }
+}
+
+/// `none`, `none` once more, and the others.
+fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
+    let variant = |budgets: Budgets, role, mark: &str| VariantConfig {
+        label: format!("{budgets}{mark}"),
+        role,
+        budgets,
+    };
+    let mut variants = vec![
+        variant(Budgets::NONE, Role::Baseline, ""),
+        variant(Budgets::NONE, Role::Control, " (A/A)"),
+    ];
+    for text in budgets {
+        let budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;
+        if variants[1..]
+            .iter()
+            .any(|it| it.role == Role::Candidate && it.budgets == budgets)
+        {
+            return Err(anyhow!("budget {text:?} is there twice"));
+        }
+        if budgets != Budgets::NONE {
+            variants.push(variant(budgets, Role::Candidate, ""));
+        }
+    }
+    if variants.len() < 3 {
+        return Err(anyhow!(
+            "there is no budget to compare with none, such as muxer=1/deferred"
+        ));
+    }
+    Ok(variants)
+}
+
+/// The folder, or the first with a number that is not there. No run takes the place of another.
+fn free(dir: &Path) -> PathBuf {
+    let numbered = (2..).map(|number: u32| {
+        let mut name = dir.file_name().unwrap_or_default().to_owned();
+        name.push(format!("-{number}"));
+        dir.with_file_name(name)
+    });
+    let mut all = [dir.to_owned()].into_iter().chain(numbered);
+    all.find(|it| !it.exists())
+        .unwrap_or_else(|| dir.to_owned())
+}
+
+/// Budgets take turns while this lives, until the time is up. After that, `none` is in force.
+#[must_use = "dropping it ends the comparison"]
+pub struct Running {
+    at_work: Option<(Sender<()>, JoinHandle<Ended>)>,
+}
+
+impl Running {
+    /// Ends the comparison, unless it has ended before, and says why it did. None if it was off.
+    pub fn finish(mut self) -> Result<Option<Ended>, Error> {
+        match self.end() {
+            Some(Ended::Failed { reason }) => Err(Error(reason)),
+            ended => Ok(ended),
+        }
+    }
+
+    /// Whether budgets still take turns.
+    pub fn is_running(&self) -> bool {
+        let at_work = self.at_work.as_ref();
+        at_work.is_some_and(|(_, thread)| !thread.is_finished())
+    }
+
+    fn end(&mut self) -> Option<Ended> {
+        let (stop, thread) = self.at_work.take()?;
+        Variant::default().install();
+        drop(stop);
+        Some(thread.join().unwrap_or_else(|_| Ended::Failed {
+            reason: "the recording thread has panicked".to_owned(),
+        }))
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(budgets: &[&str]) -> Result<Vec<String>, String> {
+        let budgets: Vec<String> = budgets.iter().map(|it| (*it).to_owned()).collect();
+        let variants = variants(&budgets).map_err(|error| error.to_string())?;
+        Ok(variants.into_iter().map(|it| it.label).collect())
+    }
+
+    #[test]
+    fn none_is_there_twice_whether_or_not_it_is_named() {
+        let all = ["none", "none (A/A)", "task=8"].map(str::to_owned);
+        assert_eq!(labels(&["task=8"]), Ok(all.to_vec()));
+        assert_eq!(labels(&["none", "task=8"]), Ok(all.to_vec()));
+    }
+
+    #[test]
+    fn budgets_that_cannot_be_compared_are_named() {
+        for (budgets, problem) in [
+            (&["none"][..], "no budget"),
+            (&["task=8", "task=8"], "\"task=8\" is there twice"),
+            (&["swarm=8"], "takes no budget"),
+        ] {
+            let error = labels(budgets).expect_err("no comparison");
+            assert!(error.contains(problem), "{error}");
+        }
+    }
+
+    #[test]
+    fn no_run_takes_the_place_of_another() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let run = dir.path().join("ab-run");
+        for name in ["ab-run", "ab-run-2", "ab-run-3"] {
+            let free = free(&run);
+            assert_eq!(free, dir.path().join(name));
+            fs::create_dir(free).expect("it is free");
+        }
+    }
+}
