@@ -1,17 +1,16 @@
 //! The programs beside this one: that of the nodes, found, or built by cargo, and asked what it is; and `analysis`.
 
+use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::{env, fs};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, Limits, bad_input, ended, ended_saying, reject, say, user_tool};
+use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::checksums::of_program;
 use run_format::config::NodeConfig;
 use run_format::manifest::Manifest;
 use run_format::protocol::NodeDescription;
-use swarm_patch::layouts::{self, LAYOUTS};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 #[derive(Args, Clone, Debug)]
@@ -41,34 +40,6 @@ impl NodeProgramArgs {
             stack: stack.unwrap_or(self.stack),
             ..self.clone()
         }
-    }
-
-    /// The folder with the layouts of this workspace's program. Empty if a program was given, or if the linker cannot make
-    /// any.
-    pub(crate) fn layouts(&self, node: &NodeConfig, program: &Path) -> Result<PathBuf> {
-        let digest = of_program(program)?;
-        let dir = target_dir()?.join("subjects/layouts").join(&digest[..16]);
-        if self.program.is_none()
-            && !dir.exists()
-            && let Some(command) = cargo("rustc", self.stack, node, Binary::Measuring)?
-        {
-            say(format!(
-                "linking {LAYOUTS} layouts of {}",
-                self.stack.program()
-            ));
-            fs::create_dir_all(&dir)?;
-            let output = layouts::build(command, &dir)?;
-            if !output.status.success() {
-                let said = String::from_utf8_lossy(&output.stderr);
-                bail!(
-                    "linking layouts failed: cargo {}",
-                    ended_saying(output.status, &said)
-                );
-            }
-            // The program is at its place again, too.
-            build(self.stack, node, Binary::Measuring)?;
-        }
-        Ok(dir)
     }
 
     /// Has cargo build what is needed to measure, and to explain if that is asked, unless a program was given.
@@ -113,35 +84,25 @@ impl Binary {
 /// Has cargo build a node program. It does nothing where that is not this program's business: in a
 /// debug build, whose node program lies beside it, or away from the workspace.
 fn build(stack: &Stack, node: &NodeConfig, binary: Binary) -> Result<()> {
-    let Some(mut command) = cargo("build", stack, node, binary)? else {
+    let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
-    let status = command
+    let (name, profile) = binary.of(stack);
+    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--quiet", "--target-dir"])
+        .arg(target_dir()?)
+        .args(["--profile", profile, "--package", &stack.program()])
+        .args(["--bin", &name, "--features", &features.join(",")])
+        .current_dir(workspace)
+        .stdin(Stdio::null())
         .status()
         .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
     if !status.success() {
         bail!("the build failed: cargo {}, see above", ended(status));
     }
     Ok(())
-}
-
-/// None in a debug build, and away from the workspace.
-fn cargo(verb: &str, stack: &Stack, node: &NodeConfig, binary: Binary) -> Result<Option<Command>> {
-    let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
-        return Ok(None);
-    };
-    let (name, profile) = binary.of(stack);
-    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
-    let mut command =
-        Command::new(env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into()));
-    command
-        .args([verb, "--locked", "--quiet", "--target-dir"])
-        .arg(target_dir()?)
-        .args(["--profile", profile, "--package", &stack.program()])
-        .args(["--bin", &name, "--features", &features.join(",")])
-        .current_dir(workspace)
-        .stdin(Stdio::null());
-    Ok(Some(command))
 }
 
 fn workspace() -> Option<&'static Path> {

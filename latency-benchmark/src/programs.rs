@@ -41,23 +41,11 @@ impl LinkedProgram {
         }
     }
 
-    fn of_subject(
-        built: Option<&Built>,
-        config: &SweepConfig,
-        node: &NodeProgramArgs,
-    ) -> Result<LinkedProgram, Failure> {
-        let (file, layouts) = match built {
-            Some(built) => (built.program.clone(), built.dir.clone()),
-            None => {
-                let file = node.plain(&config.node)?;
-                let layouts = node.layouts(&config.node, &file)?;
-                (file, layouts)
-            }
-        };
-        Ok(LinkedProgram {
-            file,
-            layouts: Some(layouts),
-        })
+    fn with_layouts(built: Built) -> LinkedProgram {
+        LinkedProgram {
+            file: built.program,
+            layouts: Some(built.dir),
+        }
     }
 
     fn count_layouts(&self) -> u32 {
@@ -130,15 +118,13 @@ impl Programs {
             let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
             refuse_unbounded(config, subject, &levels)?;
         }
-        let (mut programs, mut builds) = (Vec::new(), Vec::new());
-        for subject in &config.subjects {
+        let mut programs = Vec::new();
+        for subject in &mut config.subjects {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
-            programs.push(LinkedProgram::of_subject(built.as_ref(), config, node)?);
-            builds.push(built.map(|built| built.record));
-        }
-        for ((subject, program), build) in config.subjects.iter_mut().zip(&programs).zip(builds) {
-            subject.build = build;
+            subject.build = Some(built.record.clone());
+            let program = LinkedProgram::with_layouts(built);
             subject.layouts = program.count_layouts();
+            programs.push(program);
         }
         if config.subjects.iter().any(|subject| subject.layouts == 0) {
             say(
@@ -153,20 +139,17 @@ impl Programs {
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        let own = || node.counting(&config.node);
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = LinkedProgram::without_layouts(own()?);
+            let program = LinkedProgram::without_layouts(node.counting(&config.node)?);
             let programs = vec![program; config.subjects.len().max(1)];
             return Ok(Programs::of(node.stack, programs, &config.subjects));
         }
         let builder = builder(node.stack)?.counting();
         let program = |subject: &SubjectConfig| {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
-            let program = built.map_or_else(own, |built| Ok(built.program));
-            program.map(LinkedProgram::without_layouts)
+            Ok(LinkedProgram::without_layouts(built.program))
         };
-        let programs = config.subjects.iter().map(program);
-        let programs = programs.collect::<Result<_, Failure>>()?;
+        let programs = config.subjects.iter().map(program).collect::<Result<_>>()?;
         Ok(Programs::of(node.stack, programs, &config.subjects))
     }
 
@@ -179,8 +162,7 @@ impl Programs {
         let program = |subject: &SubjectConfig| {
             let resumed = || format!("--resume: {}", subject.label);
             let built = find_again(subject, node.stack).with_context(resumed);
-            let program =
-                LinkedProgram::of_subject(built.map_err(bad_input)?.as_ref(), config, node)?;
+            let program = LinkedProgram::with_layouts(built.map_err(bad_input)?);
             if program.count_layouts() != subject.layouts {
                 let dir = program.layouts.unwrap_or_default();
                 reject!(
@@ -213,7 +195,7 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
 
 /// What is recorded of a subject. Everything is where nothing is said.
 fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
-    if is_of_this_workspace(subject) || subject.role == Role::Control {
+    if subject.role == Role::Control {
         return Ok(Vec::new());
     }
     let found = resolve(builder.stack, subject)?;
@@ -245,15 +227,11 @@ fn refuse_unbounded(
     Ok(())
 }
 
-/// None for the program of this workspace.
-fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<Built>> {
-    if is_of_this_workspace(subject) {
-        return Ok(None);
-    }
+fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
     let found = unchanged(subject, builder.stack)?;
     let id = builder.id(&found)?;
     if let Some(built) = builder.find(&id) {
-        return Ok(Some(built));
+        return Ok(built);
     }
     if subject.role != Role::Control {
         say(format!(
@@ -261,7 +239,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Option<B
             subject.label
         ));
     }
-    builder.build(&found, &id).map(Some)
+    builder.build(&found, &id)
 }
 
 fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
@@ -272,24 +250,24 @@ fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
     Ok(found)
 }
 
-fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Option<Built>> {
-    let Some(record) = &subject.build else {
-        return Ok(None);
-    };
+fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
+    let record = subject.build.as_ref();
+    let record = record.context("the version that began the sweep built its program otherwise")?;
     let builder = builder(stack)?;
     if let Some(built) = builder.find(&record.id) {
         if built.record == *record {
-            return Ok(Some(built));
+            return Ok(built);
         }
         bail!("its program has changed");
     }
     if builder.id(&resolve(stack, subject)?)? != record.id {
         bail!("its program was deleted, and its sources have changed since");
     }
-    match prepare(subject, &builder)? {
-        Some(built) if built.record == *record => Ok(Some(built)),
-        _ => bail!("its program is gone, and building it again gives another one"),
+    let built = prepare(subject, &builder)?;
+    if built.record != *record {
+        bail!("its program is gone, and building it again gives another one");
     }
+    Ok(built)
 }
 
 /// Subjects are built as the node program of this workspace is.
