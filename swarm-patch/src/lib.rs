@@ -37,5 +37,7 @@ pub mod diff;
 pub mod node_build;
 #[cfg(feature = "subjects")]
 pub mod subject;
+#[cfg(feature = "subjects")]
+pub mod vendor;
 
 pub use package::RacingTest;

@@ -222,7 +222,7 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
     Ok(sources)
 }
 
-pub(super) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+pub(crate) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
     // This file says that cargo unpacked the crate there, which is not so.
     let _ = fs::remove_file(to.join(".cargo-ok"));

@@ -7,11 +7,11 @@
 mod build;
 pub mod builder;
 pub mod checkout;
-mod compiler;
+pub(crate) mod compiler;
 pub mod crates;
 mod git;
 mod lock_file;
-mod ours;
+pub(crate) mod ours;
 pub mod spec;
 
 pub use self::crates::{StackSource, Subject};

@@ -10,3 +10,4 @@ mod repository;
 mod scratch;
 mod shapes;
 mod subjects;
+mod vendor;
