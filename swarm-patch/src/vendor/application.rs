@@ -123,7 +123,7 @@ fn with_copies(mut table: Table, grafted: &[Grafted], folder: &Path) -> String {
     patch.insert("crates-io", Item::Table(table));
     let mut document = DocumentMut::new();
     document["patch"] = Item::Table(patch);
-    document.to_string()
+    document.to_string().trim_start().to_owned()
 }
 
 #[cfg(test)]
