@@ -1,6 +1,7 @@
 //! Finds and grafts crates in a source tree of the user's.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
+use std::slice;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -176,12 +177,36 @@ fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
     })
 }
 
-/// Grafts crates in place, and makes them depend on the `poll-probe` at `probe`. It writes nothing unless
-/// all of them are as expected. Returns the changed files.
-pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Vec<PathBuf>> {
-    let (edits, _) = edits(sources, probe)?;
-    write(&edits)?;
-    Ok(edits.into_iter().map(|edit| edit.path).collect())
+/// What a graft in place changed, and what it records.
+pub struct Applied {
+    /// The changed files.
+    pub files: Vec<PathBuf>,
+    /// The sites of each crate, by its name and version.
+    pub sites: Vec<(String, Vec<SiteLevels>)>,
+}
+
+/// Grafts crates in place, and makes them depend on the `poll-probe` at `probe` by a relative path. It writes
+/// nothing unless all of them are as expected.
+pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Applied> {
+    let probe = fs::canonicalize(probe)?;
+    let (mut all, mut sites) = (Vec::new(), Vec::new());
+    for source in sources {
+        let probe = relative(&source.dir, &probe);
+        let (edits, levels) = edits(slice::from_ref(source), &probe)?;
+        all.extend(edits);
+        sites.push((source.id(), levels));
+    }
+    write(&all)?;
+    let files = all.into_iter().map(|edit| edit.path).collect();
+    Ok(Applied { files, sites })
+}
+
+/// The path that leads to `to` from the folder `from`. Both are absolute.
+pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
+    let pairs = from.components().zip(to.components());
+    let common = pairs.take_while(|(from, to)| from == to).count();
+    let up = from.components().skip(common).map(|_| Component::ParentDir);
+    up.chain(to.components().skip(common)).collect()
 }
 
 /// Writes the new texts.

@@ -39,5 +39,7 @@ pub mod layouts;
 pub mod node_build;
 #[cfg(feature = "subjects")]
 pub mod subject;
+#[cfg(feature = "subjects")]
+pub mod vendor;
 
 pub use package::RacingTest;

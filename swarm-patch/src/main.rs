@@ -1,6 +1,9 @@
 //! The command `swarm-patch` shows and applies the graft.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
+mod tables;
+mod vendor_command;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -21,6 +24,9 @@ use swarm_patch::subject::spec::Spec;
 use swarm_patch::subject::{Subject, crates};
 use swarm_patch::{budget_patch, checkout, pristine};
 
+use self::tables::{levels_table, sites_table};
+use self::vendor_command::VendorArgs;
+
 /// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
 #[derive(Parser)]
 #[command(name = "swarm-patch", version, after_help = EXAMPLES)]
@@ -37,6 +43,7 @@ const EXAMPLES: &str = "Examples:
   swarm-patch diff --stack h2                the same for HTTP/2
   swarm-patch diff --budget muxer=1/deferred print the budget alone, for `git apply` in upstream's repositories
   swarm-patch apply ../copy-of-rust-libp2p   insert the lines into the files there
+  swarm-patch vendor --for ../my-app         graft copies of the crates that my-app uses, and print how it gets them
 
 Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong arguments.";
 
@@ -56,7 +63,12 @@ enum PatchCommand {
     Apply {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
+        /// The poll-probe that the crates depend on: the copy that `vendor` made [default: the one of this repository]
+        #[arg(long, value_name = "DIR")]
+        probe: Option<PathBuf>,
     },
+    /// Graft copies of the crates that an application uses, in the versions of its lock file, and print how it gets them
+    Vendor(VendorArgs),
     /// Build the stack's node program against a subject, unless it is built already, and print the program's path
     Build {
         #[command(flatten)]
@@ -129,12 +141,8 @@ fn run() -> Result<ExitCode, PatchFailure> {
             }
         }
         PatchCommand::Build { subject, debug } => build(&subject, debug)?,
-        PatchCommand::Apply { dir } => {
-            let probe = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
-            let written = checkout::apply(&checkout_sources("", &dir, &LIBP2P)?, &probe)?;
-            let lines = written.iter().map(|path| format!("{}\n", path.display()));
-            lines.collect()
-        }
+        PatchCommand::Apply { dir, probe } => apply(&dir, probe)?,
+        PatchCommand::Vendor(args) => args.run()?,
     };
     put(&text);
     Ok(ExitCode::SUCCESS)
@@ -179,55 +187,22 @@ fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
     Ok(format!("{}\n", built.program.display()))
 }
 
-/// What is recorded of every site, and everything that is inserted for it.
-fn sites_table(sources: &[CrateSource]) -> Result<String> {
-    let mut levels: Vec<[String; 4]> =
-        vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
-    let mut rows: Vec<[String; 6]> =
-        vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
-    for source in sources {
-        let graft = graft(source)?;
-        for site in &graft.sites {
-            let (id, name) = (source.id(), site.spec.name);
-            levels.extend(site.levels().map(|(level, missing)| {
-                let reason = missing.map(|reason| format!("not there: {reason}"));
-                let recorded = reason.unwrap_or_else(|| "measured".to_owned());
-                [id.clone(), name.to_owned(), level.to_owned(), recorded]
-            }));
-        }
-        for file in &graft.files {
-            for (spec, insertions) in &file.sites {
-                let mut insertions: Vec<_> = insertions.iter().collect();
-                insertions.sort_by_key(|insertion| insertion.before);
-                for insertion in insertions {
-                    rows.push([
-                        source.id(),
-                        file.file.clone(),
-                        insertion.before.to_string(),
-                        spec.name.to_owned(),
-                        insertion.mark.to_owned(),
-                        insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
-                    ]);
-                }
-            }
-        }
+fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
+    let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
+    let probe = probe.unwrap_or_else(ours);
+    if checkout::find(&probe, &["poll-probe"]).map_or(true, |found| found.is_empty()) {
+        let shown = probe.display();
+        reject!(
+            "--probe {shown}: no package poll-probe in it (accepted: the folder poll-probe that `vendor` made)"
+        );
     }
-    Ok(format!("{}\n{}", aligned(&levels), aligned(&rows)))
-}
-
-fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
-    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
-        let cells = rows.iter().map(|row| row[column].chars().count());
-        cells.max().unwrap_or(0)
-    });
-    let line = |row: &[String; COLUMNS]| {
-        let cells = row.iter().zip(widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        format!("{}\n", cells.join("  ").trim_end())
-    };
-    rows.iter().map(line).collect()
+    let applied = checkout::apply(&checkout_sources("", dir, &LIBP2P)?, &probe)?;
+    let files = applied
+        .files
+        .iter()
+        .map(|path| format!("{}\n", path.display()));
+    let files: String = files.collect();
+    Ok(format!("{files}\n{}", levels_table(&applied.sites)))
 }
 
 impl DiffArgs {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use program::user_tool;
 
 /// The cargo that runs this program, or the one on the path.
-pub(super) fn cargo_path() -> OsString {
+pub(crate) fn cargo_path() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into())
 }
 
@@ -40,7 +40,7 @@ pub(super) fn flags() -> String {
 }
 
 /// The first error in cargo's output, with its place, in one line.
-pub(super) fn first_error(said: &str) -> String {
+pub(crate) fn first_error(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
     let Some(at) = lines.iter().position(is_error) else {
@@ -67,7 +67,7 @@ pub(super) fn first_error(said: &str) -> String {
 }
 
 /// The first error of `cargo metadata`.
-pub(super) fn in_short(error: &cargo_metadata::Error) -> anyhow::Error {
+pub(crate) fn in_short(error: &cargo_metadata::Error) -> anyhow::Error {
     match error {
         cargo_metadata::Error::CargoMetadata { stderr } => anyhow!("{}", first_error(stderr)),
         other => anyhow!("{other}"),

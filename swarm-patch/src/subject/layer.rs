@@ -108,7 +108,7 @@ pub(super) fn apply(copy: &Path, diff: Option<&PatchRecord>) -> Result<Vec<Edit>
     diff.map_or(Ok(Vec::new()), apply)
 }
 
-pub(super) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+pub(crate) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
     // This file says that cargo unpacked the crate there, which is not so.
     let _ = fs::remove_file(to.join(".cargo-ok"));

@@ -7,13 +7,13 @@
 mod build;
 pub mod builder;
 pub mod checkout;
-mod compiler;
+pub(crate) mod compiler;
 pub mod crates;
 mod git;
-mod layer;
+pub(crate) mod layer;
 mod lock_file;
-mod ours;
-mod source;
+pub(crate) mod ours;
+pub(crate) mod source;
 pub mod source_spec;
 pub mod spec;
 

@@ -19,19 +19,20 @@ const MEMBERS: [&str; 8] = [
     "latency-benchmark/plan",
     "latency-benchmark/program",
     "latency-benchmark/run-format",
+    "latency-benchmark/slices",
     "latency-benchmark/thread-scope",
     "swarm-patch",
     "swarm-patch/poll-probe",
 ];
 
 /// What is copied of each, if it has it. Tests and documents are not.
-const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
+pub(crate) const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
 /// What is copied besides.
 const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
 /// This workspace, where it was when this was built.
-pub(super) fn root() -> Result<PathBuf> {
+pub(crate) fn root() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.filter(|root| root.join("Cargo.lock").is_file());
     root.map(Path::to_owned).context(concat!(
@@ -78,15 +79,19 @@ pub(super) fn copy(
     for member in members(stack) {
         let manifest = to.join(member).join("Cargo.toml");
         edits.push(Edit::of_toml(manifest, |manifest| {
-            // Targets whose files are not copied.
-            for table in ["dev-dependencies", "test", "bench", "example"] {
-                manifest.remove(table);
-            }
+            remove_what_is_not_copied(manifest);
             Ok(())
         })?);
     }
     crate::checkout::write(&edits)?;
     Ok(edits)
+}
+
+/// Removes targets whose files are not copied, and what only these need.
+pub(crate) fn remove_what_is_not_copied(manifest: &mut DocumentMut) {
+    for table in ["dev-dependencies", "test", "bench", "example"] {
+        manifest.remove(table);
+    }
 }
 
 /// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.

@@ -6,18 +6,18 @@ use std::process::{Command, Output};
 
 use crate::scratch::{copy, folder, git_apply, pristine_source, pristine_sources, replace};
 
-fn run(arguments: &[&str]) -> Output {
+pub(crate) fn run(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
         .args(arguments)
         .output()
         .expect("the command was built for this test")
 }
 
-fn text(bytes: &[u8]) -> String {
+pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-fn printed(arguments: &[&str]) -> String {
+pub(crate) fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert!(
         output.status.success(),
@@ -27,7 +27,7 @@ fn printed(arguments: &[&str]) -> String {
     text(&output.stdout)
 }
 
-fn complaint(arguments: &[&str], code: i32) -> String {
+pub(crate) fn complaint(arguments: &[&str], code: i32) -> String {
     let output = run(arguments);
     assert_eq!(
         output.status.code(),
@@ -125,19 +125,25 @@ fn apply_edits_a_tree_in_place_and_only_once() {
     let source = copy(&pristine_source("yamux"), dir.path());
     let path = dir.path().to_str().expect("a plain path");
     let written = printed(&["apply", path]);
-    assert_eq!(written.lines().count(), 2, "{written}");
+    let mut lines = written.lines();
+    let files = lines.by_ref().take_while(|line| !line.is_empty());
+    assert_eq!(files.count(), 2, "{written}");
+    let levels: Vec<&str> = lines.collect();
+    assert!(
+        levels.len() == 4 && levels[3].contains("budget"),
+        "{written}"
+    );
     assert!(
         source
             .read("src/connection.rs")
             .expect("it is there")
             .contains("::poll_probe::Invocation::enter")
     );
-    assert!(
-        source
-            .read("Cargo.toml")
-            .expect("it is there")
-            .contains("poll-probe")
-    );
+    let manifest = source.read("Cargo.toml").expect("it is there");
+    let manifest: toml_edit::DocumentMut = manifest.parse().expect("a manifest");
+    let probe = manifest["dependencies"]["poll-probe"]["path"].as_str();
+    let probe = Path::new(probe.expect("it has a path"));
+    assert!(probe.is_relative() && source.dir.join(probe).join("Cargo.toml").is_file());
     assert!(complaint(&["apply", path], 1).contains("applied already"));
 }
 

@@ -12,3 +12,4 @@ mod repository;
 mod scratch;
 mod shapes;
 mod subjects;
+mod vendor;

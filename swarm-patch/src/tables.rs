@@ -1,0 +1,69 @@
+//! The tables that the command prints.
+
+use anyhow::Result;
+use swarm_patch::crate_source::CrateSource;
+use swarm_patch::graft::graft;
+use swarm_patch::sites::SiteLevels;
+
+/// What is recorded of every site, and why not more.
+pub(crate) fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
+    let mut rows = vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
+    for (id, sites) in crates {
+        for site in sites {
+            rows.extend(site.levels().map(|(level, missing)| {
+                let reason = missing.map(|reason| format!("not there: {reason}"));
+                let recorded = reason.unwrap_or_else(|| "measured".to_owned());
+                [
+                    id.clone(),
+                    site.spec.name.to_owned(),
+                    level.to_owned(),
+                    recorded,
+                ]
+            }));
+        }
+    }
+    aligned(&rows)
+}
+
+/// What is recorded of every site, and everything that is inserted for it.
+pub(crate) fn sites_table(sources: &[CrateSource]) -> Result<String> {
+    let mut levels = Vec::new();
+    let mut rows: Vec<[String; 6]> =
+        vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
+    for source in sources {
+        let graft = graft(source)?;
+        levels.push((source.id(), graft.sites));
+        for file in &graft.files {
+            for (spec, insertions) in &file.sites {
+                let mut insertions: Vec<_> = insertions.iter().collect();
+                insertions.sort_by_key(|insertion| insertion.before);
+                for insertion in insertions {
+                    rows.push([
+                        source.id(),
+                        file.file.clone(),
+                        insertion.before.to_string(),
+                        spec.name.to_owned(),
+                        insertion.mark.to_owned(),
+                        insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
+                    ]);
+                }
+            }
+        }
+    }
+    Ok(format!("{}\n{}", levels_table(&levels), aligned(&rows)))
+}
+
+fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
+    let widths: [usize; COLUMNS] = std::array::from_fn(|column| {
+        let cells = rows.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0)
+    });
+    let line = |row: &[String; COLUMNS]| {
+        let cells = row.iter().zip(widths);
+        let cells: Vec<String> = cells
+            .map(|(cell, width)| format!("{cell:width$}"))
+            .collect();
+        format!("{}\n", cells.join("  ").trim_end())
+    };
+    rows.iter().map(line).collect()
+}

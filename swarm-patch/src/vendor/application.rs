@@ -1,0 +1,158 @@
+//! An application: what its lock file names, and what cargo makes of it with other sources.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+use fs_err as fs;
+use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
+
+use super::Grafted;
+use crate::checkout::{read_toml, relative};
+use crate::stacks::STACKS;
+use crate::subject::compiler;
+
+/// An application with a lock file that is up to date.
+pub struct Application {
+    dir: PathBuf,
+    metadata: Metadata,
+}
+
+impl Application {
+    /// The application in `dir`. Cargo downloads the crates that its lock file names.
+    pub fn read(dir: &Path) -> Result<Application> {
+        let metadata = MetadataCommand::new()
+            .cargo_path(compiler::cargo_path())
+            .current_dir(dir)
+            .features(CargoOpt::AllFeatures)
+            .other_options(["--locked".to_owned()])
+            .exec()
+            .map_err(|error| compiler::in_short(&error))?;
+        let dir = fs::canonicalize(dir)?;
+        Ok(Application { dir, metadata })
+    }
+
+    /// The folder of its lock file.
+    pub fn root(&self) -> &Path {
+        self.metadata.workspace_root.as_std_path()
+    }
+
+    /// The path that leads from its folder to another.
+    pub(super) fn path_to(&self, folder: &Path) -> PathBuf {
+        relative(&self.dir, folder)
+    }
+
+    /// Its packages of a name.
+    pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Package> {
+        let packages = self.metadata.packages.iter();
+        packages.filter(move |package| package.name == name)
+    }
+
+    /// Its packages that may have sites, in the order of the stacks.
+    pub fn with_sites(&self) -> impl Iterator<Item = &Package> {
+        let names = STACKS.iter().flat_map(|stack| stack.packages);
+        names.flat_map(|name| self.named(name))
+    }
+
+    /// Its table `[patch.crates-io]` with the copies in `out` added, and whether it has such a table.
+    pub(super) fn table(&self, grafted: &[Grafted], out: &Path) -> Result<(String, bool)> {
+        let root = fs::canonicalize(self.root())?;
+        let manifest = read_toml(&root.join("Cargo.toml"))?;
+        let own = manifest.get("patch").and_then(|it| it.get("crates-io"));
+        let table = own.cloned().and_then(|it| it.into_table().ok());
+        let table = with_copies(table.unwrap_or_default(), grafted, &relative(&root, out));
+        Ok((table, own.is_some()))
+    }
+
+    /// Has cargo resolve the application's dependencies with the copies in `folder`, without a change to its files. Returns
+    /// what else changes in the lock file then. Fails if one of the copies would not be used.
+    pub(super) fn resolve(&self, grafted: &[Grafted], folder: &Path) -> Result<Vec<String>> {
+        let config = tempfile::Builder::new().suffix(".toml").tempfile()?;
+        fs::write(&config, with_copies(Table::new(), grafted, folder))?;
+        let output = Command::new(compiler::cargo_path())
+            .args(["update", "--workspace", "--dry-run", "--color=never"])
+            .args(["--config=term.quiet=false", "--config"])
+            .arg(config.path())
+            .current_dir(&self.dir)
+            .output()
+            .context("cannot run cargo")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            bail!("{}", compiler::first_error(&said));
+        }
+        let verbs = ["Adding ", "Downgrading ", "Removing ", "Updating "];
+        let is_change =
+            |line: &&str| verbs.iter().any(|it| line.starts_with(it)) && line.contains(" v");
+        let mut changes: Vec<&str> = said.lines().map(str::trim).filter(is_change).collect();
+        for Grafted { source, .. } in grafted {
+            let it = format!("{} v{}", source.name, source.version);
+            let used = format!("Adding {it} ({})", source.dir.display());
+            if !changes.contains(&&*used) {
+                bail!("cargo would not use the copy of {it}");
+            }
+            changes.retain(|change| *change != used && *change != format!("Removing {it}"));
+        }
+        let copies = format!("({}/", folder.display());
+        changes.retain(|change| !change.contains(&copies));
+        Ok(changes.into_iter().map(str::to_owned).collect())
+    }
+}
+
+/// The text of a table `[patch.crates-io]`, with the path of each copy in `folder`.
+fn with_copies(mut table: Table, grafted: &[Grafted], folder: &Path) -> String {
+    for it in grafted {
+        let name = &it.source.name;
+        let same = grafted.iter().filter(|other| other.source.name == *name);
+        let mut entry = InlineTable::new();
+        let key = match same.count() {
+            1 => name.clone(),
+            // A table has each key once.
+            _ => {
+                entry.insert("package", name.into());
+                format!("{name}-{}", it.source.version.replace(['.', '+'], "_"))
+            }
+        };
+        let path = folder.join(it.folder());
+        entry.insert("path", path.display().to_string().into());
+        table[&key] = value(entry);
+    }
+    table.set_implicit(false);
+    let mut patch = Table::new();
+    patch.set_implicit(true);
+    patch.insert("crates-io", Item::Table(table));
+    let mut document = DocumentMut::new();
+    document["patch"] = Item::Table(patch);
+    document.to_string().trim_start().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crate_source::CrateSource;
+
+    #[test]
+    fn an_applications_own_patches_stay_in_the_table() {
+        let own = "[patch.crates-io]\nbytes = { path = \"bytes\" } # ours\n[patch.crates-io.http]\npath = \"http\"\n";
+        let own: DocumentMut = own.parse().expect("a manifest");
+        let own = own["patch"]["crates-io"].clone().into_table();
+        let grafted = [
+            ("yamux", "0.12.1"),
+            ("quinn", "0.11.8"),
+            ("yamux", "0.13.6"),
+        ];
+        let grafted = grafted.map(|(name, version)| Grafted {
+            source: CrateSource::new(name, version, ".".into()).expect("a folder"),
+            sites: Vec::new(),
+        });
+        assert_eq!(
+            with_copies(own.expect("a table"), &grafted, Path::new("../b")),
+            "[patch.crates-io]\n\
+             bytes = { path = \"bytes\" } # ours\n\
+             yamux-0_12_1 = { package = \"yamux\", path = \"../b/yamux-0.12.1\" }\n\
+             quinn = { path = \"../b/quinn-0.11.8\" }\n\
+             yamux-0_13_6 = { package = \"yamux\", path = \"../b/yamux-0.13.6\" }\n\
+             [patch.crates-io.http]\npath = \"http\"\n"
+        );
+    }
+}

@@ -1,0 +1,130 @@
+//! Gives an application grafted copies of its crates with sites, in the versions that its lock file names.
+//!
+//! [`application`] reads what the lock file names, and has cargo say whether it uses the copies. [`packages`] copies the
+//! packages of this workspace that the copies, and the application, depend on.
+
+mod application;
+mod packages;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::slice;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Package;
+use fs_err as fs;
+
+pub use self::application::Application;
+pub use self::packages::COPIED;
+use crate::checkout::{self, Applied};
+use crate::crate_source::CrateSource;
+use crate::sites::SiteLevels;
+use crate::stacks::sites_of;
+use crate::subject::layer;
+
+/// A grafted copy of a crate.
+pub struct Grafted {
+    source: CrateSource,
+    /// Its name and version with its sites.
+    pub sites: Vec<(String, Vec<SiteLevels>)>,
+}
+
+impl Grafted {
+    fn folder(&self) -> String {
+        folder(&self.source)
+    }
+}
+
+fn folder(source: &CrateSource) -> String {
+    format!("{}-{}", source.name, source.version)
+}
+
+/// The copies that an application got.
+pub struct Vendored {
+    /// The grafted crates. Cargo uses all of them once the application has the table.
+    pub grafted: Vec<Grafted>,
+    /// The crates that stay as they are, with the reasons.
+    pub left: Vec<String>,
+    /// The application's table `[patch.crates-io]` that makes cargo use the copies.
+    pub table: String,
+    /// Whether the application has such a table already, whose entries are in this one.
+    pub replaces: bool,
+    /// What else cargo then changes in the lock file.
+    pub changes: Vec<String>,
+    /// The packages that the application may depend on, with their paths for its manifest.
+    pub packages: [(&'static str, PathBuf); COPIED.len()],
+}
+
+/// Grafts copies of the application's crates in the new folder `out`, and copies the packages that it needs. Nothing is
+/// written unless cargo would use all of the copies. The application's files are only read.
+pub fn vendor(app: &Application, out: &Path) -> Result<Vendored> {
+    let stage = tempfile::Builder::new()
+        .prefix(".grafted-")
+        .tempdir_in(out.parent().context("it has a parent")?)?;
+    let folder = fs::canonicalize(stage.path())?.join("all");
+    fs::create_dir(&folder)?;
+    packages::copy(&COPIED, &folder)?;
+    let (grafted, left) = graft(app, &folder, out)?;
+    if grafted.is_empty() {
+        bail!("none of its crates can be grafted: {}", left.join("; "));
+    }
+    let changes = app.resolve(&grafted, &folder)?;
+    let (table, replaces) = app.table(&grafted, out)?;
+    fs::rename(&folder, out)?;
+    Ok(Vendored {
+        grafted,
+        left,
+        table,
+        replaces,
+        changes,
+        packages: COPIED.map(|name| (name, app.path_to(&out.join(name)))),
+    })
+}
+
+/// Grafts copies in `folder`, which will be at `out`. Returns them, and why other crates are left as they are.
+fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, Vec<String>)> {
+    let (mut grafted, mut left) = (Vec::new(), Vec::new());
+    // A record names its site by number, so two crates must not have the same.
+    let mut taken: BTreeMap<u8, &str> = BTreeMap::new();
+    for package in app.with_sites() {
+        let original = CrateSource::of_package(package)?;
+        let (id, name) = (original.id(), package.name.as_str());
+        let of_others = sites_of(name).filter_map(|it| taken.get(&it.number));
+        if let Some(other) = of_others.copied().find(|of| *of != name) {
+            left.push(format!(
+                "{id}: its records would be mixed with those of {other}"
+            ));
+            continue;
+        }
+        if let Some(reason) = elsewhere(package, &original, out) {
+            left.push(format!("{id}: {reason}"));
+        } else {
+            let source = layer::copy(&original, &folder.join(self::folder(&original)))?;
+            match checkout::apply(slice::from_ref(&source), &folder.join("poll-probe")) {
+                Ok(Applied { sites, .. }) => grafted.push(Grafted { source, sites }),
+                Err(error) => {
+                    fs::remove_dir_all(&source.dir)?;
+                    left.push(format!("{id}: {error:#}"));
+                    continue;
+                }
+            }
+        }
+        taken.extend(sites_of(name).map(|it| (it.number, name)));
+    }
+    Ok((grafted, left))
+}
+
+/// Why `[patch.crates-io]` cannot replace a package.
+fn elsewhere(package: &Package, original: &CrateSource, out: &Path) -> Option<String> {
+    match &package.source {
+        Some(source) if source.is_crates_io() => None,
+        Some(source) => Some(format!(
+            "it comes from {source}, and only crates of crates.io are grafted. Depend on a checkout of it by path"
+        )),
+        None => Some(format!(
+            "it comes from a folder. Graft it there: swarm-patch apply {} --probe {}",
+            original.dir.display(),
+            out.join("poll-probe").display()
+        )),
+    }
+}
