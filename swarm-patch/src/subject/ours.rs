@@ -13,7 +13,7 @@ use crate::checkout::{Edit, read_toml};
 use crate::stacks::Stack;
 
 /// Its packages, besides the node program's.
-const MEMBERS: [&str; 8] = [
+const MEMBERS: [&str; 9] = [
     "latency-benchmark/lab/types",
     "latency-benchmark/node-kit",
     "latency-benchmark/plan",
