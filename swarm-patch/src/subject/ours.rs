@@ -239,6 +239,7 @@ mod tests {
                 "poll-probe".to_owned(),
                 "program".to_owned(),
                 "run-format".to_owned(),
+                "slices".to_owned(),
                 "swarm-patch".to_owned(),
                 "thread-scope".to_owned(),
                 stack.program(),

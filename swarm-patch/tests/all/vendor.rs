@@ -69,7 +69,7 @@ fn add_tables(app: &Path, printed: &str) {
     let text = fs::read_to_string(&manifest).expect("it is there");
     let text = text.replace(
         "[dependencies]\n",
-        &format!("[dependencies]\n{}\n", dependency[1]),
+        &format!("[dependencies]\n{}\n", dependency[1..].join("\n")),
     );
     fs::write(&manifest, text).expect("the folder is ours");
     let mut manifest = OpenOptions::new()
@@ -199,8 +199,8 @@ fn of_two_crates_with_the_same_site_the_first_is_grafted_and_the_other_is_named(
     assert!(said.contains("path = \"../copies/yamux-0.14.1\""), "{said}");
     let copies = fs::read_dir(&out).expect("it was written").count();
     assert_eq!(
-        copies, 5,
-        "libp2p-swarm, yamux, quinn, iroh-gossip and poll-probe"
+        copies, 9,
+        "libp2p-swarm, yamux, quinn, iroh-gossip; poll-probe, node-ab and the three that it needs"
     );
 
     let used = ["vendor", "--for", path(&app), "--out", path(&out)];
