@@ -69,9 +69,12 @@ impl Candidate {
         })
     }
 
-    /// The cells that speak against it.
+    /// The cells that speak against it. Of a single one all has been said.
     pub(super) fn worse(&self) -> Option<String> {
         const MOST: usize = 3;
+        if self.judged.iter().all(|it| it.cells == 1) {
+            return None;
+        }
         let worse = self.worse_cells.len();
         let named = self.worse_cells.iter().take(MOST).map(|it| {
             let change = text::uncertain(&it.change, it.quantity.unit());
