@@ -1,8 +1,10 @@
 //! What measuring gets of central.
 
+use anyhow::Result;
 use run_format::manifest::NamedSite;
 use run_format::protocol::CentralTask;
 use slices::observers::Observers;
+use slices::run_writer::RunWriter;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
@@ -25,4 +27,19 @@ pub(crate) struct Connected {
     pub(crate) sites: Vec<NamedSite>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
+}
+
+impl Connected {
+    /// What writes its slices.
+    pub(crate) fn writer(&self) -> Result<RunWriter> {
+        let several = self.task.config.runtime.workers;
+        // The first is the main thread. Later ones are for blocking work.
+        let threads = self.workers.iter().take(several + 1);
+        let threads = threads.filter(|_| several > 1);
+        RunWriter::create(
+            &self.task.dir,
+            self.sites.iter().map(|named| named.site).collect(),
+            threads.map(|thread| thread.cores()).collect(),
+        )
+    }
 }

@@ -86,7 +86,7 @@ impl VariantSlices {
         };
         let (writer, rows) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
-            _ => (Some(writer(&central)?), None),
+            _ => (Some(central.writer()?), None),
         };
         let variants = config.variants.len();
         Ok(VariantSlices {
@@ -366,18 +366,6 @@ impl VariantSlices {
         }
         Ok(self.messages)
     }
-}
-
-fn writer(central: &Connected) -> Result<RunWriter> {
-    let several = central.task.config.runtime.workers;
-    // The first is the main thread. Later ones are for blocking work.
-    let threads = central.workers.iter().take(several + 1);
-    let threads = threads.filter(|_| several > 1);
-    RunWriter::create(
-        &central.task.dir,
-        central.sites.iter().map(|named| named.site).collect(),
-        threads.map(|thread| thread.cores()).collect(),
-    )
 }
 
 /// What the poll functions record in a slice of that pass.
