@@ -70,6 +70,13 @@ impl Programs {
         }
     }
 
+    /// One program for all of them.
+    fn of_one(stack: &'static Stack, file: PathBuf, subjects: &[SubjectConfig]) -> Programs {
+        let program = LinkedProgram::without_layouts(file);
+        let programs = vec![program; subjects.len().max(1)];
+        Programs::of(stack, programs, subjects)
+    }
+
     /// That of a subject without the inserted lines, which is built if need be.
     pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
         let builder = builder(self.stack)?;
@@ -81,19 +88,18 @@ impl Programs {
         Ok(built.program)
     }
 
-    /// Those of central and of its peers. Only central has a layout.
-    pub(crate) fn for_subject(
-        &self,
-        subject: Option<usize>,
-        layout: Option<u32>,
-    ) -> (PathBuf, &Path) {
-        let subject = subject.unwrap_or(0);
-        let program = &self.programs[subject];
-        let central = match (&program.layouts, layout) {
+    /// Central's. Only it has layouts.
+    pub(crate) fn central(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
+        let program = &self.programs[subject.unwrap_or(0)];
+        match (&program.layouts, layout) {
             (Some(dir), Some(layout)) => layouts::file(dir, layout),
             _ => program.file.clone(),
-        };
-        (central, &self.programs[self.peers[subject]].file)
+        }
+    }
+
+    /// That of its peers.
+    pub(crate) fn peer(&self, subject: Option<usize>) -> &Path {
+        &self.programs[self.peers[subject.unwrap_or(0)]].file
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
@@ -109,9 +115,7 @@ impl Programs {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
             refuse_stable_tokio(config, &program)?;
-            let program = LinkedProgram::without_layouts(program);
-            let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(node.stack, programs, &config.subjects));
+            return Ok(Programs::of_one(node.stack, program, &config.subjects));
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
@@ -140,9 +144,8 @@ impl Programs {
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = LinkedProgram::without_layouts(node.counting(&config.node)?);
-            let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(node.stack, programs, &config.subjects));
+            let program = node.counting(&config.node)?;
+            return Ok(Programs::of_one(node.stack, program, &config.subjects));
         }
         let builder = builder(node.stack)?.counting();
         let program = |subject: &SubjectConfig| {
@@ -155,9 +158,8 @@ impl Programs {
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = LinkedProgram::without_layouts(node.plain(&config.node)?);
-            let programs = vec![program; config.subjects.len().max(1)];
-            return Ok(Programs::of(node.stack, programs, &config.subjects));
+            let program = node.plain(&config.node)?;
+            return Ok(Programs::of_one(node.stack, program, &config.subjects));
         }
         let program = |subject: &SubjectConfig| {
             let resumed = || format!("--resume: {}", subject.label);

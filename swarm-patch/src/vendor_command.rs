@@ -35,16 +35,15 @@ impl VendorArgs {
     /// Writes the copies. Returns the text to print.
     pub(crate) fn run(&self) -> Result<String, Failure> {
         let (dir, shown) = (&self.app, self.app.display());
-
         if !dir.is_dir() {
             reject!("--for {shown}: not a folder (accepted: the folder of an application)");
         }
         let app = Application::read(dir).map_err(|error| {
-        bad_input(anyhow!(
-            "--for {shown}: {error} (accepted: the folder of a package with a Cargo.lock that is up to date, which \
-             `cargo update --workspace` makes)"
-        ))
-    })?;
+            bad_input(anyhow!(
+                "--for {shown}: {error} (accepted: the folder of a package with a Cargo.lock that is up to date, \
+                 which `cargo update --workspace` makes)"
+            ))
+        })?;
         if app.with_sites().next().is_none() {
             let names = STACKS.map(|stack| stack.packages.join(", ")).join(", ");
             reject!(

@@ -66,10 +66,12 @@ pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Opt
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
     let launches = pair.baseline.deviations.len() as f64;
     let scale = PERCENT / (pair.values[0] * pair.weights[1]);
-    let of_blocks = within(&pair.deviations(pair.weights))?.scaled(scale);
+    let by_launch = pair.deviations(pair.weights);
+    let of_blocks = within(&by_launch)?.scaled(scale);
     // Each launch is one of as many parts of the whole.
-    let deviations = pair.deviations(pair.weights).into_iter();
-    let deviations = deviations.map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
+    let deviations = by_launch
+        .iter()
+        .map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
     (launches > 1.0 && scale.is_finite()).then(|| LaunchParts {
         deviations: deviations.collect(),
         of_blocks: of_blocks.value * launches,

@@ -160,7 +160,7 @@ fn measure(
     let config = plan::run::run(&asked.config, chosen.cell, 1, subject, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let (central, peer) = programs.for_subject(subject, None);
+    let (central, peer) = (programs.central(subject, None), programs.peer(subject));
     let row = session.measure(config, (&central, peer), dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());

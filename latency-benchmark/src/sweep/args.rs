@@ -98,8 +98,8 @@ pub(crate) struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
-    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; 1 with --quick or
-    /// --max-cell-seconds]
+    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; 8 and 5 where subjects
+    /// are compared; 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 40, two round trips or

@@ -79,7 +79,7 @@ fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failu
     let largest = cells.max_by_key(|cell| cell.peers);
     if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
         let run = plan::run::run(config, cell, 1, None, config.seed);
-        config.axes.rtt_ms = vec![round_trip(&run, programs.for_subject(None, None).1)?];
+        config.axes.rtt_ms = vec![round_trip(&run, programs.peer(None))?];
     }
     Ok(())
 }

@@ -125,7 +125,8 @@ impl RunningSweep<'_> {
         let before = other_load::another();
         session.folder.check()?;
         let partial = run_dir.begin()?;
-        let (central, peer) = self.programs.for_subject(launch.subject, config.layout);
+        let central = self.programs.central(launch.subject, config.layout);
+        let peer = self.programs.peer(launch.subject);
         let mut last = None;
         let row = session.measure(config, (&central, peer), &partial, seat, |message| {
             if let CellMessage::Block(block) = message {

@@ -53,7 +53,7 @@ fn launch_one(
     let program = sweep.programs.without_lines(subject)?;
     let peer = match subject.peers == number {
         true => &program,
-        false => sweep.programs.for_subject(Some(number), None).1,
+        false => sweep.programs.peer(Some(number)),
     };
     if dir.exists() {
         fs::remove_dir_all(dir)?; // It was interrupted.
