@@ -102,88 +102,28 @@ fn the_action_has_the_inputs_that_its_readme_uses() {
     }
 }
 
+/// The exit codes of both lanes, what the paired run answers, and then the outputs `counts`, `paired` and `code`. A sweep
+/// of which some cells failed has exit code 1 and may have an answer.
+const ENDS: &str = "\
+0   | 0 | no worse than the margin | no count rose | no worse than the margin | 0
+0   | 0 | better  | no count rose | better | 0
+0   | 0 | unknown | no count rose | unknown | 0
+0   | 0 | worse   | no count rose | worse | 1
+0   | 1 | worse   | no count rose | worse | 1
+0   | 1 |         | no count rose | not measured | 0
+0   | 2 |         | no count rose | not measured | 2
+1   | 0 | better  | a count rose or a cell failed | better | 1
+3   | 0 | worse   | not deterministic | worse | 3
+2   | 0 | better  | failed | not measured | 2
+101 | 0 | better  | failed | not measured | 101";
+
 #[test]
 fn the_exit_code_is_that_of_the_counts_or_of_a_loss() {
-    for (gate, paired, verdict, answer, code) in [
-        (
-            "0",
-            "0",
-            "no worse than the margin",
-            "Counts: no count rose. Paired run: no worse than the margin.",
-            "0",
-        ),
-        (
-            "0",
-            "0",
-            "better",
-            "Counts: no count rose. Paired run: better.",
-            "0",
-        ),
-        (
-            "0",
-            "0",
-            "unknown",
-            "Counts: no count rose. Paired run: unknown.",
-            "0",
-        ),
-        (
-            "0",
-            "0",
-            "worse",
-            "Counts: no count rose. Paired run: worse.",
-            "1",
-        ),
-        // Some cells failed, and the others have a verdict.
-        (
-            "0",
-            "1",
-            "worse",
-            "Counts: no count rose. Paired run: worse.",
-            "1",
-        ),
-        (
-            "1",
-            "0",
-            "better",
-            "Counts: a count rose. Paired run: better.",
-            "1",
-        ),
-        (
-            "3",
-            "0",
-            "worse",
-            "Counts: not deterministic. Paired run: worse.",
-            "3",
-        ),
-        (
-            "0",
-            "1",
-            "",
-            "Counts: no count rose. Paired run: not measured.",
-            "0",
-        ),
-        (
-            "0",
-            "2",
-            "",
-            "Counts: no count rose. Paired run: not measured.",
-            "2",
-        ),
-        (
-            "2",
-            "0",
-            "better",
-            "Counts: failed. Paired run: not measured.",
-            "2",
-        ),
-        (
-            "101",
-            "0",
-            "better",
-            "Counts: failed. Paired run: not measured.",
-            "101",
-        ),
-    ] {
+    for line in ENDS.lines() {
+        let fields: Vec<&str> = line.split('|').map(str::trim).collect();
+        let &[gate, paired, verdict, ref outputs @ ..] = &fields[..] else {
+            panic!("{line}");
+        };
         let runner = Runner::new();
         runner.write("gate.code", gate);
         runner.write("paired.code", paired);
@@ -191,17 +131,26 @@ fn the_exit_code_is_that_of_the_counts_or_of_a_loss() {
             "" => fs::remove_file(runner.path("target/tools/verdict.md")).unwrap(),
             verdict => runner.verdict(verdict),
         }
-        let (comment, ended) = runner.measure();
-        assert_eq!(comment.lines().next(), Some(&*format!("**{answer}**")));
-        assert_eq!(ended, code, "{answer}");
+        let comment = runner.measure();
+        let written = runner.outputs();
+        let names = ["counts", "paired", "code"];
+        assert_eq!(names.map(|name| &*written[name]), outputs, "{line}");
         let is_told = |it: &str| assert!(comment.contains(it), "{it:?} is not in\n{comment}");
-        match answer.contains("failed") {
-            true => is_told("error: what gate says"),
-            false => is_told("no count changed in 48 cells"),
-        }
-        if verdict.is_empty() {
-            is_told("error: what paired says");
-        }
+        is_told(match outputs[0] {
+            "failed" => "error: what gate says",
+            _ => "\n- base: a\n",
+        });
+        is_told(match verdict {
+            "" => "error: what paired says",
+            _ if outputs[1] == "not measured" => "Not measured, because",
+            _ => "| quantity | noise |",
+        });
+        let counts = match outputs[0] {
+            "failed" => "failed.",
+            _ => "No count changed in 56 cells.",
+        };
+        let first = format!("**Counts: {counts} Paired run: {}.**", outputs[1]);
+        assert_eq!(comment.lines().next(), Some(&*first));
     }
 }
 
@@ -212,9 +161,9 @@ fn counts_without_a_report_have_failed() {
         let runner = Runner::new();
         runner.write("gate.code", gate);
         fs::remove_file(runner.path("gate.md")).unwrap();
-        let (comment, code) = runner.measure();
+        let comment = runner.measure();
         assert!(comment.starts_with("**Counts: failed."), "{comment}");
-        assert_eq!(code, "1");
+        assert_eq!(runner.outputs()["code"], "1");
     }
 }
 
@@ -248,7 +197,7 @@ fn one_comment_is_written_and_then_updated() {
     let first = github.bodies();
     assert_eq!(first.len(), 101);
     assert!(
-        first[100].starts_with("**Counts: no count rose. Paired run: unknown.**\n"),
+        first[100].starts_with("**Counts: No count changed in 56 cells. Paired run: unknown.**\n"),
         "{}",
         first[100]
     );
@@ -260,7 +209,9 @@ fn one_comment_is_written_and_then_updated() {
     let second = github.bodies();
     assert_eq!(second.len(), 101);
     assert_eq!(second[..100], first[..100]);
-    assert!(second[100].starts_with("**Counts: no count rose. Paired run: worse.**\n"));
+    assert!(
+        second[100].starts_with("**Counts: No count changed in 56 cells. Paired run: worse.**\n")
+    );
     assert!(!second[100].contains("https://github.com/files"));
 }
 

@@ -54,7 +54,10 @@ impl Runner {
         ] {
             runner.write(name, content);
         }
-        runner.write("gate.md", "no count changed in 48 cells\n");
+        runner.write(
+            "gate.md",
+            "**No count changed in 56 cells**.\n\n- base: a\n",
+        );
         runner.write("event", r#"{"pull_request": {"number": 7}}"#);
         runner.program("sweep.sh", SWEEP);
         runner.program("target/tools/analysis", ANALYSIS);
@@ -130,8 +133,8 @@ impl Runner {
         command.envs(variables.iter().copied()).output().unwrap()
     }
 
-    /// Runs both lanes, and returns the first line of the comment and the job's exit code.
-    pub(super) fn measure(&self) -> (String, String) {
+    /// Runs both lanes, and returns the comment.
+    pub(super) fn measure(&self) -> String {
         let variables = [
             ("BASE", "a"),
             ("HEAD", "b"),
@@ -145,13 +148,7 @@ impl Runner {
         let comment = fs::read_to_string(comment).unwrap();
         assert_eq!(self.read("summary"), comment);
         self.write("summary", "");
-        let first = comment.lines().next().unwrap().to_owned();
-        let said = format!(
-            "**Counts: {}. Paired run: {}.**",
-            outputs["counts"], outputs["paired"]
-        );
-        assert_eq!(first, said);
-        (comment, outputs["code"].clone())
+        comment
     }
 
     pub(super) fn comment(&self, server: &GitHub, files: &str) -> String {
