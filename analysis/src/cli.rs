@@ -21,6 +21,7 @@ use crate::verbs;
   analysis report results/2026-11-20T10-00-00Z
   analysis report results/default --threshold 100us --site muxer --budget muxer=2
   analysis comment results/default
+  analysis verdict results/default --margin cpu=2%
   analysis compare results/before results/after --out compared
   analysis page results/monday results/tuesday --out pages
   analysis merge results/default-shard-* --out results/default
@@ -49,6 +50,14 @@ enum AnalysisVerb {
     /// Print what to paste into an issue: at most 200 words, as in comment.md of the report
     Comment {
         /// The folder of a sweep or a search, results/NAME
+        run: PathBuf,
+        #[command(flatten)]
+        options: FigureOptions,
+    },
+    /// Print whether each variant is `better`, `worse`, `no worse than the margin` or `unknown`, the worst first, and a
+    /// table of reasons, as Markdown
+    Verdict {
+        /// The folder of a sweep, results/NAME
         run: PathBuf,
         #[command(flatten)]
         options: FigureOptions,
@@ -123,6 +132,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
         AnalysisVerb::Comment { run, options } => {
             verbs::report::print_comment(&run, &options.into())?
+        }
+        AnalysisVerb::Verdict { run, options } => {
+            verbs::report::print_verdict(&run, &options.into())?
         }
         AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {

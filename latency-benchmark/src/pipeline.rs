@@ -113,7 +113,9 @@ fn check_machine() -> Result<()> {
         }
     }
     if !checked.status.success() {
-        return Err(anyhow!("no cell can run on this machine, see above"));
+        return Err(anyhow!(
+            "no cell can run on this machine, see above (`latency-benchmark preflight` says what helps)"
+        ));
     }
     Ok(())
 }

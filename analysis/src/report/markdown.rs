@@ -89,6 +89,15 @@ impl<'a> Document<'a> {
         document
     }
 
+    /// A text that has no more than its own lines.
+    pub(super) fn of(text: String) -> Self {
+        Document {
+            text,
+            pictures: &[],
+            link_base: String::new(),
+        }
+    }
+
     pub(crate) fn paragraph(&mut self, text: impl Display) {
         self.text += &format!("\n{text}\n");
     }

@@ -18,6 +18,7 @@ pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
 pub(crate) mod trust;
+pub(crate) mod verdict;
 mod workers;
 
 use run_format::variant::BASELINE;

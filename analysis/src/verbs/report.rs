@@ -54,6 +54,17 @@ pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure
     Ok(())
 }
 
+pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure> {
+    if FolderOf::find(run) != FolderOf::Sweep {
+        let run = run.display();
+        reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
+    }
+    let summary = Summary::of(&mut Sweep::open(run)?, options)?;
+    let verdict = Verdict::of(&summary, options);
+    program::print(report::verdict::text(&summary, &verdict).trim_end());
+    Ok(())
+}
+
 fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
     let file = files.iter().find(|file| file.is_file());

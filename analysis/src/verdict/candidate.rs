@@ -125,6 +125,15 @@ impl Candidate {
         }
     }
 
+    /// Of all quantities that decide: worse if any is, better if one is and no cost is unknown.
+    pub(crate) fn outcome(&self) -> Outcome {
+        let worst = self.deciding().iter().map(Judged::outcome).max();
+        match self.class() {
+            Class::Helps => Outcome::Better,
+            _ => worst.unwrap_or(Outcome::Unknown),
+        }
+    }
+
     pub(crate) fn gains(&self) -> bool {
         self.class() <= Class::TradeOff
     }

@@ -70,7 +70,7 @@ impl Candidate {
     }
 
     /// The cells that speak against it. Of a single one all has been said.
-    pub(super) fn worse(&self) -> Option<String> {
+    pub(crate) fn worse(&self) -> Option<String> {
         const MOST: usize = 3;
         if self.judged.iter().all(|it| it.cells == 1) {
             return None;

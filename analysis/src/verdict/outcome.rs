@@ -16,18 +16,28 @@ pub(crate) struct Judged {
     pub(crate) levels: Option<[f64; 2]>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The worst comes last.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// A gain greater than the margin is shown.
     Better,
-    /// A loss greater than the margin is shown.
-    Worse,
     /// A loss greater than the margin is excluded.
     NotWorse,
     Unknown,
+    /// A loss greater than the margin is shown.
+    Worse,
 }
 
 impl Outcome {
+    pub(crate) fn words(self) -> &'static str {
+        match self {
+            Outcome::Better => "better",
+            Outcome::NotWorse => "no worse than the margin",
+            Outcome::Unknown => "unknown",
+            Outcome::Worse => "worse",
+        }
+    }
+
     /// Of an interval in which positive is worse.
     pub(crate) fn of_loss(Interval { low, high }: Interval, margin: f64) -> Outcome {
         if high < -margin {

@@ -54,3 +54,42 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     let printed = analysis(["comment", path(&dir)]);
     assert_eq!(printed.out.trim_end(), comment.trim_end());
 }
+
+/// A script reads the answer up to the colon of the first line.
+#[test]
+fn a_verdict_begins_with_its_answer_and_shows_the_noise() {
+    let copy = Copy::new();
+    let dir = copy.dir();
+    let told = |margins: &[&str]| {
+        let told = analysis([&["verdict", path(&dir)], margins].concat());
+        assert_eq!(told.code, 0, "{}", told.err);
+        told.out
+    };
+    let text = told(&[]);
+    let answers = ["better", "no worse than the margin", "unknown", "worse"];
+    let places = text.lines().map_while(|line| line.split_once(": `"));
+    let places = places.map(|(answer, _)| answers.iter().position(|it| *it == answer));
+    let places: Vec<usize> = places.map(|place| place.expect("an answer")).collect();
+    assert!(!places.is_empty(), "{text}");
+    assert!(
+        places.is_sorted_by(|a, b| a >= b),
+        "the worst comes first: {text}"
+    );
+    holds(
+        &text,
+        &[
+            "| quantity | verdict | `muxer=1/deferred` | noise | margin |",
+            "two copies of the baseline",
+        ],
+    );
+    let nothing_matters = [
+        "beyond=99.9%",
+        "wake-up=5000%",
+        "late=99pp",
+        "throughput=5000%",
+        "cpu=5000%",
+        "latency=5000%",
+    ];
+    let text = told(&nothing_matters.map(|it| ["--margin", it]).concat());
+    assert!(text.starts_with("no worse than the margin: `"), "{text}");
+}

@@ -174,6 +174,13 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     if candidate.is_idle {
         return;
     }
+    let answer = match (better, worse) {
+        (_, true) => "worse",
+        (true, _) if costs_known => "better",
+        _ if any(|_, high, margin| high > margin) || deciding.is_empty() => "unknown",
+        _ => "no worse than the margin",
+    };
+    assert_eq!(candidate.outcome().words(), answer);
     let expected = match (better, worse) {
         (true, true) => "trade-off",
         (true, false) if costs_known => "helps",

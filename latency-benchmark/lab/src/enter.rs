@@ -80,13 +80,21 @@ pub fn enter() -> Result<Inside, EnterError> {
 }
 
 const OUTSIDE: &str = "common in containers and under seccomp filters; run with `sudo`, outside of a container; \
+    docker needs `--security-opt seccomp=unconfined --security-opt systempaths=unconfined`; \
+    podman needs `--security-opt unmask=ALL`; \
     a pod of Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`";
+const OF_KERNEL: &str = "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS";
 
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     move |errno| match errno {
         Errno::EAGAIN => EnterError {
             why: "no more processes can be started".to_owned(),
             remedy: "`ulimit -u` is the limit".to_owned(),
+        },
+        // What unshare(2) says if the kernel lacks a kind of namespace.
+        Errno::EINVAL => EnterError {
+            why: format!("the kernel cannot make {attempt}"),
+            remedy: OF_KERNEL.to_owned(),
         },
         errno => EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
@@ -239,8 +247,24 @@ mod tests {
     }
 
     #[test]
+    fn a_kernel_without_namespaces_is_told_its_options() {
+        let error = explain(Errno::EINVAL, |_| None);
+        assert_eq!(error.why, "the kernel cannot make a user namespace");
+        for option in ["CONFIG_USER_NS", "CONFIG_PID_NS", "CONFIG_NET_NS"] {
+            assert!(error.remedy.contains(option), "{}", error.remedy);
+        }
+    }
+
+    #[test]
     fn a_refusal_that_no_setting_explains_contains_the_kernels_error() {
         let text = explained(&[("kernel.unprivileged_userns_clone", "1")]);
         assert!(text.contains("EPERM"), "{text}");
+        for of_containers in [
+            "systempaths=unconfined",
+            "unmask=ALL",
+            "procMount: Unmasked",
+        ] {
+            assert!(text.contains(of_containers), "{text}");
+        }
     }
 }

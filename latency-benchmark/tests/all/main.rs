@@ -1,6 +1,7 @@
 //! All integration tests of this package in one program, which links once.
 #![allow(clippy::unwrap_used)]
 
+mod action;
 mod architecture;
 mod arguments;
 mod bench;

@@ -89,6 +89,10 @@ impl fmt::Display for Preflight {
         let can = |can| if can { "can run" } else { "CANNOT run" };
         let [rtt_zero, delayed] = [self.can_run_rtt_zero, self.can_run_delayed].map(can);
         writeln!(f, "cells without a delay (RTT 0) {rtt_zero}")?;
-        write!(f, "cells with a delay {delayed}")
+        writeln!(f, "cells with a delay {delayed}")?;
+        write!(
+            f,
+            "`./sweep.sh --gate` can run, because it counts inside one process"
+        )
     }
 }

@@ -10,8 +10,8 @@ use crate::tool::{MissingTool, SystemTool, install};
 use crate::wiring::AVAILABLE_CONGESTION_CONTROLS;
 use crate::{EnterError, Inside, Lab, LabSpec, Topology, netem, nfqueue};
 
-const NO_CELL: &str = "no cell can run";
-const NO_DELAYED_CELL: &str = "cells with a delay cannot run";
+const NO_CELL: &str = "no cell can run, but `./sweep.sh --gate` can, which needs no namespace";
+const NO_DELAYED_CELL: &str = "cells with a delay cannot run, but those without (`--rtt 0`) can";
 const NO_NETEM: &str = "netem cannot be used, so there is no loss and no jitter";
 
 pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
@@ -28,9 +28,10 @@ pub(super) fn look(entered: &Result<Inside, EnterError>) -> Preflight {
         can_run_rtt_zero = link.is_ok();
         can_delay = netem.is_ok() || nfqueue.is_ok();
         // One way to delay packets is enough.
-        let without = |has_other: bool, consequence| match has_other {
-            true => (Degraded, consequence),
-            false => (Missing, NO_DELAYED_CELL),
+        let without = |has_other: bool, consequence| match (has_other, can_run_rtt_zero) {
+            (true, _) => (Degraded, consequence),
+            (false, true) => (Missing, NO_DELAYED_CELL),
+            (false, false) => (Missing, NO_CELL),
         };
         let by_delay_line = "the delay line delays packets instead; there is no loss and no jitter";
         let no_netem = without(nfqueue.is_ok(), by_delay_line);
@@ -84,7 +85,7 @@ fn try_link(inside: Inside) -> Result<String> {
 }
 
 fn nfqueue_remedy(probed: &Result<()>) -> &'static str {
-    const OF_KERNEL: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE and CONFIG_IP_NF_MANGLE; \
+    const OF_KERNEL: &str = "use a kernel with CONFIG_NETFILTER_XT_TARGET_NFQUEUE, CONFIG_NETFILTER_NETLINK_QUEUE and CONFIG_IP_NF_MANGLE; \
          as root, `modprobe -a xt_NFQUEUE nfnetlink_queue iptable_mangle`";
     let error = probed.as_ref().err();
     let missing: Option<&MissingTool> = error.and_then(anyhow::Error::downcast_ref);

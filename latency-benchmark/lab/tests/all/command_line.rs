@@ -239,6 +239,8 @@ fn preflight_reports_all_missing_programs_at_once() {
         "apt-get install -y iptables",
         "cells without a delay (RTT 0) CANNOT run",
         "cells with a delay CANNOT run",
+        "no cell can run, but `./sweep.sh --gate` can",
+        "`./sweep.sh --gate` can run, because it counts inside one process",
     ] {
         assert!(text.contains(expected), "{expected:?} is not in\n{text}");
     }
