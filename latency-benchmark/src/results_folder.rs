@@ -1,11 +1,10 @@
 //! The folder of results: new, since results are never overwritten, and locked and watched while it is written.
 
-use std::fs::{File, Metadata};
+use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use fs_err as fs;
 use program::{Failure, bad_input, reject, say};
 
 /// An error if it exists; `hint` says what else could be done.
@@ -21,7 +20,7 @@ pub(crate) fn create(dir: &Path) -> Result<(), Failure> {
     let parent = dir.parent().map_or(Ok(()), fs::create_dir_all);
     parent
         .and_then(|()| fs::create_dir(dir))
-        .context("--out")
+        .with_context(|| format!("--out: cannot create {}", dir.display()))
         .map_err(bad_input)
 }
 
