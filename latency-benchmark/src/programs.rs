@@ -1,9 +1,9 @@
 //! The node programs of a sweep: found or built before anything is measured.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use fs_err as fs;
 use program::{Failure, bad_input, reject, say};
 use run_format::config::SweepConfig;
 use run_format::files::{SUBJECTS, write_whole};
@@ -20,45 +20,14 @@ use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
     stack: &'static Stack,
-    /// In the order of the subjects; one where there are none.
-    programs: Vec<LinkedProgram>,
+    /// In the order of the subjects; one where there are none. The layouts of a program are in its folder.
+    programs: Vec<PathBuf>,
     /// Which of them the peers of each run.
     peers: Vec<usize>,
 }
 
-/// A program, and the folder of its layouts, if it has some.
-#[derive(Clone)]
-struct LinkedProgram {
-    file: PathBuf,
-    layouts: Option<PathBuf>,
-}
-
-impl LinkedProgram {
-    fn without_layouts(file: PathBuf) -> LinkedProgram {
-        LinkedProgram {
-            file,
-            layouts: None,
-        }
-    }
-
-    fn with_layouts(built: Built) -> LinkedProgram {
-        LinkedProgram {
-            file: built.program,
-            layouts: Some(built.dir),
-        }
-    }
-
-    fn count_layouts(&self) -> u32 {
-        self.layouts.as_deref().map_or(0, layouts::count)
-    }
-}
-
 impl Programs {
-    fn of(
-        stack: &'static Stack,
-        programs: Vec<LinkedProgram>,
-        subjects: &[SubjectConfig],
-    ) -> Programs {
+    fn of(stack: &'static Stack, programs: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
         let peers = match subjects {
             [] => vec![0],
             _ => subjects.iter().map(|subject| subject.peers).collect(),
@@ -71,8 +40,7 @@ impl Programs {
     }
 
     /// One program for all of them.
-    fn of_one(stack: &'static Stack, file: PathBuf, subjects: &[SubjectConfig]) -> Programs {
-        let program = LinkedProgram::without_layouts(file);
+    fn of_one(stack: &'static Stack, program: PathBuf, subjects: &[SubjectConfig]) -> Programs {
         let programs = vec![program; subjects.len().max(1)];
         Programs::of(stack, programs, subjects)
     }
@@ -91,19 +59,19 @@ impl Programs {
     /// Central's. Only it has layouts.
     pub(crate) fn central(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
         let program = &self.programs[subject.unwrap_or(0)];
-        match (&program.layouts, layout) {
+        match (program.parent(), layout) {
             (Some(dir), Some(layout)) => layouts::file(dir, layout),
-            _ => program.file.clone(),
+            _ => program.clone(),
         }
     }
 
     /// That of its peers.
     pub(crate) fn peer(&self, subject: Option<usize>) -> &Path {
-        &self.programs[self.peers[subject.unwrap_or(0)]].file
+        &self.programs[self.peers[subject.unwrap_or(0)]]
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
-        describe(&self.programs[0].file)
+        describe(&self.programs[0])
     }
 
     /// Builds what is not built yet, and notes in the configuration what was built. All subjects are checked
@@ -125,10 +93,9 @@ impl Programs {
         let mut programs = Vec::new();
         for subject in &mut config.subjects {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
-            subject.build = Some(built.record.clone());
-            let program = LinkedProgram::with_layouts(built);
-            subject.layouts = program.count_layouts();
-            programs.push(program);
+            subject.build = Some(built.record);
+            subject.layouts = layouts::count(&built.dir);
+            programs.push(built.program);
         }
         if config.subjects.iter().any(|subject| subject.layouts == 0) {
             say(
@@ -150,7 +117,7 @@ impl Programs {
         let builder = builder(node.stack)?.counting();
         let program = |subject: &SubjectConfig| {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
-            Ok(LinkedProgram::without_layouts(built.program))
+            Ok(built.program)
         };
         let programs = config.subjects.iter().map(program).collect::<Result<_>>()?;
         Ok(Programs::of(node.stack, programs, &config.subjects))
@@ -164,16 +131,15 @@ impl Programs {
         let program = |subject: &SubjectConfig| {
             let resumed = || format!("--resume: {}", subject.label);
             let built = find_again(subject, node.stack).with_context(resumed);
-            let program = LinkedProgram::with_layouts(built.map_err(bad_input)?);
-            if program.count_layouts() != subject.layouts {
-                let dir = program.layouts.unwrap_or_default();
+            let built = built.map_err(bad_input)?;
+            if layouts::count(&built.dir) != subject.layouts {
                 reject!(
                     "{}: its layouts are not those that it had (delete {} to have them linked again)",
                     resumed(),
-                    dir.display()
+                    built.dir.display()
                 );
             }
-            Ok(program)
+            Ok(built.program)
         };
         let programs = config.subjects.iter().map(program);
         let programs = programs.collect::<Result<_, Failure>>()?;
@@ -292,13 +258,10 @@ pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) 
             .find(&record.id)
             .context("its program is gone")?;
         let folder = dir.join(SUBJECTS).join(number.to_string());
-        fs::create_dir_all(&folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+        fs::create_dir_all(&folder)?;
         for name in [EDITS, LOCK] {
-            write_whole(
-                &folder.join(name),
-                &fs::read_to_string(built.dir.join(name))?,
-            )?;
+            let text = fs::read_to_string(built.dir.join(name))?;
+            write_whole(&folder.join(name), &text)?;
         }
     }
     Ok(())

@@ -88,13 +88,9 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// A change to a file.
 pub struct Edit {
-    /// The file.
     pub path: PathBuf,
-    /// Its text before the change.
     pub before: String,
-    /// Its text after the change.
     pub after: String,
 }
 
@@ -179,7 +175,6 @@ fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
 
 /// What a graft in place changed, and what it records.
 pub struct Applied {
-    /// The changed files.
     pub files: Vec<PathBuf>,
     /// The sites of each crate, by its name and version.
     pub sites: Vec<(String, Vec<SiteLevels>)>,
@@ -209,7 +204,6 @@ pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     up.chain(to.components().skip(common)).collect()
 }
 
-/// Writes the new texts.
 pub fn write(edits: &[Edit]) -> Result<()> {
     for Edit { path, after, .. } in edits {
         fs::write(path, after)?;

@@ -9,12 +9,9 @@ use walkdir::WalkDir;
 
 use crate::error::Refused;
 
-/// A crate on disk.
 #[derive(Clone, Debug)]
 pub struct CrateSource {
-    /// The package's name.
     pub name: String,
-    /// Its version.
     pub version: String,
     /// The folder of its manifest.
     pub dir: PathBuf,
@@ -39,7 +36,6 @@ impl CrateSource {
         CrateSource::new(&package.name, &version, dir.unwrap_or_default())
     }
 
-    /// Name and version.
     pub fn id(&self) -> String {
         format!("{} {}", self.name, self.version)
     }
@@ -57,7 +53,6 @@ impl CrateSource {
         Ok(files)
     }
 
-    /// The text of one of its files.
     pub fn read(&self, file: &str) -> Result<String> {
         fs::read_to_string(self.dir.join(file)).map_err(|error| match error.kind() {
             io::ErrorKind::NotFound => {

@@ -46,7 +46,6 @@ pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
     files.iter().filter_map(diff).collect()
 }
 
-/// The change to one file.
 pub fn one(path: &str, before: &str, after: &str) -> String {
     let old = match before {
         "" => "/dev/null".to_owned(),

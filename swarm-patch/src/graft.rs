@@ -14,9 +14,7 @@ use crate::stacks::{STACKS, sites_of};
 /// What is inserted into a crate, and what that records.
 #[derive(Clone, Debug, Default)]
 pub struct Graft {
-    /// The files that change.
     pub files: Vec<GraftedFile>,
-    /// Its sites.
     pub sites: Vec<SiteLevels>,
 }
 

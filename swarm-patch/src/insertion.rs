@@ -2,12 +2,10 @@
 
 use crate::text::{indentation, start_of_line};
 
-/// Code to insert.
 #[derive(Clone, Debug)]
 pub struct Insertion {
     /// The line of the source that it comes before, or is within, counted from 1.
     pub before: usize,
-    /// Where it goes.
     pub place: Place,
     /// The code; of a line, without indentation and end.
     pub text: String,
@@ -16,11 +14,9 @@ pub struct Insertion {
     /// around a loop, `child` starts the time of a child and `own` that of the function itself, `pass` hands the invocation
     /// on, `bound` has the budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
     pub mark: &'static str,
-    /// The child that the line marks.
     pub child: Option<String>,
 }
 
-/// Where an insertion goes.
 #[derive(Clone, Copy, Debug)]
 pub enum Place {
     /// A line of its own.

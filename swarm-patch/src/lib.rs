@@ -6,6 +6,8 @@
 //! [`mod@graft`] inserts them, and [`package`] writes the result to where the package of the same name of this
 //! workspace compiles it.
 
+#![allow(missing_docs)] // The names of most items say it.
+
 mod calls;
 pub mod crate_source;
 mod error;

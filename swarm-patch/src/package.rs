@@ -26,7 +26,6 @@ pub const CHANGED: &str = "SWARM_PATCH_CHANGED_CRATES";
 /// machine, with and without the graft.
 #[derive(Clone, Copy, Debug)]
 pub struct RacingTest {
-    /// Its file in the crate.
     pub file: &'static str,
     /// Its name, which only one function of the file has.
     pub function: &'static str,

@@ -7,17 +7,14 @@ pub struct SiteSpec {
     pub number: u8,
     /// Its name in files and on command lines.
     pub name: &'static str,
-    /// The package that it is in.
     pub package: &'static str,
     /// The file, relative to the package.
     pub file: &'static str,
     /// `Type::function` for an inherent function of a type, or `function` for a free one.
     pub function: &'static str,
-    /// The kind of its loop.
     pub shape: LoopShape,
     /// What reports call it.
     pub called: &'static str,
-    /// Whether a budget can bound it.
     pub takes_budget: bool,
 }
 
@@ -45,9 +42,7 @@ pub enum LoopShape {
 pub struct Passes {
     /// How the names of the methods begin that are its children, whether they get its context or not.
     pub children: &'static [&'static str],
-    /// One more child.
     pub inner: InnerChild,
-    /// Where budgets apply.
     pub bounds: &'static [Rewrite],
     /// Where what it counts is to be had, such as its iterations.
     pub counts: &'static [Rewrite],
@@ -69,7 +64,6 @@ pub struct InnerChild {
 pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
-    /// Its text.
     pub expression: &'static str,
     /// What it becomes; `{}` stands for it.
     pub becomes: &'static str,
@@ -98,7 +92,6 @@ impl SiteSpec {
 /// What is recorded of a site. Of what is not, there is the reason.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
-    /// The site.
     pub spec: SiteSpec,
     /// Durations and outcomes of its polls.
     pub outer: Option<String>,

@@ -6,7 +6,6 @@ use std::path::Path;
 
 use fs_err as fs;
 
-/// Makes `to` like `from`.
 pub fn folder(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(to).is_ok_and(|about| !about.is_dir()) {
         fs::remove_file(to)?;
@@ -60,8 +59,9 @@ fn remove(path: &Path) -> io::Result<()> {
 }
 
 #[cfg(test)]
-#[allow(clippy::unwrap_used)]
 mod tests {
+    #![allow(clippy::unwrap_used)]
+
     use super::*;
 
     #[test]

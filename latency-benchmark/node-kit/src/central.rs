@@ -84,7 +84,7 @@ impl Central {
         let measured = Connected {
             activity: Activity {
                 connections: Arc::default(),
-                self_wakes: explains.then(SelfWakeCounters::new),
+                self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
             // This thread is the worker of a runtime that has but one.

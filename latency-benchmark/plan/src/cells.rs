@@ -7,7 +7,6 @@ use run_format::config::SweepConfig;
 use run_format::grid::Cell;
 use sha2::{Digest, Sha256};
 
-use crate::jobs;
 use crate::run::{measuring_ms, visits};
 
 /// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
@@ -60,8 +59,10 @@ pub fn launches(sweep: &SweepConfig) -> usize {
 
 /// How many times sooner all launches are done than one after the other.
 pub fn speed(sweep: &SweepConfig) -> f64 {
-    let jobs = sweep.jobs.as_ref();
-    jobs.map_or(1.0, |jobs| jobs::speed(jobs, launches(sweep)))
+    let Some(jobs) = &sweep.jobs else {
+        return 1.0;
+    };
+    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / launches(sweep) as f64)
 }
 
 #[cfg(test)]

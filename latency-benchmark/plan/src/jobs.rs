@@ -12,11 +12,6 @@ pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
     JobsConfig { places, alone }
 }
 
-/// How many times sooner so many runs are done.
-pub(crate) fn speed(jobs: &JobsConfig, runs: usize) -> f64 {
-    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / runs as f64)
-}
-
 /// What a run saw beside others, and what it saw alone. All variants together.
 pub type AlonePair = [SliceSums; 2];
 

@@ -49,11 +49,9 @@ pub struct ApplicationRun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Ended {
-    /// The time that was asked for is over.
     TimeUp,
     /// The application ended it.
     Stopped,
-    /// A limit was exceeded.
     Guardrail {
         reason: String,
     },

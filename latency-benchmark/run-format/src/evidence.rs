@@ -33,11 +33,9 @@ pub struct ChosenCell {
     pub slow_percent: Option<f64>,
 }
 
-/// Why a cell was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBecause {
-    /// It was asked for.
     Asked,
     /// It spends the most time in slow polls.
     SlowTime,

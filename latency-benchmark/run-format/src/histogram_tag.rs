@@ -13,11 +13,9 @@ use crate::tables::Pass;
 /// A histogram of durations in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistogramOf {
-    /// Polls of a site.
     Polls(Site),
     /// The longest iteration of each poll of a site.
     LongestIteration(Site),
-    /// Requests.
     Latency,
     /// Requests of the peer with this number, from 1, over the whole run.
     PeerLatency(usize),

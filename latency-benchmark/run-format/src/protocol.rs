@@ -35,7 +35,6 @@ pub struct NodeDescription {
     pub edits: String,
 }
 
-/// Where a peer listens.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Listen {

@@ -4,10 +4,10 @@
 pub(crate) mod args;
 mod worst;
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use fs_err as fs;
 use program::{Failure, print, say};
 use run_format::config::ENOUGH_SLOW_SAMPLES;
 use run_format::evidence::ExplainFile;
@@ -36,7 +36,7 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
     let folder = ResultsFolder::lock(&args.run, &name, false)?;
     set_earlier_aside(&args.run)?;
     let dir = args.run.join(EXPLAIN);
-    fs::create_dir(&dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    fs::create_dir(&dir)?;
     let cells = asked.cells.iter().map(|chosen| chosen.row.clone());
     let file = ExplainFile {
         schema: SCHEMA,

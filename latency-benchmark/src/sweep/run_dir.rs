@@ -4,10 +4,10 @@
 //! and is done again, as `run-1.failed-1`, or whose launch is done again with those that it takes turns with, as
 //! `run-1.replaced-1`.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use fs_err as fs;
 use run_format::files::{CELLS, RUN, read_json, run_folder};
 use run_format::run_row::RunRow;
 
@@ -42,8 +42,7 @@ impl RunDir {
         let partial = self.partial();
         self.set_aside(&partial, "killed")?;
         self.set_aside(&self.done(), "failed")?;
-        fs::create_dir_all(&partial)
-            .with_context(|| format!("cannot create {}", partial.display()))?;
+        fs::create_dir_all(&partial)?;
         Ok(partial)
     }
 
@@ -55,7 +54,7 @@ impl RunDir {
         let mut names =
             (1..).map(|number| self.folder.join(format!("{}.{why}-{number}", self.name)));
         let free = names.find(|path| !path.exists()).unwrap_or_default();
-        fs::rename(dir, &free).with_context(|| format!("cannot rename {}", dir.display()))?;
+        fs::rename(dir, &free)?;
         Ok(Some(free))
     }
 
@@ -66,12 +65,10 @@ impl RunDir {
         if !is_over {
             return Ok(());
         }
-        fs::rename(&partial, self.done())
-            .with_context(|| format!("cannot rename {}", partial.display()))?;
-        // A name is durable when the folder that it is in is.
         let done = self.done();
+        fs::rename(&partial, &done)?;
+        // A name is durable when the folder that it is in is.
         let folder = done.parent().unwrap_or(&self.folder);
-        let synced = fs::File::open(folder).and_then(|folder| folder.sync_all());
-        synced.with_context(|| format!("cannot sync {}", folder.display()))
+        Ok(fs::File::open(folder)?.sync_all()?)
     }
 }

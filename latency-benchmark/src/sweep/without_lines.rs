@@ -1,10 +1,10 @@
 //! Whose fault it is that a subject failed: its program is built once more without the inserted lines, and launched once.
 //! Only whether requests are answered is known of it.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
+use fs_err as fs;
 use run_format::config::RunConfig;
 use run_format::files::{RUN, without_lines};
 use run_format::run_row::RunRow;
@@ -58,7 +58,7 @@ fn launch_one(
     if dir.exists() {
         fs::remove_dir_all(dir)?; // It was interrupted.
     }
-    fs::create_dir_all(dir).with_context(|| format!("cannot create {}", dir.display()))?;
+    fs::create_dir_all(dir)?;
     run.beside = 0;
     run.variants.truncate(1);
     run.plan.max_ms = run.plan.max_ms.min(LONGEST_MS);

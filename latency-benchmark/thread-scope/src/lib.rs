@@ -31,7 +31,6 @@ pub mod allocations;
 mod code;
 mod counters;
 mod memory;
-mod record;
 mod registers;
 mod sampler;
 mod signal_handler;

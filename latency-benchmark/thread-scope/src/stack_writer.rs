@@ -1,15 +1,18 @@
-//! Walks the calling thread's stack and writes its frames to a ring.
+//! Walks the calling thread's stack and writes its frames to a ring, which another thread reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use framehop::{
     CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
 };
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
+use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Unobservable;
 use crate::code::Code;
 use crate::memory::{Memory, StackRange};
-use crate::record::{self, Head, Reader, Writer};
 use crate::registers::Registers;
 
 /// A clock of the caller. Signal handlers and the allocator call it.
@@ -18,46 +21,95 @@ pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 /// The maximum number of frames of a stack. Of a deeper stack, only the innermost frames are kept.
 const FRAMES: usize = 256;
 
+/// How many stacks the ring has room for, in 16 MiB. Memory is taken when it is written.
+const STACKS: usize = 1 << 13;
+
+/// What belongs to a stack.
+pub(crate) type Head = [u64; 3];
+
+#[derive(Clone, Copy)]
+struct Stack {
+    head: Head,
+    /// Those before are left out.
+    first: usize,
+    end: usize,
+    frames: [usize; FRAMES],
+}
+
 /// Works in signal handlers and in the allocator: after its creation it neither allocates nor waits.
 pub(crate) struct StackWriter {
     random: SmallRng,
     pub(crate) code: Code,
     memory: Memory,
     cache: CacheNative<MustNotAllocateDuringUnwind>,
-    frames: [usize; FRAMES],
-    writer: Writer,
+    stack: Stack,
+    ring: Producer<Stack>,
+    lost: Arc<AtomicU64>,
+}
+
+pub(crate) struct StackReader {
+    ring: Consumer<Stack>,
+    lost: Arc<AtomicU64>,
+}
+
+impl StackReader {
+    /// Passes the stacks since the last call to `each`, in their order.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
+        while let Ok(stack) = self.ring.pop() {
+            each(stack.head, &stack.frames[stack.first..stack.end]);
+        }
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
 }
 
 impl StackWriter {
-    /// A writer, and the reader of its records. An error says that `what` cannot be observed.
-    pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, Reader), Unobservable> {
+    /// An error says that `what` cannot be observed.
+    pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
         let memory = Memory::read().map_err(|error| {
             Unobservable::new(what, format!("/proc/self/maps cannot be read: {error}"))
         })?;
-        let (writer, reader) = record::records();
+        let (filling, emptying) = RingBuffer::new(STACKS);
+        let lost = Arc::default();
+        let reader = StackReader {
+            ring: emptying,
+            lost: Arc::clone(&lost),
+        };
         let writer = StackWriter {
             random: SmallRng::seed_from_u64(seed),
             code: Code::read(),
             memory,
             cache: CacheNative::new_in(),
-            frames: [0; FRAMES],
-            writer,
+            stack: Stack {
+                head: [0; 3],
+                first: 0,
+                end: 0,
+                frames: [0; FRAMES],
+            },
+            ring: filling,
+            lost,
         };
         Ok((writer, reader))
     }
 
-    /// Writes one record: `head`, which is made last, and the frames without the innermost `skipped`. If the thread is
-    /// not on its own stack, there is only one frame, `registers.ip`.
+    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames without the innermost `skipped`.
+    /// If the thread is not on its own stack, there is only one frame, `registers.ip`.
     pub(crate) fn write(
         &mut self,
         head: impl FnOnce() -> Head,
         registers: Registers,
         skipped: usize,
     ) {
-        self.frames[0] = registers.ip;
+        self.stack.frames[0] = registers.ip;
         let stack = self.memory.stack_of_this_thread(registers.sp);
-        let found = stack.map_or(1, |stack| self.walk(registers, &stack));
-        self.writer.write(head(), &self.frames[skipped..found]);
+        self.stack.first = skipped;
+        self.stack.end = stack.map_or(1, |stack| self.walk(registers, &stack));
+        self.stack.head = head();
+        if self.ring.push(self.stack).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// A random number from 0 up to, but not including, 1.
@@ -86,7 +138,7 @@ impl StackWriter {
             let Some(outer) = FrameAddress::from_return_address(next as u64) else {
                 break;
             };
-            self.frames[found] = next;
+            self.stack.frames[found] = next;
             found += 1;
             address = outer;
         }

@@ -316,9 +316,10 @@ impl Invocation {
         self.push_span(child, self.child_start, ticks);
     }
 
+    #[inline(always)]
     fn push_span(&mut self, child: u8, began: u64, ticks: u64) {
         let stored = self.spans < u16::MAX
-            && ring::store_span(Part {
+            && ring::store_span(|| Part {
                 invocation: self.start,
                 at: began.max(self.start),
                 what: Span {

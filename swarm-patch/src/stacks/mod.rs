@@ -31,19 +31,16 @@ pub struct Stack {
     pub options: [(&'static str, &'static [&'static str]); 3],
     /// The budgets of a sweep that names none.
     pub budgets: &'static [&'static str],
-    /// The same for `--quick`.
     pub quick_budgets: &'static [&'static str],
 }
 
 impl Stack {
-    /// The stack of that name.
     pub fn named(name: &str) -> Result<&'static Stack, String> {
         let known = STACKS.into_iter().find(|stack| stack.name == name);
         let names = STACKS.map(|stack| stack.name).join(", ");
         known.ok_or_else(|| format!("no stack has this name (accepted: {names})"))
     }
 
-    /// The name of its node program.
     pub fn program(&self) -> String {
         format!("{}-node", self.name)
     }
@@ -55,7 +52,6 @@ impl Stack {
     }
 }
 
-/// The sites of one package.
 pub fn sites_of(package: &str) -> impl Iterator<Item = &'static SiteSpec> {
     let sites = STACKS.into_iter().flat_map(|stack| stack.sites);
     sites.filter(move |spec| spec.package == package)

@@ -7,9 +7,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
-use run_format::Budgets;
 use run_format::checksums::of_program;
-use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord, PatchRecord};
+use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
@@ -34,21 +33,20 @@ impl SubjectBuilder {
         self.remove_leftovers();
         let mut build = Build {
             builder: self,
+            subject,
             stage: tempfile::Builder::new()
                 .prefix(STAGE)
                 .tempdir_in(&self.dir)?,
             edits: Vec::new(),
             levels: Vec::new(),
-            budgets: subject.budgets,
-            is_plain: subject.is_plain,
             patches: BTreeMap::new(),
         };
-        build.lay_out(subject)?;
+        build.lay_out()?;
         build.graft_what_the_registry_has()?;
         fs::create_dir(build.done())?;
-        let crates = build.crates(&subject.layers)?;
+        let crates = build.crates()?;
         build.compile()?;
-        build.keep(id, subject, crates)
+        build.keep(id, crates)
     }
 
     /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
@@ -64,27 +62,25 @@ impl SubjectBuilder {
 
 struct Build<'a> {
     builder: &'a SubjectBuilder,
+    subject: &'a Subject,
     /// The folder in which files are prepared, before they are compared with those of the previous build.
     stage: TempDir,
     /// The changes to files of the stage.
     edits: Vec<Edit>,
     /// What they record.
     levels: Vec<LevelRecord>,
-    /// The budget whose patch the crates get.
-    budgets: Option<Budgets>,
-    is_plain: bool,
     /// The folders of the crates that replace the registry's, by name.
     patches: BTreeMap<String, PathBuf>,
 }
 
 impl Build<'_> {
     /// Copies the sources of a subject, and our own, to where they are built.
-    fn lay_out(&mut self, subject: &Subject) -> Result<()> {
+    fn lay_out(&mut self) -> Result<()> {
         let mut versions = Vec::new();
-        for layer in &subject.layers {
+        for layer in &self.subject.layers {
             versions.push(self.lay_out_layer(layer)?);
         }
-        versions.extend(self.lay_out_stack(subject)?);
+        versions.extend(self.lay_out_stack()?);
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let copy = self.stage.path().join("workspace");
         self.edits
@@ -99,15 +95,14 @@ impl Build<'_> {
     }
 
     /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
-    fn lay_out_stack(&mut self, subject: &Subject) -> Result<Vec<(String, String)>> {
-        let (source, stack) = (&subject.source, self.builder.stack);
+    fn lay_out_stack(&mut self) -> Result<Vec<(String, String)>> {
+        let (source, stack) = (&self.subject.source, self.builder.stack);
         match source {
-            StackSource::Released => {
+            StackSource::Registry(version) => {
                 self.copy_crates(source.of_registry(stack)?)?;
-                Ok(Vec::new())
-            }
-            StackSource::Release(version) => {
-                self.copy_crates(source.of_registry(stack)?)?;
+                let Some(version) = version else {
+                    return Ok(Vec::new());
+                };
                 let stream = ours::stream_release(version)?;
                 Ok(vec![
                     ("libp2p".to_owned(), version.clone()),
@@ -115,7 +110,7 @@ impl Build<'_> {
                 ])
             }
             StackSource::Checkout(checkout) => {
-                let packages = self.check_out(checkout, subject.diff.as_ref())?;
+                let packages = self.check_out(checkout)?;
                 let packages = packages.into_iter();
                 Ok(packages.map(|it| (it.name, it.version)).collect())
             }
@@ -138,15 +133,11 @@ impl Build<'_> {
     }
 
     /// Copies and grafts a checkout, and makes its crates replace the registry's.
-    fn check_out(
-        &mut self,
-        checkout: &Checkout,
-        diff: Option<&PatchRecord>,
-    ) -> Result<Vec<CrateSource>> {
+    fn check_out(&mut self, checkout: &Checkout) -> Result<Vec<CrateSource>> {
         let stack = self.builder.stack;
         let copy = self.stage.path().join(UPSTREAM);
         checkout.export(&copy)?;
-        self.edits.extend(apply(&copy, diff)?);
+        self.edits.extend(apply(&copy, self.subject.diff.as_ref())?);
         // Before the graft, which adds a dependency on a folder that does not exist yet.
         let packages = packages(&copy)?;
         self.graft(&crates::with_sites(&copy, stack, stack.subjects)?)?;
@@ -181,11 +172,11 @@ impl Build<'_> {
 
     fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
         let probe = self.builder.workspace().join("swarm-patch/poll-probe");
-        if let Some(budgets) = &self.budgets {
+        if let Some(budgets) = &self.subject.budgets {
             self.edits.extend(checkout::patch(sources, budgets)?);
         }
         let manifest = |of: &CrateSource| Edit::of_toml(of.dir.join("Cargo.toml"), |_| Ok(()));
-        let mut edits = match self.is_plain {
+        let mut edits = match self.subject.is_plain {
             true => sources.iter().map(manifest).collect::<Result<Vec<_>>>()?,
             false => {
                 let (edits, levels) = checkout::edits(sources, &probe)?;
@@ -327,7 +318,7 @@ impl Build<'_> {
     }
 
     /// Moves the program and its description to a folder of their own, which gets its name last.
-    fn keep(&self, id: &str, subject: &Subject, crates: Vec<CrateRecord>) -> Result<Built> {
+    fn keep(&self, id: &str, crates: Vec<CrateRecord>) -> Result<Built> {
         let partial = self.done();
         let profile = self.builder.profile();
         let program = self.builder.program();
@@ -345,7 +336,7 @@ impl Build<'_> {
             features: ours::features(&self.builder.ours, self.builder.stack)?,
             crates,
             levels: self.levels.clone(),
-            patches: subject.patches(),
+            patches: self.subject.patches(),
             edits_sha256: of_program(&partial.join(EDITS))?,
             lock_sha256: of_program(&partial.join(LOCK))?,
             program_sha256: of_program(&kept)?,
@@ -364,7 +355,7 @@ impl Build<'_> {
         })
     }
 
-    fn crates(&self, layers: &[Layer]) -> Result<Vec<CrateRecord>> {
+    fn crates(&self) -> Result<Vec<CrateRecord>> {
         let (build, stack) = (self.builder.build_dir(), self.builder.stack);
         let mut records = Vec::new();
         for package in self.metadata()?.packages {
@@ -376,14 +367,14 @@ impl Build<'_> {
                 _ => continue,
             };
             records.push(CrateRecord {
-                grafted: !self.is_plain && stack.packages.contains(&package.name.as_str()),
+                grafted: !self.subject.is_plain && stack.packages.contains(&package.name.as_str()),
                 name: package.name.to_string(),
                 version: package.version.to_string(),
                 from,
             });
         }
         records.sort_by(|one, other| one.name.cmp(&other.name));
-        let layers = layers.iter().map(|layer| layer.name.as_str());
+        let layers = self.subject.layers.iter().map(|layer| layer.name.as_str());
         for expected in stack.packages.iter().copied().chain(layers) {
             if !records.iter().any(|record| record.name == expected) {
                 bail!("nothing in the build accepts this version of {expected}");

@@ -55,7 +55,6 @@ pub enum Profile {
 pub struct SubjectBuilder {
     pub(super) dir: PathBuf,
     pub(super) ours: PathBuf,
-    /// What the program is made of.
     pub stack: &'static Stack,
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
@@ -64,14 +63,10 @@ pub struct SubjectBuilder {
     pub(super) is_counting: bool,
 }
 
-/// A program that was built.
 #[derive(Clone, Debug)]
 pub struct Built {
-    /// Its folder.
     pub dir: PathBuf,
-    /// Its file.
     pub program: PathBuf,
-    /// Its description.
     pub record: BuildRecord,
 }
 

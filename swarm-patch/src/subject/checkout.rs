@@ -8,10 +8,8 @@ use run_format::subject::SourceRecord;
 
 use super::git::Repository;
 
-/// A checkout and its state.
 #[derive(Clone, Debug)]
 pub struct Checkout {
-    /// Its description for files.
     pub record: SourceRecord,
     repository: Repository,
     /// The commit or the tree that has its files.
@@ -28,7 +26,6 @@ fn has_package(dir: &Path) -> Result<bool> {
 }
 
 impl Checkout {
-    /// Finds the checkout and determines its state.
     pub fn resolve(path: &Path, revision: Option<&str>) -> Result<Checkout> {
         let dir = fs::canonicalize(path)?;
         let shown = dir.display();

@@ -19,7 +19,6 @@ use crate::stacks::{LIBP2P, Stack};
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    /// Where the crates of the stack come from.
     pub source: StackSource,
     /// The diff that is applied to a copy of its checkout.
     pub(super) diff: Option<PatchRecord>,
@@ -27,7 +26,6 @@ pub struct Subject {
     pub layers: Vec<Layer>,
     /// The budget whose patch its crates get before the graft.
     pub budgets: Option<Budgets>,
-    /// Whether it is built without the graft.
     pub is_plain: bool,
 }
 
@@ -43,7 +41,6 @@ impl Subject {
         Ok(subject)
     }
 
-    /// Finds the sources that the spec names.
     pub fn resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
         let resolved = Subject::try_resolve(stack, spec);
         resolved.with_context(|| format!("--subject {spec}"))
@@ -53,7 +50,7 @@ impl Subject {
         let budgets = spec.sources().filter_map(SourceSpec::budgets);
         let budgets: Vec<Budgets> = budgets.collect();
         let source = StackSource::resolve(&spec.stack.origin)?;
-        let is_of_libp2p = !budgets.is_empty() || matches!(source, StackSource::Release(_));
+        let is_of_libp2p = !budgets.is_empty() || matches!(source, StackSource::Registry(Some(_)));
         if stack.name != LIBP2P.name && is_of_libp2p {
             bail!(
                 "released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
@@ -64,7 +61,7 @@ impl Subject {
         if budgets.len() > 1 {
             bail!("a budget changes several crates, so only one may be given");
         }
-        if let StackSource::Release(version) = &source {
+        if let StackSource::Registry(Some(version)) = &source {
             ours::stream_release(version)?;
         }
         let layers = spec.layers.iter().map(|layer| Layer::resolve(stack, layer));

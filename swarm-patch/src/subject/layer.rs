@@ -66,7 +66,7 @@ impl Layer {
         Ok(Layer {
             name: of.name.clone(),
             source: match release {
-                StackSource::Release(_) => StackSource::Release(of.version.clone()),
+                StackSource::Registry(Some(_)) => StackSource::Registry(Some(of.version.clone())),
                 other => other.clone(),
             },
             diff: Some(diff),
@@ -78,9 +78,8 @@ impl Layer {
     pub(super) fn copy(&self, to: &Path) -> Result<(CrateSource, Vec<Edit>)> {
         match &self.source {
             StackSource::Checkout(checkout) => checkout.export(to)?,
-            StackSource::Released => drop(copy(&of_crate(&self.name, None)?, to)?),
-            StackSource::Release(version) => {
-                drop(copy(&of_crate(&self.name, Some(version))?, to)?);
+            StackSource::Registry(version) => {
+                copy(&of_crate(&self.name, version.as_deref())?, to)?;
             }
         }
         let edits = apply(to, self.diff.as_ref())?;

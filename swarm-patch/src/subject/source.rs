@@ -1,8 +1,10 @@
 //! Where the crates of a stack come from: the registry, or a checkout.
 
+use std::cmp::Reverse;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::semver::Version;
 use fs_err as fs;
 use run_format::subject::SourceRecord;
 
@@ -14,22 +16,17 @@ use crate::package::upstream_manifest;
 use crate::pristine;
 use crate::stacks::{STACKS, Stack};
 
-/// The source of a stack, or of one crate.
 #[derive(Clone, Debug)]
 pub enum StackSource {
-    /// The release in our lock file.
-    Released,
-    /// Another release, by its version.
-    Release(String),
-    /// A checkout.
+    /// The release of that version, or the one in our lock file.
+    Registry(Option<String>),
     Checkout(Box<Checkout>),
 }
 
 impl StackSource {
     pub(super) fn resolve(origin: &Origin) -> Result<StackSource> {
         Ok(match origin {
-            Origin::Released => StackSource::Released,
-            Origin::Release(version) => StackSource::Release(version.clone()),
+            Origin::Registry(version) => StackSource::Registry(version.clone()),
             Origin::Checkout(path, revision) => {
                 let checkout = Checkout::resolve(path, revision.as_deref())?;
                 StackSource::Checkout(Box::new(checkout))
@@ -37,11 +34,10 @@ impl StackSource {
         })
     }
 
-    /// Its description for files.
     pub fn record(&self) -> SourceRecord {
         match self {
-            StackSource::Released => SourceRecord::Released,
-            StackSource::Release(version) => SourceRecord::Release {
+            StackSource::Registry(None) => SourceRecord::Released,
+            StackSource::Registry(Some(version)) => SourceRecord::Release {
                 version: version.clone(),
             },
             StackSource::Checkout(checkout) => checkout.record.clone(),
@@ -51,8 +47,8 @@ impl StackSource {
     /// The crates with sites that the registry has; none of a checkout.
     pub(super) fn of_registry(&self, stack: &Stack) -> Result<Vec<CrateSource>> {
         match self {
-            StackSource::Released => pristine::find(&upstream_manifest(), stack.packages),
-            StackSource::Release(version) => {
+            StackSource::Registry(None) => pristine::find(&upstream_manifest(), stack.packages),
+            StackSource::Registry(Some(version)) => {
                 let features = "[\"macros\", \"quic\", \"tokio\", \"yamux\"]";
                 of_release(stack.name, version, features, stack.packages)
             }
@@ -108,11 +104,8 @@ fn of_release(
 
 /// Keeps only the newest version of each crate, which is the one that a stack uses by default.
 pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
-    let number = |source: &CrateSource| -> Vec<u64> {
-        let parts = source.version.split(['.', '-', '+']);
-        parts.map_while(|part| part.parse().ok()).collect()
-    };
-    sources.sort_by_key(|source| (source.name.clone(), std::cmp::Reverse(number(source))));
+    let number = |source: &CrateSource| Version::parse(&source.version).ok();
+    sources.sort_by_key(|source| (source.name.clone(), Reverse(number(source))));
     sources.dedup_by(|later, first| later.name == first.name);
     sources
 }

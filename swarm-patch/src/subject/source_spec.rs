@@ -15,28 +15,22 @@ pub const SOURCE_FORMS: &str = "released+FILE for a diff of the lock file's vers
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpec {
-    /// Where it is.
     pub origin: Origin,
     /// A change to a copy of it.
     pub patch: Option<PatchSpec>,
     text: String,
 }
 
-/// Where a source is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The release in our lock file.
-    Released,
-    /// Another release from the registry.
-    Release(String),
+    /// The release of that version, or the one in our lock file.
+    Registry(Option<String>),
     /// A folder, which exists, and a branch, tag or commit; absent for the files as they are in the folder.
     Checkout(PathBuf, Option<String>),
 }
 
-/// A change to sources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PatchSpec {
-    /// The patch of a budget.
     Budget(Budgets),
     /// A diff for `git apply`, which exists.
     File(PathBuf),
@@ -50,8 +44,8 @@ impl SourceSpec {
             name.to_string_lossy().into_owned()
         };
         let name = match &self.origin {
-            Origin::Released => released.to_owned(),
-            Origin::Release(version) => format!("{released}@{version}"),
+            Origin::Registry(None) => released.to_owned(),
+            Origin::Registry(Some(version)) => format!("{released}@{version}"),
             Origin::Checkout(path, revision) => {
                 let name = last(&path.canonicalize().unwrap_or_else(|_| path.clone()));
                 let revision = revision.iter().map(|revision| format!("@{revision}"));
@@ -88,10 +82,7 @@ impl FromStr for SourceSpec {
                 ));
             }
             _ => match split_patch(patch)? {
-                ("", patch) => {
-                    let release = version.map(|version| Origin::Release(version.to_owned()));
-                    (release.unwrap_or(Origin::Released), patch)
-                }
+                ("", patch) => (Origin::Registry(version.map(str::to_owned)), patch),
                 _ => return Err(neither(&patch[1..])),
             },
         };
@@ -203,8 +194,8 @@ mod tests {
     #[test]
     fn releases_are_named_by_version() {
         let origin = |text: &str| text.parse().map(|spec: SourceSpec| spec.origin);
-        assert_eq!(origin("released"), Ok(Origin::Released));
-        let release = Origin::Release("0.56".to_owned());
+        assert_eq!(origin("released"), Ok(Origin::Registry(None)));
+        let release = Origin::Registry(Some("0.56".to_owned()));
         assert_eq!(origin("released@0.56"), Ok(release));
         for wrong in [
             "released@",

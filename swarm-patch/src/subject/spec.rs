@@ -11,7 +11,6 @@ use super::source_spec::{Origin, SOURCE_FORMS, SourceSpec};
 /// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
-    /// Where the stack comes from.
     pub stack: SourceSpec,
     /// Crates that come from elsewhere.
     pub layers: Vec<LayerSpec>,
@@ -20,9 +19,7 @@ pub struct Spec {
 /// Another source of one crate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerSpec {
-    /// The crate.
     pub name: String,
-    /// Where it comes from.
     pub source: SourceSpec,
 }
 
@@ -63,10 +60,9 @@ impl Spec {
 }
 
 impl LayerSpec {
-    /// That source of the crate.
     pub fn new(name: &str, source: &str) -> Result<LayerSpec, String> {
         let source: SourceSpec = source.parse()?;
-        if source.origin == Origin::Released && source.patch.is_none() {
+        if source.origin == Origin::Registry(None) && source.patch.is_none() {
             return Err(format!("this changes nothing (accepted: {SOURCE_FORMS})"));
         }
         Ok(LayerSpec {

@@ -30,7 +30,6 @@ pub struct LabFacts {
     pub wiring_ms: f64,
 }
 
-/// What delays the packets of a lab.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayBackend {
@@ -86,7 +85,6 @@ pub struct NamespaceCounters {
 }
 
 impl Counters {
-    /// What was counted between `before` and this.
     pub fn since(&self, before: &Counters) -> Counters {
         let peers = std::iter::zip(&self.peers, &before.peers);
         Counters {
@@ -123,7 +121,6 @@ impl NamespaceCounters {
     }
 }
 
-/// What the links of a lab measure.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttReport {
     /// Of every link, as asked; to other hosts, the longest at the start of the sweep.
@@ -136,7 +133,6 @@ pub struct RttReport {
     pub took_ms: f64,
 }
 
-/// What one link measures.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkRtt {
     /// Each connect's time, in order. Empty if none came back.

@@ -112,7 +112,6 @@ pub fn jitter(text: &str) -> Result<Rtt, String> {
     Ok(Rtt(Duration::from_nanos(ns)))
 }
 
-/// What delays packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]

@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use nix::unistd::{SysconfVar, sysconf};
 use slices::sums;
@@ -55,22 +55,10 @@ fn add_one(count: &AtomicU64) {
 }
 
 /// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or not at all.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 pub(crate) struct SelfWakeCounters {
-    switch: Arc<AtomicBool>,
-    pub(crate) central: SelfWakeCounter,
-    pub(crate) tasks: SelfWakeCounter,
-}
-
-impl SelfWakeCounters {
-    pub(crate) fn new() -> SelfWakeCounters {
-        let switch = Arc::new(AtomicBool::new(false));
-        SelfWakeCounters {
-            central: SelfWakeCounter::new(Arc::clone(&switch)),
-            tasks: SelfWakeCounter::new(Arc::clone(&switch)),
-            switch,
-        }
-    }
+    pub(crate) central: Arc<SelfWakeCounter>,
+    pub(crate) tasks: Arc<SelfWakeCounter>,
 }
 
 #[derive(Clone)]
@@ -85,21 +73,21 @@ impl Activity {
     /// where central was not told to count them.
     pub(crate) fn count_self_wakes(&self, is_on: bool) {
         if let Some(self_wakes) = &self.self_wakes {
-            self_wakes.switch.store(is_on, Ordering::Relaxed);
+            self_wakes.central.switch(is_on);
+            self_wakes.tasks.switch(is_on);
         }
     }
 
     pub(crate) fn snapshot(&self) -> Snapshot {
         let self_wakes = self.self_wakes.as_ref();
-        let self_wakes = self_wakes.filter(|counters| counters.switch.load(Ordering::Relaxed));
         let links = &self.connections;
         let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
         // What ends is read before what began, so that no more can have ended than began.
         let (closed, peers_lost) = (count(&links.closed), count(&links.peers_lost));
         let (opened, peers_met) = (count(&links.opened), count(&links.peers_met));
         Snapshot {
-            central_self_wakes: self_wakes.map(|counters| counters.central.polls()),
-            task_self_wakes: self_wakes.map(|counters| counters.tasks.polls()),
+            central_self_wakes: self_wakes.and_then(|counters| counters.central.polls()),
+            task_self_wakes: self_wakes.and_then(|counters| counters.tasks.polls()),
             dials: count(&links.dials),
             connections_opened: opened,
             connections_closed: closed,
@@ -232,9 +220,9 @@ mod tests {
 
     #[test]
     fn self_wakes_are_absent_unless_they_were_counted_all_the_time() {
-        let (runtime, counters) = (runtime(), SelfWakeCounters::new());
+        let (runtime, counters) = (runtime(), SelfWakeCounters::default());
         let activity = activity(&runtime, Arc::default(), Some(counters.clone()));
-        let wake_itself = |counter: &SelfWakeCounter| {
+        let wake_itself = |counter: &Arc<SelfWakeCounter>| {
             let mut polls = 0;
             runtime.block_on(counter.around(poll_fn(|cx| {
                 polls += 1;

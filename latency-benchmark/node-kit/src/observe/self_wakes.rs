@@ -7,29 +7,28 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
-/// Counts polls during which a task was woken from the thread that polled it.
-#[derive(Clone)]
+/// Counts polls during which a task was woken from the thread that polled it, while counting is on.
+#[derive(Default)]
 pub(crate) struct SelfWakeCounter {
-    switch: Arc<AtomicBool>,
-    polls: Arc<AtomicU64>,
+    is_on: AtomicBool,
+    polls: AtomicU64,
 }
 
 impl SelfWakeCounter {
-    pub(crate) fn new(switch: Arc<AtomicBool>) -> SelfWakeCounter {
-        SelfWakeCounter {
-            switch,
-            polls: Arc::default(),
-        }
+    pub(crate) fn switch(&self, on: bool) {
+        self.is_on.store(on, Ordering::Relaxed);
     }
 
-    pub(crate) fn polls(&self) -> u64 {
-        self.polls.load(Ordering::Relaxed)
+    /// None while counting is off.
+    pub(crate) fn polls(&self) -> Option<u64> {
+        let is_on = self.is_on.load(Ordering::Relaxed);
+        is_on.then(|| self.polls.load(Ordering::Relaxed))
     }
 
-    pub(crate) fn around<F: Future + Unpin>(&self, future: F) -> SelfWakes<F> {
+    pub(crate) fn around<F: Future + Unpin>(self: &Arc<Self>, future: F) -> SelfWakes<F> {
         SelfWakes {
             future,
-            counter: self.clone(),
+            counter: Arc::clone(self),
             noticing: None,
         }
     }
@@ -38,7 +37,7 @@ impl SelfWakeCounter {
 /// A future whose wakes are noticed. While its counter is switched off, it costs the look at the switch.
 pub(crate) struct SelfWakes<F> {
     future: F,
-    counter: SelfWakeCounter,
+    counter: Arc<SelfWakeCounter>,
     /// Made once for each waker that the task is polled with, which as a rule is one.
     noticing: Option<(Arc<Noticing>, Waker)>,
 }
@@ -48,7 +47,7 @@ impl<F: Future + Unpin> Future for SelfWakes<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
-        if !this.counter.switch.load(Ordering::Relaxed) {
+        if !this.counter.is_on.load(Ordering::Relaxed) {
             return Pin::new(&mut this.future).poll(cx);
         }
         let (noticing, waker) = match this.noticing.take() {
@@ -138,14 +137,20 @@ mod tests {
         }
     }
 
-    fn counter(is_on: bool) -> (Arc<AtomicBool>, SelfWakeCounter) {
-        let switch = Arc::new(AtomicBool::new(is_on));
-        (Arc::clone(&switch), SelfWakeCounter::new(switch))
+    fn counter(is_on: bool) -> Arc<SelfWakeCounter> {
+        let counter = Arc::<SelfWakeCounter>::default();
+        counter.switch(is_on);
+        counter
     }
 
     /// Polls with that many wakes of each kind: during the poll from the same thread, during it from
     /// another, and after it.
-    fn poll_with_wakes(counter: &SelfWakeCounter, within: u32, elsewhere: u32, after: u32) -> u64 {
+    fn poll_with_wakes(
+        counter: &Arc<SelfWakeCounter>,
+        within: u32,
+        elsewhere: u32,
+        after: u32,
+    ) -> u64 {
         let task = Arc::new(Task::default());
         let mut seen: Option<Waker> = None;
         let future = poll_fn(|cx| {
@@ -169,19 +174,19 @@ mod tests {
 
     #[test]
     fn only_wakes_from_within_the_poll_are_counted_and_every_wake_arrives() {
-        let (_, counter) = counter(true);
+        let counter = counter(true);
         assert_eq!(poll_with_wakes(&counter, 0, 2, 3), 5);
-        assert_eq!(counter.polls(), 0);
+        assert_eq!(counter.polls(), Some(0));
         assert_eq!(poll_with_wakes(&counter, 1, 0, 0), 1);
-        assert_eq!(counter.polls(), 1);
+        assert_eq!(counter.polls(), Some(1));
         // A poll counts once, however often it wakes.
         assert_eq!(poll_with_wakes(&counter, 7, 1, 1), 9);
-        assert_eq!(counter.polls(), 2);
+        assert_eq!(counter.polls(), Some(2));
     }
 
     #[test]
     fn while_it_is_switched_off_the_future_sees_the_waker_of_its_task() {
-        let (switch, counter) = counter(false);
+        let counter = counter(false);
         let waker = Waker::from(Arc::new(Task::default()));
         let mut is_same = Vec::new();
         let mut watched = counter.around(poll_fn(|cx| {
@@ -190,17 +195,18 @@ mod tests {
             Poll::<()>::Pending
         }));
         for is_on in [false, true, false] {
-            switch.store(is_on, Ordering::Relaxed);
+            counter.switch(is_on);
             let _ = Pin::new(&mut watched).poll(&mut Context::from_waker(&waker));
         }
         drop(watched);
         assert_eq!(is_same, [true, false, true]);
-        assert_eq!(counter.polls(), 1);
+        counter.switch(true);
+        assert_eq!(counter.polls(), Some(1));
     }
 
     #[test]
     fn a_waker_is_made_once_for_each_that_the_task_is_polled_with() {
-        let (_, counter) = counter(true);
+        let counter = counter(true);
         let (first, second) = (Arc::new(Task::default()), Arc::new(Task::default()));
         let mut seen: Vec<Waker> = Vec::new();
         let mut watched = counter.around(poll_fn(|cx| {

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "an allocator")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::watched;
 use crate::registers::Registers;
@@ -12,52 +12,25 @@ use crate::registers::Registers;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
-/// All switches in one place, so that the allocator needs only one load.
-static SWITCHES: AtomicU8 = AtomicU8::new(0);
+/// Whether watched threads count.
+pub(super) static COUNTING: AtomicBool = AtomicBool::new(false);
 
-static WAS_SEEN: AtomicBool = AtomicBool::new(false);
-
-#[derive(Clone, Copy)]
-#[repr(u8)]
-pub(super) enum Switch {
-    Counting = 1,
-    /// Checks whether the program uses this allocator at all.
-    Looking = 2,
-}
-
-impl Switch {
-    pub(super) fn set(self, on: bool) {
-        if on {
-            SWITCHES.fetch_or(self as u8, Ordering::Relaxed);
-        } else {
-            SWITCHES.fetch_and(!(self as u8), Ordering::Relaxed);
-        }
-    }
-}
-
-/// Whether this allocator was called while [`Switch::Looking`] was on.
-pub(super) fn was_seen() -> bool {
-    WAS_SEEN.load(Ordering::Relaxed)
-}
+/// Whether this allocator was called while it counted, so that the program uses it at all.
+pub(super) static WAS_CALLED: AtomicBool = AtomicBool::new(false);
 
 #[inline(always)]
 fn see(memory: *mut u8, size: usize) {
-    let switches = SWITCHES.load(Ordering::Relaxed);
-    if switches != 0 && !memory.is_null() {
-        look(switches, size);
+    if COUNTING.load(Ordering::Relaxed) && !memory.is_null() {
+        count(size);
     }
 }
 
 /// A separate function with its own frame, so that the stack begins with the allocator.
 #[cold]
 #[inline(never)]
-fn look(switches: u8, size: usize) {
-    if switches & Switch::Looking as u8 != 0 {
-        WAS_SEEN.store(true, Ordering::Relaxed);
-    }
-    if switches & Switch::Counting as u8 != 0 {
-        watched::add(size as u64, Registers::here());
-    }
+fn count(size: usize) {
+    WAS_CALLED.store(true, Ordering::Relaxed);
+    watched::add(size as u64, Registers::here());
 }
 
 // SAFETY: all memory comes from the system's allocator.

@@ -25,12 +25,12 @@ mod watched;
 
 use std::hint;
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 pub use self::allocator::CountingAllocator;
-use self::allocator::Switch;
 pub use self::watched::{AllocationTotals, of_this_thread};
 use crate::Unobservable;
-use crate::record::Reader;
+use crate::stack_writer::StackReader;
 
 /// The stack of a thread at the moment when it allocated an object.
 #[derive(Clone, Copy, Debug)]
@@ -48,20 +48,20 @@ pub struct AllocationSample<'a> {
 
 /// The sampled allocations of a thread.
 pub struct AllocationSampler {
-    stacks: Reader,
+    stacks: StackReader,
 }
 
 impl AllocationSampler {
     /// Passes the samples since the last call to `each`, in their order.
     pub fn drain(&mut self, mut each: impl FnMut(&AllocationSample<'_>)) {
-        while let Some(([at, size, stands_for], frames)) = self.stacks.read() {
+        self.stacks.drain(|[at, size, stands_for], frames| {
             each(&AllocationSample {
                 at,
                 size,
                 stands_for,
                 frames,
             });
-        }
+        });
     }
 
     /// The number of samples that were lost because the buffer was full.
@@ -94,16 +94,16 @@ pub fn watch_this_thread(
 
 /// Switches counting on or off for all watched threads.
 pub fn set_counting(counting: bool) {
-    Switch::Counting.set(counting);
+    allocator::COUNTING.store(counting, Ordering::Relaxed);
 }
 
 /// Whether the allocator of this program is the [`CountingAllocator`].
 pub fn is_installed() -> bool {
     static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
     *IS_INSTALLED.get_or_init(|| {
-        Switch::Looking.set(true);
+        let counting = allocator::COUNTING.swap(true, Ordering::Relaxed);
         drop(hint::black_box(Box::new(0_u8)));
-        Switch::Looking.set(false);
-        allocator::was_seen()
+        set_counting(counting);
+        allocator::WAS_CALLED.load(Ordering::Relaxed)
     })
 }

@@ -5,9 +5,8 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
 use crate::Unobservable;
-use crate::record::Reader;
 use crate::registers::Registers;
-use crate::stack_writer::{Clock, StackWriter};
+use crate::stack_writer::{Clock, StackReader, StackWriter};
 
 /// What a thread has allocated. Freed memory is not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub(super) fn is_watched() -> bool {
 
 /// Watches the calling thread as long as it lives. The memory for that is never freed, since the thread may allocate
 /// until its very end.
-pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<Reader, Unobservable> {
+pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unobservable> {
     let (writer, reader) = StackWriter::new("allocations", clock())?;
     let watched: &'static WatchedThread = Box::leak(Box::new(WatchedThread {
         sample_every,

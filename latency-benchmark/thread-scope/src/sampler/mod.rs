@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use self::target::SampledThread;
 use crate::Unobservable;
-use crate::record::Reader;
+use crate::stack_writer::StackReader;
 
 /// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///
@@ -17,7 +17,7 @@ use crate::record::Reader;
 /// sampler is kept until the process ends, since a signal may arrive late. If the process already has a handler
 /// for `SIGPROF`, sampling is not possible.
 pub struct StackSampler {
-    samples: Reader,
+    samples: StackReader,
     thread: &'static SampledThread,
     /// How long the kernel keeps the thread for a signal. 0 if it was not timed.
     signal: u64,
@@ -94,14 +94,15 @@ impl StackSampler {
 
     /// Passes the samples since the last call to `each`, in their order.
     pub fn drain(&mut self, mut each: impl FnMut(&StackSample<'_>)) {
-        while let Some(([at, in_kernel, took], frames)) = self.samples.read() {
+        let signal = self.signal;
+        self.samples.drain(|[at, in_kernel, took], frames| {
             each(&StackSample {
                 at,
-                took: took + self.signal,
+                took: took + signal,
                 in_kernel: in_kernel != 0,
                 frames,
             });
-        }
+        });
     }
 
     /// The number of samples that were lost because the buffer was full.

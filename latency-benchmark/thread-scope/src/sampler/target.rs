@@ -9,9 +9,8 @@ use std::time::Duration;
 
 use super::timer::Timer;
 use crate::Unobservable;
-use crate::record::Reader;
 use crate::registers::Registers;
-use crate::stack_writer::{Clock, StackWriter};
+use crate::stack_writer::{Clock, StackReader, StackWriter};
 
 /// The size of the handler's stack in units of 16 bytes, to which a stack is aligned. The alternative stack
 /// of a thread is small, and unwinding needs more.
@@ -41,7 +40,7 @@ impl SampledThread {
         thread_id: i32,
         interval: Duration,
         clock: Clock,
-    ) -> Result<(&'static SampledThread, Reader), Unobservable> {
+    ) -> Result<(&'static SampledThread, StackReader), Unobservable> {
         let (stacks, samples) = StackWriter::new("stacks", clock() ^ thread_id as u64)?;
         let stack = vec![0; STACK];
         let thread: &'static SampledThread = Box::leak(Box::new(SampledThread {
