@@ -1,12 +1,7 @@
 //! The buffers of one thread. Its invocations fill them, and a [`Recorder`](crate::Recorder) empties
 //! them.
-#![allow(
-    unsafe_code,
-    reason = "a pointer to the thread's own buffers; a safe cell checks at each access whether it may be used"
-)]
 
 use std::cell::{Cell, RefCell};
-use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
@@ -70,24 +65,11 @@ pub(crate) struct Seat {
 }
 
 thread_local! {
-    /// Null if there is nothing to fill.
-    static FILLING: Cell<*mut Filling> = const { Cell::new(ptr::null_mut()) };
-    static OWNER: RefCell<Option<Owner>> = const { RefCell::new(None) };
+    static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
     /// Whether a seat is to be looked for: there is one, or the thread has not looked yet. An invocation checks nothing
     /// else.
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
-}
-
-/// Owns what [`FILLING`] points to, until its thread ends or gets other buffers.
-struct Owner(*mut Filling);
-
-impl Drop for Owner {
-    fn drop(&mut self) {
-        FILLING.set(ptr::null_mut());
-        // SAFETY: it comes from a box, and nothing else points there any more.
-        drop(unsafe { Box::from_raw(self.0) });
-    }
 }
 
 /// Makes the seat of a thread that was not attached.
@@ -109,7 +91,7 @@ fn seat_for_all() -> Option<Seat> {
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
 pub(crate) fn attach(seat: Seat) {
-    OWNER.with(|slot| slot.take());
+    FILLING.with(|slot| slot.take());
     SEAT.with(|slot| slot.replace(Some(seat)));
     IS_TO_SEAT.set(true);
 }
@@ -159,16 +141,13 @@ fn make_buffers() {
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
-    let filling = Box::into_raw(Box::new(Filling {
+    let filling = Filling {
         records,
         spans,
         lost: Arc::clone(&lost),
         meter,
-    }));
-    let owner = Owner(filling);
-    let replaced = OWNER.try_with(|slot| slot.replace(Some(owner)));
-    if replaced.map(drop).is_ok() {
-        FILLING.set(filling);
+    };
+    if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
         let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
         arrivals.push(Emptying {
             thread: seat.thread,
@@ -213,8 +192,9 @@ pub(crate) fn store_span(span: impl FnOnce() -> Part<Span>) -> bool {
 
 #[inline]
 fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
-    // SAFETY: it is null, or has an owner in this thread, and no `f` calls anything that comes here again.
-    unsafe { FILLING.get().as_mut() }.map(f)
+    FILLING
+        .try_with(|slot| slot.borrow_mut().as_mut().map(f))
+        .ok()?
 }
 
 /// The counts now; none without a meter. The buffers are not borrowed while the meter runs.
