@@ -90,7 +90,7 @@ pub struct CountName {
     pub kind: CountKind,
     /// Absent for all of central.
     pub site: Option<Site>,
-    /// The child that the site polled, or [`OWN_CODE`]. Absent for all of the site.
+    /// The child that the site polled, or [`OWN_CODE`], or a system call. Absent for all of the site.
     pub child: Option<String>,
 }
 
@@ -100,7 +100,8 @@ pub const OWN_CODE: &str = "own code";
 impl fmt::Display for CountName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.site, &self.child) {
-            (None, _) => write!(f, "central: {}", self.kind),
+            (None, None) => write!(f, "central: {}", self.kind),
+            (None, Some(call)) => write!(f, "central, `{call}`: {}", self.kind),
             (Some(site), None) => write!(f, "`{site}`: {}", self.kind),
             (Some(site), Some(child)) if child == OWN_CODE => {
                 write!(f, "`{site}`, {child}: {}", self.kind)

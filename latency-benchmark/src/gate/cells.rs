@@ -1,5 +1,7 @@
 //! The cells in which two programs are compared.
 
+use std::fs;
+
 use program::{Failure, reject};
 use run_format::config::{Load, Pace, Security, Workload};
 use run_format::gate::{GateCell, GateTransport};
@@ -16,6 +18,27 @@ pub(super) struct PlannedCell {
     pub(super) instructions_of: Option<u64>,
 }
 
+/// What a socket's buffers need, so that the counts over TCP with large payloads are the same in every run.
+const BUFFER: u64 = 4 << 20;
+const LIMITS: [&str; 2] = ["rmem_max", "wmem_max"];
+
+/// Why there are no cells over TCP with large payloads, if there are none.
+pub(super) fn too_small_buffers() -> Option<String> {
+    let is_enough = |name: &&str| {
+        let limit = fs::read_to_string(format!("/proc/sys/net/core/{name}"));
+        let limit = limit.ok().and_then(|text| text.trim().parse::<u64>().ok());
+        limit.is_some_and(|bytes| bytes >= BUFFER)
+    };
+    let is_small = !LIMITS.iter().all(is_enough);
+    let remedy = LIMITS.map(|name| format!("net.core.{name}={BUFFER}"));
+    is_small.then(|| {
+        format!(
+            "The cells over TCP with 256 KiB and 1 MiB were left out, since sockets cannot have buffers of 4 MiB (sysctl -w {}).",
+            remedy.join(" ")
+        )
+    })
+}
+
 /// Over TCP the kernel decides how many requests are read at once, which differs with 16 outstanding.
 const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
     (Payload::kib(16), 2, &BOTH),
@@ -27,16 +50,23 @@ const BOTH: [GateTransport; 2] = [GateTransport::Memory, GateTransport::Tcp];
 
 /// Those that have what is asked for, or all.
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
-    let (grid, security) = (&args.grid, args.node.security);
+    let (grid, node) = (&args.grid, &args.node);
     let mut cells = every_cell();
+    let are_small = too_small_buffers().is_some();
     cells.retain(|PlannedCell { cell, .. }| {
+        let needs_buffers =
+            cell.transport == GateTransport::Tcp && cell.load.payload > Payload::kib(16);
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
-        has_peers && has_payload && security.is_none_or(|it| it == cell.security)
+        has_peers
+            && has_payload
+            && !(needs_buffers && are_small)
+            && node.security.is_none_or(|it| it == cell.security)
+            && node.workload.is_none_or(|it| it == cell.workload)
     });
     if cells.is_empty() {
         reject!(
-            "--gate: no cell has these --peers, --payload and --security (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext)"
+            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream)"
         );
     }
     Ok(cells)

@@ -6,6 +6,7 @@ use run_format::gate::{CountKind, CountName, GateCell};
 
 use super::args::Side;
 use super::callgrind::Profile;
+use super::cells::too_small_buffers;
 use super::compare::{Change, Compared};
 use super::measure::{MeasuredCell, SIDES};
 use crate::manifest::command;
@@ -86,18 +87,19 @@ impl Gate<'_> {
             .filter(|cells| cells.iter().any(|(_, it)| it.is_refused));
         let without = match self.cells.len() - compared {
             0 => String::new(),
-            count => format!("; {count} cells have no verdict"),
+            count => format!("; without a verdict: {}", cells(count)),
         };
-        match (names.len(), risen.count()) {
-            _ if compared == 0 => format!("**No cell was compared**{without}."),
-            (0, _) => format!("**No count changed in {compared} cells**{without}."),
-            (changed, 0) => format!(
-                "**{changed} counts changed, and none rose by more than is allowed**, in {compared} cells{without}."
-            ),
+        let answer = match (names.len(), risen.count()) {
+            _ if compared == 0 => return format!("**No cell was compared**{without}."),
+            (0, _) => "No count changed".to_owned(),
+            (changed, 0) => {
+                format!("Counts that changed: {changed}. None rose by more than is allowed")
+            }
             (changed, risen) => format!(
-                "**{risen} of {changed} changed counts rose by more than is allowed**, in {compared} cells{without}."
+                "Counts that changed: {changed}, of which {risen} rose by more than is allowed"
             ),
-        }
+        };
+        format!("**{answer}**, in {}{without}.", cells(compared))
     }
 
     fn by_name(&self) -> BTreeMap<&CountName, Vec<(&GateCell, &Change)>> {
@@ -177,7 +179,7 @@ impl Gate<'_> {
     }
 
     fn missing(&self) -> String {
-        let mut lines = Vec::new();
+        let mut lines = Vec::from_iter(too_small_buffers());
         if self.lacks_callgrind {
             lines.push("Instructions were not counted, since valgrind is not installed (Debian: apt-get install valgrind).".to_owned());
         }
@@ -189,6 +191,13 @@ impl Gate<'_> {
             true => String::new(),
             false => format!("\n{}\n", lines.join("\n")),
         }
+    }
+}
+
+fn cells(count: usize) -> String {
+    match count {
+        1 => "1 cell".to_owned(),
+        many => format!("{many} cells"),
     }
 }
 

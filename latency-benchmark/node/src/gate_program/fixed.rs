@@ -1,4 +1,4 @@
-//! Chance and time that are the same in every run. This program's functions take the place of those of the C library,
+//! Chance, time and the buffers of sockets that are the same in every run. This program's functions take the place of those of the C library,
 //! which std, tokio and every version of the crate getrandom call.
 #![allow(unsafe_code, reason = "functions of the C library")]
 
@@ -81,4 +81,21 @@ unsafe extern "C" fn epoll_wait(
         NOW.set(NOW.get() + timeout_ms as u64 * 1_000_000);
     }
     ready as c_int
+}
+
+/// Buffers that hold all that is on its way. How much the kernel takes into smaller ones depends on when it acknowledges.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    let size: c_int = 4 << 20;
+    let (size, length) = (&raw const size, size_of::<c_int>() as libc::socklen_t);
+    // SAFETY: the arguments are the caller's, and those of `setsockopt` live as long as its call.
+    unsafe {
+        let socket = libc::syscall(libc::SYS_socket, domain, kind, protocol) as c_int;
+        if socket >= 0 && domain == libc::AF_INET {
+            for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+                libc::setsockopt(socket, libc::SOL_SOCKET, option, size.cast(), length);
+            }
+        }
+        socket
+    }
 }
