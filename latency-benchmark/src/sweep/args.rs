@@ -131,6 +131,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   ./sweep.sh --yamux released+my.diff --peers 5       the released yamux with and without a change
+  ./sweep.sh --gate --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix    counts, for a pull request
   ./sweep.sh --stack iroh --subject released --subject ../noq@my-fix --peers 5 --rtt 0
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p

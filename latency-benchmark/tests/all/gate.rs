@@ -46,7 +46,7 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         text(&output.stderr)
     );
     assert!(
-        said.starts_with("**No count changed**, in 6 cells."),
+        said.starts_with("**No count changed**, in 3 cells."),
         "{said}"
     );
     let report = fs::read_to_string(bench.run_dir().join("gate.md")).unwrap();
