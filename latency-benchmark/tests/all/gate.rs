@@ -61,7 +61,7 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         "{said}{}",
         text(&output.stderr)
     );
-    assert!(said.contains("`muxer`: polls ▲"), "{said}");
+    assert!(said.contains("`connection`: polls ▲"), "{said}");
     assert!(said.contains("`muxer`: yields ▲"), "{said}");
     // What was counted is there, by site and child.
     let counts = table(&bench.run_dir().join("counts.csv"));
