@@ -17,7 +17,7 @@ cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$h
 # A lab needs two packages. Without root, the tool says what is missing.
 missing=()
 case " $* " in
-*" -h "* | *" --help "* | *" --dry-run "* | *" --peer-hosts"*) ;;
+*" -h "* | *" --help "* | *" --dry-run "* | *" --peer-hosts"* | *" --gate "*) ;;
 *)
     PATH="$PATH:/usr/sbin:/sbin" command -v ip >/dev/null || missing+=(iproute2)
     PATH="$PATH:/usr/sbin:/sbin" command -v iptables >/dev/null || missing+=(iptables)

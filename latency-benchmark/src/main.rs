@@ -9,6 +9,7 @@ mod central;
 mod cli;
 mod conversation;
 mod explain;
+mod gate;
 mod interrupts;
 mod lab_verb;
 mod manifest;

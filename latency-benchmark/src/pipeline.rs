@@ -13,6 +13,8 @@ use run_format::search::is_search;
 
 use crate::explain;
 use crate::explain::args::ExplainArgs;
+use crate::gate;
+use crate::gate::args::GateArgs;
 use crate::interrupts::Interrupts;
 use crate::manifest;
 use crate::node_program::{NodeProgramArgs, analysis};
@@ -27,6 +29,8 @@ pub(crate) struct PipelineArgs {
     sweep: SweepArgs,
     #[command(flatten)]
     search: SearchArgs,
+    #[command(flatten)]
+    gate: GateArgs,
     /// After the sweep, run the worst cells again to find out why they are slow, each subject by itself
     #[arg(long, help_heading = "After the sweep", conflicts_with = "shard")]
     explain: bool,
@@ -36,6 +40,9 @@ pub(crate) struct PipelineArgs {
 }
 
 pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+    if args.gate.gate {
+        return gate::run(&args.gate, &args.sweep, interrupts);
+    }
     if args.search.search || args.sweep.resume.as_deref().is_some_and(is_search) {
         return search(&args, interrupts);
     }

@@ -147,6 +147,11 @@ impl Programs {
     }
 }
 
+/// The program that counts for `--gate`, built if need be.
+pub(crate) fn gate_program(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
+    prepare(subject, &builder(stack)?.gate()).with_context(|| subject.label.clone())
+}
+
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
     const UNSTABLE: &str = "--cfg tokio_unstable";
     let mut runtimes = config.subjects.iter().filter_map(|subject| subject.runtime);

@@ -4,6 +4,7 @@
 mod asker;
 mod beside_tcp;
 pub mod central;
+pub mod gate;
 mod linked;
 mod peer;
 mod swarm;

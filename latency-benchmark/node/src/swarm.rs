@@ -4,7 +4,7 @@ use std::error::Error;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
-use futures::StreamExt;
+use futures::{AsyncRead, AsyncWrite, StreamExt};
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::Boxed;
 use libp2p::core::upgrade::Version;
@@ -27,42 +27,74 @@ pub(crate) fn build<B: NetworkBehaviour>(
     behaviour: B,
     executor: impl Executor + Send + 'static,
 ) -> Result<Swarm<B>> {
-    // No connection is idle enough to be closed while it is measured.
-    const NEVER: Duration = Duration::from_secs(24 * 3600);
-    let config = libp2p::swarm::Config::with_executor(executor).with_idle_connection_timeout(NEVER);
-    let peer_id = key.public().to_peer_id();
-    Ok(Swarm::new(
+    Ok(with_transport(
         transport(node, key)?,
+        key,
         behaviour,
-        peer_id,
-        config,
+        executor,
     ))
 }
 
+/// The same over any transport.
+pub(crate) fn with_transport<B: NetworkBehaviour>(
+    transport: Boxed<(PeerId, StreamMuxerBox)>,
+    key: &Keypair,
+    behaviour: B,
+    executor: impl Executor + Send + 'static,
+) -> Swarm<B> {
+    // No connection is idle enough to be closed while it is measured.
+    const NEVER: Duration = Duration::from_secs(24 * 3600);
+    let config = libp2p::swarm::Config::with_executor(executor).with_idle_connection_timeout(NEVER);
+    Swarm::new(transport, behaviour, key.public().to_peer_id(), config)
+}
+
 fn transport(node: NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
-    // As `SwarmBuilder::with_tcp` has it.
-    let tcp = || tcp::tokio::Transport::new(tcp::Config::default()).upgrade(Version::V1Lazy);
+    match node.transport {
+        Transport::Tcp => upgraded(tcp(), node.security, key),
+        #[cfg(feature = "quic")]
+        Transport::Quic => Ok(quic::tokio::Transport::new(quic::Config::new(key))
+            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
+            .boxed()),
+        #[cfg(not(feature = "quic"))]
+        Transport::Quic => bail!("this node program was built without that transport"),
+    }
+}
+
+pub(crate) fn tcp() -> tcp::tokio::Transport {
+    tcp::tokio::Transport::new(tcp::Config::default())
+}
+
+/// A transport of bytes with encryption and yamux, as `SwarmBuilder::with_tcp` has it.
+pub(crate) fn upgraded<T>(
+    transport: T,
+    security: Security,
+    key: &Keypair,
+) -> Result<Boxed<(PeerId, StreamMuxerBox)>>
+where
+    T: libp2p::Transport + Send + Unpin + 'static,
+    T::Output: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    T::Error: Send + Sync + 'static,
+    T::Dial: Send + 'static,
+    T::ListenerUpgrade: Send + 'static,
+{
+    let transport = transport.upgrade(Version::V1Lazy);
     let muxer = yamux::Config::default();
-    Ok(match (node.transport, node.security) {
-        (Transport::Tcp, Security::Noise) => tcp()
+    Ok(match security {
+        Security::Noise => transport
             .authenticate(noise::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
         #[cfg(feature = "tls")]
-        (Transport::Tcp, Security::Tls) => tcp()
+        Security::Tls => transport
             .authenticate(tls::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
-        (Transport::Tcp, Security::Plaintext) => tcp()
+        #[cfg(not(feature = "tls"))]
+        Security::Tls => bail!("this node program was built without that security"),
+        Security::Plaintext => transport
             .authenticate(plaintext::Config::new(key))
             .multiplex(muxer)
             .boxed(),
-        #[cfg(feature = "quic")]
-        (Transport::Quic, _) => quic::tokio::Transport::new(quic::Config::new(key))
-            .map(|(peer, muxer), _| (peer, StreamMuxerBox::new(muxer)))
-            .boxed(),
-        #[cfg(not(all(feature = "quic", feature = "tls")))]
-        _ => bail!("this node program was built without that transport or security"),
     })
 }
 

@@ -10,6 +10,7 @@ pub mod churn;
 pub mod config;
 pub mod evidence;
 pub mod files;
+pub mod gate;
 pub mod grid;
 pub mod histogram_tag;
 pub mod jobs;

@@ -10,9 +10,9 @@ use swarm_patch::stacks::Stack;
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeArgs {
-    /// What the nodes do with each other
-    #[arg(long, value_enum, default_value = "request-response")]
-    pub(crate) workload: Workload,
+    /// What the nodes do with each other [default: request-response]
+    #[arg(long, value_enum)]
+    pub(crate) workload: Option<Workload>,
     /// Encryption of the TCP connections [default: noise; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) security: Option<Security>,
@@ -38,12 +38,16 @@ impl NodeArgs {
         let security = security.or_else(|| default(stack, "--security"));
         let transport = transport.or_else(|| default(stack, "--transport"));
         let node = NodeConfig {
-            workload: self.workload,
+            workload: self.workload(),
             security: security.unwrap_or(Security::Plaintext),
             transport: transport.unwrap_or(Transport::Tcp),
         };
         refuse_others(stack, node)?;
         Ok(node)
+    }
+
+    fn workload(&self) -> Workload {
+        self.workload.unwrap_or(Workload::RequestResponse)
     }
 
     /// The pace, if it fits the workload and every one of the payloads.
@@ -56,7 +60,7 @@ impl NodeArgs {
             reject!("--rate {rate}: it is more than 1000000 per second");
         }
         let is_empty = payloads.iter().any(|size| size.bytes() == 0);
-        match (self.workload, self.rate, self.outstanding) {
+        match (self.workload(), self.rate, self.outstanding) {
             (Workload::Stream, Some(_), _) => reject!(
                 "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
             ),

@@ -139,6 +139,13 @@ impl SubjectArgs {
     }
 
     fn versions(&self, stack: &Stack) -> Result<Vec<SubjectConfig>, Failure> {
+        let specs = self.specs();
+        refuse_twice("--subject", &specs)?;
+        specs.iter().map(|spec| look_up(stack, spec)).collect()
+    }
+
+    /// The versions that are named: the release if there is none, and all with other sources of a crate.
+    pub(crate) fn specs(&self) -> Vec<Spec> {
         let mut specs = self.subject.clone();
         if specs.is_empty() {
             specs.push(Spec::released(None));
@@ -148,12 +155,11 @@ impl SubjectArgs {
             let with_it: Vec<Spec> = with_it.map(|spec| spec.with(layer)).collect();
             specs.extend(with_it);
         }
-        refuse_twice("--subject", &specs)?;
-        specs.iter().map(|spec| look_up(stack, spec)).collect()
+        specs
     }
 }
 
-fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failure> {
+pub(crate) fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failure> {
     let subject = Subject::find(stack, spec).map_err(bad_input)?;
     Ok(SubjectConfig {
         label: spec.label(),

@@ -31,13 +31,13 @@ use crate::sweep::time::within;
 #[command(after_help = EXAMPLES, override_usage = "./sweep.sh [OPTIONS]")]
 pub(crate) struct SweepArgs {
     #[command(flatten)]
-    grid: GridArgs,
+    pub(crate) grid: GridArgs,
     #[command(flatten)]
     pub(crate) compared: ComparedArgs,
     #[command(flatten)]
     pub(crate) program: NodeProgramArgs,
     #[command(flatten)]
-    node: NodeArgs,
+    pub(crate) node: NodeArgs,
     #[command(flatten)]
     runtime: RuntimeArgs,
     #[command(flatten)]
@@ -55,7 +55,7 @@ pub(crate) struct SweepArgs {
 
 #[derive(Args)]
 #[command(next_help_heading = "Cells")]
-struct GridArgs {
+pub(crate) struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
     #[arg(
         long,
@@ -63,7 +63,7 @@ struct GridArgs {
         value_delimiter = ',',
         allow_hyphen_values = true
     )]
-    peers: Vec<usize>,
+    pub(crate) peers: Vec<usize>,
     /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
     #[arg(
         long,
@@ -73,7 +73,7 @@ struct GridArgs {
     )]
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
-    payload: Vec<Payload>,
+    pub(crate) payload: Vec<Payload>,
     /// Twelve cells, a few seconds each
     #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
     quick: bool,
@@ -85,7 +85,7 @@ pub(crate) struct ComparedArgs {
     #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
-    subjects: SubjectArgs,
+    pub(crate) subjects: SubjectArgs,
     /// Measure a budget twice: switched on in the released libp2p, and compiled in by its patch; report whether the two
     /// results agree
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
@@ -131,6 +131,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --budget none --budget connection=8 --budget muxer=1/deferred
   ./sweep.sh --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix --peers 5 --rtt 0,50
   ./sweep.sh --yamux released+my.diff --peers 5       the released yamux with and without a change
+  ./sweep.sh --gate --subject ../rust-libp2p@master --subject ../rust-libp2p@my-fix    counts, for a pull request
   ./sweep.sh --stack iroh --subject released --subject ../noq@my-fix --peers 5 --rtt 0
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p

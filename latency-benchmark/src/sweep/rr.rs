@@ -90,7 +90,7 @@ impl RrArgs {
         refuse_twice("--payload", &payloads)?;
         let (peers, rtt) = (self.peers, self.rtt.rtt);
         let nodes = NodeArgs {
-            workload: Workload::Rr,
+            workload: Some(Workload::Rr),
             security: Some(self.security),
             transport: Some(Transport::Tcp),
             outstanding: None,

@@ -16,6 +16,7 @@ mod faults;
 mod findings;
 mod fixture;
 mod folder;
+mod gate;
 mod hosts;
 mod injector;
 mod netem;

@@ -8,16 +8,18 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
 use run_format::checksums::of_program;
-use run_format::subject::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
+use run_format::subject::{BuildRecord, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 
-use super::builder::{Built, EDITS, LAYERS, LOCK, Profile, RECORD, STAGE, SubjectBuilder, records};
+use super::builder::{
+    Built, EDITS, LAYERS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder, records,
+};
 use super::checkout::Checkout;
 use super::crates::{self, Subject, UPSTREAM};
 use super::layer::{Layer, apply, copy, packages};
 use super::source::{StackSource, newest};
-use super::{compiler, lock_file, ours};
+use super::{build_crates, compiler, lock_file, ours, virtual_timer};
 use crate::checkout::{self, Edit};
 use crate::crate_source::CrateSource;
 use crate::{layouts, sync};
@@ -44,7 +46,7 @@ impl SubjectBuilder {
         build.lay_out()?;
         build.graft_what_the_registry_has()?;
         fs::create_dir(build.done())?;
-        let crates = build.crates()?;
+        let crates = build_crates::records(&build.metadata()?, self, subject)?;
         build.compile()?;
         build.keep(id, crates)
     }
@@ -81,6 +83,9 @@ impl Build<'_> {
             versions.push(self.lay_out_layer(layer)?);
         }
         versions.extend(self.lay_out_stack()?);
+        if self.builder.kind == Program::Gate {
+            self.lay_out_timer()?;
+        }
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let copy = self.stage.path().join("workspace");
         self.edits
@@ -92,6 +97,16 @@ impl Build<'_> {
         self.forget_patched(&copy.join(LOCK))?;
         self.put("workspace")?;
         self.write_config()
+    }
+
+    /// Makes a timer without a thread replace that of futures-timer.
+    fn lay_out_timer(&mut self) -> Result<()> {
+        let part = format!("crates/{}", virtual_timer::NAME);
+        virtual_timer::write(&self.stage.path().join(&part))?;
+        self.put(&part)?;
+        let dir = self.builder.build_dir().join(part);
+        self.patches.insert(virtual_timer::NAME.to_owned(), dir);
+        Ok(())
     }
 
     /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
@@ -271,7 +286,8 @@ impl Build<'_> {
     fn compile(&self) -> Result<()> {
         let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
         let (package, program) = (stack.program(), self.builder.program());
-        let is_measured = self.builder.profile() == "release";
+        let is_measured =
+            self.builder.profile() == "release" && self.builder.kind == Program::Measuring;
         command
             .arg(if is_measured { "rustc" } else { "build" })
             .args(["--quiet", "--package", &package, "--bin", &program])
@@ -284,7 +300,11 @@ impl Build<'_> {
         if self.builder.profile != Profile::Debug {
             command.args(["--profile", self.builder.profile()]);
         }
-        let mut features = ours::optional_features(&self.builder.ours, stack)?;
+        // The program of the gate has TCP and the memory transport.
+        let mut features = match self.builder.kind {
+            Program::Gate => Vec::new(),
+            _ => ours::optional_features(&self.builder.ours, stack)?,
+        };
         if self.has_codecs_of_async_trait()? {
             features.push("async-trait".to_owned());
         }
@@ -353,33 +373,5 @@ impl Build<'_> {
             dir,
             record,
         })
-    }
-
-    fn crates(&self) -> Result<Vec<CrateRecord>> {
-        let (build, stack) = (self.builder.build_dir(), self.builder.stack);
-        let mut records = Vec::new();
-        for package in self.metadata()?.packages {
-            let path: &Path = package.manifest_path.as_ref();
-            let from = match path.strip_prefix(&build) {
-                Ok(below) if below.starts_with(UPSTREAM) => CrateOrigin::Subject,
-                Ok(below) if below.starts_with(LAYERS) => CrateOrigin::Layer,
-                Ok(below) if below.starts_with("crates") => CrateOrigin::Registry,
-                _ => continue,
-            };
-            records.push(CrateRecord {
-                grafted: !self.subject.is_plain && stack.packages.contains(&package.name.as_str()),
-                name: package.name.to_string(),
-                version: package.version.to_string(),
-                from,
-            });
-        }
-        records.sort_by(|one, other| one.name.cmp(&other.name));
-        let layers = self.subject.layers.iter().map(|layer| layer.name.as_str());
-        for expected in stack.packages.iter().copied().chain(layers) {
-            if !records.iter().any(|record| record.name == expected) {
-                bail!("nothing in the build accepts this version of {expected}");
-            }
-        }
-        Ok(records)
     }
 }

@@ -51,6 +51,16 @@ pub enum Profile {
     Debug,
 }
 
+/// Which of the stack's programs is built.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    Measuring,
+    /// Its allocator can count, and its stacks can be read.
+    Explaining,
+    /// Counts for `--gate`.
+    Gate,
+}
+
 /// Builds the benchmark against subjects, and keeps the programs.
 pub struct SubjectBuilder {
     pub(super) dir: PathBuf,
@@ -59,8 +69,7 @@ pub struct SubjectBuilder {
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
     pub(super) profile: Profile,
-    /// Whether the allocator of its programs can count, and their stacks can be read.
-    pub(super) is_counting: bool,
+    pub(super) kind: Program,
 }
 
 #[derive(Clone, Debug)]
@@ -84,30 +93,42 @@ impl SubjectBuilder {
             ours,
             stack,
             profile,
-            is_counting: false,
+            kind: Program::Measuring,
         })
     }
 
     /// One that builds programs that explain, whose allocator can count.
     pub fn counting(self) -> SubjectBuilder {
         SubjectBuilder {
-            is_counting: true,
+            kind: Program::Explaining,
+            ..self
+        }
+    }
+
+    /// One that builds the programs that count for `--gate`, in which nothing depends on chance or time.
+    pub fn gate(self) -> SubjectBuilder {
+        SubjectBuilder {
+            kind: Program::Gate,
             ..self
         }
     }
 
     /// The name of its programs.
     pub(super) fn program(&self) -> String {
-        let kind = if self.is_counting { "-counting" } else { "" };
+        let kind = match self.kind {
+            Program::Measuring => "",
+            Program::Explaining => "-counting",
+            Program::Gate => "-gate",
+        };
         self.stack.program() + kind
     }
 
     /// The folder of its profile in the target folder.
     pub(super) fn profile(&self) -> &'static str {
-        match (self.profile, self.is_counting) {
+        match (self.profile, self.kind) {
             (Profile::Debug, _) => "debug",
-            (Profile::Release, false) => "release",
-            (Profile::Release, true) => "explain",
+            (Profile::Release, Program::Explaining) => "explain",
+            (Profile::Release, _) => "release",
         }
     }
 

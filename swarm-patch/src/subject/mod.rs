@@ -5,6 +5,7 @@
 //! describes a subject in files. The user's checkout is only read.
 
 mod build;
+mod build_crates;
 pub mod builder;
 pub mod checkout;
 pub(crate) mod compiler;
@@ -16,6 +17,7 @@ pub(crate) mod ours;
 pub(crate) mod source;
 pub mod source_spec;
 pub mod spec;
+mod virtual_timer;
 
 pub use self::crates::Subject;
 pub use self::layer::Layer;

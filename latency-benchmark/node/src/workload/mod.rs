@@ -19,7 +19,7 @@ use run_format::config::Load;
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
 pub(crate) use self::idle::Idle;
-pub(crate) use self::one_stream::{Rr, Stream, open};
+pub(crate) use self::one_stream::{OneStream, Rr, Stream, open};
 pub use self::request_response::{Echo, RequestResponse, ask};
 use crate::linked::Linked;
 

@@ -172,6 +172,7 @@ fn build_node() {
         let wanted = [
             "libp2p-node",
             "libp2p-node-counting",
+            "libp2p-node-gate",
             "examples/faulty_node",
         ];
         if wanted.into_iter().all(|name| beside(name).is_file()) {

@@ -63,6 +63,9 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        if SWITCHES.load(Ordering::Relaxed) & Switch::Counting as u8 != 0 {
+            watched::add_free();
+        }
         // SAFETY: the caller guarantees it.
         unsafe { System.dealloc(memory, layout) }
     }

@@ -1,0 +1,235 @@
+//! Counts what central's tasks do between two numbers of answered requests.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::task::{Context, Poll, Waker};
+
+use anyhow::{Error, Result, anyhow};
+use node_kit::RequestLog;
+use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
+use run_format::Site;
+use run_format::gate::{CountKind, CountName, GateCount, GateCounts, GateTask, OWN_CODE};
+use slices::log::LogReader;
+use slices::requests::Answered;
+use thread_scope::SystemCallRecorder;
+use thread_scope::allocations::{self, AllocationSampler};
+
+static WAKES: AtomicU64 = AtomicU64::new(0);
+static SUPERFLUOUS_WAKES: AtomicU64 = AtomicU64::new(0);
+
+pub(super) fn count_wake(is_superfluous: bool) {
+    let count = match is_superfluous {
+        true => &SUPERFLUOUS_WAKES,
+        false => &WAKES,
+    };
+    count.fetch_add(1, Relaxed);
+}
+
+/// The counters of this thread, in the order of [`CountKind::METERED`].
+fn meter(counts: &mut MeterCounts) {
+    let allocated = allocations::of_this_thread();
+    let now = [
+        WAKES.load(Relaxed),
+        SUPERFLUOUS_WAKES.load(Relaxed),
+        allocated.objects,
+        allocated.bytes,
+        allocated.frees,
+    ];
+    counts[..now.len()].copy_from_slice(&now);
+}
+
+fn now() -> MeterCounts {
+    let mut counts = MeterCounts::default();
+    meter(&mut counts);
+    counts
+}
+
+/// System calls that depend on where the heap begins.
+const OF_THE_ALLOCATOR: [&str; 5] = ["brk", "madvise", "mmap", "mremap", "munmap"];
+
+/// Whether central is polled and counted, for the recorder of system calls.
+static IN_CENTRAL: AtomicU64 = AtomicU64::new(0);
+
+pub(super) struct Counting {
+    recorder: Arc<Recorder>,
+    answered: LogReader<Answered>,
+    task: GateTask,
+    /// Answered so far.
+    requests: u64,
+    /// When counting began: the number of requests, and the counters.
+    begun: Option<(u64, MeterCounts)>,
+    counts: Counts,
+    /// None without a recorder of system calls, or where nothing is counted.
+    calls: Option<SystemCallRecorder>,
+    missing: Vec<(CountKind, String)>,
+    /// Its stacks are never read, but it makes the allocator count.
+    _allocations: Option<AllocationSampler>,
+    is_over: bool,
+    result: Option<Result<GateCounts>>,
+    /// Of who waits for the result.
+    waiting: Option<Waker>,
+}
+
+impl Counting {
+    pub(super) fn new(task: &GateTask) -> Result<(Counting, RequestLog)> {
+        // Of one poll, after which they are emptied.
+        const CAPACITY: Capacity = Capacity {
+            records: 1 << 12,
+            spans: 1 << 16,
+        };
+        const CALLS: usize = 1 << 12;
+        let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.spans, meter));
+        recorder.attach();
+        let (log, answered) = RequestLog::with_capacity(Arc::clone(&recorder), 1 << 12);
+        let mut counting = Counting {
+            recorder,
+            answered,
+            task: *task,
+            requests: 0,
+            begun: None,
+            counts: BTreeMap::new(),
+            calls: None,
+            missing: Vec::new(),
+            _allocations: None,
+            is_over: false,
+            result: None,
+            waiting: None,
+        };
+        if task.counts {
+            counting._allocations = Some(allocations::watch_this_thread(u64::MAX, || 0)?);
+            // Its clock says whether central makes the call.
+            match SystemCallRecorder::arm_this_thread(CALLS, || IN_CENTRAL.load(Relaxed)) {
+                Ok(calls) => counting.calls = Some(calls),
+                Err(why) => {
+                    let why = (CountKind::SystemCalls, why.why);
+                    counting.missing.push(why);
+                }
+            }
+        }
+        Ok((counting, log))
+    }
+
+    /// Before a poll of one of central's tasks. Returns whether it is counted.
+    pub(super) fn begin(&self) -> bool {
+        let is_counted = self.begun.is_some() && !self.is_over;
+        let mode = match is_counted && self.task.counts {
+            true => Mode::Metered,
+            false => Mode::Off,
+        };
+        let budgets = self.task.budgets.into();
+        Variant { budgets, mode }.install();
+        allocations::set_counting(is_counted && self.task.counts);
+        IN_CENTRAL.store(is_counted.into(), Relaxed);
+        is_counted
+    }
+
+    /// After that poll. Peers have no budgets, and are not recorded.
+    pub(super) fn end(&mut self) {
+        IN_CENTRAL.store(0, Relaxed);
+        allocations::set_counting(false);
+        Variant::default().install();
+        let (requests, counts) = (&mut self.requests, &mut self.counts);
+        let mut lost = self.answered.drain(|_| *requests += 1);
+        let drained = self.recorder.drain(|record| {
+            lost += u64::from(record.children_lost) + u64::from(record.readings_lost);
+            add_record(counts, record);
+        });
+        let sites = Site::ALL.into_iter();
+        lost += sites.map(|site| drained.lost(site.into())).sum::<u64>();
+        if let Some(calls) = &mut self.calls {
+            calls.drain(|call| {
+                let name = call.name();
+                if call.at == 1 && !OF_THE_ALLOCATOR.contains(&name) {
+                    let child = Some(name.to_owned());
+                    add(counts, CountKind::SystemCalls, None, child, 1);
+                }
+            });
+            lost += calls.lost();
+        }
+        match self.begun {
+            _ if self.is_over => {}
+            _ if lost > 0 => self.fail(anyhow!("a buffer was too small for {lost} records")),
+            None if self.requests >= self.task.warm_up => {
+                if let Some(calls) = &self.calls {
+                    calls.set_recording(true);
+                }
+                self.begun = Some((self.requests, now()));
+            }
+            Some((from, before)) if self.requests >= from + self.task.requests => {
+                self.calls = None;
+                self.finish(self.requests - from, &before);
+            }
+            _ => {}
+        }
+    }
+
+    fn finish(&mut self, requests: u64, before: &MeterCounts) {
+        let mut counts = std::mem::take(&mut self.counts);
+        let grown = std::array::from_fn(|kind| now()[kind] - before[kind]);
+        if self.task.counts {
+            add_metered(&mut counts, None, None, &grown);
+        }
+        let counts = counts.into_iter();
+        let counts = counts.map(|(name, count)| GateCount { name, count });
+        let result = GateCounts {
+            requests,
+            counts: counts.filter(|it| it.count > 0).collect(),
+            missing: std::mem::take(&mut self.missing),
+        };
+        self.end_with(Ok(result));
+    }
+
+    pub(super) fn fail(&mut self, error: Error) {
+        self.end_with(Err(error));
+    }
+
+    fn end_with(&mut self, result: Result<GateCounts>) {
+        self.is_over = true;
+        self.result = Some(result);
+        if let Some(waiting) = self.waiting.take() {
+            waiting.wake();
+        }
+    }
+
+    pub(super) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<GateCounts>> {
+        self.waiting = Some(cx.waker().clone());
+        self.result.take().map_or(Poll::Pending, Poll::Ready)
+    }
+}
+
+type Counts = BTreeMap<CountName, u64>;
+
+fn add(
+    counts: &mut Counts,
+    kind: CountKind,
+    site: Option<Site>,
+    child: Option<String>,
+    count: u64,
+) {
+    *counts.entry(CountName { kind, site, child }).or_default() += count;
+}
+
+fn add_metered(counts: &mut Counts, site: Option<Site>, child: Option<&str>, grown: &MeterCounts) {
+    for (kind, count) in CountKind::METERED.into_iter().zip(grown) {
+        add(counts, kind, site, child.map(str::to_owned), *count);
+    }
+}
+
+fn add_record(counts: &mut Counts, record: &Record<'_>) {
+    let site = Some(record.site.into());
+    add(counts, CountKind::Polls, site, None, 1);
+    let iterations = record.iterations.unwrap_or(0).into();
+    add(counts, CountKind::Iterations, site, None, iterations);
+    let yields = u64::from(record.outcome == Outcome::Yielded);
+    add(counts, CountKind::Yields, site, None, yields);
+    for poll in record.children {
+        let child = Some(poll.child.to_owned());
+        add(counts, CountKind::Polls, site, child, 1);
+    }
+    for reading in record.readings {
+        let child = reading.child.unwrap_or(OWN_CODE);
+        add_metered(counts, site, Some(child), &reading.counts);
+    }
+}

@@ -1,0 +1,154 @@
+//! What `--gate` runs: central and its peers in one process, on one thread, until a number of requests is answered.
+//! Central's tasks are watched: what they do meanwhile is counted, and nothing is timed.
+
+mod counting;
+mod watched;
+
+use std::convert::Infallible;
+use std::future::poll_fn;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+use std::task::Poll;
+
+use anyhow::{Context, Result, bail};
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use libp2p::core::muxing::StreamMuxerBox;
+use libp2p::core::transport::{Boxed, MemoryTransport};
+use libp2p::identity::Keypair;
+use libp2p::{Multiaddr, PeerId, Swarm};
+use libp2p_stream::Behaviour;
+use node_kit::{ConnectionCounts, RequestLog, StackTask, locked};
+use run_format::config::{Load, Workload};
+use run_format::gate::{GateCell, GateCounts, GateTask, GateTransport};
+use tokio::runtime;
+
+use self::counting::Counting;
+use self::watched::Watched;
+use crate::linked::{Linked, OnLoss};
+use crate::swarm;
+use crate::workload::{NodeWorkload, OneStream, RequestResponse, Stream, open};
+
+/// Runs a cell. Time stands still from the call of `hold_time` on, which comes after the clock of records has been
+/// compared with the real one.
+pub fn run(task: &GateTask, hold_time: impl FnOnce()) -> Result<GateCounts> {
+    let (counting, log) = Counting::new(task)?;
+    hold_time();
+    let counting = Arc::new(Mutex::new(counting));
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    let _within = runtime.enter();
+    let nodes = match task.cell.workload {
+        Workload::RequestResponse => {
+            let work = RequestResponse::central;
+            runtime.block_on(nodes::<RequestResponse, _>(task, &counting, log, work))
+        }
+        Workload::Stream => {
+            let same = Arc::clone(&counting);
+            let work = async move |linked, load, log| stream(linked, load, log, &same).await;
+            runtime.block_on(nodes::<Stream, _>(task, &counting, log, work))
+        }
+        other => bail!("the workload {other:?} has no end that is the same each time"),
+    };
+    let mut nodes = nodes?;
+    let all = poll_fn(|cx| {
+        if let Poll::Ready(Some(Err(error))) = nodes.poll_next_unpin(cx) {
+            return Poll::Ready(Err(error));
+        }
+        locked(&counting).poll_result(cx)
+    });
+    runtime.block_on(all)
+}
+
+type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>>>>>;
+
+/// Central, which is watched, and its peers.
+async fn nodes<W, C>(
+    task: &GateTask,
+    counting: &Arc<Mutex<Counting>>,
+    log: RequestLog,
+    work: C,
+) -> Result<Nodes>
+where
+    W: NodeWorkload + 'static,
+    C: AsyncFnOnce(Linked<W::Behaviour>, Load, RequestLog) -> Result<Infallible> + 'static,
+{
+    let (nodes, load) = (Nodes::new(), task.cell.load);
+    let mut addresses = Vec::new();
+    for number in 1..=task.cell.peers {
+        let spawn = |task| {
+            tokio::spawn(task);
+        };
+        let mut swarm = build::<W>(&task.cell, number, spawn)?;
+        let at: Multiaddr = match task.cell.transport {
+            GateTransport::Memory => format!("/memory/{number}").parse()?,
+            GateTransport::Tcp => "/ip4/127.0.0.1/tcp/0".parse()?,
+        };
+        addresses.push(swarm::listen(&mut swarm, at).await?);
+        nodes.push(Box::pin(W::peer(swarm, load)));
+    }
+    let mut swarm = build::<W>(&task.cell, 0, spawner(counting))?;
+    let central = async move {
+        let links = Arc::new(ConnectionCounts::default());
+        let peers = swarm::connect(&mut swarm, &addresses, &links).await?;
+        work(Linked::new(swarm, peers, links, OnLoss::Fail), load, log).await
+    };
+    nodes.push(Box::pin(Watched::new(Box::pin(central), counting)));
+    Ok(nodes)
+}
+
+/// A node whose key is always the same. Central has the number 0.
+fn build<W: NodeWorkload>(
+    cell: &GateCell,
+    number: usize,
+    spawn: impl Fn(StackTask) + Send + 'static,
+) -> Result<Swarm<W::Behaviour>> {
+    let seed = u8::try_from(number).context("more peers than keys")?;
+    let key = Keypair::ed25519_from_bytes([seed; 32])?;
+    let transport: Boxed<(PeerId, StreamMuxerBox)> = match cell.transport {
+        GateTransport::Memory => swarm::upgraded(MemoryTransport::new(), cell.security, &key)?,
+        GateTransport::Tcp => swarm::upgraded(swarm::tcp(), cell.security, &key)?,
+    };
+    Ok(swarm::with_transport(
+        transport,
+        &key,
+        W::behaviour(&key)?,
+        spawn,
+    ))
+}
+
+/// Starts central's tasks.
+fn spawner(counting: &Arc<Mutex<Counting>>) -> impl Fn(StackTask) + Send + 'static + use<> {
+    let counting = Arc::clone(counting);
+    move |task| {
+        tokio::spawn(Watched::new(task, &counting));
+    }
+}
+
+/// As the workload has it, but each task that works a peer is watched.
+async fn stream(
+    mut linked: Linked<Behaviour>,
+    load: Load,
+    log: RequestLog,
+    counting: &Arc<Mutex<Counting>>,
+) -> Result<Infallible> {
+    let spawn = spawner(counting);
+    let (workload, log) = (Stream::new(load)?, Arc::new(Mutex::new(log)));
+    for number in 0..linked.peers() {
+        let (control, peer) = (linked.swarm.behaviour().new_control(), linked.peer(number));
+        let (workload, log) = (workload.clone(), Arc::clone(&log));
+        let counting = Arc::clone(counting);
+        spawn(Box::pin(async move {
+            let asked = async {
+                let link = open::<Stream>(control, peer).await?;
+                workload.ask(number, link, log).await
+            };
+            let Err(error) = asked.await;
+            locked(&counting).fail(error.context(format!("the stream to {peer} broke")));
+        }));
+    }
+    loop {
+        linked.next().await?;
+    }
+}

@@ -1,0 +1,163 @@
+//! What passes between the tool and the program that counts for `--gate`: a [`GateTask`] as JSON is its only argument,
+//! and it prints a [`GateCounts`] as JSON.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+use crate::config::{Load, Pace, Security, Workload};
+use crate::{Budgets, Site};
+
+/// A cell: central and its peers in one process, on one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateCell {
+    pub transport: GateTransport,
+    pub security: Security,
+    pub workload: Workload,
+    pub peers: usize,
+    pub load: Load,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GateTransport {
+    /// libp2p's memory transport.
+    Memory,
+    /// TCP on loopback.
+    Tcp,
+}
+
+impl fmt::Display for GateCell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let transport = match self.transport {
+            GateTransport::Memory => "memory",
+            GateTransport::Tcp => "TCP",
+        };
+        let security = match self.security {
+            Security::Noise => "noise",
+            Security::Tls => "TLS",
+            Security::Plaintext => "plaintext",
+        };
+        let workload = match self.workload {
+            Workload::Stream => "stream",
+            _ => "request-response",
+        };
+        let outstanding = match self.load.pace {
+            Pace::Outstanding(count) => format!(" × {count}"),
+            Pace::PerSecond(rate) => format!(", {rate} per s"),
+        };
+        let (size, peers) = (self.load.payload.in_words(), self.peers);
+        write!(
+            f,
+            "{transport}, {security}, {workload}, N={peers}, {size}{outstanding}"
+        )
+    }
+}
+
+/// What the program is to do.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateTask {
+    pub cell: GateCell,
+    /// Of central.
+    pub budgets: Budgets,
+    /// Requests before counting begins.
+    pub warm_up: u64,
+    /// Requests while it counts.
+    pub requests: u64,
+    /// If not, the program only works, so that another program can count its instructions.
+    pub counts: bool,
+}
+
+/// What is counted of central's tasks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateCounts {
+    /// Those that were answered meanwhile.
+    pub requests: u64,
+    /// In the order of their names. Counts of zero are left out.
+    pub counts: Vec<GateCount>,
+    /// Kinds that this machine cannot count, and why.
+    pub missing: Vec<(CountKind, String)>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateCount {
+    pub name: CountName,
+    pub count: u64,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct CountName {
+    pub kind: CountKind,
+    /// Absent for all of central.
+    pub site: Option<Site>,
+    /// The child that the site polled, or [`OWN_CODE`], or a system call. Absent for all of the site.
+    pub child: Option<String>,
+}
+
+/// Stands for a site's code outside of its children.
+pub const OWN_CODE: &str = "own code";
+
+impl fmt::Display for CountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.site, &self.child) {
+            (None, None) => write!(f, "central: {}", self.kind),
+            (None, Some(call)) => write!(f, "central, `{call}`: {}", self.kind),
+            (Some(site), None) => write!(f, "`{site}`: {}", self.kind),
+            (Some(site), Some(child)) if child == OWN_CODE => {
+                write!(f, "`{site}`, {child}: {}", self.kind)
+            }
+            (Some(site), Some(child)) => write!(f, "`{site}`, `{child}`: {}", self.kind),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
+#[serde(rename_all = "kebab-case")]
+pub enum CountKind {
+    Polls,
+    Iterations,
+    Yields,
+    /// Of a task that was asleep or is polled.
+    Wakes,
+    /// Of a task that was woken already and not polled since.
+    SuperfluousWakes,
+    Allocations,
+    Bytes,
+    Frees,
+    SystemCalls,
+    Instructions,
+}
+
+impl CountKind {
+    /// Those that the allocator and the wakers count, in the order of a meter.
+    pub const METERED: [CountKind; 5] = [
+        CountKind::Wakes,
+        CountKind::SuperfluousWakes,
+        CountKind::Allocations,
+        CountKind::Bytes,
+        CountKind::Frees,
+    ];
+
+    /// The name in files and on command lines.
+    pub fn name(self) -> &'static str {
+        match self {
+            CountKind::Polls => "polls",
+            CountKind::Iterations => "iterations",
+            CountKind::Yields => "yields",
+            CountKind::Wakes => "wakes",
+            CountKind::SuperfluousWakes => "superfluous-wakes",
+            CountKind::Allocations => "allocations",
+            CountKind::Bytes => "bytes",
+            CountKind::Frees => "frees",
+            CountKind::SystemCalls => "system-calls",
+            CountKind::Instructions => "instructions",
+        }
+    }
+}
+
+impl fmt::Display for CountKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.name().replace('-', " "))
+    }
+}

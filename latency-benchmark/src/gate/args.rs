@@ -1,0 +1,172 @@
+//! The arguments of `--gate`, and the two programs that they name.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use clap::{Args, ValueEnum};
+use program::{Failure, reject};
+use run_format::Budgets;
+use run_format::config::{NodeConfig, Security, Transport, Workload};
+use run_format::gate::CountKind;
+use swarm_patch::stacks::LIBP2P;
+
+use crate::args::budgets::refuse_unknown_sites;
+use crate::args::subjects::{is_of_this_workspace, look_up};
+use crate::programs::gate_program;
+use crate::sweep::args::SweepArgs;
+
+#[derive(Args)]
+#[command(next_help_heading = "A gate for pull requests")]
+pub(crate) struct GateArgs {
+    /// Count instead of timing: compare polls, wakes, allocations, system calls and instructions per request of two
+    /// versions in 56 small cells, or those of --peers, --payload, --security and --workload. Give two --subject, one --yamux or --tokio, or two --budget. Exit codes: 0 no count rose by
+    /// more than --allow, 1 one did, 3 the counts of a cell are not the same in every run
+    #[arg(long, conflicts_with_all = ["rtt", "quick", "transport", "outstanding", "rate", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "SearchArgs", "resume", "prove", "no_aa", "runtime_setting", "peers_subject", "explain", "measure_only", "seed"])]
+    pub(crate) gate: bool,
+    #[arg(long, value_name = "KIND=RISE", value_delimiter = ',', requires = "gate", help = format!("With --gate: by how much counts of these kinds may rise per request, as a number or a percentage, such as polls=0.5,allocations=2%; kinds: {} [default: instructions=1%, and 0 for every other kind]", kinds()))]
+    pub(crate) allow: Vec<Allowance>,
+    /// With --gate: do not count instructions, which takes most of the time where valgrind is installed
+    #[arg(long, requires = "gate")]
+    pub(crate) no_instructions: bool,
+}
+
+/// How much the counts of a kind may rise.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Allowance {
+    pub(super) kind: CountKind,
+    pub(super) rise: Rise,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Rise {
+    PerRequest(f64),
+    Percent(f64),
+}
+
+fn kinds() -> String {
+    let kinds = CountKind::value_variants().iter();
+    kinds.map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+}
+
+impl FromStr for Allowance {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Allowance, String> {
+        let wrong = || {
+            format!(
+                "accepted: KIND=RISE, such as polls=0.5 or instructions=1%; kinds: {}",
+                kinds()
+            )
+        };
+        let (kind, rise) = text.split_once('=').ok_or_else(wrong)?;
+        let kind = CountKind::from_str(kind.trim(), false).map_err(|_| wrong())?;
+        let rise = rise.trim();
+        let number: f64 = rise.trim_end_matches('%').parse().map_err(|_| wrong())?;
+        if !number.is_finite() || number < 0.0 {
+            return Err(wrong());
+        }
+        let rise = match rise.ends_with('%') {
+            true => Rise::Percent(number),
+            false => Rise::PerRequest(number),
+        };
+        Ok(Allowance { kind, rise })
+    }
+}
+
+/// One of the two programs that are compared.
+pub(super) struct Side {
+    pub(super) label: String,
+    /// What its sources are.
+    pub(super) sources: String,
+    pub(super) program: PathBuf,
+    pub(super) budgets: Budgets,
+}
+
+/// The base and the head. Builds what is not built yet.
+pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
+    let compared = &args.compared;
+    if args.program.stack.name != LIBP2P.name {
+        reject!(
+            "--stack {}: --gate counts libp2p only",
+            args.program.stack.name
+        );
+    }
+    let node = NodeConfig {
+        workload: Workload::RequestResponse,
+        security: Security::Noise,
+        transport: Transport::Tcp,
+    };
+    for budgets in &compared.budget {
+        refuse_unknown_sites(&LIBP2P, node, budgets)?;
+    }
+    let specs = compared.subjects.specs();
+    let (specs, budgets) = match (&specs[..], &compared.budget[..]) {
+        ([base, head], []) => ([base, head], [Budgets::NONE; 2]),
+        ([base, head], [same]) => ([base, head], [*same; 2]),
+        ([same], [base, head]) => ([same, same], [*base, *head]),
+        (specs, budgets) => reject!(
+            "--gate: it compares two programs, but subjects: {}, budgets: {} (accepted: two --subject, one --yamux or --tokio, or two --budget)",
+            specs.len(),
+            budgets.len()
+        ),
+    };
+    let subjects = [look_up(&LIBP2P, specs[0])?, look_up(&LIBP2P, specs[1])?];
+    let mut sides = Vec::new();
+    for (subject, budgets) in subjects.iter().zip(budgets) {
+        let program = match &args.program.program {
+            Some(given) if is_of_this_workspace(subject) => given.clone(),
+            Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
+            None => gate_program(subject, &LIBP2P)?.program,
+        };
+        sides.push(Side {
+            label: match budgets {
+                Budgets::NONE if compared.budget.is_empty() => subject.label.clone(),
+                _ => format!("{} with budget {budgets}", subject.label),
+            },
+            sources: subject.sources(),
+            program,
+            budgets,
+        });
+    }
+    match <[Side; 2]>::try_from(sides) {
+        Ok(sides) => Ok(sides),
+        Err(_) => unreachable!("there are two subjects"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_allowance_is_a_number_or_a_percentage_of_a_known_kind() {
+        for (text, kind, rise) in [
+            ("polls=0.5", CountKind::Polls, Rise::PerRequest(0.5)),
+            (
+                "superfluous-wakes=0",
+                CountKind::SuperfluousWakes,
+                Rise::PerRequest(0.0),
+            ),
+            (
+                "instructions = 1 %",
+                CountKind::Instructions,
+                Rise::Percent(1.0),
+            ),
+        ] {
+            let text = text.replace(" %", "%");
+            assert_eq!(text.parse(), Ok(Allowance { kind, rise }), "{text}");
+        }
+        for text in [
+            "",
+            "polls",
+            "polls=",
+            "polls=-1",
+            "polls=x%",
+            "polls=inf",
+            "poll=1",
+        ] {
+            let error = text.parse::<Allowance>().expect_err(text);
+            assert!(error.contains("superfluous-wakes"), "{error}");
+        }
+    }
+}

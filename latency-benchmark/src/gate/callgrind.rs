@@ -1,0 +1,104 @@
+//! Instructions by function, as callgrind counts them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result};
+use program::{program_in, tool_folders};
+
+/// Instructions in user mode, by function.
+pub(super) type Profile = BTreeMap<String, u64>;
+
+/// The tools that this takes.
+pub(super) struct Callgrind {
+    valgrind: PathBuf,
+    /// What starts a program at the same addresses each time, where this machine allows it.
+    setarch: Option<PathBuf>,
+}
+
+impl Callgrind {
+    pub(super) fn find() -> Option<Callgrind> {
+        let found = |name| program_in(tool_folders(), name);
+        let works = |setarch: &PathBuf| {
+            let mut command = Command::new(setarch);
+            command
+                .args(["-R", "true"])
+                .stdin(Stdio::null())
+                .stderr(Stdio::null());
+            command.status().is_ok_and(|status| status.success())
+        };
+        Some(Callgrind {
+            valgrind: found("valgrind")?,
+            setarch: found("setarch").filter(works),
+        })
+    }
+
+    /// Runs a program that counts for `--gate`. Its profile is written to a file.
+    pub(super) fn command(&self, program: &Path, profile: &Path) -> Command {
+        let mut command = match &self.setarch {
+            Some(setarch) => {
+                let mut command = Command::new(setarch);
+                command.arg("-R").arg(&self.valgrind);
+                command
+            }
+            None => Command::new(&self.valgrind),
+        };
+        command
+            .args(["--tool=callgrind", "--quiet", "--dump-line=no"])
+            .args(["--compress-strings=no", "--compress-pos=no"])
+            .arg("--toggle-collect=*poll_of_central*")
+            .arg(format!("--callgrind-out-file={}", profile.display()))
+            .arg(program);
+        command
+    }
+}
+
+pub(super) fn read(path: &Path) -> Result<Profile> {
+    let text =
+        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(parse(&text))
+}
+
+/// The own instructions of each function. A line after `calls=` has those of the function that is called.
+fn parse(text: &str) -> Profile {
+    let mut profile = Profile::new();
+    let (mut function, mut is_called) = (String::new(), false);
+    for line in text.lines() {
+        if let Some(name) = line.strip_prefix("fn=") {
+            function = without_hash(name).to_owned();
+        } else if line.starts_with("calls=") {
+            is_called = true;
+        } else if let Some((position, cost)) = line.split_once(' ')
+            && position.parse::<u64>().is_ok()
+            && let Ok(cost) = cost.trim().parse::<u64>()
+        {
+            if !std::mem::take(&mut is_called) {
+                *profile.entry(function.clone()).or_default() += cost;
+            }
+        }
+    }
+    profile
+}
+
+/// Two builds have other hashes in the names of functions.
+fn without_hash(name: &str) -> &str {
+    let Some((rest, hash)) = name.rsplit_once("::h") else {
+        return name;
+    };
+    let is_hash = hash.len() == 16 && hash.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if is_hash { rest } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_has_its_own_instructions_and_no_hash() {
+        let text = "version: 1\nevents: Ir\n\nob=/bin/x\nfl=a.rs\nfn=a::poll::h0123456789abcdef\n0 10\ncob=/bin/y\ncfn=b\ncalls=3 0\n0 700\n0 5\n\nfn=b\n0 700\ntotals: 715\n";
+        let expected = [("a::poll".to_owned(), 15), ("b".to_owned(), 700)];
+        assert_eq!(parse(text), Profile::from(expected));
+    }
+}

@@ -1,0 +1,112 @@
+//! The cells in which two programs are compared.
+
+use std::fs;
+
+use program::{Failure, reject};
+use run_format::config::{Load, Pace, Security, Workload};
+use run_format::gate::{GateCell, GateTransport};
+use run_format::payload::Payload;
+
+use crate::sweep::args::SweepArgs;
+
+/// A cell, and how it is counted.
+pub(super) struct PlannedCell {
+    pub(super) cell: GateCell,
+    pub(super) warm_up: u64,
+    pub(super) requests: u64,
+    /// While callgrind counts instructions, where it does. It takes fifty times as long.
+    pub(super) instructions_of: Option<u64>,
+}
+
+/// What a socket's buffers need, so that the counts over TCP with large payloads are the same in every run.
+const BUFFER: u64 = 4 << 20;
+const LIMITS: [&str; 2] = ["rmem_max", "wmem_max"];
+
+/// Why there are no cells over TCP with large payloads, if there are none.
+pub(super) fn too_small_buffers() -> Option<String> {
+    let is_enough = |name: &&str| {
+        let limit = fs::read_to_string(format!("/proc/sys/net/core/{name}"));
+        let limit = limit.ok().and_then(|text| text.trim().parse::<u64>().ok());
+        limit.is_some_and(|bytes| bytes >= BUFFER)
+    };
+    let is_small = !LIMITS.iter().all(is_enough);
+    let remedy = LIMITS.map(|name| format!("net.core.{name}={BUFFER}"));
+    is_small.then(|| {
+        format!(
+            "The cells over TCP with 256 KiB and 1 MiB were left out, since sockets cannot have buffers of 4 MiB (sysctl -w {}).",
+            remedy.join(" ")
+        )
+    })
+}
+
+/// Over TCP the kernel decides how many requests are read at once, which differs with 16 outstanding.
+const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
+    (Payload::kib(16), 2, &BOTH),
+    (Payload::kib(16), 16, &[GateTransport::Memory]),
+    (Payload::kib(256), 4, &BOTH),
+    (Payload::kib(1024), 4, &BOTH),
+];
+const BOTH: [GateTransport; 2] = [GateTransport::Memory, GateTransport::Tcp];
+
+/// Those that have what is asked for, or all.
+pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
+    let (grid, node) = (&args.grid, &args.node);
+    let mut cells = every_cell();
+    let are_small = too_small_buffers().is_some();
+    cells.retain(|PlannedCell { cell, .. }| {
+        let needs_buffers =
+            cell.transport == GateTransport::Tcp && cell.load.payload > Payload::kib(16);
+        let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
+        let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
+        has_peers
+            && has_payload
+            && !(needs_buffers && are_small)
+            && node.security.is_none_or(|it| it == cell.security)
+            && node.workload.is_none_or(|it| it == cell.workload)
+    });
+    if cells.is_empty() {
+        reject!(
+            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream)"
+        );
+    }
+    Ok(cells)
+}
+
+fn every_cell() -> Vec<PlannedCell> {
+    let mut cells = Vec::new();
+    for (payload, outstanding, transports) in LOADS {
+        let pace = Pace::Outstanding(outstanding);
+        for workload in [Workload::RequestResponse, Workload::Stream] {
+            for transport in transports {
+                for security in [Security::Plaintext, Security::Noise] {
+                    for peers in [1, 5] {
+                        cells.push(plan(GateCell {
+                            transport: *transport,
+                            security,
+                            workload,
+                            peers,
+                            load: Load { payload, pace },
+                        }));
+                    }
+                }
+            }
+        }
+    }
+    cells
+}
+
+/// So many requests that a whole gate takes less than two minutes on two cores.
+fn plan(cell: GateCell) -> PlannedCell {
+    let (warm_up, requests) = match cell.load.payload.bytes() >> 10 {
+        0..=16 => (100, 400),
+        17..=256 => (40, 80),
+        _ => (20, 20),
+    };
+    PlannedCell {
+        cell,
+        warm_up,
+        requests,
+        instructions_of: (cell.peers == 1 && cell.security == Security::Plaintext)
+            .then_some(requests / 4),
+    }
+}
