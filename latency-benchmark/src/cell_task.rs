@@ -44,6 +44,7 @@ pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
         probe_ns: None,
         blocks: None,
         messages: Vec::new(),
+        outstanding: None,
         beside: None,
         machine: None,
         files: None,

@@ -118,6 +118,7 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         probe_ns: None,
         blocks: Some(run.blocks),
         messages: Vec::new(),
+        outstanding: None,
         files: Some(run.files.clone()),
     }
 }

@@ -102,6 +102,9 @@ pub(super) fn pace(pace: Pace) -> String {
     match pace {
         Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
         Pace::PerSecond(rate) => format!("{rate} requests per second and peer"),
+        Pace::Saturating => {
+            "as many requests outstanding per peer as raise throughput, which each launch finds by doubling (`outstanding` in `run.json`)".to_owned()
+        }
     }
 }
 

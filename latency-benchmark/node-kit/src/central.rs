@@ -97,6 +97,7 @@ impl Central {
             tasks: TaskMonitor::new(),
             runtime: runtime.handle().clone(),
             workers: Vec::new(),
+            findings: log.findings(),
             sites,
             turns,
             task,

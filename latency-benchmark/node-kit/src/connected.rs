@@ -1,9 +1,12 @@
 //! What measuring gets of central.
 
+use std::sync::Arc;
+
 use anyhow::Result;
 use run_format::manifest::NamedSite;
 use run_format::protocol::CentralTask;
 use slices::observers::Observers;
+use slices::requests::Findings;
 use slices::run_writer::RunWriter;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
@@ -25,6 +28,8 @@ pub(crate) struct Connected {
     /// The threads that central runs on, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,
+    /// What the workload finds out.
+    pub(crate) findings: Arc<Findings>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
 }

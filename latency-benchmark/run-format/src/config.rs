@@ -195,6 +195,8 @@ pub enum Pace {
     Outstanding(u32),
     /// Open loop: this number per second to each peer, answered or not. Latency counts from when it was due.
     PerSecond(f64),
+    /// Closed loop with as many for each peer as still raise throughput. Central doubles the number while it warms up.
+    Saturating,
 }
 
 /// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so

@@ -118,6 +118,9 @@ pub struct Measured {
     /// By variant, where messages were published.
     #[serde(default)]
     pub messages: Vec<Messages>,
+    /// How many unanswered requests for each peer central has found to be enough, where it was to find that.
+    #[serde(default)]
+    pub outstanding: Option<u32>,
 }
 
 /// What is known so far, by variant; null where nothing can be said yet.

@@ -32,6 +32,8 @@ pub struct RunRow {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Messages>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,
 }
 

@@ -1,6 +1,7 @@
 //! Requests, as the workload sees them.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use poll_probe::Recorder;
 
@@ -17,9 +18,28 @@ pub struct Answered {
     pub expected: u64,
 }
 
+/// What the workload finds out beside its requests.
+#[derive(Debug, Default)]
+pub struct Findings {
+    /// 0 until it is found.
+    outstanding: AtomicU32,
+}
+
+impl Findings {
+    /// So many unanswered requests for each peer are enough: more of them raise throughput no further.
+    pub fn found_outstanding(&self, outstanding: u32) {
+        self.outstanding.store(outstanding, Ordering::Relaxed);
+    }
+
+    pub fn outstanding(&self) -> Option<u32> {
+        Some(self.outstanding.load(Ordering::Relaxed)).filter(|found| *found > 0)
+    }
+}
+
 /// Where the workload notes its requests.
 pub struct RequestLog {
     log: Log<Answered>,
+    findings: Arc<Findings>,
     clock: Arc<Recorder>,
 }
 
@@ -35,7 +55,13 @@ impl RequestLog {
         capacity: usize,
     ) -> (RequestLog, LogReader<Answered>) {
         let (log, reader) = log(capacity);
-        (RequestLog { log, clock }, reader)
+        let findings = Arc::default();
+        let log = RequestLog {
+            log,
+            findings,
+            clock,
+        };
+        (log, reader)
     }
 
     /// The time, by the clock of all records.
@@ -46,6 +72,10 @@ impl RequestLog {
     /// The clock of all records, to be read without the log.
     pub fn clock(&self) -> Arc<Recorder> {
         Arc::clone(&self.clock)
+    }
+
+    pub fn findings(&self) -> Arc<Findings> {
+        Arc::clone(&self.findings)
     }
 
     /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.

@@ -19,11 +19,12 @@ pub(crate) struct NodeArgs {
     /// Transport of the connections [default: tcp; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) transport: Option<Transport>,
-    /// Keep this many unanswered requests per peer (closed loop) [default: 2]
-    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) outstanding: Option<u32>,
-    /// Send this many requests per second to each peer (open loop); with gossipsub: messages per second and node,
-    /// 20 by default
+    /// Keep this many unanswered requests per peer (closed loop); max: double them during the warm-up until throughput
+    /// rises by less than 10 % [default: 2]
+    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = outstanding)]
+    pub(crate) outstanding: Option<Pace>,
+    /// Send this many requests per second to each peer (open loop), and count latency from when each was due; with
+    /// gossipsub: messages per second and node, 20 by default
     #[arg(long, value_name = "PER_SECOND", value_parser = decimal)]
     pub(crate) rate: Option<f64>,
 }
@@ -48,7 +49,7 @@ impl NodeArgs {
 
     /// The pace, if it fits the workload and every one of the payloads.
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
-        const OUTSTANDING: u32 = 2;
+        const CLOSED: Pace = Pace::Outstanding(2);
         const MESSAGES_PER_SECOND: f64 = 20.0;
         if let Some(rate) = self.rate
             && rate > 1e6
@@ -71,28 +72,39 @@ impl NodeArgs {
                 }
                 Ok(Pace::PerSecond(rate.unwrap_or(MESSAGES_PER_SECOND)))
             }
-            (Workload::Idle, None, None) => Ok(Pace::Outstanding(OUTSTANDING)),
+            (Workload::Stream, _, Some(Pace::Saturating)) => reject!(
+                "--outstanding max: only the workload request-response finds that number (accepted: a number)"
+            ),
+            (Workload::Idle, None, None) => Ok(CLOSED),
             (Workload::Idle, ..) => {
                 reject!("--workload idle: it sends no requests (remove --rate and --outstanding)")
             }
             (Workload::Rr, Some(_), _) => reject!(
                 "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
             ),
-            (Workload::Rr, None, Some(count)) if count != 1 => reject!(
-                "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
+            (Workload::Rr, None, Some(pace)) if pace != Pace::Outstanding(1) => reject!(
+                "--outstanding: the workload rr has one request at a time (accepted: 1)"
             ),
             (Workload::Rr | Workload::Stream, ..) if is_empty => {
                 reject!("--payload 0B: a request or chunk of this workload has at least 1 byte")
             }
             (Workload::Rr, ..) => Ok(Pace::Outstanding(1)),
             (_, Some(rate), _) => Ok(Pace::PerSecond(rate)),
-            (_, None, outstanding) => Ok(Pace::Outstanding(outstanding.unwrap_or(OUTSTANDING))),
+            (_, None, outstanding) => Ok(outstanding.unwrap_or(CLOSED)),
         }
     }
 
     pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
         let pace = self.pace(&[payload])?;
         Ok(Load { payload, pace })
+    }
+}
+
+fn outstanding(text: &str) -> Result<Pace, String> {
+    match text.parse() {
+        _ if text == "max" => Ok(Pace::Saturating),
+        Ok(count @ 1..=1024) => Ok(Pace::Outstanding(count)),
+        _ => Err("accepted: a number from 1 to 1024, or max".to_owned()),
     }
 }
 

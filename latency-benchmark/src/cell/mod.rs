@@ -72,6 +72,7 @@ fn run_cell(
         row.overhead_ms = Some(row.took_ms.saturating_sub(measured.planned_ms));
         row.blocks = Some(measured.blocks);
         row.messages = measured.messages;
+        row.outstanding = measured.outstanding;
     }
     report(&CellMessage::Over(Box::new(row)))
 }

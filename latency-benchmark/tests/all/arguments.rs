@@ -63,6 +63,18 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "cannot be used with",
         ),
         (
+            &["--outstanding", "0"],
+            "accepted: a number from 1 to 1024, or max",
+        ),
+        (
+            &["--workload", "stream", "--outstanding", "max"],
+            "--outstanding max: only the workload request-response",
+        ),
+        (
+            &["--outstanding", "max", "--subject", "released"],
+            "--outstanding max: each subject",
+        ),
+        (
             &["--workload", "stream", "--rate", "10"],
             "--rate: the workload stream",
         ),

@@ -17,6 +17,7 @@ mod fixture;
 mod folder;
 mod hosts;
 mod injector;
+mod loads;
 mod netem;
 mod quic;
 mod readers;

@@ -228,7 +228,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
     }
     for (arguments, says) in [
         (&["--rate", "10"][..], "--rate: the workload rr"),
-        (&["--outstanding", "2"], "--outstanding 2: the workload rr"),
+        (&["--outstanding", "2"], "--outstanding: the workload rr"),
         (&["--payload", "0B"], "--payload 0B: a request"),
     ] {
         let mut command = bench.sweep(&["--workload", "rr"]);

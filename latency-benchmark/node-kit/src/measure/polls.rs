@@ -9,7 +9,7 @@ use plan::block::{PlannedSlice, to_compare, to_explain};
 use plan::changes::Changes;
 use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
+use run_format::config::{ExplainPlan, Measurement, Pace, RunConfig, SLOW_NS};
 use run_format::histogram_tag::HistogramOf;
 use run_format::protocol::NodeMessage;
 use run_format::run_row::Messages;
@@ -116,6 +116,16 @@ impl VariantSlices {
     /// Whether every peer is to answer all the time, so that silence is an error.
     pub(super) fn has_answers(&self) -> bool {
         self.config().node.workload.has_answers()
+    }
+
+    /// How many unanswered requests for each peer the workload has found to be enough.
+    pub(super) fn outstanding(&self) -> Option<u32> {
+        self.central.findings.outstanding()
+    }
+
+    /// Whether it still looks for that number.
+    pub(super) fn seeks_outstanding(&self) -> bool {
+        self.config().load.pace == Pace::Saturating && self.outstanding().is_none()
     }
 
     /// How long all peers may be silent before that is an error, unless turns are long.
