@@ -45,6 +45,7 @@ pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
         blocks: None,
         messages: Vec::new(),
         outstanding: None,
+        stall: None,
         beside: None,
         machine: None,
         files: None,

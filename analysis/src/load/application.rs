@@ -119,6 +119,7 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         blocks: Some(run.blocks),
         messages: Vec::new(),
         outstanding: None,
+        stall: None,
         files: Some(run.files.clone()),
     }
 }

@@ -1,6 +1,6 @@
 //! How a sweep was measured, and the command that repeats it.
 
-use run_format::config::{Measurement, Pace, Scheduler, Transport};
+use run_format::config::{Measurement, Pace, Scheduler, Transport, Workload};
 use run_format::manifest::{Manifest, Tool};
 use run_format::network::ReceiveOn;
 
@@ -91,7 +91,11 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
         false => "the subjects listed below".to_owned(),
     };
     let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
-    let (transport, pace) = (name_in_files(node.transport), pace(config.pace));
+    let transport = name_in_files(node.transport);
+    let pace = match node.workload {
+        Workload::Duplex => "as fast as flow control allows".to_owned(),
+        _ => pace(config.pace),
+    };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {workload}, {security} \
          over {transport}, {pace}. Central runs on {workers}, alone on {cores}."

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use run_format::config::Pace;
 use run_format::manifest::NamedSite;
 use run_format::protocol::CentralTask;
 use slices::observers::Observers;
@@ -35,6 +36,12 @@ pub(crate) struct Connected {
 }
 
 impl Connected {
+    /// Whether the workload still looks for the number of requests that are enough.
+    pub(crate) fn seeks_outstanding(&self) -> bool {
+        let is_sought = self.task.config.load.pace == Pace::Saturating;
+        is_sought && self.findings.outstanding().is_none()
+    }
+
     /// What writes its slices.
     pub(crate) fn writer(&self) -> Result<RunWriter> {
         let several = self.task.config.runtime.workers;

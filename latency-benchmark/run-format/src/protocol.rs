@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Load, Measurement, NodeConfig, RunConfig};
 use crate::manifest::{CompiledNode, Upstream};
-use crate::run_row::{Messages, Stop};
+use crate::run_row::{Messages, Stall, Stop};
 use crate::soak::SoakRow;
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
@@ -103,6 +103,8 @@ pub enum NodeMessage {
     Block(BlockReport),
     /// An interval of a soak is over.
     Row(Box<SoakRow>),
+    /// The streams to a peer stand still. Central is about to end with an error.
+    Stalled(Stall),
     /// Central is done.
     Measured(Measured),
 }

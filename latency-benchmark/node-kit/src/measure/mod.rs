@@ -74,7 +74,7 @@ pub(crate) fn measure(
         stop,
         blocks,
         planned_ms: u64::try_from(measuring.planned.as_millis()).unwrap_or(u64::MAX),
-        outstanding: measuring.slices.outstanding(),
+        outstanding: measuring.slices.central.findings.outstanding(),
         messages: measuring.slices.finish()?,
     })
 }
@@ -137,7 +137,7 @@ impl Measuring {
                 }
                 self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
             }
-            while self.slices.seeks_outstanding() && !self.is_stopped() {
+            while self.slices.central.seeks_outstanding() && !self.is_stopped() {
                 if began.elapsed() > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("throughput still rises after requests were doubled for {seconds} s");

@@ -9,7 +9,7 @@ use plan::block::{PlannedSlice, to_compare, to_explain};
 use plan::changes::Changes;
 use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::config::{ExplainPlan, Measurement, Pace, RunConfig, SLOW_NS};
+use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
 use run_format::histogram_tag::HistogramOf;
 use run_format::protocol::NodeMessage;
 use run_format::run_row::Messages;
@@ -28,7 +28,7 @@ use crate::paths::{TrafficPath, TurnSwitch};
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
-    central: Connected,
+    pub(super) central: Connected,
     purpose: Purpose,
     /// Without any polls yet.
     replay: Replay,
@@ -118,16 +118,6 @@ impl VariantSlices {
         self.config().node.workload.has_answers()
     }
 
-    /// How many unanswered requests for each peer the workload has found to be enough.
-    pub(super) fn outstanding(&self) -> Option<u32> {
-        self.central.findings.outstanding()
-    }
-
-    /// Whether it still looks for that number.
-    pub(super) fn seeks_outstanding(&self) -> bool {
-        self.config().load.pace == Pace::Saturating && self.outstanding().is_none()
-    }
-
     /// How long all peers may be silent before that is an error, unless turns are long.
     pub(super) fn patience(&self) -> Duration {
         // In a soak, peers may be restarted, and be away for a while.
@@ -212,6 +202,7 @@ impl VariantSlices {
             let budgets = config.variants[variant].budgets.into();
             let mode = mode(pass);
             self.installed = Variant { budgets, mode }.install();
+            self.central.findings.switched_to(variant);
             self.switched_ns = self.central.observers.recorder.now_ns();
         }
         Ok(())
