@@ -91,6 +91,9 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
         false => "the subjects listed below".to_owned(),
     };
     let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+    let crowd = config.runtime.crowd.map_or_else(String::new, |crowd| {
+        format!(" A crowd of other tasks runs on the same workers: {crowd}. CPU time per request includes theirs.")
+    });
     let transport = name_in_files(node.transport);
     let pace = match node.workload {
         Workload::Duplex => "as fast as flow control allows".to_owned(),
@@ -98,7 +101,7 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
     };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {workload}, {security} \
-         over {transport}, {pace}. Central runs on {workers}, alone on {cores}."
+         over {transport}, {pace}. Central runs on {workers}, alone on {cores}.{crowd}"
     )
 }
 

@@ -5,6 +5,7 @@
 pub mod central;
 mod chunks;
 mod connected;
+mod crowd;
 mod evidence;
 mod measure;
 mod messages;

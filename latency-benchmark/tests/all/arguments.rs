@@ -87,6 +87,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "the workload gossipsub needs at least 16B",
         ),
         (
+            &["--crowd", "24x100us"],
+            "\"24x100us\" is no crowd (accepted: TASKSxTIME@SHARE",
+        ),
+        (
             &["--workload", "duplex", "--rate", "1"],
             "--workload duplex: it has no rate",
         ),

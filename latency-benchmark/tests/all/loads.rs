@@ -135,3 +135,12 @@ fn connections_are_opened_and_closed_at_a_rate() {
     let requests: u64 = slices.iter().map(|row| number(row, "requests")).sum();
     assert!(requests > 4, "{requests}");
 }
+
+#[test]
+fn requests_are_answered_beside_a_crowd() {
+    let Some(measured) = measured(&["--crowd", "8x100us@30%"]) else {
+        return;
+    };
+    let row = json(&measured.run.join("run.json"));
+    assert_eq!(row["config"]["runtime"]["crowd"], "8x100us@30%");
+}
