@@ -12,7 +12,7 @@ pub(crate) fn report(message: &impl Serialize) {
     announce(&serde_json::to_string(message).expect("it is plain data"));
 }
 
-/// Tells that streams have stalled. Central is to end with an error then.
+/// Tells that a stream has stalled. Central is to end with an error then.
 pub fn report_stall(stall: Stall) {
     report(&NodeMessage::Stalled(stall));
 }

@@ -103,7 +103,7 @@ pub enum NodeMessage {
     Block(BlockReport),
     /// An interval of a soak is over.
     Row(Box<SoakRow>),
-    /// The streams to a peer stand still. Central is about to end with an error.
+    /// The stream to a peer stands still. Central is about to end with an error.
     Stalled(Stall),
     /// Central is done.
     Measured(Measured),

@@ -76,14 +76,14 @@ pub struct Messages {
     pub delivered: u64,
 }
 
-/// Two streams over one connection, one in each direction, of which at least one stands still.
+/// At least one direction of a stream stands still, on which both ends send all the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
     /// Index of the variant that was in force when the last byte moved.
     pub variant: usize,
     /// From 1.
     pub peer: usize,
-    /// From the opening of the streams to the last byte.
+    /// From the opening of the stream to the last byte.
     pub after_ms: u64,
     pub central: StreamEnd,
     /// The peer's end, if the peer said how far it is.
@@ -107,7 +107,7 @@ impl fmt::Display for Stall {
         let (peer, after_s) = (self.peer, self.after_ms as f64 / 1e3);
         write!(
             f,
-            "the streams to peer {peer} stalled after {after_s:.1} s: central {}",
+            "the stream to peer {peer} stalled after {after_s:.1} s: central {}",
             self.central
         )?;
         match &self.other {

@@ -114,7 +114,7 @@ fn exhaustive_a_stall_is_recorded_with_its_variant_and_both_ends() {
     let (reason, stall) = (row["reason"].as_str().unwrap(), &row["stall"]);
     let variant = stall["variant"].as_u64().unwrap() as usize;
     let label = row["config"]["variants"][variant]["label"].as_str();
-    let begin = format!("under {}, the streams to peer ", label.unwrap());
+    let begin = format!("under {}, the stream to peer ", label.unwrap());
     assert!(reason.starts_with(&begin), "{reason}");
     assert!(reason.ends_with("the peer does not answer"), "{reason}");
     assert!(stall["other"].is_null());
