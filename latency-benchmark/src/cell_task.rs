@@ -44,6 +44,8 @@ pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
         probe_ns: None,
         blocks: None,
         messages: Vec::new(),
+        outstanding: None,
+        stall: None,
         beside: None,
         machine: None,
         files: None,

@@ -86,7 +86,11 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
                 is_interrupted = measured.stop == Stop::Interrupted;
             }
             Ok(
-                NodeMessage::Connected { .. } | NodeMessage::Row(_) | NodeMessage::AsksForTurn(_),
+                NodeMessage::Connected { .. }
+                | NodeMessage::Row(_)
+                | NodeMessage::AsksForTurn(_)
+                // Central ends, and says so itself.
+                | NodeMessage::Stalled(_),
             )
             | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,

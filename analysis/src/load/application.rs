@@ -118,6 +118,8 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         probe_ns: None,
         blocks: Some(run.blocks),
         messages: Vec::new(),
+        outstanding: None,
+        stall: None,
         files: Some(run.files.clone()),
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
     pub(crate) latency_ns: Counts,
+    /// Of the workload `burst`.
+    pub(crate) last_delivery_ns: Counts,
     /// Above the floor: less the median wait before there were requests.
     pub(crate) cotenant_wake_ns: Counts,
     pub(crate) cotenant_timer_ns: Counts,
@@ -107,6 +109,7 @@ impl LoadedSlice {
             HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
             HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
             HistogramOf::Latency => Some(&self.latency_ns),
+            HistogramOf::LastDelivery => Some(&self.last_delivery_ns),
             HistogramOf::PeerLatency(_) => None,
             HistogramOf::CotenantWake => Some(&self.cotenant_wake_ns),
             HistogramOf::CotenantTimer => Some(&self.cotenant_timer_ns),

@@ -174,6 +174,7 @@ impl SliceTables {
         Ok(LoadedSlice {
             sites,
             latency_ns: histogram(HistogramOf::Latency),
+            last_delivery_ns: histogram(HistogramOf::LastDelivery),
             cotenant_wake_ns: histogram(HistogramOf::CotenantWake).less(floor_ns),
             cotenant_timer_ns: histogram(HistogramOf::CotenantTimer),
             cotenant_same_worker_ns: histogram(HistogramOf::CotenantSameWorker),

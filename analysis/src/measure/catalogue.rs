@@ -5,7 +5,9 @@
 use std::collections::BTreeMap;
 
 use run_format::Site;
-use run_format::histogram_tag::HistogramOf::{self, CotenantTimer, CotenantWake, Latency};
+use run_format::histogram_tag::HistogramOf::{
+    self, CotenantTimer, CotenantWake, LastDelivery, Latency,
+};
 use run_format::tables::QuicRow;
 
 use crate::load::{LoadedRun, LoadedSite, LoadedSlice};
@@ -104,6 +106,8 @@ metrics! {
     });
     LatencyP50Ms: WorkerQuantile(Latency, 0.5);
     LatencyP99Ms: WorkerQuantile(Latency, 0.99);
+    LastDeliveryP50Ms: WorkerQuantile(LastDelivery, 0.5);
+    LastDeliveryP99Ms: WorkerQuantile(LastDelivery, 0.99);
     QuicRttMs: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0));
     QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| counts(quic.datagrams_sent, quic.send_calls));
     QuicDatagramsPerReceive: QuicRatio(Amount, |quic, _| {

@@ -1,6 +1,6 @@
 //! How a sweep was measured, and the command that repeats it.
 
-use run_format::config::{Measurement, Pace, Scheduler, Transport};
+use run_format::config::{Measurement, Pace, Scheduler, Transport, Workload};
 use run_format::manifest::{Manifest, Tool};
 use run_format::network::ReceiveOn;
 
@@ -91,10 +91,17 @@ fn nodes(summary: &Summary, manifest: &Manifest) -> String {
         false => "the subjects listed below".to_owned(),
     };
     let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
-    let (transport, pace) = (name_in_files(node.transport), pace(config.pace));
+    let crowd = config.runtime.crowd.map_or_else(String::new, |crowd| {
+        format!(" A crowd of other tasks runs on the same workers: {crowd}. CPU time per request includes theirs.")
+    });
+    let transport = name_in_files(node.transport);
+    let pace = match node.workload {
+        Workload::Duplex => "as fast as flow control allows".to_owned(),
+        _ => pace(config.pace),
+    };
     format!(
         "Code under test: {code}, with lines for probe and budgets inserted at build time. Workload: {workload}, {security} \
-         over {transport}, {pace}. Central runs on {workers}, alone on {cores}."
+         over {transport}, {pace}. Central runs on {workers}, alone on {cores}.{crowd}"
     )
 }
 
@@ -102,6 +109,9 @@ pub(super) fn pace(pace: Pace) -> String {
     match pace {
         Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
         Pace::PerSecond(rate) => format!("{rate} requests per second and peer"),
+        Pace::Saturating => {
+            "as many requests outstanding per peer as raise throughput, which each launch finds by doubling (`outstanding` in `run.json`)".to_owned()
+        }
     }
 }
 

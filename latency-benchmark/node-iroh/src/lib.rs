@@ -30,8 +30,8 @@ impl NodeProgram for IrohNode {
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
         let known = NodeConfig {
             workload: match node.workload {
-                Workload::Idle | Workload::Rr => Workload::RequestResponse,
-                known => known,
+                known @ (Workload::Stream | Workload::Gossipsub) => known,
+                _ => Workload::RequestResponse,
             },
             security: Security::Tls,
             transport: Transport::Quic,

@@ -23,6 +23,7 @@ use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
 use crate::connected::Connected;
+use crate::crowd;
 use crate::evidence::{Watch, recorder};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
@@ -97,6 +98,7 @@ impl Central {
             tasks: TaskMonitor::new(),
             runtime: runtime.handle().clone(),
             workers: Vec::new(),
+            findings: log.findings(),
             sites,
             turns,
             task,
@@ -158,6 +160,7 @@ impl Central {
     {
         let mut measured = self.measured;
         let service_cores = measured.task.config.lab.placement.peers.clone();
+        let crowd = measured.task.config.runtime.crowd;
         self.runtime.block_on(async move {
             let work = connect(&measured.task).await?;
             measured.workers = locked(&self.threads).clone();
@@ -187,6 +190,9 @@ impl Central {
                 .context("the measuring thread cannot leave central's core")?;
             // If measuring has failed by then, that is found below.
             let _ = begun.await;
+            if let Some(crowd) = crowd {
+                crowd::start(crowd);
+            }
             let work = Box::pin(work(self.log));
             let work = match self_wakes {
                 Some(watching) => Either::Left(watching.central.around(work)),

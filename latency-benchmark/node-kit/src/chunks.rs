@@ -24,7 +24,7 @@ impl Chunks {
     /// Of a closed loop.
     pub fn new(load: Load) -> Result<Chunks> {
         let Pace::Outstanding(outstanding) = load.pace else {
-            bail!("the workload stream has no rate: it sends as fast as it can");
+            bail!("the workload stream has a fixed number of unacknowledged chunks");
         };
         Ok(Chunks {
             payload: load.payload,

@@ -1,9 +1,13 @@
 //! What measuring gets of central.
 
+use std::sync::Arc;
+
 use anyhow::Result;
+use run_format::config::Pace;
 use run_format::manifest::NamedSite;
 use run_format::protocol::CentralTask;
 use slices::observers::Observers;
+use slices::requests::Findings;
 use slices::run_writer::RunWriter;
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
@@ -25,11 +29,19 @@ pub(crate) struct Connected {
     /// The threads that central runs on, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,
+    /// What the workload finds out.
+    pub(crate) findings: Arc<Findings>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
 }
 
 impl Connected {
+    /// Whether the workload still looks for the number of requests that are enough.
+    pub(crate) fn seeks_outstanding(&self) -> bool {
+        let is_sought = self.task.config.load.pace == Pace::Saturating;
+        is_sought && self.findings.outstanding().is_none()
+    }
+
     /// What writes its slices.
     pub(crate) fn writer(&self) -> Result<RunWriter> {
         let several = self.task.config.runtime.workers;

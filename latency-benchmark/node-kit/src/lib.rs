@@ -5,6 +5,7 @@
 pub mod central;
 mod chunks;
 mod connected;
+mod crowd;
 mod evidence;
 mod measure;
 mod messages;
@@ -21,7 +22,7 @@ pub use self::messages::{Deliveries, Publisher};
 pub use self::node_program::{NodeProgram, described, main};
 pub use self::observe::activity::ConnectionCounts;
 pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
-pub use self::parent::announce;
+pub use self::parent::{announce, report_stall};
 pub use self::paths::{TrafficPath, TurnTaker};
 pub use self::stack_task::{StackTask, locked};
-pub use slices::requests::RequestLog;
+pub use slices::requests::{Findings, RequestLog};

@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
@@ -9,9 +10,8 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use program::{Failure, reject};
 use run_format::config::{Load, Measurement, Pace};
+use slices::requests::{Findings, RequestLog};
 use tokio::time::{Interval, interval};
-
-use crate::RequestLog;
 
 /// Refuses what a node program cannot do that `knows` what is asked, but no peers that come and go, and no workload rr.
 pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Result<(), Failure> {
@@ -35,27 +35,67 @@ pub struct Pacer {
     pub outstanding: u32,
     /// In an open loop. A tick that is late is not left out.
     due: Option<Interval>,
+    /// While it is to be found how many requests are enough.
+    doubling: Option<Doubling>,
+    /// Requests that are to be sent at once, since their number was doubled.
+    owed: u64,
+    findings: Arc<Findings>,
     peers: usize,
     next: usize,
 }
 
 impl Pacer {
     /// So many peers are asked in turn.
-    pub fn new(pace: Pace, peers: usize) -> Pacer {
-        let (outstanding, rate) = match pace {
+    pub fn new(load: Load, peers: usize, log: &RequestLog) -> Pacer {
+        let (outstanding, rate) = match load.pace {
             Pace::Outstanding(outstanding) => (outstanding, None),
             Pace::PerSecond(rate) => (0, Some(rate * peers as f64)),
+            Pace::Saturating => (1, None),
         };
+        let is_sought = load.pace == Pace::Saturating;
         Pacer {
             outstanding,
             due: rate.map(|rate| interval(Duration::from_secs_f64(1.0 / rate))),
+            doubling: is_sought.then(|| Doubling::new(load, peers, log.now_ns())),
+            owed: 0,
+            findings: log.findings(),
             peers,
             next: 0,
         }
     }
 
-    /// The peer whose turn it is, and since how many nanoseconds. Never in a closed loop.
+    /// Takes note of an answer. Where the number of requests is to be found, that can make further ones due.
+    pub fn answered(&mut self, now_ns: u64) {
+        let unanswered = u64::from(self.outstanding) * self.peers as u64;
+        let Some(doubling) = &mut self.doubling else {
+            return;
+        };
+        match doubling.answered(unanswered, now_ns) {
+            None => {}
+            Some(Next::Double) => {
+                self.outstanding *= 2;
+                self.owed += unanswered;
+            }
+            Some(Next::Keep) => {
+                self.findings.found_outstanding(self.outstanding);
+                self.doubling = None;
+            }
+        }
+    }
+
+    fn turn(&mut self) -> usize {
+        let peer = self.next;
+        self.next = (peer + 1) % self.peers;
+        peer
+    }
+
+    /// The peer whose turn it is, and since how many nanoseconds. In a closed loop never, except for requests that are
+    /// owed.
     pub async fn due(&mut self, unanswered: usize) -> Result<(usize, u64)> {
+        if self.owed > 0 {
+            self.owed -= 1;
+            return Ok((self.turn(), 0));
+        }
         let Some(due) = &mut self.due else {
             return pending().await;
         };
@@ -64,9 +104,63 @@ impl Pacer {
             unanswered < MOST_UNANSWERED,
             "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
         );
-        let peer = self.next;
-        self.next = (peer + 1) % self.peers;
-        Ok((peer, at.elapsed().as_nanos() as u64))
+        Ok((self.turn(), at.elapsed().as_nanos() as u64))
+    }
+}
+
+/// Finds the number of unanswered requests at which throughput rises no further.
+struct Doubling {
+    /// Of all peers together.
+    most: u64,
+    /// With the present number of requests.
+    answers: u64,
+    since_ns: u64,
+    /// Answers per nanosecond with half of that number.
+    before: Option<f64>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    Double,
+    Keep,
+}
+
+impl Doubling {
+    fn new(load: Load, peers: usize, now_ns: u64) -> Doubling {
+        /// Of a connection. Yamux allows 512 streams.
+        const MOST_STREAMS: u64 = 256;
+        /// In central's memory, and once more in that of the peers.
+        const MOST_BYTES: u64 = 256 << 20;
+        let of_memory = MOST_BYTES / u64::from(load.payload.bytes()).max(1);
+        Doubling {
+            most: of_memory.min(MOST_STREAMS * peers as u64),
+            answers: 0,
+            since_ns: now_ns,
+            before: None,
+        }
+    }
+
+    /// The first answers are to requests from before the number was doubled, so they do not count.
+    fn answered(&mut self, unanswered: u64, now_ns: u64) -> Option<Next> {
+        const LEAST_NS: u64 = 200_000_000;
+        const LEAST_RISE: f64 = 1.1;
+        self.answers += 1;
+        if self.answers == unanswered {
+            self.since_ns = now_ns;
+        }
+        let counted = self.answers.saturating_sub(unanswered);
+        let took_ns = now_ns.saturating_sub(self.since_ns);
+        if counted < 2 * unanswered || took_ns < LEAST_NS {
+            return None;
+        }
+        let rate = counted as f64 / took_ns as f64;
+        let before = self.before.replace(rate);
+        self.answers = 0;
+        let rises = before.is_none_or(|before| rate >= LEAST_RISE * before);
+        Some(match rises && 2 * unanswered <= self.most {
+            true => Next::Double,
+            false => Next::Keep,
+        })
     }
 }
 
@@ -85,7 +179,7 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
             anyhow::Ok((peer, since_ns))
         }
     };
-    let mut pacer = Pacer::new(load.pace, peers);
+    let mut pacer = Pacer::new(load, peers, &log);
     let first = (0..pacer.outstanding).flat_map(|_| 0..peers);
     let mut asked: FuturesUnordered<_> = first.map(|peer| ask(peer, log.now_ns())).collect();
     loop {
@@ -94,6 +188,7 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
             Some(answered) = asked.next() => {
                 let (peer, since_ns) = answered?;
                 log.answered(peer, since_ns, 2 * load.payload.len() as u64);
+                pacer.answered(log.now_ns());
                 if pacer.outstanding > 0 {
                     asked.push(ask(peer, log.now_ns()));
                 }
@@ -103,5 +198,41 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
                 asked.push(ask(peer, log.now_ns().saturating_sub(late_ns)));
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::payload::Payload;
+
+    use super::*;
+
+    /// What is found where a request takes 10 ms, and peers answer no more than so many of them at a time.
+    fn found(at_a_time: u64, payload: Payload) -> u64 {
+        const LATENCY_NS: u64 = 10_000_000;
+        let load = Load {
+            payload,
+            pace: Pace::Saturating,
+        };
+        let (mut doubling, mut now_ns, mut unanswered) = (Doubling::new(load, 2, 0), 0, 2);
+        loop {
+            now_ns += LATENCY_NS / unanswered.min(at_a_time);
+            match doubling.answered(unanswered, now_ns) {
+                None => {}
+                Some(Next::Double) => unanswered *= 2,
+                Some(Next::Keep) => return unanswered,
+            }
+        }
+    }
+
+    #[test]
+    fn requests_are_doubled_until_that_hardly_raises_throughput() {
+        let small = Payload::kib(4);
+        assert_eq!(found(1, small), 4);
+        assert_eq!(found(16, small), 32);
+        // Half as many again are a rise.
+        assert_eq!(found(24, small), 64);
+        assert_eq!(found(1 << 20, small), 512, "streams are limited");
+        assert_eq!(found(1 << 20, Payload::kib(16 << 10)), 16, "and memory");
     }
 }

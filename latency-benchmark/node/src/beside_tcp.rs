@@ -3,14 +3,12 @@
 
 use std::convert::Infallible;
 use std::future::pending;
-use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use futures::StreamExt;
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
-use libp2p::multiaddr::Protocol;
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
 use run_format::config::Load;
 use run_format::protocol::Measured;
@@ -19,11 +17,9 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, echo};
+use crate::beside::address;
 use crate::swarm::{self, refuse_loss};
 use crate::workload::{NodeWorkload, Rr, open};
-
-/// Where a peer answers without libp2p, besides the port that it reports. Every peer has an IP address of its own.
-const PORT: u16 = 7007;
 
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
@@ -85,17 +81,6 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
     })
 }
 
-/// Where the peer whose swarm is at `at` answers without libp2p.
-fn address(at: &Multiaddr) -> Result<SocketAddr> {
-    let ip = at.iter().find_map(|part| match part {
-        Protocol::Ip4(ip) => Some(IpAddr::V4(ip)),
-        Protocol::Ip6(ip) => Some(IpAddr::V6(ip)),
-        _ => None,
-    });
-    let ip = ip.ok_or_else(|| anyhow!("{at} has no IP address"))?;
-    Ok(SocketAddr::new(ip, PORT))
-}
-
 /// Has requests answered by one peer over one path, one at a time, while it is the turn of that path.
 struct Client {
     path: TrafficPath,
@@ -118,23 +103,5 @@ impl Client {
         }
         // The measuring thread has ended, and says why.
         pending().await
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_socket_is_beside_the_swarm() {
-        for (swarm, socket) in [
-            ("/ip4/10.1.2.3/tcp/4001", "10.1.2.3:7007"),
-            ("/ip6/::1/tcp/0", "[::1]:7007"),
-        ] {
-            let swarm: Multiaddr = swarm.parse().expect("an address");
-            assert_eq!(address(&swarm).expect("it has an IP").to_string(), socket);
-        }
-        let nameless: Multiaddr = "/dns/example.org/tcp/1".parse().expect("an address");
-        assert!(address(&nameless).is_err());
     }
 }

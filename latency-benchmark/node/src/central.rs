@@ -5,12 +5,12 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
-use run_format::config::{Load, Measurement, Workload};
+use run_format::config::{Load, Measurement};
 use run_format::protocol::{CentralTask, Measured};
 
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;
-use crate::workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream};
+use crate::workload::{NodeWorkload, with_workload};
 
 pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
     let parse = |address: &String| {
@@ -22,16 +22,7 @@ pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
 }
 
 pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
-    match central.task().config.node.workload {
-        Workload::RequestResponse => work::<RequestResponse>(central, peers),
-        Workload::Stream => work::<Stream>(central, peers),
-        #[cfg(feature = "gossipsub")]
-        Workload::Gossipsub => work::<crate::workload::Gossipsub>(central, peers),
-        Workload::Idle => work::<Idle>(central, peers),
-        Workload::Rr => work::<Rr>(central, peers),
-        #[cfg(not(feature = "gossipsub"))]
-        Workload::Gossipsub => unreachable!("refused before"),
-    }
+    with_workload!(central.task().config.node.workload, W => work::<W>(central, peers))
 }
 
 /// Runs central with a workload of its own.
@@ -45,6 +36,7 @@ pub fn work<W: NodeWorkload + 'static>(
         let mut swarm = swarm::build(task.config.node, &key, W::behaviour(&key)?, spawn)?;
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let on_loss = match task.config.measurement {
+            _ if W::CLOSES => OnLoss::Expect,
             Measurement::Soak(_) => OnLoss::Redial,
             Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => OnLoss::Fail,
         };

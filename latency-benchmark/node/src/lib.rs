@@ -2,6 +2,7 @@
 //! runs in, and nothing of the tool that starts it but `run_format::protocol`.
 
 mod asker;
+mod beside;
 mod beside_tcp;
 pub mod central;
 pub mod gate;
@@ -42,6 +43,12 @@ impl NodeProgram for Libp2pNode {
                 "only the workload rr is measured beside TCP, not {:?}",
                 node.workload
             );
+        }
+        if let Measurement::Soak(plan) = measurement
+            && node.workload == Workload::Handshakes
+            && plan.churn.period().is_some()
+        {
+            reject!("--churn: the workload handshakes needs peers that stay (accepted: none)");
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub(crate) enum OnLoss {
     Fail,
     /// The peer is dialled again, for as long as it takes.
     Redial,
+    /// Nothing: the work closes links, and knows which. A dial that fails ends the run.
+    Expect,
 }
 
 /// A swarm that knows its peers by their numbers.
@@ -71,6 +73,10 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.peers.len()
     }
 
+    pub(crate) fn addresses(&self) -> Vec<&Multiaddr> {
+        self.peers.iter().map(|(_, at)| at).collect()
+    }
+
     pub(crate) fn peer(&self, number: usize) -> PeerId {
         self.peers[number].0
     }
@@ -88,8 +94,8 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.on_loss == OnLoss::Redial
     }
 
-    /// Has a peer's connections closed, and the peer dialled again.
-    pub(crate) fn relink(&mut self, number: usize) {
+    /// Has a peer's connections closed.
+    pub(crate) fn disconnect(&mut self, number: usize) {
         // Of one that is not connected there is nothing to close.
         let _ = self.swarm.disconnect_peer_id(self.peer(number));
     }
@@ -106,8 +112,11 @@ impl<B: NetworkBehaviour> Linked<B> {
             });
             let event = event.await;
             swarm::count(&event, &self.links);
-            if self.on_loss == OnLoss::Fail {
-                swarm::refuse_loss(&event)?;
+            let is_closed = matches!(event, SwarmEvent::ConnectionClosed { .. });
+            match self.on_loss {
+                OnLoss::Redial => {}
+                OnLoss::Expect if is_closed => {}
+                OnLoss::Expect | OnLoss::Fail => swarm::refuse_loss(&event)?,
             }
             if let Some(seen) = self.see(event) {
                 return Ok(seen);
@@ -133,7 +142,9 @@ impl<B: NetworkBehaviour> Linked<B> {
                 ..
             } => {
                 let number = self.number(&peer_id)?;
-                self.dial_later(number);
+                if self.on_loss == OnLoss::Redial {
+                    self.dial_later(number);
+                }
                 Some(LinkEvent::Lost(number))
             }
             SwarmEvent::OutgoingConnectionError {
@@ -161,7 +172,8 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.waits.push(waited.boxed());
     }
 
-    fn dial(&mut self, number: usize) {
+    /// Dials a peer that is not linked.
+    pub(crate) fn dial(&mut self, number: usize) {
         if self.is_linked(number) {
             return;
         }

@@ -7,10 +7,10 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use program::{Failure, bad_input};
-use run_format::config::{Measurement, Transport, Workload};
+use run_format::config::{Measurement, Transport};
 use run_format::protocol::{Listen, PeerTask};
 
-use crate::workload::{Idle, NodeWorkload, RequestResponse, Rr, Stream};
+use crate::workload::{NodeWorkload, with_workload};
 use crate::{beside_tcp, swarm};
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
@@ -22,16 +22,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     if task.measurement == Measurement::BesideTcp {
         beside_tcp::serve(&listen, task.load).await?;
     }
-    let served = match task.node.workload {
-        Workload::RequestResponse => serve::<RequestResponse>(task, key, listen).await,
-        Workload::Stream => serve::<Stream>(task, key, listen).await,
-        #[cfg(feature = "gossipsub")]
-        Workload::Gossipsub => serve::<crate::workload::Gossipsub>(task, key, listen).await,
-        Workload::Idle => serve::<Idle>(task, key, listen).await,
-        Workload::Rr => serve::<Rr>(task, key, listen).await,
-        #[cfg(not(feature = "gossipsub"))]
-        Workload::Gossipsub => unreachable!("refused before"),
-    };
+    let served = with_workload!(task.node.workload, W => serve::<W>(task, key, listen).await);
     Ok(served?)
 }
 

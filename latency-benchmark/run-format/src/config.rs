@@ -125,7 +125,13 @@ impl NodeConfig {
         };
         let workload = match self.workload {
             Workload::Gossipsub => Some(("gossipsub", "--workload gossipsub")),
-            Workload::RequestResponse | Workload::Stream | Workload::Idle | Workload::Rr => None,
+            Workload::RequestResponse
+            | Workload::Stream
+            | Workload::Idle
+            | Workload::Rr
+            | Workload::Burst
+            | Workload::Duplex
+            | Workload::Handshakes => None,
         };
         transport.into_iter().chain(workload).collect()
     }
@@ -146,13 +152,24 @@ pub enum Workload {
     Idle,
     /// Central sends one request at a time over one long stream per peer, and peers echo it
     Rr,
+    /// Central sends a block to all peers at once, at a rate, and peers acknowledge each
+    Burst,
+    /// Both ends send chunks over one long stream per peer, as fast as flow control allows
+    Duplex,
+    /// Central connects to a peer, both identify themselves, central pings and leaves, at a rate
+    Handshakes,
 }
 
 impl Workload {
     /// Whether a peer that never answers is an error.
     pub fn has_answers(self) -> bool {
         match self {
-            Workload::RequestResponse | Workload::Stream | Workload::Rr => true,
+            Workload::RequestResponse
+            | Workload::Stream
+            | Workload::Rr
+            | Workload::Burst
+            | Workload::Duplex
+            | Workload::Handshakes => true,
             Workload::Gossipsub | Workload::Idle => false,
         }
     }
@@ -193,6 +210,8 @@ pub enum Pace {
     Outstanding(u32),
     /// Open loop: this number per second to each peer, answered or not. Latency counts from when it was due.
     PerSecond(f64),
+    /// Closed loop with as many for each peer as still raise throughput. Central doubles the number while it warms up.
+    Saturating,
 }
 
 /// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so

@@ -44,7 +44,8 @@ impl fmt::Display for GateCell {
         };
         let outstanding = match self.load.pace {
             Pace::Outstanding(count) => format!(" × {count}"),
-            Pace::PerSecond(rate) => format!(", {rate} per s"),
+            // No cell has another one.
+            Pace::PerSecond(_) | Pace::Saturating => String::new(),
         };
         let (size, peers) = (self.load.payload.in_words(), self.peers);
         write!(

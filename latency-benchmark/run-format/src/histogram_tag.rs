@@ -17,6 +17,8 @@ pub enum HistogramOf {
     /// The longest iteration of each poll of a site.
     LongestIteration(Site),
     Latency,
+    /// From the moment at which a burst was due to its last delivery.
+    LastDelivery,
     /// Requests of the peer with this number, from 1, over the whole run.
     PeerLatency(usize),
     /// From the wake-up of a co-tenant by another thread to its poll.
@@ -46,6 +48,7 @@ impl fmt::Display for HistogramOf {
             HistogramOf::Polls(site) => write!(f, "{site}"),
             HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
             HistogramOf::Latency => f.write_str("latency"),
+            HistogramOf::LastDelivery => f.write_str("last-delivery"),
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
             HistogramOf::CotenantWake => f.write_str("cotenant-wake"),
             HistogramOf::CotenantTimer => f.write_str("cotenant-timer"),
@@ -87,6 +90,7 @@ impl FromStr for HistogramTag {
         };
         let of = match of {
             "latency" => HistogramOf::Latency,
+            "last-delivery" => HistogramOf::LastDelivery,
             "cotenant-wake" => HistogramOf::CotenantWake,
             "cotenant-timer" => HistogramOf::CotenantTimer,
             "cotenant-same-worker" => HistogramOf::CotenantSameWorker,
@@ -115,6 +119,7 @@ mod tests {
     fn tags_are_read_as_they_are_written() {
         let mut kinds = vec![
             HistogramOf::Latency,
+            HistogramOf::LastDelivery,
             HistogramOf::PeerLatency(12),
             HistogramOf::CotenantWake,
             HistogramOf::CotenantTimer,

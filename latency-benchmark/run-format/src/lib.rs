@@ -8,6 +8,7 @@ mod budgets;
 pub mod checksums;
 pub mod churn;
 pub mod config;
+pub mod crowd;
 pub mod evidence;
 pub mod files;
 pub mod gate;

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::config::{Load, Measurement, NodeConfig, RunConfig};
 use crate::manifest::{CompiledNode, Upstream};
-use crate::run_row::{Messages, Stop};
+use crate::run_row::{Messages, Stall, Stop};
 use crate::soak::SoakRow;
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
@@ -102,6 +102,8 @@ pub enum NodeMessage {
     Block(BlockReport),
     /// An interval of a soak is over.
     Row(Box<SoakRow>),
+    /// The stream to a peer stands still. Central is about to end with an error.
+    Stalled(Stall),
     /// Central is done.
     Measured(Measured),
 }
@@ -117,6 +119,9 @@ pub struct Measured {
     /// By variant, where messages were published.
     #[serde(default)]
     pub messages: Vec<Messages>,
+    /// How many unanswered requests for each peer central has found to be enough, where it was to find that.
+    #[serde(default)]
+    pub outstanding: Option<u32>,
 }
 
 /// What is known so far, by variant; null where nothing can be said yet.

@@ -1,5 +1,6 @@
 //! `run.json`: how a run ended.
 
+use std::fmt;
 use std::path::Path;
 
 use anyhow::Result;
@@ -31,6 +32,10 @@ pub struct RunRow {
     pub blocks: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Messages>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outstanding: Option<u32>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stall: Option<Stall>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub files: Option<Checksums>,
 }
@@ -69,6 +74,61 @@ impl RunRow {
 pub struct Messages {
     pub expected: u64,
     pub delivered: u64,
+}
+
+/// At least one direction of a stream stands still, on which both ends send all the time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stall {
+    /// Index of the variant that was in force when the last byte moved.
+    pub variant: usize,
+    /// From 1.
+    pub peer: usize,
+    /// From the opening of the stream to the last byte.
+    pub after_ms: u64,
+    pub central: StreamEnd,
+    /// The peer's end, if the peer said how far it is.
+    pub other: Option<StreamEnd>,
+}
+
+/// How far one end is with the bytes of its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StreamEnd {
+    /// Taken by the stream.
+    pub sent_bytes: u64,
+    pub received_bytes: u64,
+    /// What waits until the stream takes it.
+    pub unsent_bytes: u64,
+    pub sent_nothing_ms: u64,
+    pub received_nothing_ms: u64,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (peer, after_s) = (self.peer, self.after_ms as f64 / 1e3);
+        write!(
+            f,
+            "the stream to peer {peer} stalled after {after_s:.1} s: central {}",
+            self.central
+        )?;
+        match &self.other {
+            Some(other) => write!(f, "; the peer {other}"),
+            None => f.write_str("; the peer does not answer"),
+        }
+    }
+}
+
+impl fmt::Display for StreamEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "has sent {} bytes and nothing for {} ms, has received {} bytes and nothing for {} ms, and waits to send {} bytes",
+            self.sent_bytes,
+            self.sent_nothing_ms,
+            self.received_bytes,
+            self.received_nothing_ms,
+            self.unsent_bytes
+        )
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::crowd::Crowd;
+
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RuntimeConfig {
@@ -19,6 +21,9 @@ pub struct RuntimeConfig {
     /// With tokio's other implementation of timers.
     #[serde(default, skip_serializing_if = "is_off")]
     pub alt_timer: bool,
+    /// Tasks that do nothing for the swarm.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub crowd: Option<Crowd>,
 }
 
 fn is_off(option: &bool) -> bool {
@@ -34,6 +39,7 @@ impl RuntimeConfig {
         lifo_slot_off: false,
         eager_driver_handoff: false,
         alt_timer: false,
+        crowd: None,
     };
 
     /// Whether only a multi-thread runtime with tokio's unstable options has it.

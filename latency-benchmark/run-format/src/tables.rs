@@ -77,8 +77,8 @@ pub struct SliceRow {
     pub requests: Option<u64>,
     /// Those of `requests` that were sent before their turn started, perhaps under another variant.
     pub requests_begun_before: Option<u64>,
-    /// Payload of `requests`: in both directions for `request-response`, `rr` and `idle`, else in one. Empty of an
-    /// application.
+    /// Payload of `requests`: in both directions for `request-response`, `rr`, `idle`, `duplex` and `handshakes`, else
+    /// in one. Empty of an application.
     pub bytes: Option<u64>,
     /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,

@@ -173,6 +173,7 @@ impl RunWriter {
         };
         let others = [
             HistogramOf::Latency,
+            HistogramOf::LastDelivery,
             HistogramOf::CotenantWake,
             HistogramOf::CotenantTimer,
             HistogramOf::CotenantSameWorker,

@@ -245,6 +245,10 @@ impl ObservedSlice {
             };
             let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
             self.histograms.record(HistogramOf::Latency, latency_ns);
+            if answered.is_last {
+                self.histograms
+                    .record(HistogramOf::LastDelivery, latency_ns);
+            }
             // Of an application no peer is known.
             if let Some(of_peer) = self.peer_latency_ns.get_mut(answered.peer) {
                 // It grows to hold any value.

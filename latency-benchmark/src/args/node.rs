@@ -19,11 +19,13 @@ pub(crate) struct NodeArgs {
     /// Transport of the connections [default: tcp; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) transport: Option<Transport>,
-    /// Keep this many unanswered requests per peer (closed loop) [default: 2]
-    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    pub(crate) outstanding: Option<u32>,
-    /// Send this many requests per second to each peer (open loop); with gossipsub: messages per second and node,
-    /// 20 by default
+    /// Keep this many unanswered requests per peer (closed loop); max: double them during the warm-up until throughput
+    /// rises by less than 10 % [default: 2]
+    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = outstanding)]
+    pub(crate) outstanding: Option<Pace>,
+    /// Send this many requests per second to each peer (open loop), and count latency from when each was due; with
+    /// gossipsub: messages per second and node, 20 by default; with burst: bursts per second, 2 by default;
+    /// with handshakes: connections per second to each peer, 5 by default
     #[arg(long, value_name = "PER_SECOND", value_parser = decimal)]
     pub(crate) rate: Option<f64>,
 }
@@ -52,51 +54,84 @@ impl NodeArgs {
 
     /// The pace, if it fits the workload and every one of the payloads.
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
-        const OUTSTANDING: u32 = 2;
-        const MESSAGES_PER_SECOND: f64 = 20.0;
-        if let Some(rate) = self.rate
-            && rate > 1e6
-        {
-            reject!("--rate {rate}: it is more than 1000000 per second");
+        const CLOSED: Pace = Pace::Outstanding(2);
+        const MOST_PER_SECOND: f64 = 1e6;
+        // Peers that are silent for longer count as lost.
+        const FEWEST_PER_SECOND: f64 = 0.5;
+        let workload = self.workload();
+        let name = workload.to_possible_value();
+        let name = name.as_ref().map_or("", |value| value.get_name());
+        let least = least_bytes(workload);
+        if let Some(size) = payloads.iter().find(|size| size.bytes() < least) {
+            reject!(
+                "--payload {size}: the workload {name} needs at least {}",
+                Payload::of_bytes(least)
+            );
         }
-        let is_empty = payloads.iter().any(|size| size.bytes() == 0);
-        match (self.workload(), self.rate, self.outstanding) {
-            (Workload::Stream, Some(_), _) => reject!(
+        let pace = self.rate.map(Pace::PerSecond).or(self.outstanding);
+        match (workload, pace) {
+            (_, Some(Pace::PerSecond(rate))) if rate > MOST_PER_SECOND => {
+                reject!("--rate {rate}: it is more than {MOST_PER_SECOND} per second")
+            }
+            (Workload::RequestResponse, pace) => Ok(pace.unwrap_or(CLOSED)),
+            (Workload::Stream, None) => Ok(CLOSED),
+            (Workload::Stream, Some(Pace::Outstanding(count))) => Ok(Pace::Outstanding(count)),
+            (Workload::Stream, Some(Pace::PerSecond(_))) => reject!(
                 "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
             ),
-            (Workload::Gossipsub, _, Some(_)) => reject!(
-                "--outstanding: the workload gossipsub publishes at a rate (accepted: --rate)"
+            (Workload::Stream, Some(Pace::Saturating)) => reject!(
+                "--outstanding max: only the workload request-response finds that number (accepted: a number)"
             ),
-            (Workload::Gossipsub, rate, None) => {
-                if let Some(size) = payloads.iter().find(|size| size.bytes() < SMALLEST_MESSAGE) {
-                    reject!(
-                        "--payload {size}: a message of the workload gossipsub has at least {SMALLEST_MESSAGE} bytes"
-                    );
-                }
-                Ok(Pace::PerSecond(rate.unwrap_or(MESSAGES_PER_SECOND)))
-            }
-            (Workload::Idle, None, None) => Ok(Pace::Outstanding(OUTSTANDING)),
-            (Workload::Idle, ..) => {
-                reject!("--workload idle: it sends no requests (remove --rate and --outstanding)")
-            }
-            (Workload::Rr, Some(_), _) => reject!(
+            (Workload::Rr, None | Some(Pace::Outstanding(1))) => Ok(Pace::Outstanding(1)),
+            (Workload::Rr, Some(Pace::PerSecond(_))) => reject!(
                 "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
             ),
-            (Workload::Rr, None, Some(count)) if count != 1 => reject!(
-                "--outstanding {count}: the workload rr has one request at a time (accepted: 1)"
-            ),
-            (Workload::Rr | Workload::Stream, ..) if is_empty => {
-                reject!("--payload 0B: a request or chunk of this workload has at least 1 byte")
+            (Workload::Rr, Some(_)) => {
+                reject!("--outstanding: the workload rr has one request at a time (accepted: 1)")
             }
-            (Workload::Rr, ..) => Ok(Pace::Outstanding(1)),
-            (_, Some(rate), _) => Ok(Pace::PerSecond(rate)),
-            (_, None, outstanding) => Ok(Pace::Outstanding(outstanding.unwrap_or(OUTSTANDING))),
+            (Workload::Idle | Workload::Duplex, None) => Ok(CLOSED),
+            (Workload::Idle | Workload::Duplex, Some(_)) => {
+                reject!(
+                    "--workload {name}: it has no rate and no number of requests (remove --rate and --outstanding)"
+                )
+            }
+            (Workload::Gossipsub, None) => Ok(Pace::PerSecond(20.0)),
+            (Workload::Burst, None) => Ok(Pace::PerSecond(2.0)),
+            (Workload::Handshakes, None) => Ok(Pace::PerSecond(5.0)),
+            (Workload::Burst | Workload::Handshakes, Some(Pace::PerSecond(rate)))
+                if rate < FEWEST_PER_SECOND =>
+            {
+                reject!(
+                    "--rate {rate}: the workload {name} has at least {FEWEST_PER_SECOND} per second"
+                )
+            }
+            (_, Some(Pace::PerSecond(rate))) => Ok(Pace::PerSecond(rate)),
+            (_, Some(_)) => {
+                reject!("--outstanding: the workload {name} has a rate (accepted: --rate)")
+            }
         }
     }
 
     pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
         let pace = self.pace(&[payload])?;
         Ok(Load { payload, pace })
+    }
+}
+
+/// What a message or a chunk has to hold.
+fn least_bytes(workload: Workload) -> u32 {
+    match workload {
+        Workload::Gossipsub | Workload::Duplex => SMALLEST_MESSAGE,
+        Workload::Stream | Workload::Rr | Workload::Burst => 1,
+        Workload::RequestResponse | Workload::Idle | Workload::Handshakes => 0,
+    }
+}
+
+fn outstanding(text: &str) -> Result<Pace, String> {
+    match text.parse() {
+        _ if text == "max" => Ok(Pace::Saturating),
+        Ok(count @ 1..=1024) => Ok(Pace::Outstanding(count)),
+        _ => Err("accepted: a number from 1 to 1024, or max".to_owned()),
     }
 }
 

@@ -4,6 +4,7 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use program::{Failure, bad_input, reject};
 use run_format::config::{RuntimeConfig, Scheduler};
+use run_format::crowd::{CROWD_FORMS, Crowd};
 
 pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, alt_timer=on, or several joined by commas";
 
@@ -45,6 +46,8 @@ pub(crate) struct RuntimeArgs {
     /// Worker threads of central's runtime, each on its own core if there are enough
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..=1024))]
     workers: u16,
+    #[arg(long, value_name = "CROWD", help = format!("Keep central's runtime busy with other tasks: {CROWD_FORMS}"))]
+    crowd: Option<Crowd>,
 }
 
 impl RuntimeArgs {
@@ -69,6 +72,7 @@ impl RuntimeArgs {
         let runtime = RuntimeConfig {
             scheduler,
             workers: self.workers.into(),
+            crowd: self.crowd,
             ..RuntimeConfig::CURRENT_THREAD
         };
         if settings.is_empty() {

@@ -60,9 +60,17 @@ fn run_cell(
         measured: None,
     };
     let end = cell_run.run(inside, asked, &mut report);
-    cell_run.row.end = end.unwrap_or_else(|error| End::Failed {
-        stage: cell_run.stage.to_owned(),
-        reason: one_line(&format!("{error:#}")),
+    cell_run.row.end = end.unwrap_or_else(|error| {
+        let mut reason = format!("{error:#}");
+        if let Some(stall) = &cell_run.row.stall {
+            let variant = task.config.variants.get(stall.variant);
+            let label = variant.map_or("", |variant| &variant.label);
+            reason = format!("under {label}, {stall}");
+        }
+        End::Failed {
+            stage: cell_run.stage.to_owned(),
+            reason: one_line(&reason),
+        }
     });
     cell_run.enter("over");
     remove_empty_logs(&task.dir);
@@ -72,6 +80,7 @@ fn run_cell(
         row.overhead_ms = Some(row.took_ms.saturating_sub(measured.planned_ms));
         row.blocks = Some(measured.blocks);
         row.messages = measured.messages;
+        row.outstanding = measured.outstanding;
     }
     report(&CellMessage::Over(Box::new(row)))
 }
@@ -200,6 +209,7 @@ impl CellRun<'_> {
                     row.restarts = Some(restarted);
                     report(&CellMessage::Row(row))?;
                 }
+                Ok(NodeMessage::Stalled(stall)) => self.row.stall = Some(stall),
                 Ok(NodeMessage::Measured(measured)) => {
                     self.enter("waiting for the nodes to end");
                     self.measured = Some(measured);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use program::{Failure, reject};
-use run_format::config::{LabConfig, Measurement, NodeConfig, SweepConfig};
+use run_format::config::{LabConfig, Measurement, NodeConfig, Pace, SweepConfig};
 use run_format::files::MANIFEST;
 use run_format::grid::Axes;
 use run_format::network::Rtt;
@@ -209,6 +209,11 @@ impl SweepArgs {
             None => (compared.budget.clone(), compared.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
+        if has_subjects && pace == Pace::Saturating {
+            reject!(
+                "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
+            );
+        }
         let (visits, far_visits) = match has_subjects {
             true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
             false => (VISITS, FAR_VISITS),

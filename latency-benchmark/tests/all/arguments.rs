@@ -63,6 +63,18 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             "cannot be used with",
         ),
         (
+            &["--outstanding", "0"],
+            "accepted: a number from 1 to 1024, or max",
+        ),
+        (
+            &["--workload", "stream", "--outstanding", "max"],
+            "--outstanding max: only the workload request-response",
+        ),
+        (
+            &["--outstanding", "max", "--subject", "released"],
+            "--outstanding max: each subject",
+        ),
+        (
             &["--workload", "stream", "--rate", "10"],
             "--rate: the workload stream",
         ),
@@ -72,7 +84,31 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         ),
         (
             &["--workload", "gossipsub", "--payload", "0B"],
-            "at least 16 bytes",
+            "the workload gossipsub needs at least 16B",
+        ),
+        (
+            &["--crowd", "24x100us"],
+            "\"24x100us\" is no crowd (accepted: TASKSxTIME@SHARE",
+        ),
+        (
+            &["--workload", "duplex", "--rate", "1"],
+            "--workload duplex: it has no rate",
+        ),
+        (
+            &["--workload", "duplex", "--payload", "8B"],
+            "--payload 8B: the workload duplex needs at least 16B",
+        ),
+        (
+            &["--workload", "burst", "--outstanding", "2"],
+            "--outstanding: the workload burst",
+        ),
+        (
+            &["--workload", "handshakes", "--outstanding", "2"],
+            "--outstanding: the workload handshakes",
+        ),
+        (
+            &["--workload", "burst", "--rate", "0.1"],
+            "--rate 0.1: the workload burst has at least 0.5 per second",
         ),
         (&["--workload", "idle", "--rate", "1"], "--workload idle"),
         (

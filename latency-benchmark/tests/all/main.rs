@@ -19,6 +19,7 @@ mod folder;
 mod gate;
 mod hosts;
 mod injector;
+mod loads;
 mod netem;
 mod quic;
 mod readers;

@@ -202,7 +202,10 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
     for (arguments, says) in [
-        (&["--payload", "0B"][..], "--payload 0B: a request"),
+        (
+            &["--payload", "0B"][..],
+            "--payload 0B: the workload rr needs at least 1B",
+        ),
         (&["--payload", "64B,64B"], "--payload: 64B is given twice"),
         (&["--payload", "-1"], "\"-1\" is negative"),
         (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
@@ -228,8 +231,11 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
     }
     for (arguments, says) in [
         (&["--rate", "10"][..], "--rate: the workload rr"),
-        (&["--outstanding", "2"], "--outstanding 2: the workload rr"),
-        (&["--payload", "0B"], "--payload 0B: a request"),
+        (&["--outstanding", "2"], "--outstanding: the workload rr"),
+        (
+            &["--payload", "0B"],
+            "--payload 0B: the workload rr needs at least 1B",
+        ),
     ] {
         let mut command = bench.sweep(&["--workload", "rr"]);
         let complaint = complaint(&command.args(arguments).output().unwrap());

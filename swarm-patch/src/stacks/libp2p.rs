@@ -58,7 +58,16 @@ pub const LIBP2P: Stack = Stack {
     options: [
         (
             "--workload",
-            &["request-response", "stream", "gossipsub", "idle", "rr"],
+            &[
+                "request-response",
+                "stream",
+                "gossipsub",
+                "idle",
+                "rr",
+                "burst",
+                "duplex",
+                "handshakes",
+            ],
         ),
         ("--security", &["noise", "tls", "plaintext"]),
         ("--transport", &["tcp", "quic"]),

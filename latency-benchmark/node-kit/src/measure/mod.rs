@@ -74,6 +74,7 @@ pub(crate) fn measure(
         stop,
         blocks,
         planned_ms: u64::try_from(measuring.planned.as_millis()).unwrap_or(u64::MAX),
+        outstanding: measuring.slices.central.findings.outstanding(),
         messages: measuring.slices.finish()?,
     })
 }
@@ -133,6 +134,13 @@ impl Measuring {
                 if began.elapsed() > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
+                }
+                self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
+            }
+            while self.slices.central.seeks_outstanding() && !self.is_stopped() {
+                if began.elapsed() > PATIENCE {
+                    let seconds = PATIENCE.as_secs();
+                    bail!("throughput still rises after requests were doubled for {seconds} s");
                 }
                 self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
             }

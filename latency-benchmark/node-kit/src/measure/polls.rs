@@ -28,7 +28,7 @@ use crate::paths::{TrafficPath, TurnSwitch};
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
-    central: Connected,
+    pub(super) central: Connected,
     purpose: Purpose,
     /// Without any polls yet.
     replay: Replay,
@@ -202,6 +202,7 @@ impl VariantSlices {
             let budgets = config.variants[variant].budgets.into();
             let mode = mode(pass);
             self.installed = Variant { budgets, mode }.install();
+            self.central.findings.switched_to(variant);
             self.switched_ns = self.central.observers.recorder.now_ns();
         }
         Ok(())

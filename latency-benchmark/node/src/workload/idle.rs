@@ -65,4 +65,4 @@ impl NodeWorkload for Idle {
 }
 
 /// What the protocol sends each way.
-const PING_BYTES: u64 = 32;
+pub(super) const PING_BYTES: u64 = 32;

@@ -1,7 +1,10 @@
 //! What the nodes do with each other. Each workload is a behaviour, what central does with it, and what a peer does.
 
+mod burst;
+mod duplex;
 #[cfg(feature = "gossipsub")]
 mod gossipsub;
+mod handshakes;
 mod idle;
 mod one_stream;
 mod request_response;
@@ -16,17 +19,69 @@ use libp2p::swarm::NetworkBehaviour;
 use node_kit::RequestLog;
 use run_format::config::Load;
 
+pub(crate) use self::burst::Burst;
+pub(crate) use self::duplex::Duplex;
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
+pub(crate) use self::handshakes::Handshakes;
 pub(crate) use self::idle::Idle;
 pub(crate) use self::one_stream::{OneStream, Rr, Stream, open};
 pub use self::request_response::{Echo, RequestResponse, ask};
 use crate::linked::Linked;
 
+/// Evaluates an expression in which the type `$W` is that of a workload.
+macro_rules! with_workload {
+    ($workload:expr, $W:ident => $run:expr) => {{
+        use run_format::config::Workload;
+        use $crate::workload;
+        match $workload {
+            Workload::RequestResponse => {
+                type $W = workload::RequestResponse;
+                $run
+            }
+            Workload::Stream => {
+                type $W = workload::Stream;
+                $run
+            }
+            #[cfg(feature = "gossipsub")]
+            Workload::Gossipsub => {
+                type $W = workload::Gossipsub;
+                $run
+            }
+            #[cfg(not(feature = "gossipsub"))]
+            Workload::Gossipsub => unreachable!("refused before"),
+            Workload::Idle => {
+                type $W = workload::Idle;
+                $run
+            }
+            Workload::Rr => {
+                type $W = workload::Rr;
+                $run
+            }
+            Workload::Burst => {
+                type $W = workload::Burst;
+                $run
+            }
+            Workload::Duplex => {
+                type $W = workload::Duplex;
+                $run
+            }
+            Workload::Handshakes => {
+                type $W = workload::Handshakes;
+                $run
+            }
+        }
+    }};
+}
+pub(crate) use with_workload;
+
 /// A workload.
 pub trait NodeWorkload {
     /// What both sides speak.
     type Behaviour: NetworkBehaviour;
+
+    /// Whether central closes connections and opens them again, as part of the work.
+    const CLOSES: bool = false;
 
     /// Makes the behaviour of a node with that key.
     fn behaviour(key: &Keypair) -> Result<Self::Behaviour>;

@@ -6,11 +6,12 @@ use std::sync::{Arc, Mutex};
 use anyhow::{Result, anyhow};
 use futures::{AsyncReadExt, StreamExt};
 use libp2p::identity::Keypair;
-use libp2p::{PeerId, StreamProtocol, Swarm};
+use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm};
 use libp2p_stream::{Behaviour, Control};
 use node_kit::{Chunks, RequestLog, acknowledge_chunks};
 use run_format::config::Load;
 use run_format::payload::Payload;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::task::{AbortHandle, JoinSet};
 use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt as _, FuturesAsyncWriteCompatExt as _};
 
@@ -19,13 +20,14 @@ use crate::asker::{Asker, echo};
 use crate::linked::{LinkEvent, Linked};
 
 /// A stream of libp2p.
-type Link = Compat<libp2p::Stream>;
+pub(super) type Link = Compat<libp2p::Stream>;
 
 /// What goes over the stream.
 pub(crate) trait OneStream: Clone + Send + Sized + 'static {
     const PROTOCOL: StreamProtocol;
 
-    fn new(load: Load) -> Result<Self>;
+    /// Of a central with peers at these addresses. A peer knows of none.
+    fn new(load: Load, peers: &[&Multiaddr]) -> Result<Self>;
 
     /// Works the peer with that number. It ends only with an error.
     fn ask(
@@ -37,6 +39,11 @@ pub(crate) trait OneStream: Clone + Send + Sized + 'static {
 
     /// Answers central. It ends only with an error.
     fn answer(self, link: Link) -> impl Future<Output = Result<Infallible>> + Send;
+
+    /// What a peer that listens there does beside that.
+    async fn serve_beside(&self, _listen: &Multiaddr) -> Result<()> {
+        Ok(())
+    }
 }
 
 /// Request and response, as netperf's TCP_RR: central has one request at a time with each peer, which echoes it. What is
@@ -47,7 +54,7 @@ pub(crate) struct Rr(Payload);
 impl OneStream for Rr {
     const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/rr/1");
 
-    fn new(load: Load) -> Result<Rr> {
+    fn new(load: Load, _: &[&Multiaddr]) -> Result<Rr> {
         Ok(Rr(load.payload))
     }
 
@@ -70,19 +77,29 @@ pub(crate) struct Stream(Chunks, usize);
 impl OneStream for Stream {
     const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/stream/1");
 
-    fn new(load: Load) -> Result<Stream> {
+    fn new(load: Load, _: &[&Multiaddr]) -> Result<Stream> {
         Ok(Stream(Chunks::new(load)?, load.payload.len()))
     }
 
     async fn ask(self, peer: usize, link: Link, log: Arc<Mutex<RequestLog>>) -> Result<Infallible> {
-        let (reading, writing) = link.into_inner().split();
-        let (reading, writing) = (reading.compat(), writing.compat_write());
+        let (reading, writing) = split(link);
         self.0.send(peer, reading, writing, &log).await
     }
 
     async fn answer(self, link: Link) -> Result<Infallible> {
         Ok(acknowledge_chunks(link, self.1).await?)
     }
+}
+
+/// The two directions of a stream.
+pub(super) fn split(
+    link: Link,
+) -> (
+    impl AsyncRead + Send + Unpin,
+    impl AsyncWrite + Send + Unpin,
+) {
+    let (reading, writing) = link.into_inner().split();
+    (reading.compat(), writing.compat_write())
 }
 
 pub(crate) async fn open<W: OneStream>(mut control: Control, peer: PeerId) -> Result<Link> {
@@ -103,7 +120,8 @@ impl<W: OneStream> NodeWorkload for W {
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
-        let (workload, log) = (W::new(load)?, Arc::new(Mutex::new(log)));
+        let workload = W::new(load, &linked.addresses())?;
+        let log = Arc::new(Mutex::new(log));
         let begin = |linked: &Linked<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
             let (control, peer) = (linked.swarm.behaviour().new_control(), linked.peer(number));
             let (workload, log) = (workload.clone(), Arc::clone(&log));
@@ -130,7 +148,7 @@ impl<W: OneStream> NodeWorkload for W {
                 Some(ended) = asking.join_next_with_id() => match ended {
                     Ok((_, (_, error))) if !linked.forgives() => return Err(error),
                     // A link whose only stream broke is as good as lost, if it is still the same.
-                    Ok((id, (number, _))) if id == askers[number].id() => linked.relink(number),
+                    Ok((id, (number, _))) if id == askers[number].id() => linked.disconnect(number),
                     Ok(_) => {}
                     // Its peer was lost.
                     Err(error) if error.is_cancelled() => {}
@@ -141,7 +159,10 @@ impl<W: OneStream> NodeWorkload for W {
     }
 
     async fn peer(mut swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
-        let workload = W::new(load)?;
+        let workload = W::new(load, &[])?;
+        if let Some(listen) = swarm.listeners().next() {
+            workload.serve_beside(listen).await?;
+        }
         let mut incoming = swarm.behaviour().new_control().accept(W::PROTOCOL)?;
         loop {
             tokio::select! {

@@ -69,7 +69,7 @@ where
     B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>,
 {
     let mut asking = Asking {
-        pacer: Pacer::new(load.pace, linked.peers()),
+        pacer: Pacer::new(load, linked.peers(), &log),
         request: Bytes::from(vec![0; load.payload.len()]),
         linked,
         asked: HashMap::new(),
@@ -134,6 +134,7 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
                 ensure!(got == sent, "asked for {sent} bytes and got {got}");
                 if let Some((peer, since_ns)) = self.asked.remove(&request_id) {
                     self.log.answered(peer, since_ns, 2 * got as u64);
+                    self.pacer.answered(self.log.now_ns());
                     self.ask_times(again, peer);
                 }
             }

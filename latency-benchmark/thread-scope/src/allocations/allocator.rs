@@ -63,7 +63,7 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if SWITCHES.load(Ordering::Relaxed) & Switch::Counting as u8 != 0 {
+        if COUNTING.load(Ordering::Relaxed) {
             watched::add_free();
         }
         // SAFETY: the caller guarantees it.

@@ -1,0 +1,52 @@
+//! Tasks that keep central's runtime busy, as others do in a node that is more than its swarm.
+
+use std::hint::spin_loop;
+use std::time::{Duration, Instant};
+
+use run_format::crowd::Crowd;
+use tokio::task::yield_now;
+use tokio::time::{MissedTickBehavior, interval_at};
+
+/// Starts the tasks on the runtime around. They work at different times.
+pub(crate) fn start(crowd: Crowd) {
+    let (period, times) = crowd.period();
+    for task in 0..crowd.tasks {
+        let mut turns = interval_at(
+            (Instant::now() + period * task / crowd.tasks).into(),
+            period,
+        );
+        // Where there is no time for the share, it is less.
+        turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
+        tokio::spawn(async move {
+            loop {
+                turns.tick().await;
+                for _ in 0..times {
+                    work(crowd.work);
+                    yield_now().await;
+                }
+            }
+        });
+    }
+}
+
+fn work(time: Duration) {
+    let began = Instant::now();
+    while began.elapsed() < time {
+        spin_loop();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::runtime::Handle;
+    use tokio::time::sleep;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn every_task_of_a_crowd_is_there_and_lets_others_run() {
+        start("24x10us@30%".parse().expect("a crowd"));
+        sleep(Duration::from_millis(20)).await;
+        assert_eq!(Handle::current().metrics().num_alive_tasks(), 24);
+    }
+}
