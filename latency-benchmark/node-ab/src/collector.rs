@@ -99,8 +99,8 @@ mod tests {
             "node_ab_slow_polls_total{arm=\"task=8\",site=\"task\"} 0.0",
             "node_ab_slow_polls_total{arm=\"none\",site=\"task\"} 10.0",
             "node_ab_waits_total{arm=\"none\",woken_by=\"timer\"} 10.0",
-            "node_ab_blocks_total 10.0",
-            "node_ab_lost_records_total 7.0",
+            "node_ab_blocks_total{} 10.0",
+            "node_ab_lost_records_total{} 7.0",
             "node_ab_verdict{arm=\"none (A/A)\"} 1.0",
             "node_ab_verdict{arm=\"task=8\"} -1.0",
         ] {
