@@ -56,7 +56,7 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
     ab.budgets(["none", &budget])
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
         .check(
-            move || match has_check && began.elapsed() > Duration::from_millis(1500) {
+            move || match has_check && began.elapsed() > Duration::from_millis(2500) {
                 true => Err("it was asked to".to_owned()),
                 false => Ok(()),
             },

@@ -166,7 +166,8 @@ fn a_time_that_is_none_is_one_line_that_says_what_would_be_one() {
 #[test]
 fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
     let program = Program::new();
-    let output = program.run("60s", "check");
+    // The turns begin after half a second.
+    let output = program.run("10s", "check");
     let (shown, reason) = (text(&output.stdout), "it was asked to");
     assert!(
         shown.contains(reason) && shown.ends_with("bounded: false\n"),
