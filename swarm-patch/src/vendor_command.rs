@@ -53,7 +53,7 @@ impl VendorArgs {
         if let Some(probe) = app.named("poll-probe").next() {
             let path = &probe.manifest_path;
             reject!(
-                "--for {shown}: it has a poll-probe already, {path}. Remove what depends on it first: with two of them in one program, polls of some crates would not be recorded"
+                "--for {shown}: it has a poll-probe already, {path}. Remove what depends on it first: cargo refuses two of them in one program"
             );
         }
         let out = new_folder(

@@ -4,7 +4,8 @@
 //!     NODE_AB=20s cargo run --release -p node-ab --example tasks
 //!
 //! `TASKS_FAIL=check`, `panic` or `runtime` shows what happens if the application's check fails, if it panics, or if its
-//! runtime ends early; `TASKS_RUN` is the folder of the run.
+//! runtime ends early, `late` if a site is polled only after a while.
+//! `TASKS_BUDGET` is the budget, `task=8/deferred` by default. `TASKS_RUN` is the folder of the run.
 
 use std::env;
 use std::error::Error;
@@ -14,6 +15,7 @@ use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
 
 use node_ab::{NodeAb, Probe, Running, TASK, iterate};
+use run_format::Site;
 
 fn main() -> Result<(), Box<dyn Error>> {
     let ab = NodeAb::from_env()?;
@@ -30,6 +32,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         std::thread::sleep(Duration::from_millis(20));
         if began.elapsed() > Duration::from_millis(1500) {
             match fails.as_str() {
+                "late" => drop(poll_probe::Invocation::enter(Site::Muxer.into(), &[])),
                 "panic" => panic!("it was asked to"),
                 "runtime" => drop(runtime.take()),
                 _ => {}
@@ -49,10 +52,11 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
     }
     let began = Instant::now();
     let has_check = fails == "check";
-    ab.budgets(["none", "task=8/deferred"])
+    let budget = env::var("TASKS_BUDGET").unwrap_or_else(|_| "task=8/deferred".to_owned());
+    ab.budgets(["none", &budget])
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
         .check(
-            move || match has_check && began.elapsed() > Duration::from_millis(1500) {
+            move || match has_check && began.elapsed() > Duration::from_millis(2500) {
                 true => Err("it was asked to".to_owned()),
                 false => Ok(()),
             },

@@ -19,9 +19,13 @@
 //! ```
 //!
 //! While it is off, a poll of a site costs one load and a branch. It opens no socket and reads no configuration but
-//! `NODE_AB`.
+//! `NODE_AB` and `NODE_AB_CONTROL`.
 
+#[cfg(feature = "prometheus-client")]
+mod collector;
 mod guard;
+mod length;
+mod live;
 mod recording;
 mod sample;
 mod setup;
@@ -38,6 +42,7 @@ use run_format::number::TIME;
 use slices::log::LogReader;
 use slices::requests::{Answered, RequestLog};
 
+pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
 pub use poll_probe::{Probe, iterate};
 pub use run_format::application::Ended;
@@ -59,6 +64,7 @@ struct Process {
     requests: Mutex<RequestLog>,
     /// Taken while budgets take turns.
     answered: Mutex<Option<LogReader<Answered>>>,
+    figures: LiveFigures,
 }
 
 /// Switched on or off when the process starts.
@@ -93,6 +99,7 @@ impl NodeAb {
                 recorder,
                 requests: Mutex::new(requests),
                 answered: Mutex::new(Some(answered)),
+                figures: LiveFigures::default(),
             })
         });
         NodeAb {
@@ -111,6 +118,13 @@ impl NodeAb {
             self.on.clone(),
             budgets.into_iter().map(Into::into).collect(),
         )
+    }
+
+    /// Live figures of all comparisons of the process, for `Registry::register_collector`. There are none if it is off.
+    pub fn figures(&self) -> LiveFigures {
+        let on = self.on.as_ref();
+        on.map(|(process, _)| process.figures.clone())
+            .unwrap_or_default()
     }
 
     /// Counts a request that has just been answered. If it is off, this is a branch, else it takes a lock.

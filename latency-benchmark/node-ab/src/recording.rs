@@ -1,7 +1,9 @@
 //! Empties the buffers, and looks whether all is well meanwhile.
 
+use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
+use std::{fs, io};
 
 use poll_probe::{Mode, Variant, VariantId};
 use rand::RngExt;
@@ -12,6 +14,8 @@ use slices::observers::Observers;
 use slices::slice::ObservedSlice;
 
 use crate::guard::Guard;
+use crate::length::PIECE;
+use crate::live::Feed;
 use crate::sample::Sampler;
 
 pub(crate) struct Recording {
@@ -19,6 +23,9 @@ pub(crate) struct Recording {
     pub(crate) bell: Bell,
     pub(crate) guard: Guard,
     pub(crate) sampler: Sampler,
+    pub(crate) feed: Feed,
+    /// The file that switches it on and off.
+    pub(crate) control: Option<PathBuf>,
     /// Nothing is ever sent. Without a sender the application has ended the comparison.
     pub(crate) stopped: Receiver<()>,
     /// The longest time by which this thread was late in the block.
@@ -37,6 +44,27 @@ impl Recording {
         let mode = Mode::Minimal;
         let budgets = budgets.into();
         Variant { budgets, mode }.install()
+    }
+
+    /// Whether the control file has anything else than `on`. No file is `on`.
+    pub(crate) fn is_off(&self) -> bool {
+        let text = self.control.as_ref().map(fs::read_to_string);
+        match text {
+            Some(Ok(text)) => text.trim() != "on",
+            Some(Err(error)) => error.kind() != io::ErrorKind::NotFound,
+            None => false,
+        }
+    }
+
+    /// While it is off, no budget is in force and nothing is recorded. `end` is later by that time.
+    pub(crate) fn pause_while_off(&mut self, end: &mut Instant) -> Result<(), Ended> {
+        while self.is_off() {
+            Variant::default().install();
+            let began = Instant::now();
+            self.collect_for(PIECE, None, false)?;
+            *end += began.elapsed();
+        }
+        Ok(())
     }
 
     /// Collects for this long what belongs to the slice. Timers are checked if it has a turn.

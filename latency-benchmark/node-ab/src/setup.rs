@@ -21,6 +21,8 @@ use slices::observers::Observers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::guard::{Check, Guard};
+use crate::length::PIECE;
+use crate::live::Feed;
 use crate::recording::Recording;
 use crate::sample::{Sampler, ms};
 use crate::{Error, Process, locked};
@@ -34,7 +36,7 @@ pub struct Setup {
     on: Option<(Arc<Process>, Duration)>,
     budgets: Vec<String>,
     dir: PathBuf,
-    turn: Duration,
+    turn: Option<Duration>,
     washout: Duration,
     timer_limit: Duration,
     check: Option<Check>,
@@ -46,7 +48,7 @@ impl Setup {
             on,
             budgets,
             dir: PathBuf::from("ab-run"),
-            turn: Duration::from_millis(250),
+            turn: None,
             washout: Duration::from_millis(50),
             timer_limit: Duration::from_millis(100),
             check: None,
@@ -59,8 +61,10 @@ impl Setup {
         Setup { dir, ..self }
     }
 
-    /// How long a budget is in force and measured at a time, 250 ms by default.
+    /// How long a budget is in force and measured at a time. By default that is found from a twentieth of the time, in which
+    /// no budget is in force: 250 ms, or longer if the load comes in longer bursts.
     pub fn turn(self, turn: Duration) -> Setup {
+        let turn = Some(turn);
         Setup { turn, ..self }
     }
 
@@ -89,18 +93,19 @@ impl Setup {
     }
 
     /// Starts to compare. Call it inside the runtime whose tasks may suffer. If `NODE_AB` is off it does nothing.
+    ///
+    /// The environment variable `NODE_AB_CONTROL` may have the path of a control file. While that has anything else than
+    /// `on`, such as `off`, no budget is in force and nothing is recorded, and the time does not count.
     pub fn start(self) -> Result<Running, Error> {
         let Some((process, time)) = self.on.clone() else {
             return Ok(Running { at_work: None });
         };
         let variants = variants(&self.budgets)?;
-        if self.turn < SHORTEST {
+        if let Some(turn) = self.turn.filter(|it| *it < SHORTEST) {
             let least = SHORTEST.as_millis();
-            return Err(anyhow!(
-                "turn: {:?} is too short (accepted: {least} ms or more)",
-                self.turn
-            )
-            .into());
+            return Err(
+                anyhow!("turn: {turn:?} is too short (accepted: {least} ms or more)").into(),
+            );
         }
         let runtime = Handle::try_current()
             .map_err(|_| anyhow!("start() has to be called inside of a tokio runtime"))?;
@@ -123,13 +128,16 @@ impl Setup {
             bell,
             guard: Guard::new(self.timer_limit, self.check),
             sampler: Sampler::new(runtime),
+            feed: Feed::new(process.figures.clone(), &file.variants),
+            control: env::var_os("NODE_AB_CONTROL").map(PathBuf::from),
             stopped,
             latest: Duration::ZERO,
             lost: 0,
         };
         let thread = thread::Builder::new().name("node-ab".to_owned());
+        let is_length_given = self.turn.is_some();
         let thread = thread.spawn(move || {
-            let (ended, answered) = crate::turns::run(file, recording, &dir);
+            let (ended, answered) = crate::turns::run(file, recording, is_length_given, &dir);
             *locked(&process.answered) = Some(answered);
             ended
         });
@@ -164,7 +172,7 @@ impl Setup {
                 ..RuntimeConfig::CURRENT_THREAD
             },
             variants,
-            turn_ms: ms(self.turn),
+            turn_ms: ms(self.turn.unwrap_or(PIECE)),
             washout_ms: ms(self.washout),
             limit_ms: ms(time),
             timer_limit_ms: ms(self.timer_limit),

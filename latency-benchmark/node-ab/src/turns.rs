@@ -1,6 +1,7 @@
 //! The turns: blocks of random order, as long as time and limits permit.
 
 use std::fs;
+use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -9,11 +10,12 @@ use poll_probe::Variant;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use run_format::application::{ApplicationFile, ApplicationRun, Ended};
-use run_format::files::{BLOCKS, CELLS, SCHEMA, run_folder, unix_s};
+use run_format::files::{APPLICATION, BLOCKS, CELLS, SCHEMA, run_folder, unix_s, write_json};
 use run_format::grid::Cell;
 use run_format::histogram_tag::HistogramOf;
 use run_format::table::TableWriters;
 use run_format::tables::{BlockRow, SliceRow};
+use run_format::variant::BASELINE;
 use run_format::{Budgets, Site};
 use slices::log::LogReader;
 use slices::order::order;
@@ -22,6 +24,7 @@ use slices::run_writer::RunWriter;
 use slices::slice::ObservedSlice;
 use slices::sums::Sums;
 
+use crate::length::{PIECE, pieces_of_turn};
 use crate::recording::Recording;
 use crate::sample::ms;
 
@@ -38,6 +41,7 @@ impl Drop for NoneAtLast {
 pub(crate) fn run(
     file: ApplicationFile,
     recording: Recording,
+    is_length_given: bool,
     dir: &Path,
 ) -> (Ended, LogReader<Answered>) {
     let none_at_last = NoneAtLast;
@@ -49,8 +53,12 @@ pub(crate) fn run(
         rng: StdRng::seed_from_u64(file.seed),
         file,
         recording,
+        is_length_given,
+        run_dir: dir,
         dir: partial.clone(),
         writer: None,
+        sites: Vec::new(),
+        connections: Site::default(),
         written: 0,
         complete: 0,
         refused: 0,
@@ -58,6 +66,7 @@ pub(crate) fn run(
     };
     let ended = turns.compare();
     drop(none_at_last);
+    turns.recording.feed.in_force(BASELINE);
     let mut run = ApplicationRun {
         schema: SCHEMA,
         ended,
@@ -79,14 +88,19 @@ pub(crate) fn run(
     (run.ended, turns.recording.observers.requests)
 }
 
-struct Turns {
+struct Turns<'a> {
     file: ApplicationFile,
     recording: Recording,
     end: Instant,
     rng: StdRng,
+    is_length_given: bool,
+    run_dir: &'a Path,
     dir: PathBuf,
     /// Once it is known which sites there are.
     writer: Option<(RunWriter, TableWriters)>,
+    /// The sites that are recorded, and the one that tells how slow connections are.
+    sites: Vec<Site>,
+    connections: Site,
     /// The number of slices that are written, of blocks of which all are, and of slices that lost records.
     written: u32,
     complete: u32,
@@ -101,56 +115,72 @@ struct Turn {
     used: SliceRow,
 }
 
-impl Turns {
+impl Turns<'_> {
     /// Until something ends it.
     fn compare(&mut self) -> Ended {
         let mut go_on = || -> Result<(), Ended> {
             fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
-            let sites = self.wait_for_sites()?;
-            let writer = RunWriter::create(&self.dir, sites.clone(), Vec::new())?;
+            self.warm_up()?;
+            let writer = RunWriter::create(&self.dir, self.sites.clone(), Vec::new())?;
             let blocks = TableWriters::create(&self.dir, &[BLOCKS])?;
             self.writer = Some((writer, blocks));
-            let connections = Site::of_connections(sites);
             for number in 1.. {
-                self.block(number, connections)?;
+                self.recording.pause_while_off(&mut self.end)?;
+                self.block(number)?;
             }
             Ok(())
         };
         go_on().err().unwrap_or(Ended::TimeUp)
     }
 
-    /// Records without budgets until each site that has a budget was polled. Returns those that were.
-    fn wait_for_sites(&mut self) -> Result<Vec<Site>, Ended> {
-        const LEAST: Duration = Duration::from_millis(500);
+    /// Records without budgets until each site that has a budget was polled, and finds the length of turns.
+    fn warm_up(&mut self) -> Result<(), Ended> {
+        const SILENT: Duration = Duration::from_secs(10);
+        let limit = Duration::from_millis(self.file.limit_ms);
+        let share = if self.is_length_given { 0 } else { 1 };
+        let least = (limit * share / 20).max(2 * PIECE);
         let id = self.recording.install(Budgets::NONE);
         let now_ns = self.recording.now_ns();
         let mut seen = ObservedSlice::open(id, now_ns, now_ns, 0);
-        let polls = |seen: &ObservedSlice, site| seen.site(site).row.polls;
-        let variants = self.file.variants.clone();
-        let has_budget = |site: &Site| variants.iter().any(|it| it.budgets.at(*site).is_some());
+        let (mut pieces, mut before_ns, mut is_named) = (Vec::new(), 0, false);
         loop {
-            self.recording.collect_for(LEAST, Some(&mut seen), false)?;
-            let mut bounded = Site::ALL.into_iter().filter(has_budget);
-            match bounded.find(|site| polls(&seen, *site) == 0) {
-                None => break,
+            self.recording.pause_while_off(&mut self.end)?;
+            self.recording.install(Budgets::NONE);
+            self.recording.collect_for(PIECE, Some(&mut seen), false)?;
+            let beyond_ns = Site::ALL.map(|it| seen.site(it).sums().beyond_ns);
+            let beyond_ns = beyond_ns.into_iter().sum::<u64>();
+            pieces.push((beyond_ns - before_ns) as f64);
+            before_ns = beyond_ns;
+            let time = PIECE * pieces.len() as u32;
+            let variants = &self.file.variants;
+            let is_bounded = |site| variants.iter().any(|it| it.budgets.at(site).is_some());
+            let is_silent = |site: &Site| is_bounded(*site) && seen.site(*site).row.polls == 0;
+            match Site::ALL.into_iter().find(is_silent) {
+                None if time >= least => break,
                 Some(site) if Instant::now() >= self.end => {
-                    return Err(Ended::Failed {
-                        reason: format!(
-                            "no poll of the site {site} was recorded, so nothing was compared; is its crate the one \
-                             that `swarm-patch vendor` wrote?"
-                        ),
-                    });
+                    let reason = no_polls(site);
+                    return Err(Ended::Failed { reason });
                 }
-                Some(_) => {}
+                Some(site) if time >= SILENT.min(limit / 2) && !is_named => {
+                    is_named = true;
+                    say(&no_polls(site));
+                }
+                _ => {}
             }
         }
-        let mut sites = Vec::from(Site::ALL);
-        sites.retain(|site| polls(&seen, *site) > 0);
-        Ok(sites)
+        if !self.is_length_given {
+            let washout = self.file.washout_ms as f64 / ms(PIECE) as f64;
+            self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, washout) as u64;
+            write_json(&self.run_dir.join(APPLICATION), &self.file)?;
+        }
+        self.sites = Vec::from(Site::ALL);
+        self.sites.retain(|site| seen.site(*site).row.polls > 0);
+        self.connections = Site::of_connections(self.sites.clone());
+        Ok(())
     }
 
     /// A turn of each variant, in random order. None begins that would end after the time that was asked for.
-    fn block(&mut self, number: u32, connections: Site) -> Result<(), Ended> {
+    fn block(&mut self, number: u32) -> Result<(), Ended> {
         let (turn_ms, washout_ms) = (self.file.turn_ms, self.file.washout_ms);
         let washout = Duration::from_millis(washout_ms);
         let variants = self.file.variants.len();
@@ -162,14 +192,18 @@ impl Turns {
         self.recording.latest = Duration::ZERO;
         let mut last = None;
         for variant in order(&vec![1; variants], &mut self.rng) {
+            if self.recording.is_off() {
+                break;
+            }
             let budgets = self.file.variants[variant].budgets;
             let id = self.recording.install(budgets);
+            self.recording.feed.in_force(variant);
             let switched_ns = self.recording.now_ns();
             self.wash_out(number, last.take())?;
             let before = self.recording.sampler.sums();
             let now_ns = self.recording.now_ns();
             let mut seen = ObservedSlice::open(id, now_ns, switched_ns, 0);
-            seen.connections = connections;
+            seen.connections = self.connections;
             self.recording.guard.begin();
             self.recording
                 .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
@@ -182,7 +216,9 @@ impl Turns {
             });
         }
         self.recording.install(Budgets::NONE);
+        self.recording.feed.in_force(BASELINE);
         let ended = self.wash_out(number, last);
+        self.recording.feed.block();
         let written = self.written - written;
         self.complete += u32::from(written == variants as u32);
         if let Some((_, blocks)) = self.writer.as_mut().filter(|_| written > 0) {
@@ -228,11 +264,15 @@ impl Turns {
                 .map(|it| seen.site(*it).row.lost)
                 .sum::<u64>();
         self.recording.lost += lost;
+        let figures = &self.recording.feed.figures;
+        figures.add("lost_records", &[], lost as f64);
         self.recording.guard.lost(lost)?;
         if lost > 0 {
             self.refused += 1;
             return Ok(());
         }
+        self.add_late_sites(&seen)?;
+        self.recording.feed.turn(variant, &seen, self.connections);
         let requests = seen.histograms.count(HistogramOf::Latency);
         self.counts_requests |= requests > 0;
         self.written += 1;
@@ -254,6 +294,25 @@ impl Turns {
         Ok(())
     }
 
+    /// Of sites that are polled for the first time in this slice.
+    fn add_late_sites(&mut self, seen: &ObservedSlice) -> Result<(), Ended> {
+        for site in Site::ALL {
+            let is_late = seen.site(site).row.polls > 0 && !self.sites.contains(&site);
+            let Some((writer, _)) = self.writer.as_mut().filter(|_| is_late) else {
+                continue;
+            };
+            self.sites.push(site);
+            if Site::of_connections(self.sites.clone()) == self.connections {
+                writer.add_site(site, self.written + 1)?;
+            } else {
+                say(&format!(
+                    "the site {site} was polled only after the turns had begun, so it is not in this run; start once more"
+                ));
+            }
+        }
+        Ok(())
+    }
+
     /// Has the disk confirm everything.
     fn finish(&mut self) -> Result<()> {
         let Some((writer, blocks)) = self.writer.take() else {
@@ -262,4 +321,16 @@ impl Turns {
         writer.finish(self.recording.now_ns())?;
         blocks.finish()
     }
+}
+
+fn no_polls(site: Site) -> String {
+    format!(
+        "no poll of the site {site} was recorded, so nothing was compared; is its crate the one that `swarm-patch vendor` \
+         wrote, and is it used?"
+    )
+}
+
+/// To whoever started the application. It goes on if nobody reads.
+fn say(text: &str) {
+    let _ = writeln!(stderr(), "node-ab: {text}");
 }

@@ -76,14 +76,21 @@ pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
     (HistogramOf::CotenantTimer, timer)
 }
 
-/// Every ring has a delay, also when several are answered at once.
+impl Drop for Bell {
+    /// Who waits for it notices that it is gone.
+    fn drop(&mut self) {
+        self.bell.notify_one();
+    }
+}
+
+/// Every ring has a delay, also when several are answered at once. Ends when nobody reads the delays any more.
 async fn answer(
     bell: Arc<Notify>,
     mut rung: Consumer<u64>,
     clock: Arc<Recorder>,
     mut log: Log<Delay>,
 ) {
-    loop {
+    while !log.is_abandoned() {
         bell.notified().await;
         while let Ok(since_ns) = rung.pop() {
             log.note(delay(&clock, since_ns));
@@ -91,12 +98,12 @@ async fn answer(
     }
 }
 
-/// The deadlines are set without regard to when the ones before were met.
+/// The deadlines are set without regard to when the ones before were met. Ends when nobody reads the delays any more.
 async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed ^ 1);
     let (origin, origin_ns) = (Instant::now(), clock.now_ns());
     let mut due = Duration::ZERO;
-    loop {
+    while !log.is_abandoned() {
         due += Duration::from_micros(rng.random_range(1000..3000));
         sleep_until(origin + due).await;
         let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);

@@ -37,6 +37,11 @@ pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
 }
 
 impl<T> Log<T> {
+    /// Whether nobody reads it any more.
+    pub fn is_abandoned(&self) -> bool {
+        self.entries.is_abandoned()
+    }
+
     /// Notes one entry. If the buffer is full, it is lost, and counted.
     pub fn note(&mut self, entry: T) {
         if self.entries.push(entry).is_err() {

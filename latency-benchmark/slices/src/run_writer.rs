@@ -56,6 +56,17 @@ impl RunWriter {
         })
     }
 
+    /// Adds a site that was polled for the first time in slice `first`. The slices before have no poll of it.
+    pub fn add_site(&mut self, site: Site, first: u32) -> Result<()> {
+        self.sites.push(site);
+        let none = |slice| SiteRow {
+            slice,
+            site,
+            ..SiteRow::default()
+        };
+        self.tables.rows(SITES, (1..first).map(none))
+    }
+
     /// Writes all of a slice. `used` is by thread, the workers first.
     pub fn write(
         &mut self,

@@ -111,6 +111,17 @@ pub struct ObservedSite {
 }
 
 impl ObservedSite {
+    pub fn sums(&self) -> PollSums {
+        let bands = self.iterations_by_band.values();
+        bands.fold(PollSums::default(), |sums, band| PollSums {
+            polls: sums.polls + band.polls,
+            slow: sums.slow + band.slow,
+            ns: sums.ns + band.ns,
+            beyond_ns: sums.beyond_ns + band.beyond_ns,
+            longest_ns: sums.longest_ns.max(band.longest_ns),
+        })
+    }
+
     /// The time of the polls in bands from `from_ns` on.
     pub fn ns_from(&self, from_ns: u64) -> u64 {
         let bands = self.iterations_by_band.range((from_ns, None)..);

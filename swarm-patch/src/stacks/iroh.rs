@@ -7,7 +7,7 @@ const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
 /// most.
 const OF_NOQ: &[Rewrite] = &[quinn::bound(
     "Connecting::new",
-    "ConnectionDriver(conn.clone())",
+    "conn.clone()",
     r#"{
             ::poll_probe::watch(&conn.0, |it| {
                 let inner = &mut it.state.lock("counts").inner;

@@ -76,7 +76,7 @@ const OF_CONNECTION: &[Rewrite] = &[
 /// What a connection of quinn counts.
 pub const OF_QUINN: &[Rewrite] = &[bound(
     "Connecting::new",
-    "ConnectionDriver::new(conn.clone())",
+    "conn.clone()",
     r#"{
             ::poll_probe::watch(&conn.0, |it| {
                 let of = it.state.lock("counts").inner.stats();

@@ -89,10 +89,11 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
     for package in app.with_sites() {
         let original = CrateSource::of_package(package)?;
         let (id, name) = (original.id(), package.name.as_str());
-        let of_others = sites_of(name).filter_map(|it| taken.get(&it.number));
-        if let Some(other) = of_others.copied().find(|of| *of != name) {
+        let mut of_others =
+            sites_of(name).filter_map(|it| Some((it.name, *taken.get(&it.number)?)));
+        if let Some((site, other)) = of_others.find(|(_, of)| *of != name) {
             left.push(format!(
-                "{id}: its records would be mixed with those of {other}"
+                "{id}: it has the site {site}, as {other} has, so their records would be mixed"
             ));
             continue;
         }

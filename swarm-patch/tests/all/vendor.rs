@@ -79,6 +79,23 @@ fn add_tables(app: &Path, printed: &str) {
     write!(manifest, "\n{}\n", patch.join("\n")).expect("the folder is ours");
 }
 
+/// What cargo says of an application that depends on ours, too.
+fn said_of_two_copies(app: &Path) -> String {
+    let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
+    let ours = format!("again = {{ package = \"poll-probe\", path = {ours:?} }}");
+    let manifest = app.join("Cargo.toml");
+    let text = fs::read_to_string(&manifest).expect("it is there");
+    let text = text.replace("[dependencies]\n", &format!("[dependencies]\n{ours}\n"));
+    fs::write(&manifest, text).expect("the folder is ours");
+    let output = Command::new(env!("CARGO"))
+        .args(["metadata", "--offline", "--format-version=1"])
+        .current_dir(app)
+        .output()
+        .expect("cargo runs, since it runs this");
+    assert!(!output.status.success());
+    self::text(&output.stderr)
+}
+
 fn metadata(app: &Path) -> Metadata {
     let mut command = MetadataCommand::new();
     let metadata = command
@@ -120,6 +137,7 @@ fn an_application_of_older_releases_gets_copies_of_all_versions_that_it_uses() {
         ("yamux 0.12.1", "muxer"),
         ("yamux 0.13.6", "muxer"),
         ("quinn 0.11.8", "quic-endpoint"),
+        ("quinn 0.11.8", "quic-connection"),
     ] {
         let is_budget = |row: &str| {
             let words: Vec<&str> = row.split_whitespace().collect();
@@ -153,6 +171,11 @@ fn an_application_of_older_releases_gets_copies_of_all_versions_that_it_uses() {
     }
     let again = ["vendor", "--for", path(&app)];
     assert!(complaint(&again, 2).contains("it has a poll-probe already"));
+    let said = said_of_two_copies(&app);
+    assert!(
+        said.contains("links") && said.contains("`poll-probe`"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -186,7 +209,7 @@ fn of_two_crates_with_the_same_site_the_first_is_grafted_and_the_other_is_named(
     let out = dir.path().join("copies");
     let said = vendor(&app, &["--out", path(&out)]);
     for (left, kept) in [("h2", "libp2p-swarm"), ("noq", "quinn")] {
-        let ending = format!("mixed with those of {kept}");
+        let ending = format!("as {kept} has, so their records would be mixed");
         let is_it =
             |line: &str| line.trim().starts_with(&format!("{left} ")) && line.ends_with(&ending);
         assert!(said.lines().any(is_it), "{left}: {said}");

@@ -40,17 +40,25 @@ impl Program {
     }
 
     fn start(&self, time: &str, fails: &str) -> Child {
+        self.start_with(&[("NODE_AB", time), ("TASKS_FAIL", fails)])
+    }
+
+    fn start_with(&self, environment: &[(&str, &str)]) -> Child {
         Command::new(built(
             "examples/tasks",
             &["--package", "node-ab", "--examples"],
         ))
-        .env("NODE_AB", time)
-        .env("TASKS_FAIL", fails)
+        .envs(environment.iter().copied())
+        .env("NODE_AB_CONTROL", self.control())
         .env("TASKS_RUN", self.folder())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .unwrap()
+    }
+
+    fn control(&self) -> PathBuf {
+        self.dir.path().join("control")
     }
 
     fn run(&self, time: &str, fails: &str) -> Output {
@@ -158,7 +166,8 @@ fn a_time_that_is_none_is_one_line_that_says_what_would_be_one() {
 #[test]
 fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
     let program = Program::new();
-    let output = program.run("60s", "check");
+    // The turns begin after half a second.
+    let output = program.run("10s", "check");
     let (shown, reason) = (text(&output.stdout), "it was asked to");
     assert!(
         shown.contains(reason) && shown.ends_with("bounded: false\n"),
@@ -215,6 +224,98 @@ fn what_a_killed_application_wrote_is_read() {
     assert!(program.slices("run-1.partial").len() >= 3);
     let report = program.report();
     assert!(report.contains("was killed"), "{report}");
+}
+
+#[test]
+fn a_control_file_switches_it_off_and_on_and_the_time_off_does_not_count() {
+    let program = Program::new();
+    let control = |text: &str| fs::write(program.control(), text).unwrap();
+    control("off\n");
+    let child = program.start("3s", "");
+    thread::sleep(Duration::from_millis(3500));
+    assert!(!program.cell().join("run-1.partial/slices.csv").exists());
+    control("on\n");
+    let slices = program.cell().join("run-1.partial/slices.csv");
+    eventually(|| lines(&slices) > 1);
+    control("off\n");
+    // A turn and its washout may still end.
+    thread::sleep(Duration::from_millis(1500));
+    let while_off = lines(&slices);
+    thread::sleep(Duration::from_millis(1500));
+    assert_eq!(lines(&slices), while_off);
+    fs::remove_file(program.control()).unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert_eq!(
+        text(&output.stdout),
+        "Ok(Some(TimeUp)), bounded: false\n",
+        "{}",
+        text(&output.stderr)
+    );
+    let run = program.ended();
+    assert!(run.took_ms > 6000 && run.blocks > 0, "{run:?}");
+    program.report();
+}
+
+#[test]
+fn a_site_that_is_polled_late_is_recorded_from_then_on() {
+    let program = Program::new();
+    program.run("4s", "late");
+    let sites: Vec<SiteRow> = read_table(&program.cell().join("run-1/sites.csv"), false).unwrap();
+    let late = |site: &&SiteRow| site.site == Site::Muxer;
+    let polls: Vec<(u32, u64)> = sites
+        .iter()
+        .filter(late)
+        .map(|it| (it.slice, it.polls))
+        .collect();
+    let all: Vec<u32> = (1..=program.slices("run-1").len() as u32).collect();
+    assert_eq!(polls.iter().map(|it| it.0).collect::<Vec<_>>(), all);
+    assert_eq!(polls[0].1, 0);
+    assert!(polls[all.len() - 1].1 > 0);
+    program.report();
+}
+
+#[test]
+fn a_site_that_never_reports_is_named_while_the_application_goes_on() {
+    let program = Program::new();
+    let child = program.start_with(&[("NODE_AB", "2s"), ("TASKS_BUDGET", "muxer=1")]);
+    let output = child.wait_with_output().unwrap();
+    let said = text(&output.stderr);
+    assert!(
+        said.starts_with("node-ab: no poll of the site muxer"),
+        "{said}"
+    );
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let shown = text(&output.stdout);
+    assert!(shown.contains("Err") && shown.contains("muxer"), "{shown}");
+}
+
+/// `AA=40x30s cargo test -p node-ab -- --ignored --nocapture a_budget_that_ends_no_poll` takes twenty minutes.
+#[test]
+#[ignore = "exhaustive: takes as long as it is asked to"]
+fn exhaustive_a_budget_that_ends_no_poll_is_seldom_flagged() {
+    let asked = env::var("AA").unwrap_or_else(|_| "3x3s".to_owned());
+    let (runs, time) = asked.split_once('x').unwrap();
+    let (mut rows, mut flagged) = (0, Vec::new());
+    for _ in 0..runs.parse().unwrap() {
+        let program = Program::new();
+        let environment = [("NODE_AB", time), ("TASKS_BUDGET", "task=1000000")];
+        let child = program.start_with(&environment);
+        assert!(child.wait_with_output().unwrap().status.success());
+        program.report();
+        let summary = fs::read_to_string(program.folder().join("report/summary.csv")).unwrap();
+        let compared = summary
+            .lines()
+            .filter(|line| line.ends_with(",no") || is_flagged(line));
+        rows += compared.count();
+        flagged.extend(summary.lines().filter(is_flagged).map(str::to_owned));
+    }
+    println!("{} of {rows} comparisons were flagged", flagged.len());
+    println!("{}", flagged.join("\n"));
+    assert!(rows > 0);
+}
+
+fn is_flagged(line: &&str) -> bool {
+    line.ends_with(",lower") || line.ends_with(",higher")
 }
 
 fn lines(table: &Path) -> usize {

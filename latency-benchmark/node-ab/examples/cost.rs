@@ -1,0 +1,165 @@
+//! What recording costs a node that is saturated. In one process, pairs of yamux connections exchange requests of 4 KiB over
+//! pipes, as fast as the workers can. `node-ab` is on and off in turn, in random order, and writes its runs meanwhile.
+//!
+//!     cargo run --release -p node-ab --example cost -- [WORKERS] [ROUNDS]
+
+use std::future::poll_fn;
+use std::hint::black_box;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+use std::{env, fs, thread};
+
+use futures::{AsyncReadExt, AsyncWriteExt};
+use nix::time::{ClockId, clock_gettime};
+use node_ab::NodeAb;
+use poll_probe::{Invocation, Site};
+use tokio::io::{DuplexStream, duplex};
+use tokio::runtime::Runtime;
+use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
+use yamux::{Config, Connection, Mode, Stream};
+
+static ANSWERED: AtomicU64 = AtomicU64::new(0);
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    if cfg!(debug_assertions) {
+        eprintln!("warning: not optimised; run with --release");
+    }
+    let argument = |at| env::args().nth(at).map(|it| it.parse());
+    let workers: usize = argument(1).unwrap_or(Ok(4))?;
+    let rounds: usize = argument(2).unwrap_or(Ok(40))?;
+    println!("off: {:.2} ns per poll", off_ns());
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()?;
+    for _ in 0..2 * workers {
+        runtime.block_on(pair());
+    }
+    thread::sleep(Duration::from_secs(1));
+    let dir = tempfile::tempdir()?;
+    let ab = NodeAb::on_for(Duration::from_secs(3600));
+    let on = || -> Result<_, node_ab::Error> {
+        let _inside = runtime.enter();
+        // In force it ends no poll.
+        let setup = ab
+            .budgets(["muxer=1000000"])
+            .turn(Duration::from_millis(250));
+        setup.write_to(dir.path().join("run")).start()
+    };
+    let (before, running) = (anonymous_kib()?, on()?);
+    measure(&runtime)?;
+    let kib = anonymous_kib()?.saturating_sub(before);
+    running.finish()?;
+    println!(
+        "memory: {kib} KiB with {workers} workers, {} KiB a worker",
+        kib / workers as u64
+    );
+    let mut changes = Vec::new();
+    let mut sum_us = [0.0; 2];
+    for _ in 0..rounds {
+        let mut us = [0.0; 2];
+        let first = rand::random_range(0..2);
+        for is_on in [first, 1 - first] {
+            let running = (is_on == 1).then(on).transpose()?;
+            us[is_on] = measure(&runtime)?;
+            sum_us[is_on] += us[is_on];
+            running.map(|it| it.finish()).transpose()?;
+        }
+        changes.push(100.0 * (us[1] / us[0] - 1.0));
+    }
+    let count = rounds as f64;
+    let mean = changes.iter().sum::<f64>() / count;
+    let squares: f64 = changes.iter().map(|it| (it - mean).powi(2)).sum();
+    let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
+    let [off_us, on_us] = sum_us.map(|it| it / count);
+    println!(
+        "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {mean:+.2} % [{:+.2}, {:+.2}] \
+         (mean of {rounds} rounds and two standard errors)",
+        mean - margin,
+        mean + margin
+    );
+    Ok(())
+}
+
+/// The CPU time of the process for each request, in µs.
+fn measure(runtime: &Runtime) -> Result<f64, Box<dyn std::error::Error>> {
+    let now = || -> nix::Result<_> {
+        let cpu: Duration = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into();
+        Ok((cpu, ANSWERED.load(Ordering::Relaxed)))
+    };
+    // Turns begin after half a second.
+    thread::sleep(Duration::from_millis(600));
+    let (cpu, requests) = now()?;
+    thread::sleep(Duration::from_secs(1));
+    let (cpu_after, requests_after) = now()?;
+    assert!(runtime.metrics().num_alive_tasks() > 0);
+    let cpu = cpu_after.saturating_sub(cpu);
+    Ok(cpu.as_secs_f64() * 1e6 / (requests_after - requests) as f64)
+}
+
+/// Two connections, one of which answers.
+async fn pair() {
+    const PIPE: usize = 256 << 10;
+    const STREAMS: usize = 4;
+    let (one, other) = duplex(PIPE);
+    let connection = |io: DuplexStream, mode| Connection::new(io.compat(), Config::default(), mode);
+    tokio::spawn(drive(connection(other, Mode::Server)));
+    let mut asking = connection(one, Mode::Client);
+    for _ in 0..STREAMS {
+        let stream = poll_fn(|cx| asking.poll_new_outbound(cx)).await;
+        tokio::spawn(ask(stream.expect("the other end is there")));
+    }
+    tokio::spawn(drive(asking));
+}
+
+async fn drive(mut connection: Connection<Compat<DuplexStream>>) {
+    poll_fn(|cx| {
+        while let Poll::Ready(next) = connection.poll_next_inbound(cx) {
+            match next {
+                Some(Ok(stream)) => drop(tokio::spawn(answer(stream))),
+                _ => return Poll::Ready(()),
+            }
+        }
+        Poll::Pending
+    })
+    .await;
+}
+
+const REQUEST: usize = 4 << 10;
+
+async fn ask(mut stream: Stream) {
+    let mut bytes = vec![0; REQUEST];
+    loop {
+        stream.write_all(&bytes).await.expect("a stream");
+        stream.read_exact(&mut bytes).await.expect("a stream");
+        ANSWERED.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+async fn answer(mut stream: Stream) {
+    let mut bytes = vec![0; REQUEST];
+    while stream.read_exact(&mut bytes).await.is_ok() {
+        if stream.write_all(&bytes).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// What a poll of a site costs while `node-ab` is off.
+fn off_ns() -> f64 {
+    const POLLS: u32 = 20_000_000;
+    let time = |poll: fn()| {
+        let began = Instant::now();
+        (0..POLLS).for_each(|_| black_box(poll)());
+        began.elapsed().as_secs_f64() * 1e9 / f64::from(POLLS)
+    };
+    time(|| drop(Invocation::enter(Site::new(2), &[]))) - time(|| {})
+}
+
+fn anonymous_kib() -> Result<u64, Box<dyn std::error::Error>> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
+    let number = line.and_then(|it| it.split_whitespace().next());
+    Ok(number.ok_or("the kernel does not say RssAnon")?.parse()?)
+}

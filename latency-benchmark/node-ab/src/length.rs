@@ -1,0 +1,54 @@
+//! The length of turns that suits a node.
+
+use std::iter;
+use std::time::Duration;
+
+/// A turn is a multiple of this.
+pub(crate) const PIECE: Duration = Duration::from_millis(250);
+
+/// The number of pieces of a turn. `pieces` has what was seen in each piece of a time without budgets, and `washout` is the
+/// time between turns, in pieces. Turns are longer only if as much time of a comparison then tells twice as much.
+pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
+    /// With fewer, the variance is not known well enough.
+    const PAIRS: usize = 16;
+    let lengths = iter::successors(Some(1), |length| Some(2 * length));
+    let lengths = lengths.take_while(|length| *length == 1 || pieces.len() / (2 * length) >= PAIRS);
+    // The variance of the difference of neighbouring turns, times the time that a turn takes.
+    let cost = |length: usize| {
+        let turns = pieces.chunks_exact(length);
+        let turns: Vec<f64> = turns
+            .map(|it| it.iter().sum::<f64>() / length as f64)
+            .collect();
+        let squares = turns.windows(2).map(|it| (it[1] - it[0]).powi(2));
+        let pairs = turns.len().saturating_sub(1).max(1);
+        squares.sum::<f64>() / pairs as f64 * (length as f64 + washout)
+    };
+    let costs: Vec<(usize, f64)> = lengths.map(|length| (length, cost(length))).collect();
+    let least = costs.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
+    let first = costs.into_iter().find(|it| it.1 <= 2.0 * least);
+    first.map_or(1, |it| it.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+
+    use super::*;
+
+    #[test]
+    fn turns_are_longer_only_where_the_load_comes_in_bursts() {
+        let turn = |at: fn(usize) -> usize| {
+            let pieces: Vec<f64> = (0..512).map(|it| at(it) as f64).collect();
+            pieces_of_turn(&pieces, 0.2)
+        };
+        assert_eq!(turn(|_| 0), 1, "silence");
+        let noise = |piece| StdRng::seed_from_u64(piece as u64).random_range(0..1000);
+        assert_eq!(turn(noise), 1, "noise");
+        assert_eq!(turn(|piece| piece / 32), 1, "a slow drift");
+        assert_eq!(turn(|piece| 100 * (piece / 2 % 2)), 4, "bursts of 500 ms");
+        assert_eq!(turn(|piece| 100 * (piece / 4 % 2)), 8, "bursts of a second");
+        assert_eq!(pieces_of_turn(&[1.0, 2.0], 0.2), 1, "little was seen");
+        assert_eq!(pieces_of_turn(&[], 0.2), 1);
+    }
+}

@@ -1,0 +1,112 @@
+//! Figures of a comparison while it goes on.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use run_format::Site;
+use run_format::histogram_tag::HistogramOf;
+use run_format::variant::VariantConfig;
+use slices::slice::ObservedSlice;
+
+use crate::locked;
+
+/// The figures of all comparisons of the process. With the feature `prometheus-client` it is a `Collector`.
+#[derive(Clone, Debug, Default)]
+pub struct LiveFigures(pub(crate) Arc<Mutex<Figures>>);
+
+/// By name and labels.
+pub(crate) type Figures = BTreeMap<(&'static str, Vec<(&'static str, String)>), f64>;
+
+impl LiveFigures {
+    pub(crate) fn add(&self, name: &'static str, labels: &[(&'static str, &str)], value: f64) {
+        let labels = labels.iter().map(|(label, it)| (*label, (*it).to_owned()));
+        *locked(&self.0).entry((name, labels.collect())).or_default() += value;
+    }
+
+    fn set(&self, name: &'static str, labels: &[(&'static str, &str)], value: f64) {
+        let labels = labels.iter().map(|(label, it)| (*label, (*it).to_owned()));
+        locked(&self.0).insert((name, labels.collect()), value);
+    }
+}
+
+/// Feeds the figures.
+pub(crate) struct Feed {
+    pub(crate) figures: LiveFigures,
+    arms: Vec<String>,
+    /// Of the turns of this block: seconds beyond the threshold per second.
+    block: Vec<Option<f64>>,
+    /// Of each arm, by block.
+    changes: Vec<Vec<f64>>,
+}
+
+impl Feed {
+    pub(crate) fn new(figures: LiveFigures, arms: &[VariantConfig]) -> Feed {
+        Feed {
+            figures,
+            arms: arms.iter().map(|it| it.label.clone()).collect(),
+            block: vec![None; arms.len()],
+            changes: vec![Vec::new(); arms.len()],
+        }
+    }
+
+    pub(crate) fn in_force(&self, arm: usize) {
+        for (other, label) in self.arms.iter().enumerate() {
+            let is = f64::from(u8::from(other == arm));
+            self.figures.set("in_force", &[("arm", label)], is);
+        }
+    }
+
+    /// A turn that is over. `connections` is the site of which the change is.
+    pub(crate) fn turn(&mut self, arm: usize, seen: &ObservedSlice, connections: Site) {
+        let (figures, seconds) = (&self.figures, seen.duration_ns as f64 / 1e9);
+        let label = ("arm", &*self.arms[arm]);
+        figures.add("measured_seconds", &[label], seconds);
+        for site in Site::ALL {
+            let (sums, labels) = (seen.site(site).sums(), [label, ("site", site.name())]);
+            if sums.polls > 0 {
+                figures.add("polls", &labels, sums.polls as f64);
+                figures.add("slow_polls", &labels, sums.slow as f64);
+                figures.add("beyond_seconds", &labels, sums.beyond_ns as f64 / 1e9);
+            }
+        }
+        for (of, by) in [
+            (HistogramOf::CotenantWake, "thread"),
+            (HistogramOf::CotenantTimer, "timer"),
+        ] {
+            if let Some(waits) = seen.histograms.get(of) {
+                let (labels, count) = ([label, ("woken_by", by)], waits.len() as f64);
+                figures.add("waits", &labels, count);
+                figures.add("wait_seconds", &labels, waits.mean() * count / 1e9);
+            }
+        }
+        let beyond_ns = seen.site(connections).sums().beyond_ns;
+        self.block[arm] = Some(beyond_ns as f64 / 1e9 / seconds);
+    }
+
+    /// A block is over. It counts if it has a turn of each arm.
+    pub(crate) fn block(&mut self) {
+        const ENOUGH: f64 = 10.0;
+        let block: Option<Vec<f64>> = self.block.iter_mut().map(Option::take).collect();
+        let Some(block) = block else {
+            return;
+        };
+        self.figures.add("blocks", &[], 1.0);
+        for (arm, label) in self.arms.iter().enumerate().skip(1) {
+            let changes = &mut self.changes[arm];
+            changes.push(block[arm] - block[0]);
+            let count = changes.len() as f64;
+            let mean = changes.iter().sum::<f64>() / count;
+            let squares: f64 = changes.iter().map(|it| (it - mean).powi(2)).sum();
+            let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
+            if count >= ENOUGH {
+                for (of, value) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
+                    let labels = [("arm", &**label), ("of", of)];
+                    self.figures.set("beyond_change", &labels, mean + value);
+                }
+                let is_known = mean.abs() > margin;
+                let verdict = f64::from(u8::from(is_known)) * mean.signum();
+                self.figures.set("verdict", &[("arm", label)], verdict);
+            }
+        }
+    }
+}
