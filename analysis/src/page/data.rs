@@ -189,7 +189,6 @@ fn children(cell: &CellSummary, site: Site) -> Value {
     all.into_iter().map(row).collect()
 }
 
-/// What there is of each metric.
 fn by_metric(sites: &[Site], of: impl Fn(MetricKey) -> Option<Value>) -> Value {
     let whats = MetricKey::all(sites).into_iter();
     let all = whats.filter_map(|what| {

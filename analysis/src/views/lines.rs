@@ -110,7 +110,6 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     Some(scene.entry(&["curve"], true, [title, subtitle], chart))
 }
 
-/// A request by raw TCP and by libp2p, by payload.
 pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     let name = |variant: &ComparedVariant| match variant.role {
         Role::Control => format!("{}: a second copy of the baseline", variant.label),
@@ -157,9 +156,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
         percents.map(Some).collect()
     };
     let lines = place.cells().map(line).collect();
-    let names = place
-        .cells()
-        .map(|it| capitalised(&it.measured.cell.to_string()));
+    let names = place.cells().map(|it| it.measured.cell.to_string());
     let labels = points(&place.application.cells[0]).map(label);
     let chart = LineChart {
         series: names.collect(),
