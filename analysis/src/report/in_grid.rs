@@ -32,12 +32,12 @@ pub(crate) fn sentences(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
         true => "Of the lab, these cells resemble the application most",
         false => {
             "**No cell of the lab resembles the application**, so what a budget does there says little about it. The most \
-             similar one is"
+             similar one"
         }
     };
     let mut sentences = vec![format!(
-        "{resemble}: {cells}. In parentheses: the factor by which durations of polls of `{}` differ on average.",
-        place.application.function(place.site)
+        "{resemble}: {cells}. In parentheses: the factor by which durations of polls of {} differ on average.",
+        place.application.identity.sites.quoted(place.site)
     )];
     sentences.extend(shared.iter().map(|candidate| {
         let (label, found) = (quoted(&candidate.label), candidate.sentences().join(" "));
