@@ -123,6 +123,7 @@ function draw() {
   drawGrid();
   drawCell();
   drawTradeOff();
+  drawParts();
   drawComparisons();
 }
 

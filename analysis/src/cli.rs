@@ -78,9 +78,10 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: FigureOptions,
     },
-    /// Compare two sweeps, of different versions or machines, cell by cell
+    /// Compare two sweeps, of different versions or machines, cell by cell; of an application and a sweep, name the cells
+    /// that the application resembles
     Compare {
-        /// The folder of a sweep, or a table in the format of the first published benchmark
+        /// The folder of a sweep or of an application, or a table in the format of the first published benchmark
         before: PathBuf,
         /// The folder of a sweep
         after: PathBuf,

@@ -6,9 +6,8 @@ mod simulation;
 
 use anyhow::Result;
 use polars_core::prelude::DataFrame;
+use run_format::soak::SoakRow;
 
-use crate::load::SoakColumns;
-use crate::load::soak::{AT, INTERVAL};
 use crate::stats::{Trend, confidence_of_each, spread, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, count, lasting, number, with_unit};
@@ -17,46 +16,35 @@ const S_PER_HOUR: f64 = 3600.0;
 const PER_MIB: f64 = 1.0 / 1_048_576.0;
 const PERCENT: f64 = 100.0;
 
-/// A column of a soak's table, as a share of another one if that is named, brought to its unit.
 pub(crate) struct SoakSeries {
     pub(crate) name: &'static str,
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
-    column: &'static str,
-    by: Option<&'static str>,
-    scale: f64,
+    value: fn(&SoakRow) -> Option<f64>,
 }
 
 /// First the series that indicate a leak if they grow, then those that users notice.
 #[rustfmt::skip]
 const ALL: [SoakSeries; 14] = [
-    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", column: "resident_bytes", by: None, scale: PER_MIB },
-    SoakSeries { name: "tasks", words: "tasks alive", unit: "", column: "tasks", by: None, scale: 1.0 },
-    SoakSeries { name: "connections", words: "connections", unit: "", column: "connections", by: None, scale: 1.0 },
-    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", column: "peers_connected", by: None, scale: 1.0 },
-    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", column: "dials", by: Some(INTERVAL), scale: 60.0 },
-    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", column: "connection_slow_polls", by: Some("connection_polls"), scale: PERCENT },
-    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", column: "task_slow_polls", by: Some("task_polls"), scale: PERCENT },
-    SoakSeries { name: "late_percent", words: "late wake-ups of the co-tenant", unit: "%", column: "late_wakes", by: Some("wakes"), scale: PERCENT },
-    SoakSeries { name: "wake_p50_us", words: "wake-up latency of the co-tenant, median", unit: "µs", column: "wake_p50_ns", by: None, scale: 1e-3 },
-    SoakSeries { name: "wake_p99_us", words: "wake-up latency of the co-tenant, p99", unit: "µs", column: "wake_p99_ns", by: None, scale: 1e-3 },
-    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", column: "requests", by: Some(INTERVAL), scale: 1.0 },
-    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", column: "latency_p50_ns", by: None, scale: 1e-6 },
-    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", column: "latency_p99_ns", by: None, scale: 1e-6 },
-    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", column: "central_cpu_ns", by: Some(INTERVAL), scale: 1e-7 },
+    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", value: |it| share(PER_MIB, it.resident_bytes?, 1.0) },
+    SoakSeries { name: "tasks", words: "tasks alive", unit: "", value: |it| share(1.0, it.tasks, 1.0) },
+    SoakSeries { name: "connections", words: "connections", unit: "", value: |it| share(1.0, it.connections, 1.0) },
+    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", value: |it| share(1.0, it.peers_connected, 1.0) },
+    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |it| share(60.0, it.dials, it.interval_s) },
+    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |it| share(PERCENT, it.connection_slow_polls, it.connection_polls as f64) },
+    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |it| share(PERCENT, it.task_slow_polls?, it.task_polls? as f64) },
+    SoakSeries { name: "late_percent", words: "late wake-ups of the co-tenant", unit: "%", value: |it| share(PERCENT, it.late_wakes, it.wakes as f64) },
+    SoakSeries { name: "wake_p50_us", words: "wake-up latency of the co-tenant, median", unit: "µs", value: |it| share(1e-3, it.wake_p50_ns?, 1.0) },
+    SoakSeries { name: "wake_p99_us", words: "wake-up latency of the co-tenant, p99", unit: "µs", value: |it| share(1e-3, it.wake_p99_ns?, 1.0) },
+    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |it| share(1.0, it.requests, it.interval_s) },
+    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |it| share(1e-6, it.latency_p50_ns?, 1.0) },
+    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |it| share(1e-6, it.latency_p99_ns?, 1.0) },
+    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |it| share(1e-7, it.central_cpu_ns?, it.interval_s) },
 ];
 
-impl SoakSeries {
-    fn values(&self, rows: &SoakColumns) -> Vec<Option<f64>> {
-        let at = |column: &str, row: usize| rows.column(column).get(row).copied().flatten();
-        let value = |row: usize| {
-            // There is no share of nothing.
-            let whole = self.by.map_or(Some(1.0), |by| at(by, row));
-            let whole = whole.filter(|whole| *whole > 0.0)?;
-            Some(self.scale * at(self.column, row)? / whole)
-        };
-        (0..rows.len()).map(value).collect()
-    }
+/// None of nothing.
+fn share(scale: f64, part: u64, whole: f64) -> Option<f64> {
+    (whole > 0.0).then(|| scale * part as f64 / whole)
 }
 
 pub(crate) struct Drifts {
@@ -79,13 +67,11 @@ pub(crate) struct Drift {
 }
 
 impl Drifts {
-    pub(crate) fn of(rows: &SoakColumns) -> Drifts {
-        let last_s = rows.last_s();
+    pub(crate) fn of(rows: &[SoakRow]) -> Drifts {
+        let last_s = rows.last().map_or(0.0, |row| row.at_s);
         let warm_up_s = warm_up_s(last_s);
-        let times = rows.column(AT);
         let of_series = |series: &'static SoakSeries| {
-            let values = times.iter().zip(series.values(rows));
-            let values = values.filter_map(|(at, value)| Some(((*at)?, value)));
+            let values = rows.iter().map(|row| (row.at_s, (series.value)(row)));
             let mut drift = Drift {
                 series,
                 values: values.collect(),
@@ -103,12 +89,11 @@ impl Drifts {
         for drift in &mut all {
             drift.trend = trend(&drift.judged(), confidence);
         }
-        let is_judged = |at: &&Option<f64>| at.is_some_and(|at| at > warm_up_s);
         Drifts {
             warm_up_s,
             last_s,
             rows: rows.len(),
-            judged_rows: times.iter().filter(is_judged).count(),
+            judged_rows: rows.iter().filter(|row| row.at_s > warm_up_s).count(),
             all,
         }
     }
@@ -195,22 +180,40 @@ fn warm_up_s(last_s: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
     use super::*;
+
+    /// What is not named was not measured, or is zero.
+    pub(super) fn rows_of<const N: usize>(columns: [(&str, Vec<Option<f64>>); N]) -> Vec<SoakRow> {
+        let row = |at: usize| {
+            let mut row = json!({
+                "connection_polls": 0, "connection_slow_polls": 0, "requests": 0, "wakes": 0, "late_wakes": 0,
+                "connections": 0, "peers_connected": 0, "tasks": 0, "dials": 0, "dial_failures": 0,
+                "connections_opened": 0, "connections_closed": 0, "lost_records": 0, "interval_s": 0.0,
+            });
+            for (name, values) in &columns {
+                row[*name] = match name.ends_with("_s") {
+                    true => json!(values[at]),
+                    false => values[at].map_or(Value::Null, |value| json!(value as u64)),
+                };
+            }
+            serde_json::from_value(row).expect("a row")
+        };
+        (0..columns[0].1.len()).map(row).collect()
+    }
 
     fn tasks(values: impl IntoIterator<Item = f64>) -> Drifts {
         let values: Vec<Option<f64>> = values.into_iter().map(Some).collect();
         let times = (1..=values.len()).map(|row| Some(10.0 * row as f64));
-        Drifts::of(&SoakColumns::of([
-            ("at_s", times.collect()),
-            ("tasks", values),
-        ]))
+        Drifts::of(&rows_of([("at_s", times.collect()), ("tasks", values)]))
     }
 
     #[test]
     fn a_series_without_values_is_left_out() {
         let drifts = tasks([9.0; 50]);
         let names: Vec<&str> = drifts.all.iter().map(|drift| drift.series.name).collect();
-        assert_eq!(names, ["tasks"]);
+        assert_eq!(names, ["tasks", "connections", "peers_connected"]);
         assert_eq!(drifts.drifting().count(), 0);
     }
 
@@ -228,7 +231,7 @@ mod tests {
         let rows = 40;
         let dials = (0..rows).map(|row| Some(f64::from(u8::from(row % 10 == 0))));
         let late = (0..rows).map(|row| Some(f64::from(row)));
-        let drifts = Drifts::of(&SoakColumns::of([
+        let drifts = Drifts::of(&rows_of([
             ("at_s", (1..=rows).map(|row| Some(f64::from(row))).collect()),
             ("interval_s", vec![Some(1.0); rows as usize]),
             ("dials", dials.collect()),
@@ -246,7 +249,7 @@ mod tests {
 
     #[test]
     fn values_have_their_units_and_absent_ones_stay_absent() {
-        let rows = SoakColumns::of([
+        let rows = rows_of([
             ("at_s", vec![Some(10.0), Some(15.0)]),
             ("interval_s", vec![Some(10.0), Some(5.0)]),
             ("central_cpu_ns", vec![Some(1e9), None]),
@@ -262,7 +265,8 @@ mod tests {
             ("latency_p99_ms", [Some(2.5), None]),
         ] {
             let series = ALL.iter().find(|series| series.name == name);
-            assert_eq!(series.expect("one of all").values(&rows), values, "{name}");
+            let value = series.expect("one of all").value;
+            assert_eq!([value(&rows[0]), value(&rows[1])], values, "{name}");
         }
     }
 }

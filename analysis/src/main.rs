@@ -5,6 +5,7 @@ mod charts;
 mod cli;
 mod drift;
 mod explain;
+mod in_grid;
 mod load;
 mod measure;
 mod new_folder;

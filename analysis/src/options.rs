@@ -10,7 +10,7 @@ use run_format::config::SLOW_NS;
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;
-use crate::measure::{Margin, Metric, Place, Quantity};
+use crate::measure::{Margin, Metric, Place, unit};
 use crate::site::SiteNames;
 use crate::text::joined;
 
@@ -43,7 +43,7 @@ pub(crate) struct FigureOptions {
     /// in which a process of the cell or the machine stood still
     #[arg(long)]
     pub(crate) keep_disturbed: bool,
-    #[arg(long, value_name = "METRIC", help = metric_help(), long_help = all_metrics_help())]
+    #[arg(long, value_name = "METRIC", help = metric_help(), long_help = Metric::help(&metric_help()))]
     pub(crate) metric: Vec<Metric>,
     /// Folder to write to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]
     #[arg(long, value_name = "DIR")]
@@ -148,8 +148,10 @@ impl Options {
 }
 
 fn margin_help() -> String {
-    let margins = Quantity::all();
-    let margins = margins.iter().map(|it| Margin::of_default(*it));
+    let margins = Metric::ALL.iter().filter_map(|metric| {
+        let info = metric.info().verdict.as_ref()?;
+        Some(format!("{}={}{}", info.option, info.margin, unit(*metric)))
+    });
     format!(
         "Change of a quantity that matters, such as throughput=1% or late=1pp; may be repeated [default: {}]",
         joined(margins, ", ")
@@ -161,14 +163,6 @@ fn metric_help() -> String {
         "Metrics to draw before and after, and to write to summary.csv; the page has all [default: {} are drawn, all are \
          written]",
         joined(Metric::shown_in(Place::BeforeAfter), ", "),
-    )
-}
-
-fn all_metrics_help() -> String {
-    format!(
-        "{}. METRICS.md has their formulas:\n{}",
-        metric_help(),
-        Metric::help()
     )
 }
 

@@ -12,7 +12,7 @@ use run_format::payload::Payload;
 use run_format::variant::Role;
 use run_format::{Budgets, Site, files};
 
-use crate::load::{ComparedVariant, table_name};
+use crate::load::{ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
@@ -31,7 +31,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
     Ok(Summary {
         identity: Identity {
-            name: table_name(path),
+            name: plain_name(&path.with_extension("")),
             sites: SiteNames::of(None),
             ..Identity::default()
         },

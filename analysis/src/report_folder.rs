@@ -19,7 +19,6 @@ use crate::views::Entry;
 pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
-    /// The verdict, to be printed.
     pub(crate) in_short: Vec<String>,
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
@@ -51,10 +50,15 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
         written.with_context(|| format!("cannot write {}", path.display()))
     };
-    content.tables.write(dir)?;
-    let charts = dir.join(CHARTS);
-    fs::create_dir(&charts).with_context(|| dir.display().to_string())?;
-    let draw = |it: &Entry| it.picture.write(&charts.join(&it.stem), &it.formats);
+    for (name, table) in content.tables.files() {
+        write(name, table)?;
+    }
+    fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
+    let draw = |it: &Entry| {
+        let svg = it.picture.svg();
+        let mut files = it.formats.iter().zip(it.files());
+        files.try_for_each(|(format, name)| write(&format!("{CHARTS}/{name}"), &format.of(&svg)?))
+    };
     content.pictures.par_iter().try_for_each(draw)?;
     for file in &content.files {
         write(&file.name, &file.content)?;
@@ -67,7 +71,6 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     write(RECORD, record.as_bytes())
 }
 
-/// The version of [`RECORD`].
 const SCHEMA: u32 = 2;
 
 #[derive(Debug, Serialize, Deserialize)]

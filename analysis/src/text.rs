@@ -12,10 +12,6 @@ pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
 }
 
-pub(crate) fn signed(value: f64) -> String {
-    with_plus(value, number(value))
-}
-
 /// With this many decimals and a proper minus sign; a value that rounds to zero has no sign.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -200,10 +196,6 @@ pub(crate) fn quoted(text: impl Display) -> String {
     format!("`{}`", text.replace('`', "'"))
 }
 
-pub(crate) fn or_dash(text: Option<String>) -> String {
-    text.unwrap_or_else(|| "–".to_owned())
-}
-
 pub(crate) fn date(unix_s: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(unix_s);
     let text = humantime::format_rfc3339_seconds(time).to_string();
@@ -255,7 +247,7 @@ mod tests {
             assert_eq!(number(value), text);
         }
         assert_eq!(
-            [1.0, -1.0, 0.0, 1e-9].map(signed),
+            [1.0, -1.0, 0.0, 1e-9].map(|it| with_plus(it, number(it))),
             ["+1.00", "−1.00", "0", "0.000000"]
         );
     }

@@ -24,7 +24,6 @@ pub(crate) struct Heatmap {
 #[derive(Clone)]
 pub(crate) struct Facet {
     pub(crate) title: String,
-    /// The index of its scale.
     pub(crate) scale: usize,
     pub(crate) cells: Vec<Vec<HeatmapCell>>,
 }
@@ -52,7 +51,6 @@ impl Facet {
         }
     }
 
-    /// The values that have a colour.
     pub(crate) fn coloured(&self) -> impl Iterator<Item = f64> {
         let cells = self.cells.iter().flatten();
         let values = cells.filter(|cell| cell.is_resolved);
@@ -77,7 +75,6 @@ pub(crate) enum NoValue {
     Invalid,
     Missing,
     NotApplicable,
-    /// Of a budget.
     NeverFires,
 }
 
@@ -156,7 +153,6 @@ impl Heatmap {
         [value, interval.fitting(intervals, width - 5.0)]
     }
 
-    /// The legend of all cells that have no colour.
     fn draw_greys(&self, canvas: &mut Canvas, area: Rect) -> f64 {
         let is_grey = |(_, cell): (_, &HeatmapCell)| !cell.is_resolved && cell.value.is_ok();
         let reasons = self.cells().filter_map(|(_, cell)| cell.value.err());

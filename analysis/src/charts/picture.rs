@@ -1,8 +1,5 @@
 //! A picture: its headings, what it shows, and the small print; and the files that it becomes.
 
-use std::ffi::OsString;
-use std::fs;
-use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
 use anyhow::{Context, Result};
@@ -15,7 +12,6 @@ use serde::{Deserialize, Serialize};
 use super::canvas::{Canvas, Rect};
 use super::colour::{FAINT_INK, grey};
 use super::lettering::{Lettering, faces};
-use crate::load::name_in_files;
 
 /// Text sizes; GitHub shows a picture at about two thirds of its size.
 const LABEL: f64 = 18.0;
@@ -61,21 +57,6 @@ impl Picture {
         y = draw_paragraph(&mut canvas, y, &self.small_print, faint);
         (y + MARGIN / 2.0).ceil()
     }
-
-    pub(crate) fn write(&self, stem: &Path, formats: &[ChartFormat]) -> Result<()> {
-        let svg = self.svg();
-        for format in formats {
-            // Appended, since the stem may have dots of its own.
-            let mut path = OsString::from(stem);
-            path.push(format!(".{}", name_in_files(format)));
-            let written = match format {
-                ChartFormat::Png => fs::write(&path, png(&svg)?),
-                ChartFormat::Svg => fs::write(&path, &svg),
-            };
-            written.with_context(|| format!("cannot write {}", path.display()))?;
-        }
-        Ok(())
-    }
 }
 
 /// Long text is wrapped, never clipped.
@@ -88,7 +69,6 @@ fn draw_paragraph(canvas: &mut Canvas, top: f64, text: &str, style: Lettering) -
     y
 }
 
-/// Words right above a part of a picture.
 pub(super) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     let style = Lettering::new(19.0).bold(true);
     let at = (above.x, above.y - 19.0);
@@ -130,6 +110,15 @@ pub(super) fn draw_legend(
 pub(crate) enum ChartFormat {
     Png,
     Svg,
+}
+
+impl ChartFormat {
+    pub(crate) fn of(self, svg: &str) -> Result<Vec<u8>> {
+        match self {
+            ChartFormat::Png => png(svg),
+            ChartFormat::Svg => Ok(svg.into()),
+        }
+    }
 }
 
 pub(super) fn png(svg: &str) -> Result<Vec<u8>> {

@@ -8,8 +8,9 @@ use run_format::evidence::{CounterRow, CounterScope};
 use run_format::tables::Pass;
 use run_format::variant::BASELINE;
 
-use super::sums::{PassSums, apart, child_name, counted_once, is_slow};
+use super::sums::{PassSums, apart, counted_once, is_slow};
 use crate::load::CellEvidence;
+use crate::measure::OWN;
 use crate::stats::{CellEstimate, quotient};
 use crate::text::quoted;
 
@@ -32,7 +33,7 @@ pub(crate) fn allocations(
 ) -> BTreeMap<(Site, String), (u64, EventRates)> {
     let sums = PassSums::of(evidence, Pass::Allocations, variant);
     let totals = sums.by(&evidence.allocations, |row| {
-        let child = child_name(row.child.as_deref()).to_owned();
+        let child = row.child.as_deref().unwrap_or(OWN).to_owned();
         let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
         Some(((row.site?, child), amounts))
     });
@@ -221,7 +222,7 @@ pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Opti
     let calls = slow.iter().filter(|((of, _), _)| *of == child);
     let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
     Some(WaitingChild {
-        child: child_name(child).to_owned(),
+        child: child.unwrap_or(OWN).to_owned(),
         call: (*call).to_owned(),
         percent: 100.0 * quotient(waited_ns as f64, slow_ns.saturating_sub(overhead_ns) as f64)?,
         us_per_call: quotient(*in_call as f64 / 1000.0, *count as f64)?,

@@ -305,7 +305,6 @@ fn part(child: &str) -> String {
     }
 }
 
-/// A value that slices of every pass record.
 struct Gauge {
     counter: &'static str,
     kind: FindingKind,

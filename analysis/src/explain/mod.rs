@@ -29,7 +29,6 @@ use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quo
 
 /// A variant of the only program, or the baseline variant of a subject.
 pub(crate) struct ExplainedVariant {
-    /// 0 without subjects.
     pub(crate) subject: usize,
     pub(crate) variant: usize,
     pub(crate) label: String,
@@ -43,7 +42,6 @@ impl ExplainedVariant {
 }
 
 pub(crate) struct Explanation {
-    /// The baseline and what is compared with it.
     pub(crate) variants: Vec<ExplainedVariant>,
     pub(crate) site: Site,
     pub(crate) sites: SiteNames,

@@ -8,9 +8,10 @@ use run_format::config::ENOUGH_SLOW_SAMPLES;
 use run_format::evidence::StackRow;
 use run_format::tables::Pass;
 
-use super::sums::{PassSums, apart, child_name, is_slow};
+use super::sums::{PassSums, apart, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
 use crate::load::CellEvidence;
+use crate::measure::OWN;
 use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quotient};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
@@ -69,7 +70,7 @@ pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f
 
 /// A stack that was inside the kernel gets an extra innermost frame.
 fn line(stack: &StackRow) -> String {
-    let mut frames = vec![child_name(stack.child.as_deref()).replace(';', ",")];
+    let mut frames = vec![stack.child.as_deref().unwrap_or(OWN).replace(';', ",")];
     let inner = stack.stack.split(';').filter(|it| !it.is_empty());
     frames.extend(inner.map(str::to_owned));
     if stack.in_kernel {
@@ -147,7 +148,7 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
     let blocks = slices.len();
     for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
         let [_, by_child] = &mut slices[at % blocks];
-        let child = |stack: &StackRow| child_name(stack.child.as_deref()).to_owned();
+        let child = |stack: &StackRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
         for (child, samples) in slow(&sums, evidence, (site, from_ns), child) {
             *by_child.entry(child).or_default() += samples;
         }
@@ -160,7 +161,7 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
     let of_child = |child: &String| {
         let part = |of: &BTreeMap<String, u64>| {
             let own = of.get(child).copied().unwrap_or(0);
-            RatioPart::new(own as f64, of.values().sum::<u64>() as f64)
+            RatioPart::of_counts(own, of.values().sum())
         };
         let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
         let table = stats::ratio(&parts(0), RatioKind::Amount)?;
@@ -168,8 +169,8 @@ pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<C
         let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
         Some(ChildShares {
             child: child.clone(),
-            stacks_percent: 100.0 * stacks.value(),
-            table_percent: 100.0 * table.value(),
+            stacks_percent: 100.0 * stacks.value,
+            table_percent: 100.0 * table.value,
             slices: slices.len(),
             interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
         })

@@ -121,17 +121,12 @@ impl<'a> PassSums<'a> {
         by_child
     }
 
-    /// The sum of an activity counter; none if no slice has it.
     pub(crate) fn activity(&self, counter: &str) -> Option<u64> {
         let sum = self.total(&self.evidence.activity, |row| {
             Some([row.value.filter(|_| row.counter == counter)?])
         });
         sum.map(|[sum]| sum)
     }
-}
-
-pub(crate) fn child_name(child: Option<&str>) -> &str {
-    child.unwrap_or(OWN)
 }
 
 pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {

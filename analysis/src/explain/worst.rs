@@ -17,7 +17,6 @@ use crate::site::SiteNames;
 use crate::text::{self, joined};
 
 pub(crate) struct WorstPoll<'a> {
-    /// Its number among those that are compared.
     pub(crate) variant: usize,
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.

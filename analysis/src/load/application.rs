@@ -15,7 +15,6 @@ use serde_json::json;
 use super::run::RunFiles;
 use super::{outside, rows};
 
-/// What it says of itself.
 #[derive(Clone, Debug)]
 pub(crate) struct Application {
     pub(crate) file: ApplicationFile,

@@ -71,16 +71,13 @@ impl Explained {
     }
 }
 
-type Launch = (Option<CellEvidence>, Option<String>);
-
-/// Its evidence, if it is `ok`, and what is wrong with it.
 fn launch(
     dir: &Path,
     id: &str,
     subject: Option<usize>,
     manifest: &Manifest,
     variants: &[usize],
-) -> Result<Launch> {
+) -> Result<(Option<CellEvidence>, Option<String>)> {
     let name = match subject {
         Some(subject) => format!("`{id}` of `{}`", manifest.config.subjects[subject].label),
         None => format!("`{id}`"),
@@ -155,7 +152,6 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
 
 pub(crate) struct CellEvidence {
     pub(crate) cell: Cell,
-    /// Of the launch, in a text.
     pub(crate) name: String,
     pub(crate) seen: EvidenceFile,
     /// In the order of time.

@@ -47,7 +47,6 @@ impl LoadedRun {
         Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS))
     }
 
-    /// For [`own_cpu_part`](Self::own_cpu_part).
     pub(super) fn part_of_own_cpu(&self) -> f64 {
         let rows = self.slices.iter().map(|slice| &slice.row);
         let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
@@ -61,7 +60,6 @@ impl LoadedRun {
     }
 }
 
-/// A slice with its rows of all tables.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
@@ -77,9 +75,7 @@ pub(crate) struct LoadedSlice {
     /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
     pub(super) peers: Vec<PeerRow>,
-    /// Where central has several.
     pub(crate) workers: Vec<WorkerRow>,
-    /// Of nodes that speak QUIC.
     pub(crate) quic: Option<QuicRow>,
 }
 

@@ -11,7 +11,7 @@ mod outside;
 mod plausible;
 mod rows;
 mod run;
-pub(crate) mod soak;
+mod soak;
 
 use std::array;
 use std::collections::HashSet;
@@ -36,13 +36,12 @@ pub(crate) use self::compared::ComparedVariant;
 pub(crate) use self::explain::{CellEvidence, CellExplained};
 pub(crate) use self::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 pub(crate) use self::run::RunFiles;
-pub(crate) use self::soak::{Soak, SoakColumns};
+pub(crate) use self::soak::Soak;
 
 /// A sweep on disk, or a run of `rr`: `run.json` of its runs is read, their tables are not yet.
 pub(crate) struct Sweep {
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
-    /// Every cell of the grid, with the runs there are.
     pub(crate) cells: Vec<CellRuns>,
     /// If it is no sweep, but what an application wrote of itself.
     pub(crate) application: Option<Application>,
@@ -117,12 +116,7 @@ pub(crate) fn folder_name(dir: &Path) -> String {
     plain_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
-/// The name of a file without its extension, in these letters.
-pub(crate) fn table_name(path: &Path) -> String {
-    plain_name(&path.with_extension(""))
-}
-
-fn plain_name(path: &Path) -> String {
+pub(crate) fn plain_name(path: &Path) -> String {
     let is_other = |letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter);
     file_name(path).replace(is_other, "_")
 }

@@ -21,7 +21,6 @@ fn tamed<T: DeserializeOwned>(mut value: Value, path: &Path) -> Result<T> {
     serde_json::from_value(value).with_context(|| path.display().to_string())
 }
 
-/// Texts become plain.
 fn tame(value: &mut Value) {
     match value {
         Value::String(text) => *text = plain(text),

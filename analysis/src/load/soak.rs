@@ -1,6 +1,5 @@
 //! A soak on disk.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail, ensure};
@@ -15,47 +14,14 @@ use run_format::tables::BlockRow;
 use super::blocks::{Disturbances, set_aside};
 use super::{outside, rows};
 
-pub(crate) const AT: &str = "at_s";
-pub(crate) const INTERVAL: &str = "interval_s";
-
 pub(crate) struct Soak {
     pub(crate) dir: PathBuf,
     pub(crate) file: SoakFile,
     /// At least one.
-    pub(crate) rows: SoakColumns,
+    pub(crate) rows: Vec<SoakRow>,
     /// Rows that are not there because the machine disturbed them, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
     pub(crate) kept: Disturbances,
-}
-
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct SoakColumns(BTreeMap<String, Vec<Option<f64>>>);
-
-impl SoakColumns {
-    fn of_rows(rows: &[SoakRow]) -> Result<SoakColumns> {
-        let mut columns = BTreeMap::<String, Vec<Option<f64>>>::new();
-        for row in rows {
-            let fields = serde_json::to_value(row)?;
-            for (name, value) in fields.as_object().into_iter().flatten() {
-                let column = columns.entry(name.clone()).or_default();
-                column.push(value.as_f64());
-            }
-        }
-        Ok(SoakColumns(columns))
-    }
-
-    /// None in a column is a value that was not measured.
-    pub(crate) fn column(&self, name: &str) -> &[Option<f64>] {
-        self.0.get(name).map_or(&[], Vec::as_slice)
-    }
-
-    pub(crate) fn len(&self) -> usize {
-        self.column(AT).len()
-    }
-
-    pub(crate) fn last_s(&self) -> f64 {
-        self.column(AT).last().copied().flatten().unwrap_or(0.0)
-    }
 }
 
 impl Soak {
@@ -104,11 +70,10 @@ fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let has_blocks = dir.join(files::BLOCKS).is_file();
-    let machine: Option<Vec<BlockRow>> = has_blocks
-        .then(|| rows::read(dir, end.is_none()))
-        .transpose()?;
-    let machine = machine.unwrap_or_default();
+    let machine: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
+        true => rows::read(dir, end.is_none())?,
+        false => Vec::new(),
+    };
     let runtime = (!keeps_disturbed).then_some(&file.config.runtime);
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
@@ -120,7 +85,7 @@ fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
     }
     Ok(Soak {
         dir: dir.to_owned(),
-        rows: SoakColumns::of_rows(&rows)?,
+        rows,
         file,
         set_aside,
         kept,
@@ -142,24 +107,10 @@ fn check(rows: &[SoakRow]) -> Result<()> {
         }
         ensure!(
             row.interval_s > 0.0,
-            "line {line}: {INTERVAL} is not above zero"
+            "line {line}: interval_s is not above zero"
         );
         let is_later = before_s.replace(row.at_s) < Some(row.at_s);
-        ensure!(is_later, "line {line}: {AT} does not go up");
+        ensure!(is_later, "line {line}: at_s does not go up");
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::SoakColumns;
-
-    impl SoakColumns {
-        pub(crate) fn of(
-            columns: impl IntoIterator<Item = (&'static str, Vec<Option<f64>>)>,
-        ) -> SoakColumns {
-            let named = columns.into_iter();
-            SoakColumns(named.map(|(name, of)| (name.to_owned(), of)).collect())
-        }
-    }
 }

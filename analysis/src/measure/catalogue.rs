@@ -27,7 +27,6 @@ pub(crate) enum Formula {
     SiteQuantile(f64),
     WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
     WorkerQuantile(HistogramOf, f64),
-    /// Of what connections of QUIC count.
     QuicRatio(RatioKind, fn(&QuicRow, &SliceView) -> Parts),
 }
 use Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio};
@@ -86,7 +85,7 @@ metrics! {
     TimerP99Us: WorkerQuantile(CotenantTimer, 0.99);
     RequestsPerS: WorkerRatio(Amount, |view| part(view.requests()?, view.seconds()));
     CentralBusyPercent: WorkerRatio(Amount, |view| {
-        part(view.slice.row.runtime_busy_ns as f64, view.sampled_ns())
+        part(view.slice.row.runtime_busy_ns as f64, view.slice.row.sampled_ms * NS_PER_MS)
     });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
         // Where most of it is the benchmark's own, what is left is noise.
@@ -121,7 +120,6 @@ metrics! {
     });
 }
 
-/// A slice with its run, and the limits that formulas need.
 pub(super) struct SliceView<'a> {
     pub(super) run: &'a LoadedRun,
     pub(super) slice: &'a LoadedSlice,
@@ -129,7 +127,6 @@ pub(super) struct SliceView<'a> {
 }
 
 pub(super) struct Limits {
-    /// From this time on polls and wake-ups count as slow and late.
     pub(super) threshold_ns: u64,
     /// The longest that a poll of a site counts for the mean wait, so that a few polls in which the hypervisor had the
     /// core do not decide.
@@ -158,10 +155,6 @@ impl SliceView<'_> {
         part(sampled as f64, self.sampled_requests()?)
     }
 
-    fn sampled_ns(&self) -> f64 {
-        self.slice.row.sampled_ms * NS_PER_MS
-    }
-
     fn seconds(&self) -> f64 {
         self.slice.row.duration_ms / 1000.0
     }
@@ -172,5 +165,5 @@ fn part(num: f64, den: f64) -> Parts {
 }
 
 fn counts(num: u64, den: u64) -> Parts {
-    part(num as f64, den as f64)
+    Some(RatioPart::of_counts(num, den))
 }

@@ -26,7 +26,6 @@ pub(crate) struct SweepSetup {
     pub(crate) subjects: usize,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
-    /// That the verdict is about.
     pub(crate) site: Site,
     pub(crate) keeps_disturbed: bool,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,

@@ -13,14 +13,12 @@ use crate::stats::{self, RatioPart, quotient};
 pub(crate) struct Checks {
     /// Of the TCP connects before the measurement: smallest, median, largest.
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
-    /// Records that found a buffer full.
     pub(crate) lost: u64,
     /// Disturbed blocks that nothing is made of, and others.
     pub(crate) set_aside: Disturbances,
     pub(crate) kept: Disturbances,
     /// Runs during which something else measured on this machine.
     pub(crate) beside: usize,
-    /// The share of the time of central's core that the hypervisor gave to others.
     pub(crate) steal_percent: Option<f64>,
     /// Share of the measured time that central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<f64>,
@@ -104,7 +102,6 @@ fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Optio
     blocks.iter().map(|block| part(block)).sum()
 }
 
-/// Of TCP connects: the shortest, the median, the longest.
 pub(crate) fn round_trips<'a>(
     runs: impl Iterator<Item = &'a NetworkReport>,
 ) -> Option<(f64, f64, f64)> {
@@ -127,7 +124,6 @@ fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
     quotient(sum.num, sum.den)
 }
 
-/// The slices that compare variants, with their runs.
 fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
     let slices = runs.iter();
     let slices = slices.flat_map(|run| run.slices.iter().map(move |it| (run, it)));

@@ -52,7 +52,7 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
     let values = values.map(|value| {
         let (estimate, change) = value?;
         Some(CurveValue {
-            level: estimate.value() * key.metric.info().scale,
+            level: estimate.value * key.metric.info().scale,
             relative: change.and_then(|it| it.relative).map(|it| it.times(100.0)),
         })
     });

@@ -12,7 +12,7 @@ use super::metric::{Metric, MetricKey};
 use super::metric_info::Place;
 use super::sums::CellSums;
 use crate::load::LoadedRun;
-use crate::stats::{Counts, LaunchCounts, RatioPart};
+use crate::stats::{Counts, RatioPart};
 use crate::text;
 
 #[derive(Clone, Debug, Default)]
@@ -58,7 +58,7 @@ impl PageDetails {
         let shown = launches.iter().filter(|(of, _)| is_shown(**of));
         let durations = shown.map(|(of, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
-                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(LaunchCounts::sum).collect();
+                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(|it| &it.sum).collect();
                 Some(bucketed(&Counts::sum(&sums), &edges))
             });
             (*of, reference_first(bucketed.collect()))

@@ -14,7 +14,6 @@ use crate::stats::RatioKind;
 use crate::text::joined;
 
 impl Metric {
-    /// The metrics that are shown in a place, in the order of the table.
     pub(crate) fn shown_in(place: Place) -> Vec<Metric> {
         let mut all = Metric::ALL.to_vec();
         all.retain(|metric| metric.info().shown.contains(&place));
@@ -34,7 +33,7 @@ impl Metric {
     }
 
     /// None for a quantile.
-    pub(super) fn ratio_kind(self) -> Option<RatioKind> {
+    pub(crate) fn ratio_kind(self) -> Option<RatioKind> {
         match self.formula() {
             Formula::SiteRatio(kind, _)
             | Formula::WorkerRatio(kind, _)
@@ -43,12 +42,6 @@ impl Metric {
         }
     }
 
-    /// Whether chance alone gives its error a lower bound, as for counts and percentiles but not for amounts.
-    pub(crate) fn has_error_floor(self) -> bool {
-        self.ratio_kind() != Some(RatioKind::Amount)
-    }
-
-    /// Whether it is a metric of a site's polls, and not of the worker.
     pub(crate) fn is_by_site(self) -> bool {
         matches!(
             self.formula(),
@@ -60,11 +53,13 @@ impl Metric {
         matches!(self.formula(), Formula::QuicRatio(..))
     }
 
-    /// What `--metric` accepts, a line each.
-    pub(crate) fn help() -> String {
+    pub(crate) fn help(first: &str) -> String {
         let infos = Metric::ALL.iter().map(|metric| metric.info());
-        let lines = infos.map(|it| format!("- {}: {} ({})", it.name, it.words, it.unit));
-        joined(lines, "\n")
+        let lines = infos.map(|it| format!("\n- {}: {} ({})", it.name, it.words, it.unit));
+        format!(
+            "{first}. METRICS.md has their formulas:{}",
+            joined(lines, "")
+        )
     }
 }
 
@@ -123,7 +118,6 @@ impl MetricKey {
         }
     }
 
-    /// The numerator and the denominator in a slice.
     pub(super) fn parts(self, view: &SliceView) -> Parts {
         match self.metric.formula() {
             Formula::SiteRatio(_, parts) => parts(view.slice.site(self.site?)?, view),

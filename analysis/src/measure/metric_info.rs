@@ -59,7 +59,6 @@ pub(crate) struct MetricInfo {
     /// Whether it is a time that central computes for, and so is in proportion to the machine's speed.
     #[serde(default)]
     pub(crate) is_of_speed: bool,
-    /// The terms that a picture explains.
     #[serde(default)]
     pub(crate) terms: Vec<Term>,
     /// Where it is shown, beside `summary.csv` and the page, which have every metric.
@@ -67,19 +66,12 @@ pub(crate) struct MetricInfo {
     pub(crate) shown: Vec<Place>,
 }
 
-impl MetricInfo {
-    /// The least value in the unit that formulas calculate in.
-    pub(super) fn least_raw(&self) -> f64 {
-        self.least / self.scale
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Better {
-    Lower,
-    Higher,
-    Neither,
+    Lower = -1,
+    Neither = 0,
+    Higher = 1,
 }
 
 #[derive(Deserialize)]
@@ -121,7 +113,6 @@ pub(crate) enum Place {
     Details,
     /// The pictures before and after that are drawn unless options name others.
     BeforeAfter,
-    /// The page's picture of a cell block by block.
     Blocks,
     /// A search eliminates budgets by these, and draws them.
     Search,

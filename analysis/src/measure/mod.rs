@@ -37,7 +37,7 @@ use self::jobs::JobsOfCell;
 pub(crate) use self::metric::{Metric, MetricKey};
 pub(crate) use self::metric_info::{Better, Place, Term};
 use self::predicted::Predicted;
-pub(crate) use self::quantity::{Margin, Quantity, is_share, unit};
+pub(crate) use self::quantity::{Margin, Quantity, unit};
 use self::sums::CellSums;
 pub(crate) use self::sums::Estimates;
 use self::turns::Turns;
@@ -90,7 +90,6 @@ pub(crate) struct CellMeasured {
     pub(crate) jobs: JobsOfCell,
 }
 
-/// The number of slow polls, and of those with a single slow iteration.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct SlowPollCounts {
     pub(crate) polls: u64,
@@ -101,13 +100,15 @@ impl CellMeasured {
     pub(crate) fn of(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
         let mut runs = Vec::new();
         for file in &files.runs {
-            if is_readable(file) {
-                match file.read(setup.budgets, setup.keeps_disturbed) {
-                    Ok(run) => runs.push(run),
-                    // A run that failed may have left anything.
-                    Err(_) if has_failed(file) => {}
-                    Err(error) => return Err(error),
-                }
+            let end = file.row.as_ref().map(|row| &row.end);
+            if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
+                continue;
+            }
+            match file.read(setup.budgets, setup.keeps_disturbed) {
+                Ok(run) => runs.push(run),
+                // A run that failed holds what was measured before, and may have left anything.
+                Err(_) if matches!(end, Some(End::Failed { .. })) => {}
+                Err(error) => return Err(error),
             }
         }
         let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
@@ -171,12 +172,6 @@ impl CellMeasured {
     }
 }
 
-/// A failed run holds what was measured before.
-fn is_readable(file: &RunFiles) -> bool {
-    !matches!(&file.row, Some(row) if matches!(row.end, End::Invalid { .. }))
-        && file.dir.join(SLICES).is_file()
-}
-
 fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPollCounts> {
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     for run in runs {
@@ -207,10 +202,6 @@ fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> Ce
         Some(End::Failed { stage, reason }) => CellState::Failed(format!("{stage}: {reason}")),
         Some(End::Ok { .. }) => CellState::Failed("ended before a complete block".to_owned()),
     }
-}
-
-fn has_failed(file: &RunFiles) -> bool {
-    matches!(&file.row, Some(row) if matches!(row.end, End::Failed { .. }))
 }
 
 fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
@@ -250,7 +241,7 @@ fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
         let part = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
             let range = ranges.find(|it| it.from_ms == from_ms);
-            let part = range.map(|it| RatioPart::new(it.slow_polls as f64, it.polls as f64));
+            let part = range.map(|it| RatioPart::of_counts(it.slow_polls, it.polls));
             Some(part.unwrap_or_default())
         };
         let parts = blocks.of(variants, part, RatioPart::sum)?;

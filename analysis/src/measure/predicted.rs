@@ -53,14 +53,12 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     found.filter_map(|all| predicted(all)).collect()
 }
 
-/// What a slice has of a bound.
 struct Recorded<'a> {
     run: usize,
     seconds: f64,
     row: &'a BoundRow,
 }
 
-/// Of what all slices have of a bound, run by run.
 fn predicted(all: &[Recorded]) -> Option<Predicted> {
     let rows = || all.iter().map(|it| it.row);
     let ratio = |kind, part: fn(&Recorded) -> Option<RatioPart>| {
@@ -76,11 +74,8 @@ fn predicted(all: &[Recorded]) -> Option<Predicted> {
         polls: rows().map(|row| row.pieces).sum(),
         slow_polls: rows().map(|row| row.slow_pieces).sum(),
         longest_ns: rows().map(|row| row.longest_ns).max()?,
-        slow: ratio(RatioKind::Share, |it| {
-            Some(RatioPart::new(
-                it.row.slow_pieces as f64,
-                it.row.pieces as f64,
-            ))
+        slow: ratio(RatioKind::Share, |Recorded { row, .. }| {
+            Some(RatioPart::of_counts(row.slow_pieces, row.pieces))
         })?,
         beyond: ratio(RatioKind::Amount, |it| {
             Some(RatioPart::new(it.row.beyond_ns? as f64, it.seconds))

@@ -15,9 +15,7 @@ pub(crate) struct Quantity {
     pub(crate) metric: Metric,
     name: &'static str,
     pub(crate) words: &'static str,
-    /// Whether budgets are meant to improve it. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
-    /// Unless an option says otherwise.
     pub(crate) margin: f64,
 }
 
@@ -41,23 +39,16 @@ impl Quantity {
     }
 
     /// "fewer slow polls"
-    pub(crate) fn improved(self) -> String {
-        format!("{} {}", self.direction(true), self.words)
-    }
-
-    pub(crate) fn worsened(self) -> String {
-        format!("{} {}", self.direction(false), self.words)
-    }
-
-    fn direction(self, is_good: bool) -> &'static str {
+    pub(crate) fn changed(self, is_good: bool) -> String {
         let recounted = self.metric.info().recounted;
         let is_counted = matches!(recounted, Some(Per::Event | Per::Request));
-        match (is_good == self.is_lower_better(), is_counted) {
+        let direction = match (is_good == self.is_lower_better(), is_counted) {
             (true, true) => "fewer",
             (false, true) => "more",
             (true, false) => "lower",
             (false, false) => "higher",
-        }
+        };
+        format!("{direction} {}", self.words)
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
@@ -78,11 +69,8 @@ impl Quantity {
 }
 
 pub(crate) fn unit(metric: Metric) -> &'static str {
-    if is_share(metric) { "pp" } else { "%" }
-}
-
-pub(crate) fn is_share(metric: Metric) -> bool {
-    metric.info().is_share
+    let is_share = metric.info().is_share;
+    if is_share { "pp" } else { "%" }
 }
 
 /// A margin that is not the default: `throughput=1%`.
@@ -93,11 +81,6 @@ pub(crate) struct Margin {
 }
 
 impl Margin {
-    pub(crate) fn of_default(quantity: Quantity) -> Margin {
-        let value = quantity.margin;
-        Margin { quantity, value }
-    }
-
     /// The margin of a quantity: the last that was given, or the default.
     pub(crate) fn of(quantity: Quantity, given: &[Margin]) -> f64 {
         let mut given = given.iter().rev();
@@ -125,7 +108,7 @@ impl FromStr for Margin {
             let names = joined(all().map(|it| it.name), ", ");
             format!("unknown quantity {name:?} (accepted: {names})")
         })?;
-        let number = match is_share(quantity.metric) {
+        let number = match quantity.metric.info().is_share {
             true => POINTS,
             false => PERCENT,
         };

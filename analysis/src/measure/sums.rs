@@ -67,7 +67,9 @@ impl<'a> CellSums<'a> {
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
             let (of, at) = key.quantile()?;
-            let least = key.metric.info().least_raw();
+            let info = key.metric.info();
+            // In the unit that formulas calculate in.
+            let least = info.least / info.scale;
             let quantile = |launches: &Option<Vec<_>>| {
                 Some(stats::quantile(launches.as_ref()?, at)?.with_least(least))
             };
@@ -98,7 +100,7 @@ fn longest_ns(launches: &BTreeMap<HistogramOf, ByVariant<LaunchCounts>>) -> BTre
         let by_variant = launches.get(&HistogramOf::Polls(site))?;
         let (_, variants) = by_variant.split_last()?;
         let launches = variants.iter().flatten().flatten();
-        let polls: Vec<&Counts> = launches.map(LaunchCounts::sum).collect();
+        let polls: Vec<&Counts> = launches.map(|it| &it.sum).collect();
         Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
     };
     Site::ALL.into_iter().filter_map(of_site).collect()

@@ -1,6 +1,6 @@
 //! What the turns of a cell are too short for, or too different.
 
-use run_format::tables::Pass;
+use run_format::tables::{Pass, SliceRow};
 use run_format::variant::BASELINE;
 
 use super::metric::Metric;
@@ -12,21 +12,15 @@ pub(crate) struct Turns {
     is_short_for_requests: bool,
     /// Variants that had fewer turns than the baseline in some blocks. Noise that changes from block to block has
     /// another weight in them.
-    fewer: Vec<usize>,
+    pub(crate) fewer: Vec<usize>,
 }
 
 impl Turns {
     pub(super) fn of(runs: &[LoadedRun], variants: usize) -> Turns {
-        let slices = runs.iter().flat_map(|run| &run.slices);
-        let compared = slices.filter(|slice| slice.row.pass == Pass::Compare);
-        let (before, all) = compared.fold((0, 0), |(before, all), slice| {
-            let row = &slice.row;
-            let count = |requests: Option<u64>| requests.unwrap_or(0);
-            (
-                before + count(row.requests_begun_before),
-                all + count(row.requests),
-            )
-        });
+        let rows = runs.iter().flat_map(|run| &run.slices).map(|it| &it.row);
+        let compared = rows.filter(|row| row.pass == Pass::Compare);
+        let sum =
+            |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
         let has_fewer = |variant: &usize| {
             runs.iter().any(|run| {
                 let turns = |block: &[usize], at: usize| run.slices[block[at]].row.turns;
@@ -35,7 +29,8 @@ impl Turns {
             })
         };
         Turns {
-            is_short_for_requests: 2 * before > all,
+            is_short_for_requests: 2 * sum(|row| row.requests_begun_before)
+                > sum(|row| row.requests),
             fewer: (0..variants).filter(has_fewer).collect(),
         }
     }
@@ -43,10 +38,5 @@ impl Turns {
     /// Whether a change of the metric would be that of several variants at once.
     pub(crate) fn blur(&self, metric: Metric) -> bool {
         self.is_short_for_requests && metric.info().is_of_requests
-    }
-
-    /// Whether the variant differs from the baseline by more than noise, even if it changes nothing.
-    pub(crate) fn are_fewer(&self, variant: usize) -> bool {
-        self.fewer.contains(&variant)
     }
 }

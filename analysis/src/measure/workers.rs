@@ -53,7 +53,7 @@ impl Workers {
     /// Of a co-tenant's delays. None of too few.
     pub(crate) fn p90_us(delays_ns: &Counts) -> Option<f64> {
         let all = [LaunchCounts::of(vec![Cow::Borrowed(delays_ns)])];
-        Some(stats::quantile(&all, 0.9)?.value() / 1e3)
+        Some(stats::quantile(&all, 0.9)?.value / 1e3)
     }
 }
 

@@ -10,8 +10,8 @@ use crate::drift::{Drift, Drifts};
 use crate::explain::files::File;
 use crate::load::name_in_files;
 use crate::measure::details::{edges, stops};
-use crate::measure::{Better, CellState, Metric, MetricKey};
-use crate::report::trust;
+use crate::measure::{CellState, Metric, MetricKey};
+use crate::report::{parts, trust};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{Judged, RANKS, Verdict, holders};
@@ -20,19 +20,11 @@ use crate::views::{Scene, drift};
 fn metrics() -> Value {
     let metric = |metric: Metric| {
         let info = metric.info();
-        let counted = match (metric.is_by_site(), info.is_of_wake_ups) {
-            (true, _) => Some("polls"),
-            (false, true) => Some("wake-ups"),
-            (false, false) => None,
-        };
-        let better = match info.better {
-            Better::Lower => -1,
-            Better::Higher => 1,
-            Better::Neither => 0,
-        };
+        let polls = metric.is_by_site().then_some("polls");
+        let counted = polls.or(info.is_of_wake_ups.then_some("wake-ups"));
         json!({
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
-            "says": info.says, "better": better, "bySite": metric.is_by_site(), "scale": info.scale,
+            "says": info.says, "better": info.better as i8, "bySite": metric.is_by_site(), "scale": info.scale,
             "recounted": info.recounted.map(name_in_files),
             "counted": counted, "isOfSpeed": info.is_of_speed,
         })
@@ -92,6 +84,7 @@ pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": of_verdict(verdict),
+        "parts": parts::of(summary, verdict),
     })
 }
 
@@ -188,7 +181,7 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
 
 /// Of the baseline: each child with its share of the time of all polls, and of that of slow polls.
 fn children(cell: &CellSummary, site: Site) -> Value {
-    let [all, slow] = holders::among([cell].into_iter(), site);
+    let [all, slow] = holders::of([cell].into_iter(), site);
     let row = |(child, percent): (&str, f64)| {
         let of_slow = slow.iter().find(|(other, _)| *other == child);
         json!([child, number(percent), optional(of_slow.map(|it| it.1))])
@@ -196,15 +189,18 @@ fn children(cell: &CellSummary, site: Site) -> Value {
     all.into_iter().map(row).collect()
 }
 
-fn key(what: MetricKey) -> String {
-    let site = what.site.map_or("worker", Site::name);
-    format!("{site} {}", what.metric.info().name)
+fn by_metric(sites: &[Site], of: impl Fn(MetricKey) -> Option<Value>) -> Value {
+    let whats = MetricKey::all(sites).into_iter();
+    let all = whats.filter_map(|what| {
+        let site = what.site.map_or("worker", Site::name);
+        Some((format!("{site} {}", what.metric.info().name), of(what)?))
+    });
+    Value::Object(all.collect())
 }
 
 /// Values, ends of intervals, changes and their ends, and as letters whether changes are resolved.
 fn figures(summary: &Summary, sites: &[Site]) -> Value {
-    let whats = MetricKey::all(sites).into_iter();
-    let of_what = |what: MetricKey| {
+    by_metric(sites, |what| {
         let column = |of: fn(&CellFigure) -> Option<f64>| {
             by_variant(summary, |cell, at| {
                 optional(cell.figure(what, at).and_then(of))
@@ -225,9 +221,8 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
             "resolved": every_variant(summary).map(resolved).collect::<String>(),
             "value": value,
         });
-        (!figures["value"].is_null()).then(|| (key(what), figures))
-    };
-    Value::Object(whats.filter_map(of_what).collect())
+        (!figures["value"].is_null()).then_some(figures)
+    })
 }
 
 /// Counts between edges, each after the number of empty buckets before them.
@@ -251,17 +246,15 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
 }
 
 fn by_block(summary: &Summary, sites: &[Site]) -> Value {
-    let whats = MetricKey::all(sites).into_iter();
-    let of_what = |what: MetricKey| {
+    by_metric(sites, |what| {
         let values = by_variant(summary, |cell, at| {
             let of_cell = cell.measured.details.by_block.get(&what);
             let runs = of_cell.and_then(|it| it.get(at)?.as_ref());
             let run = |run: &Vec<f64>| run.iter().map(|it| three_digits(*it)).collect::<Value>();
             runs.map_or(Value::Null, |runs| runs.iter().map(run).collect())
         });
-        (!values.is_null()).then(|| (key(what), values))
-    };
-    Value::Object(whats.filter_map(of_what).collect())
+        (!values.is_null()).then_some(values)
+    })
 }
 
 /// Enough for a dot.

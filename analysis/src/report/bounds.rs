@@ -11,7 +11,8 @@ use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
-    let Some(cell) = summary.most_slow_time_predicted(site) else {
+    let mut cells = summary.by_time_beyond(site).into_iter();
+    let Some(cell) = cells.find(|cell| cell.recorded_polls(site).is_some()) else {
         return;
     };
     let (worst, function) = (cell.measured.cell, summary.function(site));

@@ -9,7 +9,7 @@ use super::{method, published};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::stats;
-use crate::summary::{Identity, Resolved, Summary, of_hosts, of_tool, of_upstream};
+use crate::summary::{Identity, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
 use crate::verdict::{Verdict, words};
 
@@ -36,7 +36,8 @@ pub(crate) fn sentences(
         return sides.into_iter().enumerate().filter_map(of_side).collect();
     }
     let parts = compared.iter().map(|pair| {
-        let [lower, higher] = resolved(pair, Metric::BeyondMsPerS);
+        let beyond = MetricKey::new(pair.verdict.site, Metric::BeyondMsPerS);
+        let [lower, higher, _] = pair.summary.resolved(beyond, 1);
         let (budget, function) = (&pair.budget, pair.summary.function(pair.verdict.site));
         let cells = count(pair.summary.measured().count(), "cell");
         format!(
@@ -50,12 +51,6 @@ pub(crate) fn sentences(
 
 fn is_published(sides: [&Summary; 2]) -> bool {
     sides.iter().any(|it| it.identity.is_published())
-}
-
-fn applications(before: &Summary, after: &Summary) -> bool {
-    [before, after]
-        .iter()
-        .any(|it| it.identity.application.is_some())
 }
 
 pub(crate) fn text(
@@ -86,7 +81,7 @@ pub(crate) fn text(
         document.paragraph(
             "A published table has no intervals, so no difference between the two sides is resolved, however large it is.",
         );
-    } else if applications(before, after) {
+    } else if after.identity.application.is_some() {
         document.paragraph(
             "**Nothing can be resolved between single runs of an application**, because its load and the machine may have \
              been others.",
@@ -140,50 +135,36 @@ fn field(compared: &Compared, metric: Metric) -> String {
     let Some((was, is)) = was.zip(is) else {
         return words::absent();
     };
-    let [lower, higher] = resolved(compared, metric);
+    let [lower, higher, _] = compared.summary.resolved(what, 1);
     let (was, is) = (number(was), number(is));
     format!("{was} → {is}; {lower} lower, {higher} higher")
 }
 
-/// The numbers of cells in which it is resolved to be lower and to be higher.
-fn resolved(compared: &Compared, metric: Metric) -> [usize; 2] {
-    let what = MetricKey::new(compared.verdict.site, metric);
-    [Resolved::Lower, Resolved::Higher].map(|resolved| {
-        let cells = compared.summary.measured();
-        let changes = cells.filter_map(|cell| cell.change(what, 1));
-        changes.filter(|change| change.resolved == resolved).count()
-    })
-}
-
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
-    if !before.is_published() && !after.is_published() && before.manifest.is_none() {
-        let machines = [before, after].map(|it| of_hosts(&it.hosts));
-        let [was, is] = &machines;
-        let differs = (was != is).then(|| format!("machine: {was} before, {is} after"));
-        return Vec::from_iter(differs);
-    }
-    let (Some(was), Some(is)) = (&before.manifest, &after.manifest) else {
+    if before.is_published() || after.is_published() {
         let published = "one side is a published table: another machine, another tool, another time, and one run per \
                          cell";
         return vec![published.to_owned()];
-    };
-    let facts = |identity: &Identity, manifest: &Manifest| {
+    }
+    let facts = |identity: &Identity| {
         let text = |value: &dyn Debug| format!("{value:?}").replace('"', "");
-        let Manifest { config, tool, .. } = manifest;
-        [
-            ("machine", of_hosts(&identity.hosts)),
-            ("upstream", of_upstream(tool)),
-            ("tool", of_tool(tool)),
-            ("compiler", tool.rustc.clone()),
-            ("profile", tool.profile.clone()),
-            ("nodes", text(&config.node)),
-            ("load", method::pace(config.pace)),
-            ("runtime", text(&config.runtime)),
-            ("lab", text(&config.lab)),
-            ("delay", identity.delay()),
-        ]
+        let mut facts = vec![("machine", of_hosts(&identity.hosts))];
+        if let Some(Manifest { config, tool, .. }) = &identity.manifest {
+            facts.extend([
+                ("upstream", of_upstream(tool)),
+                ("tool", of_tool(tool)),
+                ("compiler", tool.rustc.clone()),
+                ("profile", tool.profile.clone()),
+                ("nodes", text(&config.node)),
+                ("load", method::pace(config.pace)),
+                ("runtime", text(&config.runtime)),
+                ("lab", text(&config.lab)),
+                ("delay", identity.delay()),
+            ]);
+        }
+        facts
     };
-    let pairs = facts(before, was).into_iter().zip(facts(after, is));
+    let pairs = facts(before).into_iter().zip(facts(after));
     let differing = pairs.filter(|(was, is)| was != is);
     let in_words = |((what, was), (_, is))| format!("{what}: {was} before, {is} after");
     differing.map(in_words).collect()

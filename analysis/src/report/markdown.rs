@@ -5,7 +5,7 @@ use std::fmt::Display;
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::text::count;
-pub(crate) use crate::text::{joined, joined_any, or_dash, quoted};
+pub(crate) use crate::text::{joined, joined_any, quoted};
 use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";
@@ -45,10 +45,8 @@ impl Row {
     }
 
     pub(super) fn with_any(self, title: impl Display, text: Option<impl Display>) -> Row {
-        match text {
-            Some(text) => self.with(title, text),
-            None => self.with(title, "–"),
-        }
+        let text = text.map(|text| text.to_string());
+        self.with(title, text.as_deref().unwrap_or("–"))
     }
 }
 

@@ -7,10 +7,11 @@ pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
+pub(crate) mod in_grid;
 mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
-mod parts;
+pub(crate) mod parts;
 mod prove;
 pub(crate) mod published;
 mod questions;
@@ -178,11 +179,8 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict, optio
 
 /// What figures are counted from, as means over cells of the baseline. Older runs have no floor, and nothing is taken off.
 fn counted_from(summary: &Summary) -> Option<String> {
-    let level = |metric: &Metric| {
-        let what = MetricKey {
-            site: None,
-            metric: *metric,
-        };
+    let level = |&metric: &Metric| {
+        let what = MetricKey { site: None, metric };
         let mean = stats::mean(summary.values(what, BASELINE))?;
         let (words, mean) = (metric.info().words, number(mean));
         Some(format!("{words} {mean} {}", metric.info().unit))

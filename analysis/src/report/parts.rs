@@ -8,31 +8,8 @@ use crate::text::number;
 use crate::verdict::Verdict;
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    let metrics = [
-        Metric::BeyondMsPerS,
-        Metric::CpuUsPerRequest,
-        Metric::RequestsPerS,
-    ];
-    let rows = metrics.into_iter().flat_map(|metric| {
-        let what = MetricKey::new(verdict.site, metric);
-        let variants = summary.variants.iter().enumerate().skip(1);
-        variants.filter_map(move |(at, variant)| {
-            let parts = of_variant(summary, what, at)?;
-            let deviation = |variance: f64| format!("{} %", number(variance.sqrt()));
-            let row = Row::of("metric", metric.info().words)
-                .with("variant", quoted(&variant.label))
-                .with("blocks", deviation(parts.blocks))
-                .with("launches", deviation(parts.launches))
-                .with_any("layouts", parts.layouts.map(deviation))
-                .with(
-                    "twice the time",
-                    format!("× {:.2}", parts.with_twice_the_time()),
-                );
-            Some(row)
-        })
-    });
-    let rows: Vec<Row> = rows.collect();
-    if !summary.identity.has_subjects() || rows.is_empty() {
+    let parts = of(summary, verdict);
+    if parts.is_empty() {
         return;
     }
     document.paragraph(
@@ -47,7 +24,38 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         "*twice the time*: the factor for all intervals if launches were twice as long. With twice as many launches it is \
          × 0.71.",
     ]);
-    document.table(rows);
+    document.table(parts.iter().map(|(metric, variant, parts, twice)| {
+        let deviation = |variance: f64| format!("{} %", number(variance.sqrt()));
+        Row::of("metric", metric.info().words)
+            .with("variant", quoted(&summary.variants[*variant].label))
+            .with("blocks", deviation(parts.blocks))
+            .with("launches", deviation(parts.launches))
+            .with_any("layouts", parts.layouts.map(deviation))
+            .with("twice the time", format!("× {twice:.2}"))
+    }));
+}
+
+/// Of a metric and a variant, with the factor for twice the time.
+type OfVariant = (Metric, usize, VarianceParts, f64);
+
+/// Only of sweeps that compare programs.
+pub(crate) fn of(summary: &Summary, verdict: &Verdict) -> Vec<OfVariant> {
+    let variants = 1..summary.variants.len();
+    let variants = variants.filter(|_| summary.identity.has_subjects());
+    let metrics = [
+        Metric::BeyondMsPerS,
+        Metric::CpuUsPerRequest,
+        Metric::RequestsPerS,
+    ];
+    let keys = metrics.into_iter().flat_map(|metric| {
+        let what = MetricKey::new(verdict.site, metric);
+        variants.clone().map(move |variant| (what, variant))
+    });
+    let parts = keys.filter_map(|(what, variant)| {
+        let parts = of_variant(summary, what, variant)?;
+        Some((what.metric, variant, parts, parts.with_twice_the_time()))
+    });
+    parts.collect()
 }
 
 fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<VarianceParts> {

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 
 use run_format::Site;
 
-use super::markdown::{Document, Frame, Row, joined, or_dash};
+use super::markdown::{Document, Frame, Row, joined};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::summary::{CellSummary, Summary};
@@ -72,7 +72,10 @@ pub(super) fn cells(
         for what in &wanted {
             let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
             let info = what.metric.info();
-            let value = |variant| or_dash(cell.value(*what, variant).map(number));
+            let value = |variant| {
+                cell.value(*what, variant)
+                    .map_or_else(|| "–".to_owned(), number)
+            };
             let values = joined((0..variants.len()).map(value), " / ");
             row = row.with(
                 format!("{}{site}, {}{sides}", info.words, info.unit),

@@ -55,7 +55,7 @@ fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
 }
 
 fn time(summary: &Summary, site: Site) -> String {
-    let [_, slow] = holders::of(summary, site);
+    let [_, slow] = holders::of(summary.measured(), site);
     if slow.is_empty() {
         return "The time of children was not recorded.".to_owned();
     }
@@ -79,7 +79,6 @@ fn large_shares(shares: Shares) -> Option<String> {
     joined_any(large, ", ")
 }
 
-/// What the connections of QUIC counted.
 pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let of_quic =
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));

@@ -67,7 +67,7 @@ fn table(document: &mut Document, drifts: &Drifts) {
 
 fn method(document: &mut Document, soak: &Soak, drifts: &Drifts) {
     let config = &soak.file.config;
-    let restarts = soak.rows.column("restarts").last().copied().flatten();
+    let restarts = soak.rows.last().and_then(|row| row.restarts);
     let restarts = restarts.map_or_else(|| "unknown".to_owned(), |it| it.to_string());
     let requested = lasting(config.duration_ms as f64 / 1e3);
     let interval_s = config.interval_ms as f64 / 1e3;
@@ -108,16 +108,15 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let disturbed = (&soak.set_aside, &soak.kept);
     let disturbed = in_words(disturbed, (drifts.rows, "row"), |_| true);
     caveats.extend((!disturbed.is_empty()).then(|| disturbed.trim().to_owned()));
-    let lost: f64 = soak.rows.column("lost_records").iter().flatten().sum();
-    if lost > 0.0 {
+    if let lost @ 1.. = soak.rows.iter().map(|row| row.lost_records).sum::<u64>() {
         caveats.push(format!(
             "{lost} polls, requests or wake-ups are not counted, because a buffer was full."
         ));
     }
     let config = &soak.file.config;
-    let connected = soak.rows.column("peers_connected").iter().flatten();
-    let peers = config.cell.peers as f64;
-    let incomplete = connected.filter(|connected| **connected < peers);
+    let peers = config.cell.peers;
+    let rows = soak.rows.iter();
+    let incomplete = rows.filter(|row| row.peers_connected < peers as u64);
     if let incomplete @ 1.. = incomplete.count() {
         caveats.push(format!(
             "At the end of {}, not all of {peers} peers were connected. Values that depend on the number of peers are \

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::markdown::{Document, Row, quoted};
 use crate::measure::{Checks, Metric, MetricKey};
 use crate::stats;
-use crate::summary::{Resolved, Summary};
+use crate::summary::Summary;
 use crate::text::{self, joined_any, number, with_unit};
 use crate::verdict::{Verdict, words};
 
@@ -61,7 +61,12 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
 }
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    document.table(LIMITS.iter().map(|check| {
+    // Much of an application is never recorded. Of a sweep it is worth knowing what was not.
+    let is_shown = |check: &&CheckLimit| {
+        summary.identity.application.is_none()
+            || summary.checks().any(|it| (check.of)(it).is_some())
+    };
+    document.table(LIMITS.iter().filter(is_shown).map(|check| {
         let mut values: Vec<f64> = summary.checks().filter_map(check.of).collect();
         values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
         let show = |value: Option<&f64>| value.map_or_else(words::absent, |it| check.show(*it));
@@ -128,14 +133,12 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             too_often if 20 * calibration.flagged_after > pairs => format!("**{too_often}**"),
             share => share,
         };
-        let cells = summary.measured();
-        let changes = cells.filter_map(|cell| cell.change(what, control));
-        let resolved = changes.filter(|change| change.resolved != Resolved::No);
+        let [lower, higher, _] = summary.resolved(what, control);
         let row = Row::of("metric", what.metric.info().words)
             .with("interval factor", factor)
             .with("flagged before", share(calibration.flagged_before))
             .with("flagged after", after)
-            .with("control resolved", resolved.count());
+            .with("control resolved", lower + higher);
         Some(row)
     };
     document.paragraph(

@@ -7,7 +7,6 @@ use super::uncertain::Uncertain;
 /// The spread of fewer scores is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;
 
-/// The result of the A/A control of all cells for the standard errors of one metric.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Calibration {
     pub(crate) pairs: usize,

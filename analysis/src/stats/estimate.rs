@@ -9,7 +9,7 @@ use super::{quotient, student};
 
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {
-    pub(super) value: f64,
+    pub(crate) value: f64,
     /// By run, then by block; the error of `value` is about their sum.
     pub(super) deviations: Vec<Vec<f64>>,
     /// The variance by chance alone. Blocks that vary less agree by chance.
@@ -50,10 +50,6 @@ pub(crate) struct BareEstimate {
 }
 
 impl CellEstimate {
-    pub(crate) fn value(&self) -> f64 {
-        self.value
-    }
-
     pub(crate) fn with_least(self, least: f64) -> CellEstimate {
         CellEstimate { least, ..self }
     }
@@ -128,7 +124,6 @@ impl BareEstimate {
         })
     }
 
-    /// With the standard error multiplied by the factor of a calibration.
     pub(crate) fn inflated(mut self, factor: f64) -> BareEstimate {
         self.level = self.level.map(|level| level.inflated(factor));
         if let IntervalShape::Score { of, .. } = &mut self.ends {

@@ -11,7 +11,7 @@ use super::uncertain::Interval;
 pub(crate) struct Histogram {
     values: Vec<u64>,
     shares: Vec<f64>,
-    total: u64,
+    pub(super) total: f64,
 }
 
 /// Between two neighbouring values: `weight` of the way up.
@@ -32,12 +32,8 @@ impl Histogram {
         (total > 0).then(|| Histogram {
             shares: counts.values().map(|(_, count)| share(count)).collect(),
             values: counts.values().map(|(value, _)| value).collect(),
-            total,
+            total: total as f64,
         })
-    }
-
-    pub(crate) fn total(&self) -> f64 {
-        self.total as f64
     }
 
     /// The position with this share of all below it, but not beyond the outermost values.
@@ -80,7 +76,6 @@ impl Position {
         self.lower as f64 + self.weight * (self.upper as f64 - self.lower as f64)
     }
 
-    /// The number of these counts that lie above.
     pub(super) fn count_above(&self, counts: &Counts) -> f64 {
         self.weight * above(counts, self.upper) + (1.0 - self.weight) * above(counts, self.lower)
     }
@@ -117,7 +112,7 @@ mod tests {
         let merged = Histogram::of(&Counts::sum(&slices)).expect("something was counted");
         assert_eq!(
             (merged.values.as_slice(), merged.total),
-            ([1, 5].as_slice(), 4)
+            ([1, 5].as_slice(), 4.0)
         );
         assert!(Histogram::of(&Counts::of([(3, 0)])).is_none());
     }

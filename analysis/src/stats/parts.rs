@@ -3,6 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use serde::Serialize;
+
 /// The relative change of one cell by launch, in percent.
 pub(crate) struct LaunchParts {
     /// From the change of all launches together.
@@ -12,7 +14,7 @@ pub(crate) struct LaunchParts {
 }
 
 /// Variances of one launch, in percent².
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct VarianceParts {
     pub(crate) blocks: f64,
     /// What blocks and layouts do not explain.
@@ -24,12 +26,9 @@ pub(crate) struct VarianceParts {
 impl VarianceParts {
     /// Of cells, each with the layout of each launch, if programs have several.
     pub(crate) fn of(cells: &[(LaunchParts, Vec<Option<u32>>)]) -> Option<VarianceParts> {
-        let squares = cells.iter().flat_map(|(cell, _)| &cell.deviations);
-        let squares: f64 = squares.map(|it| it.powi(2)).sum();
-        let free = cells
-            .iter()
-            .map(|(cell, _)| cell.deviations.len() as f64 - 1.0);
-        let free: f64 = free.sum();
+        let deviations = || cells.iter().flat_map(|(cell, _)| &cell.deviations);
+        let squares: f64 = deviations().map(|it| it.powi(2)).sum();
+        let free = deviations().count() as f64 - cells.len() as f64;
         if free < 1.0 {
             return None;
         }
@@ -41,11 +40,12 @@ impl VarianceParts {
             launches.filter_map(|(layout, deviation)| Some(((*layout)?, *deviation)))
         });
         let layouts = between_groups(by_layout).map(|of| of.min(beyond));
-        Some(VarianceParts {
+        let parts = VarianceParts {
             blocks,
             launches: beyond - layouts.unwrap_or(0.0),
             layouts,
-        })
+        };
+        (parts.sum() > 0.0).then_some(parts)
     }
 
     fn sum(&self) -> f64 {
@@ -69,25 +69,18 @@ fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
     if count < 2.0 || all < 2.0 * count {
         return None;
     }
-    let means = groups
-        .values()
-        .map(|it| it.iter().sum::<f64>() / it.len() as f64);
-    let means: Vec<f64> = means.collect();
-    let of_groups = groups.values().zip(&means);
-    let mean = of_groups
-        .clone()
-        .map(|(of, mean)| of.len() as f64 * mean)
-        .sum::<f64>()
-        / all;
-    let between = of_groups
-        .clone()
-        .map(|(of, it)| of.len() as f64 * (it - mean).powi(2));
-    let within = of_groups.flat_map(|(of, mean)| of.iter().map(move |it| (it - mean).powi(2)));
-    let squared: f64 = groups.values().map(|it| (it.len() as f64).powi(2)).sum();
+    let mean = groups.values().flatten().sum::<f64>() / all;
+    let (mut between, mut within, mut squared) = (0.0, 0.0, 0.0);
+    for group in groups.values() {
+        let size = group.len() as f64;
+        let of_group = group.iter().sum::<f64>() / size;
+        between += size * (of_group - mean).powi(2);
+        within += group.iter().map(|it| (it - of_group).powi(2)).sum::<f64>();
+        squared += size.powi(2);
+    }
     let size = (all - squared / all) / (count - 1.0);
-    let between = between.sum::<f64>() / (count - 1.0);
-    let within = within.sum::<f64>() / (all - count);
-    Some(((between - within) / size).max(0.0))
+    let apart = between / (count - 1.0) - within / (all - count);
+    Some((apart / size).max(0.0))
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use super::variance::within;
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchCounts<'a> {
     blocks: Vec<Cow<'a, Counts>>,
-    sum: Counts,
+    pub(crate) sum: Counts,
     /// Of the sum. None if nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
@@ -25,10 +25,6 @@ impl<'a> LaunchCounts<'a> {
             histogram: Histogram::of(&sum).map(Arc::new),
             sum,
         }
-    }
-
-    pub(crate) fn sum(&self) -> &Counts {
-        &self.sum
     }
 }
 
@@ -64,7 +60,7 @@ struct RunQuantile {
 impl RunQuantile {
     fn of(launch: &LaunchCounts<'_>, q: f64) -> Option<RunQuantile> {
         let histogram = launch.histogram.clone()?;
-        let total = histogram.total();
+        let total = histogram.total;
         if total * q.min(1.0 - q) < 1.0 {
             return None;
         }

@@ -14,6 +14,10 @@ impl RatioPart {
         RatioPart { num, den }
     }
 
+    pub(crate) fn of_counts(num: u64, den: u64) -> RatioPart {
+        RatioPart::new(num as f64, den as f64)
+    }
+
     pub(crate) fn sum(parts: impl IntoIterator<Item = RatioPart>) -> RatioPart {
         let add = |sum: RatioPart, part: RatioPart| {
             RatioPart::new(sum.num + part.num, sum.den + part.den)

@@ -3,7 +3,6 @@
 use super::student;
 use super::variance::Variance;
 
-/// A value, its standard error, and the degrees of freedom with which that error was estimated.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Uncertain {
     pub(crate) value: f64,

@@ -19,7 +19,7 @@ use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Estimates, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
-use crate::stats::{self, Calibration, CellEstimate};
+use crate::stats::{self, Calibration, CellEstimate, RatioKind};
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -72,7 +72,6 @@ impl Summary {
     }
 }
 
-/// Whether a verdict about the site needs it.
 fn is_judged(what: MetricKey, site: Site) -> bool {
     what.site.is_none_or(|it| it == site) || what.metric == Metric::YieldsPer1000
 }
@@ -138,7 +137,6 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     Ok(measured)
 }
 
-/// Calibrates the figures of all cells, and decides which changes are resolved.
 pub(crate) fn with_baseline(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
@@ -157,8 +155,10 @@ pub(crate) fn with_baseline(
             *figure = figure.take().map(|it| it.inflated(calibration.inflation()));
         }
         for variant in 1..variants.len() {
+            // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
+            let has_floor = what.metric.ratio_kind() != Some(RatioKind::Amount);
             resolve(cells, what, variant, |cell| {
-                what.metric.has_error_floor() || cell.measured.blocks >= FEWEST_BLOCKS
+                has_floor || cell.measured.blocks >= FEWEST_BLOCKS
             });
         }
         (what, calibration)
@@ -225,7 +225,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         }
     };
     let of_cell = |cell: &CellSummary| {
-        let is_one = |at: &usize| !cell.measured.turns.are_fewer(*at) && is_idle(cell, *at);
+        let is_one = |at: &usize| !cell.measured.turns.fewer.contains(at) && is_idle(cell, *at);
         (0..variants.len()).filter(is_one).collect()
     };
     cells.iter().map(of_cell).collect()

@@ -139,7 +139,6 @@ impl Identity {
     }
 }
 
-/// The subjects, or the crates that all variants share.
 fn measured(manifest: &Manifest) -> String {
     let subjects = manifest.config.subjects.iter();
     let subjects = subjects.filter(|subject| subject.role != Role::Control);

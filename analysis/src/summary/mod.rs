@@ -38,7 +38,6 @@ pub(crate) struct Summary {
     pub(crate) axes: Axes,
     pub(crate) variants: Vec<ComparedVariant>,
     pub(crate) cells: Vec<CellSummary>,
-    /// How well the intervals cover the noise.
     pub(crate) calibrations: BTreeMap<MetricKey, Calibration>,
 }
 
@@ -46,7 +45,6 @@ pub(crate) struct Summary {
 #[derive(Default)]
 pub(crate) struct CellSummary {
     pub(crate) measured: Arc<CellMeasured>,
-    /// Of what decides.
     pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
     /// The same with disturbed blocks, if any were set aside, as far as a verdict needs it.
@@ -68,7 +66,6 @@ pub(crate) struct ChangeFigure {
     /// Absent if the uncertainty is unknown.
     pub(crate) difference: Option<Uncertain>,
     pub(crate) relative: Option<Uncertain>,
-    /// Whether it can be resolved at all.
     is_bounded: bool,
     pub(crate) resolved: Resolved,
 }
@@ -135,7 +132,6 @@ impl Summary {
         options.first_site(&self.identity.sites)
     }
 
-    /// The variants that are compared with the baseline, by index.
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &ComparedVariant)> {
         self.with_role(Role::Candidate)
     }
@@ -158,10 +154,29 @@ impl Summary {
         cells
     }
 
-    /// Of the measured cells that have one.
     pub(crate) fn values(&self, what: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
         self.measured()
             .filter_map(move |cell| cell.value(what, variant))
+    }
+
+    /// In how many cells it is resolved to be lower, in how many to be higher, and the number of all that have a change.
+    pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
+        let changes = self
+            .measured()
+            .filter_map(|cell| cell.change(what, variant));
+        changes.fold([0; 3], |[lower, higher, all], change| {
+            let is = |wanted| usize::from(change.resolved == wanted);
+            [
+                lower + is(Resolved::Lower),
+                higher + is(Resolved::Higher),
+                all + 1,
+            ]
+        })
+    }
+
+    pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {
+        let mut cells = self.cells.iter();
+        cells.find(|cell| cell.measured.cell == wanted)
     }
 
     pub(crate) fn has(&self, what: MetricKey) -> bool {

@@ -31,12 +31,6 @@ impl SideBySide<'_> {
 }
 
 impl Summary {
-    /// Of the cells with predictions for this site, the one with the most time in slow polls.
-    pub(crate) fn most_slow_time_predicted(&self, site: Site) -> Option<&CellSummary> {
-        let mut cells = self.by_time_beyond(site).into_iter();
-        cells.find(|cell| cell.recorded_polls(site).is_some())
-    }
-
     /// All predictions of a cell. One that several variants measured is there once for each.
     pub(crate) fn predicted<'a>(
         &'a self,

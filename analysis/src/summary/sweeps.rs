@@ -30,10 +30,7 @@ impl Summary {
     }
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
-        let is_there = |cell: &&CellSummary| {
-            let mut others = other.cells.iter();
-            others.any(|it| it.measured.cell == cell.measured.cell)
-        };
+        let is_there = |cell: &&CellSummary| other.cell(cell.measured.cell).is_some();
         self.cells.iter().filter(is_there).count()
     }
 }
@@ -42,13 +39,8 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
     let sides = [before, after];
     let [from, to] = sides.map(|side| side.with_budgets(budgets));
     let variants = [from?, to?];
-    let pairs = after.cells.iter().filter_map(|after| {
-        let mut same = before.cells.iter();
-        Some([
-            same.find(|cell| cell.measured.cell == after.measured.cell)?,
-            after,
-        ])
-    });
+    let pairs = after.cells.iter();
+    let pairs = pairs.filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
     let cells = pairs.map(|pair| {
         // What one side alone has cannot be compared.
         let keys = pair[1].figures.keys();

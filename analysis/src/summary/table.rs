@@ -1,8 +1,5 @@
 //! `summary.csv` and `summary.parquet`: one row for each figure.
 
-use std::fs;
-use std::path::Path;
-
 use anyhow::{Context, Result};
 use polars_core::prelude::{Column, CompatLevel, DataFrame, SchemaExt};
 use polars_io::SerWriter;
@@ -130,12 +127,8 @@ impl Tables {
         Ok(Tables { rows, csv, parquet })
     }
 
-    pub(crate) fn write(&self, dir: &Path) -> Result<()> {
-        for (name, content) in [(FILE, &self.csv), (PARQUET, &self.parquet)] {
-            let path = dir.join(name);
-            fs::write(&path, content).with_context(|| path.display().to_string())?;
-        }
-        Ok(())
+    pub(crate) fn files(&self) -> [(&str, &[u8]); 2] {
+        [(FILE, &self.csv), (PARQUET, &self.parquet)]
     }
 }
 

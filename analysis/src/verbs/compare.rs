@@ -4,24 +4,31 @@ use std::path::Path;
 
 use anyhow::anyhow;
 use program::{Failure, bad_input, reject, say};
-use run_format::Budgets;
+use run_format::{Budgets, files};
 
+use crate::in_grid::InGrid;
 use crate::load::Sweep;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
+use crate::report::in_grid;
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::summary::sweeps::between;
 use crate::summary::{Summary, Tables, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
-use crate::views::{Entry, Scene, slug};
+use crate::views::{Entry, Scene, lines, slug};
 use crate::{new_folder, published};
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
     new_folder::refuse_inside(&out, [before, after])?;
+    match [before, after].map(|path| path.join(files::APPLICATION).is_file()) {
+        [true, false] => return in_grid(before, after, options, &out),
+        [false, true] => return in_grid(after, before, options, &out),
+        _ => {}
+    }
     let sides = [&side(before, options)?, &side(after, options)?];
     let [was, is] = sides;
     if was.shared_cells(is) == 0 {
@@ -81,6 +88,28 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         record: ReportRecord::new("compare", names, options),
     };
     report_folder::write(&out, content)
+}
+
+fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
+    let place = InGrid::of(folder, lab, options)?;
+    let budgets = budgets(&place.application, &place.lab, options)?;
+    let verdict = Verdict::of(&place.lab, options);
+    let shared = in_grid::shared(&place, &verdict, &budgets);
+    let names = [&place.application, &place.lab].map(|it| it.identity.name.clone());
+    let title = format!("Where {} is in the grid of {}", names[0], names[1]);
+    let pictures = vec![lines::in_grid(&place, options)];
+    let in_short = in_grid::sentences(&place, &shared);
+    let frame = Frame(&in_short, &pictures, options);
+    let content = Content {
+        tables: Tables::of(tables(&place.lab, options))?,
+        text: in_grid::text(&title, &place, &verdict, &shared, frame),
+        in_short,
+        pictures,
+        files: Vec::new(),
+        page: None,
+        record: ReportRecord::new("compare", names, options),
+    };
+    report_folder::write(out, content)
 }
 
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {

@@ -58,7 +58,6 @@ impl Part {
         self.sweep.dir.display().to_string()
     }
 
-    /// Refuses a run that measured something else.
     fn check_like(&self, first: &Part) -> Result<(), Failure> {
         let [ours, theirs] = [self, first].map(|part| &part.manifest);
         // Order and cores are a matter of each machine.

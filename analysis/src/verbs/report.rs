@@ -214,7 +214,6 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     })
 }
 
-/// Those about bounds, for an issue, and about explained cells.
 fn files(scene: &Scene, pictures: &[Entry], mut all: Vec<File>) -> Result<Vec<File>, Failure> {
     let predicted = predicted::csv(scene.summary, &scene.options.sites())?;
     let comment = comment::text(scene, pictures).into_bytes();

@@ -8,7 +8,7 @@ use run_format::grid::Cell;
 use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;
 use super::threshold::{AtThreshold, Holds};
-use crate::measure::{Metric, MetricKey, Place, Quantity, is_share};
+use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::stats::{self, MeanChange, Uncertain};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 
@@ -88,7 +88,7 @@ impl Candidate {
             variant,
             label: compared.label.clone(),
             details: details.filter_map(detail).collect(),
-            is_idle: compared.acts_by_firing() && yields.iter().all(|it| it.most() == 0.0),
+            is_idle: compared.acts_by_firing() && !yields.iter().any(SiteYields::fired),
             yields,
             ..Candidate::default()
         }
@@ -158,14 +158,14 @@ pub(super) fn from_baseline<'a>(
 pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<MeanChange> {
     let changes = changes.iter();
     let changes: Vec<Uncertain> = changes.filter_map(|it| judged_change(metric, it)).collect();
-    match is_share(metric) {
+    match metric.info().is_share {
         true => MeanChange::of_differences(&changes),
         false => MeanChange::of_relatives(&changes),
     }
 }
 
 fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
-    match is_share(metric) {
+    match metric.info().is_share {
         true => change.difference,
         false => change.relative,
     }
@@ -213,7 +213,7 @@ impl SiteYields {
         }
     }
 
-    fn most(&self) -> f64 {
-        self.per_1000.map_or(0.0, |(_, most)| most)
+    fn fired(&self) -> bool {
+        self.per_1000.is_some_and(|(_, most)| most > 0.0)
     }
 }

@@ -21,16 +21,8 @@ pub(crate) fn beyond(summary: &Summary, site: Site) -> Shares<'_> {
     in_percent(by_child)
 }
 
-/// Over all cells.
-pub(crate) fn of(summary: &Summary, site: Site) -> [Shares<'_>; 2] {
-    among(summary.measured(), site)
-}
-
 /// Over some cells: of the time of all polls, and of that of slow polls.
-pub(crate) fn among<'a>(
-    cells: impl Iterator<Item = &'a CellSummary>,
-    site: Site,
-) -> [Shares<'a>; 2] {
+pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> [Shares<'a>; 2] {
     let (mut all, mut slow) = (BTreeMap::new(), BTreeMap::new());
     for cell in cells {
         let children = cell.measured.breakdown.times.iter();

@@ -24,7 +24,7 @@ pub(crate) use self::outcome::{Judged, Outcome};
 pub(crate) use self::regime::{BOTTLENECK_PERCENT, Regime};
 pub(crate) use self::threshold::{AtThreshold, Holds};
 use crate::measure::{Margin, Metric, MetricKey};
-pub(crate) use crate::measure::{Quantity, is_share, unit};
+pub(crate) use crate::measure::{Quantity, unit};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, MeanChange};

@@ -61,7 +61,6 @@ impl Judged {
         self.outcome() == outcome
     }
 
-    /// Whether a gain or a loss greater than the margin is shown.
     pub(super) fn is_extreme(&self) -> bool {
         self.is(Outcome::Better) || self.is(Outcome::Worse)
     }

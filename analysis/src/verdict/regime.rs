@@ -41,7 +41,6 @@ impl Regime {
         }
     }
 
-    /// The measured cells of each regime.
     pub(super) fn all(summary: &Summary) -> BTreeMap<Regime, Vec<&CellSummary>> {
         let mut regimes = BTreeMap::<Regime, Vec<&CellSummary>>::new();
         for cell in summary.measured() {

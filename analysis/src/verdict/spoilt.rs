@@ -15,14 +15,11 @@ pub(super) fn of(summary: &Summary) -> BTreeMap<Metric, String> {
     };
     let metrics = Metric::ALL.iter().copied();
     let reason = |metric: Metric| {
-        let least = metric.info().spoilt_by_steal_percent?;
-        if median < least {
-            return None;
-        }
+        let least = metric.info().spoilt_by_steal_percent;
+        let least = least.filter(|least| median >= *least)?;
+        let [median, least] = [median, least].map(number);
         let reason = format!(
-            "the hypervisor gave {} % of a core's time to others in the median cell, which is {} % or more",
-            number(median),
-            number(least)
+            "the hypervisor gave {median} % of a core's time to others in the median cell, which is {least} % or more"
         );
         Some((metric, reason))
     };

@@ -19,8 +19,10 @@ impl Judged {
         let (words, change, margin) = (self.quantity.words, self.change(), self.margin());
         let Interval { low, high } = self.loss();
         match self.outcome() {
-            Outcome::Better => format!("{}{} ({change})", self.quantity.improved(), self.levels()),
-            Outcome::Worse => format!("{}{} ({change})", self.quantity.worsened(), self.levels()),
+            Outcome::Better | Outcome::Worse => {
+                let what = self.quantity.changed(self.is(Outcome::Better));
+                format!("{what}{} ({change})", self.levels())
+            }
             _ if high < 0.0 && self.excludes_gain() => {
                 format!("{words} better, by less than {margin} ({change})")
             }
@@ -238,7 +240,6 @@ impl Verdict {
     }
 }
 
-/// "50 µs"
 pub(crate) fn duration(ns: u64) -> String {
     const NS_PER_MS: u64 = 1_000_000;
     match ns {

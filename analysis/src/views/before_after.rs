@@ -101,15 +101,9 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
     if variant == 0 {
         return format!("{subject}, {label}");
     }
-    let cells = scene.summary.measured();
-    let changes = cells.filter_map(|cell| cell.change(key, variant));
-    let changes: Vec<Resolved> = changes.map(|change| change.resolved).collect();
-    let cells = |wanted| changes.iter().filter(|it| **it == wanted).count();
+    let [lower, higher, all] = scene.summary.resolved(key, variant);
     format!(
-        "{subject}, {label}: resolved to be lower in {}, higher in {} of {} cells",
-        cells(Resolved::Lower),
-        cells(Resolved::Higher),
-        changes.len()
+        "{subject}, {label}: resolved to be lower in {lower}, higher in {higher} of {all} cells"
     )
 }
 

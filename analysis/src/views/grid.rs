@@ -39,13 +39,11 @@ pub(super) fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
                 None => format!("{}: {name}", payload_bytes.in_words()),
             };
             let cell = |&peers: &usize, &rtt_ms: &Rtt| {
-                let wanted = Cell {
+                shown(summary.cell(Cell {
                     peers,
                     rtt_ms,
                     payload_bytes,
-                };
-                let mut cells = summary.cells.iter();
-                shown(cells.find(|cell| cell.measured.cell == wanted))
+                }))
             };
             facets.push(Facet::new(title, scale, &axes.peers, &axes.rtt_ms, cell));
         }

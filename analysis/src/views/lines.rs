@@ -4,13 +4,14 @@ use run_format::variant::Role;
 
 use super::scene::{CO_TENANT, Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::in_grid::{InGrid, longer};
 use crate::load::ComparedVariant;
 use crate::measure::{Metric, Place};
 use crate::options::Options;
 use crate::stats::Interval;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, short};
-use crate::verdict::{AtThreshold, Candidate, is_share, unit};
+use crate::verdict::{AtThreshold, Candidate, unit};
 
 /// Of more, the labels could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;
@@ -49,7 +50,7 @@ fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
         let interval = mean.interval(scene.verdict.confidence);
         Some(ChartValue::new(mean.value(), Some(interval)))
     };
-    let unit = match is_share(metric) {
+    let unit = match metric.info().is_share {
         true => "percentage points",
         false => unit(metric),
     };
@@ -109,7 +110,6 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     Some(scene.entry(&["curve"], true, [title, subtitle], chart))
 }
 
-/// A request by raw TCP and by libp2p, by payload.
 pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     let name = |variant: &ComparedVariant| match variant.role {
         Role::Control => format!("{}: a second copy of the baseline", variant.label),
@@ -138,6 +138,38 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         summary.identity.line(),
     ];
     Entry::new(&["rr"], true, texts, chart, options)
+}
+
+/// How long polls last in an application, and in the cells of a lab that resemble it.
+pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
+    let points = |cell| {
+        let points = longer(cell, place.site, options).unwrap_or_default();
+        let shown = points.into_iter();
+        shown.filter(|(ns, _)| (1_000..=10_000_000).contains(ns))
+    };
+    let label = |(ns, _): (u64, f64)| match 10_u64.pow(ns.ilog10()) == ns {
+        true => short(ns as f64 / 1e3),
+        false => String::new(),
+    };
+    let line = |cell| {
+        let percents = points(cell).map(|(_, share)| ChartValue::exact(100.0 * share));
+        percents.map(Some).collect()
+    };
+    let lines = place.cells().map(line).collect();
+    let names = place.cells().map(|it| it.measured.cell.to_string());
+    let labels = points(&place.application.cells[0]).map(label);
+    let chart = LineChart {
+        series: names.collect(),
+        places: Categories::new("duration, µs", labels),
+        panels: vec![panel("polls that last longer", "%", lines)],
+    };
+    let function = place.application.function(place.site);
+    let texts = [
+        format!("How long polls of {function} last"),
+        "without a budget; cells of the lab: those that resemble the application most".to_owned(),
+        place.application.identity.line(),
+    ];
+    Entry::new(&["in-grid"], true, texts, chart, options)
 }
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {

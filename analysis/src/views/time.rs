@@ -17,7 +17,7 @@ const REST: &str = "others";
 pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
     let summary = scene.summary;
     let mut children: Vec<&str> = Vec::new();
-    for (child, percent) in holders::of(summary, site).concat() {
+    for (child, percent) in holders::of(summary.measured(), site).concat() {
         if percent >= LEAST_PERCENT && !children.contains(&child) {
             children.push(child);
         }
@@ -28,34 +28,25 @@ pub(super) fn entry(scene: &Scene, site: Site) -> Option<Entry> {
     let payloads = summary.shown_axes().payload_bytes;
     let by_payload = payloads.iter().map(|payload| {
         let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
-        holders::among(summary.measured().filter(is_one), site)
+        holders::of(summary.measured().filter(is_one), site)
     });
     let by_payload: Vec<[Shares; 2]> = by_payload.collect();
     let named = children.iter().map(|child| Some(*child));
     let rows: Vec<Option<&str>> = named.chain([None]).collect();
+    let cell = |row: &Option<&str>, shares: &Shares| {
+        let is_here = |(child, _): &&(&str, f64)| match row {
+            Some(name) => child == name,
+            None => !children.contains(child),
+        };
+        let percents = shares.iter().filter(is_here).map(|(_, percent)| percent);
+        HeatmapCell::level(match shares.is_empty() {
+            true => Err(NoValue::NotApplicable),
+            false => Ok(ChartValue::exact(percents.sum())),
+        })
+    };
     let facet = |(title, at): (&str, usize)| {
-        Facet::new(
-            title.to_owned(),
-            0,
-            &rows,
-            &by_payload,
-            |row, of_payload| {
-                let shares = &of_payload[at];
-                let is_here = |(child, _): &&(&str, f64)| match row {
-                    Some(name) => child == name,
-                    None => !children.contains(child),
-                };
-                let percent = shares
-                    .iter()
-                    .filter(is_here)
-                    .map(|(_, percent)| percent)
-                    .sum();
-                HeatmapCell::level(match shares.is_empty() {
-                    true => Err(NoValue::NotApplicable),
-                    false => Ok(ChartValue::exact(percent)),
-                })
-            },
-        )
+        let of_payload = |row: &_, shares: &[Shares; 2]| cell(row, &shares[at]);
+        Facet::new(title.to_owned(), 0, &rows, &by_payload, of_payload)
     };
     let facets = [("all polls", 0), ("slow polls", 1)].map(facet);
     let percents = facets.iter().flat_map(Facet::coloured);

@@ -14,6 +14,7 @@ mod floor;
 mod foreign;
 mod fuzz;
 mod golden;
+mod in_grid;
 mod machine;
 mod margins;
 mod merge;

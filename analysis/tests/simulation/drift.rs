@@ -3,10 +3,11 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use run_format::soak::SoakRow;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Drifts;
-use crate::load::SoakColumns;
+use super::tests::rows_of;
 
 const ROW_S: f64 = 10.0;
 
@@ -19,7 +20,7 @@ struct SimulatedSoak {
 }
 
 impl SimulatedSoak {
-    fn soak(&self, rng: &mut StdRng) -> SoakColumns {
+    fn soak(&self, rng: &mut StdRng) -> Vec<SoakRow> {
         let noise = |level: f64, deviation: f64, rng: &mut StdRng| -> Vec<Option<f64>> {
             let remembered = remembering(self.memory, self.rows, rng).into_iter();
             let values = remembered.map(|value| Some((level + deviation * value).max(0.0).round()));
@@ -29,7 +30,7 @@ impl SimulatedSoak {
         let times = (1..=self.rows).map(|row| Some(ROW_S * row as f64));
         let tasks = noise(40.0, 2.0, rng).into_iter().enumerate();
         let tasks = tasks.map(|(row, tasks)| tasks.map(|it| (it + self.leak * row as f64).floor()));
-        SoakColumns::of([
+        rows_of([
             ("at_s", times.collect()),
             ("interval_s", constant(ROW_S)),
             ("tasks", tasks.collect()),

@@ -15,7 +15,7 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
 use crate::summary::{CellSummary, Identity, Summary, with_baseline};
-use crate::verdict::{Judged, Outcome, Quantity, Verdict, is_share};
+use crate::verdict::{Judged, Outcome, Quantity, Verdict};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;
@@ -75,7 +75,7 @@ impl Sweeps {
         let mut factors = vec![1.0; truth.len() + 2];
         for (factor, truth) in factors[2..].iter_mut().zip(truth) {
             let margins = truth[at] + self.apart * draw::normal(rng);
-            *factor = if is_share(quantity.metric) {
+            *factor = if quantity.metric.info().is_share {
                 (1.0 + quantity.margin * margins / 100.0 / SHARE).max(0.0)
             } else {
                 // So that the mean of logarithms is that of the truth.
@@ -97,7 +97,7 @@ impl Sweeps {
         cell: &SimulatedCell,
         rng: &mut StdRng,
     ) -> Vec<Option<CellEstimate>> {
-        let is_share = is_share(quantity.metric);
+        let is_share = quantity.metric.info().is_share;
         let kind = if is_share {
             RatioKind::Share
         } else {
@@ -153,7 +153,7 @@ impl Sweeps {
                 let cell = self.cell(quantity, truth, at, rng);
                 for group in [summary.cell.peers % groups, groups] {
                     for (candidate, factor) in changes[group].iter_mut().zip(&cell.factors[2..]) {
-                        candidate[at] += if is_share(quantity.metric) {
+                        candidate[at] += if quantity.metric.info().is_share {
                             100.0 * SHARE * cell.shift * (factor - 1.0)
                         } else {
                             factor.ln()
@@ -166,7 +166,7 @@ impl Sweeps {
             }
         }
         for (at, quantity) in Quantity::all().into_iter().enumerate() {
-            if !is_share(quantity.metric) {
+            if !quantity.metric.info().is_share {
                 changes
                     .iter_mut()
                     .flatten()

@@ -65,12 +65,12 @@ impl Section<'_> {
 
     fn warm(&self, from_ns: u64) -> Option<String> {
         let warm = warm_core(self.evidence, self.site, from_ns)?;
-        let normal = number(100.0 * warm.normal.value());
+        let normal = number(100.0 * warm.normal.value);
         let Some(change) = warm.change.filter(|_| warm.blocks > 1) else {
             return Some(format!(
                 "With the core kept warm (not allowed to sleep), the share of slow polls is {} % instead of {normal} %, \
                  from too few blocks to test the difference.",
-                number(100.0 * warm.warm.value())
+                number(100.0 * warm.warm.value)
             ));
         };
         let pp = 100.0 * change.difference.value;
@@ -84,7 +84,7 @@ impl Section<'_> {
             )
         } else if pp < 0.0 {
             let prevented = text::change(-pp, "pp", interval.times(-1.0)).replace('+', "");
-            let (normal_share, warm_share) = (warm.normal.value(), warm.warm.value());
+            let (normal_share, warm_share) = (warm.normal.value, warm.warm.value);
             let share = quotient(normal_share - warm_share, normal_share);
             let share = share.map_or_else(String::new, |it| {
                 format!(", which is {:.0} % of them", 100.0 * it.min(1.0))
@@ -147,7 +147,7 @@ impl Section<'_> {
         };
         let difference = match worst.interval_pp {
             Some(interval) => text::change(worst.pp(), "pp", interval),
-            None => format!("{} pp", text::signed(worst.pp())),
+            None => format!("{} pp", text::with_plus(worst.pp(), number(worst.pp()))),
         };
         let (child, slices) = (&worst.child, count(worst.slices, "slice"));
         format!(

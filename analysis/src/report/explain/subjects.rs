@@ -44,7 +44,7 @@ impl Section<'_> {
             let launches = counted.iter().enumerate();
             launches.fold(row, |row, (launch, (label, counts))| {
                 let (_, counted) = &counts[at];
-                let row = row.with_any(label, counted.as_ref().map(|it| number(it.value())));
+                let row = row.with_any(label, counted.as_ref().map(|it| number(it.value)));
                 match launch {
                     0 => row,
                     _ => row.with_any("change", changed(before.as_ref(), counted.as_ref())),
