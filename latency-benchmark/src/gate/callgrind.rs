@@ -73,10 +73,9 @@ fn parse(text: &str) -> Profile {
         } else if let Some((position, cost)) = line.split_once(' ')
             && position.parse::<u64>().is_ok()
             && let Ok(cost) = cost.trim().parse::<u64>()
+            && !std::mem::take(&mut is_called)
         {
-            if !std::mem::take(&mut is_called) {
-                *profile.entry(function.clone()).or_default() += cost;
-            }
+            *profile.entry(function.clone()).or_default() += cost;
         }
     }
     profile
