@@ -134,7 +134,7 @@ async fn stream(
     counting: &Arc<Mutex<Counting>>,
 ) -> Result<Infallible> {
     let spawn = spawner(counting);
-    let (workload, log) = (Stream::new(load)?, Arc::new(Mutex::new(log)));
+    let (workload, log) = (Stream::new(load, &[])?, Arc::new(Mutex::new(log)));
     for number in 0..linked.peers() {
         let (control, peer) = (linked.swarm.behaviour().new_control(), linked.peer(number));
         let (workload, log) = (workload.clone(), Arc::clone(&log));
