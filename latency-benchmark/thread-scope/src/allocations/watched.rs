@@ -76,7 +76,11 @@ pub fn of_this_thread() -> AllocationTotals {
 /// Counts a block that the calling thread frees.
 #[cold]
 pub(super) fn add_free() {
-    COUNTS.with(|counts| counts.frees.set(counts.frees.get() + 1));
+    COUNTS.with(|counts| {
+        if !counts.watched.get().is_null() {
+            counts.frees.set(counts.frees.get() + 1);
+        }
+    });
 }
 
 /// Counts one object of the calling thread. `at` are the registers of the function that calls this.
