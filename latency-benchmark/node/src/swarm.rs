@@ -9,12 +9,12 @@ use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::Boxed;
 use libp2p::core::upgrade::Version;
 use libp2p::identity::Keypair;
-#[cfg(feature = "quic")]
-use libp2p::quic;
 use libp2p::swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent};
 #[cfg(feature = "tls")]
 use libp2p::tls;
-use libp2p::{Multiaddr, PeerId, Swarm, Transport as _, noise, plaintext, tcp, yamux};
+use libp2p::{Multiaddr, PeerId, Swarm, noise, plaintext, tcp, yamux};
+#[cfg(feature = "quic")]
+use libp2p::{Transport as _, quic};
 use tokio::time::{Instant, timeout_at};
 
 use node_kit::ConnectionCounts;
