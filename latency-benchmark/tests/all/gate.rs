@@ -34,17 +34,19 @@ fn budgets(bench: &Bench, head: &str, more: &[&str]) -> Output {
     gate(bench, &[&SMALL[..], &node, &compared, more].concat())
 }
 
+/// What a gate printed that ended with that exit code.
+fn printed(output: &Output, code: i32) -> String {
+    let said = text(&output.stdout);
+    let errors = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(code), "{said}{errors}");
+    said
+}
+
 #[test]
 fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count() {
     let bench = Bench::new();
     let output = budgets(&bench, "none", &[]);
-    let said = text(&output.stdout);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{said}{}",
-        text(&output.stderr)
-    );
+    let said = printed(&output, 0);
     assert!(
         said.starts_with("**No count changed**, in 3 cells."),
         "{said}"
@@ -54,13 +56,7 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
 
     let bench = Bench::new();
     let output = budgets(&bench, "muxer=1", &[]);
-    let said = text(&output.stdout);
-    assert_eq!(
-        output.status.code(),
-        Some(1),
-        "{said}{}",
-        text(&output.stderr)
-    );
+    let said = printed(&output, 1);
     assert!(said.contains("`connection`: polls ▲"), "{said}");
     assert!(said.contains("`muxer`: yields ▲"), "{said}");
     // What was counted is there, by site and child.
@@ -85,13 +81,7 @@ fn a_rise_that_is_allowed_is_told_and_not_refused() {
     let allow = all.split(',').map(|kind| format!("{kind}=1000000"));
     let allow = allow.collect::<Vec<_>>().join(",");
     let output = budgets(&bench, "muxer=1", &["--allow", &allow]);
-    let said = text(&output.stdout);
-    assert_eq!(
-        output.status.code(),
-        Some(0),
-        "{said}{}",
-        text(&output.stderr)
-    );
+    let said = printed(&output, 0);
     assert!(said.contains("None rose by more than is allowed"), "{said}");
     assert!(said.contains("`muxer`: yields | 0 →"), "{said}");
 }

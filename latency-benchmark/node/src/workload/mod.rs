@@ -35,42 +35,22 @@ macro_rules! with_workload {
         use run_format::config::Workload;
         use $crate::workload;
         match $workload {
-            Workload::RequestResponse => {
-                type $W = workload::RequestResponse;
-                $run
-            }
-            Workload::Stream => {
-                type $W = workload::Stream;
-                $run
-            }
+            Workload::RequestResponse => $crate::workload::with_workload!(@ $W = workload::RequestResponse => $run),
+            Workload::Stream => $crate::workload::with_workload!(@ $W = workload::Stream => $run),
             #[cfg(feature = "gossipsub")]
-            Workload::Gossipsub => {
-                type $W = workload::Gossipsub;
-                $run
-            }
+            Workload::Gossipsub => $crate::workload::with_workload!(@ $W = workload::Gossipsub => $run),
             #[cfg(not(feature = "gossipsub"))]
             Workload::Gossipsub => unreachable!("refused before"),
-            Workload::Idle => {
-                type $W = workload::Idle;
-                $run
-            }
-            Workload::Rr => {
-                type $W = workload::Rr;
-                $run
-            }
-            Workload::Burst => {
-                type $W = workload::Burst;
-                $run
-            }
-            Workload::Duplex => {
-                type $W = workload::Duplex;
-                $run
-            }
-            Workload::Handshakes => {
-                type $W = workload::Handshakes;
-                $run
-            }
+            Workload::Idle => $crate::workload::with_workload!(@ $W = workload::Idle => $run),
+            Workload::Rr => $crate::workload::with_workload!(@ $W = workload::Rr => $run),
+            Workload::Burst => $crate::workload::with_workload!(@ $W = workload::Burst => $run),
+            Workload::Duplex => $crate::workload::with_workload!(@ $W = workload::Duplex => $run),
+            Workload::Handshakes => $crate::workload::with_workload!(@ $W = workload::Handshakes => $run),
         }
+    }};
+    (@ $W:ident = $workload:ty => $run:expr) => {{
+        type $W = $workload;
+        $run
     }};
 }
 pub(crate) use with_workload;

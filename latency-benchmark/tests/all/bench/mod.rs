@@ -202,6 +202,21 @@ pub(crate) fn build_program(name: &str) -> PathBuf {
     program
 }
 
+/// Whether nothing is missing that a test needs. In CI it is a failure if something is.
+pub(crate) fn lacks_nothing(missing: impl Iterator<Item = &'static str>) -> bool {
+    let missing: Vec<&str> = missing.collect();
+    if missing.is_empty() {
+        return true;
+    }
+    assert_ne!(
+        std::env::var("CI").as_deref(),
+        Ok("true"),
+        "missing: {missing:?}"
+    );
+    println!("skipped, missing: {missing:?}");
+    false
+}
+
 /// Arguments without spaces.
 pub(crate) fn words(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
