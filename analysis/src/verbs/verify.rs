@@ -15,6 +15,7 @@ use super::report::make;
 use crate::load::{CellRuns, FolderOf, Sweep};
 use crate::new_folder::RECORD;
 use crate::packed;
+use crate::report::markdown::{MOST_SENTENCES, VERDICT};
 use crate::report_folder::{self, ReportRecord, TEXT};
 use crate::summary::table;
 
@@ -77,7 +78,15 @@ fn judged(dir: &Path) -> Result<(), Failure> {
         return Err(differs(&figures, &how));
     }
     let written = String::from_utf8_lossy(&read(&text).map_err(bad_input)?).into_owned();
-    if let Some(sentence) = content.in_short.iter().find(|it| !written.contains(&**it)) {
+    let lines = written
+        .lines()
+        .skip_while(|line| !line.starts_with(VERDICT));
+    let mut lines = lines.filter(|line| !line.is_empty()).map(|line| {
+        let line = line.strip_prefix(VERDICT).unwrap_or(line);
+        line.strip_prefix("- ").unwrap_or(line)
+    });
+    let mut sentences = content.in_short.iter().take(MOST_SENTENCES);
+    if let Some(sentence) = sentences.find(|it| lines.next() != Some(it)) {
         return Err(differs(&text, &format!("it does not say: {sentence}")));
     }
     let (dir, figures) = (dir.display(), is.len());

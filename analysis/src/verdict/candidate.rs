@@ -49,7 +49,7 @@ pub(crate) struct WorseCell {
 pub(crate) struct SiteYields {
     pub(crate) site: Site,
     /// A packed sweep has the rows of one site only.
-    is_known: bool,
+    pub(crate) is_known: bool,
     /// Yields of 1,000 polls: the mean over cells, and the most of any cell. None if no poll was recorded.
     pub(crate) per_1000: Option<(f64, f64)>,
     /// Share of the slow polls without a budget that have a single slow iteration.
