@@ -64,7 +64,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
 fn write(out: &Path, packed: BTreeMap<PathBuf, Vec<u8>>) -> Result<()> {
     let mut archive = tar::Builder::new(XzWriter::new(
         File::create(out)?,
-        XzOptions::with_preset(9),
+        XzOptions::with_preset(6),
     )?);
     let mut packed = Vec::from_iter(packed);
     packed.sort_by_key(|(place, _)| place.file_name().map(ToOwned::to_owned));
