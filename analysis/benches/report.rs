@@ -24,11 +24,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use rand::rng;
 use rand::seq::SliceRandom;
 use run_format::files::{self, read_json, write_json};
-use run_format::grid::{Axes, Cell};
-use run_format::manifest::Manifest;
-use run_format::network::Rtt;
-use run_format::payload::Payload;
-use run_format::run_row::RunRow;
+use run_format::{Axes, Cell, Manifest, Payload, Rtt, RunRow};
 
 const REPEAT: u32 = 3;
 

@@ -6,7 +6,7 @@ mod simulation;
 
 use anyhow::Result;
 use polars_core::prelude::DataFrame;
-use run_format::soak::SoakRow;
+use run_format::SoakRow;
 
 use crate::prose::{self, prose};
 use crate::stats::{Trend, confidence_of_each, spread, trend};

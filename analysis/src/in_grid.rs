@@ -4,9 +4,7 @@ use std::mem;
 use std::path::Path;
 
 use program::{Failure, reject};
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, HistogramOf, Site};
 
 use crate::load::Sweep;
 use crate::measure::details::edges;

@@ -5,8 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use poll_probe::number::time;
 use program::{Failure, reject};
-use run_format::Site;
-use run_format::config::SLOW_NS;
+use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};
 
 use crate::charts::ChartFormat;

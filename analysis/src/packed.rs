@@ -10,12 +10,8 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 use program::{Failure, bad_input, print};
-use run_format::Site;
 use run_format::files::{self, HISTOGRAMS, MANIFEST, RUN};
-use run_format::histogram_tag::{HistogramOf, HistogramTag};
-use run_format::manifest::Manifest;
-use run_format::tables::Pass;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, HistogramOf, HistogramTag, Manifest, Pass, Site};
 use serde_json::Value;
 use tempfile::TempDir;
 

@@ -5,12 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result, ensure};
 use program::{Failure, bad_input, reject};
-use run_format::config::SLOW_NS;
-use run_format::grid::{Axes, Cell};
-use run_format::network::Rtt;
-use run_format::payload::Payload;
-use run_format::variant::Role;
-use run_format::{Budgets, Site, files};
+use run_format::{Axes, Budgets, Cell, Payload, Role, Rtt, SLOW_NS, Site, files};
 
 use crate::load::{ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use program::{Failure, bad_input};
 use run_format::files::read_versioned;
-use run_format::grid::Cell;
 use run_format::search::{self, NextRound, SEARCH};
-use run_format::{Budgets, Site};
+use run_format::{Budgets, Cell, Site};
 
 use crate::load::Sweep;
 use crate::measure::{Metric, MetricKey, Place};

@@ -1,8 +1,6 @@
 //! What a network stack calls its sites.
 
-use run_format::Site;
-use run_format::config::NodeConfig;
-use run_format::manifest::Tool;
+use run_format::{NodeConfig, Site, Tool};
 
 use crate::text::{joined, quoted};
 

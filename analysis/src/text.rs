@@ -3,7 +3,7 @@
 use std::fmt::Display;
 use std::time::{Duration, UNIX_EPOCH};
 
-use run_format::manifest::Machine;
+use run_format::Machine;
 
 use crate::stats::{CONFIDENCE, Interval, MeanChange, Uncertain};
 

@@ -10,17 +10,12 @@ use anyhow::Context;
 use clap::Args;
 use lab::{LabSpec, Topology};
 use program::{Failure, exit_code, print, reject};
-use run_format::config::{LabConfig, Measurement, Plan, RunConfig};
-use run_format::grid::Cell;
-use run_format::network::{Placement, Rtt, Sharing};
-use run_format::protocol::{BlockReport, CentralTask, NodeMessage, OtherProcesses};
-use run_format::run_row::Stop;
-use run_format::variant::VariantConfig;
-use run_format::{BUDGET_FORMS, Budgets};
+use run_format::{
+    BUDGET_FORMS, BlockReport, Budgets, Cell, CentralTask, LabConfig, Measurement, NodeMessage,
+    OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig,
+};
 
-use crate::args::budgets::variants;
-use crate::args::node::{NodeArgs, PayloadArg};
-use crate::args::runtime::RuntimeArgs;
+use crate::args::{NodeArgs, PayloadArg, RuntimeArgs, variants};
 use crate::conversation::Conversation;
 use crate::interrupts::Interrupts;
 use crate::node_program::NodeProgramArgs;

@@ -27,7 +27,7 @@ enum BenchmarkVerb {
     /// Compare small requests over libp2p with the same requests over plain TCP
     Rr(Box<rr::RrArgs>),
     /// Measure one cell for hours, as a series over time, while peers are restarted
-    Soak(Box<soak::args::SoakArgs>),
+    Soak(Box<soak::SoakArgs>),
     /// Run one peer alone: listen, print the address, and serve
     Peer(peer::PeerArgs),
     /// Run central alone: connect to peers, send them requests, and measure

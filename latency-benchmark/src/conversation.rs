@@ -1,7 +1,9 @@
-//! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON.
+//! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON. The process of a cell
+//! is one.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -9,9 +11,10 @@ use std::thread;
 use anyhow::{Context, Result};
 use lab::Reaped;
 use program::{lines, say};
-use run_format::protocol::STOP_LINE;
-use serde::Serialize;
+use run_format::files::{SCHEMA, unix_s};
+use run_format::{BlockReport, End, NetworkReport, RunConfig, RunRow, STOP_LINE, SoakRow};
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// More than come before anybody looks.
 const MESSAGES: usize = 1024;
@@ -71,5 +74,48 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
             self.say(STOP_LINE);
         }
         is_first
+    }
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct CellTask {
+    pub(crate) config: RunConfig,
+    pub(crate) central: PathBuf,
+    pub(crate) peer: PathBuf,
+    /// An empty folder, where central writes.
+    pub(crate) dir: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum CellMessage {
+    Block(BlockReport),
+    /// All of its processes are paused until it gets a turn of that block.
+    AsksForTurn(u32),
+    /// An interval of a soak is over.
+    Row(Box<SoakRow>),
+    Over(Box<RunRow>),
+}
+
+/// The row of a run of which nothing is known but how it ended.
+pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
+    RunRow {
+        schema: SCHEMA,
+        cell: config.cell.id(),
+        config,
+        end,
+        network: NetworkReport::default(),
+        started_unix_s: unix_s(),
+        took_ms: 0,
+        overhead_ms: None,
+        stages: Vec::new(),
+        probe_ns: None,
+        blocks: None,
+        messages: Vec::new(),
+        outstanding: None,
+        stall: None,
+        beside: None,
+        machine: None,
+        files: None,
     }
 }

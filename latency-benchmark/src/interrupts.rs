@@ -17,7 +17,12 @@ impl Interrupts {
     /// exist, through which the signals would still end this process.
     pub(crate) fn count() -> Result<Interrupts> {
         let mut set = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGXFSZ]);
-        if !ignores_hang_up() {
+        // As nohup has it. A signal that is counted would come in spite of that.
+        let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+        let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+        let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        let bit = Signal::SIGHUP as u32 - 1;
+        if mask.is_none_or(|mask| (mask >> bit) & 1 == 0) {
             set.add(Signal::SIGHUP);
         }
         set.thread_block()?;
@@ -38,12 +43,4 @@ impl Interrupts {
     pub(crate) fn seen(&self) -> usize {
         self.0.load(Relaxed)
     }
-}
-
-/// As nohup has it. A signal that is counted would come in spite of that.
-fn ignores_hang_up() -> bool {
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
-    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    mask.is_some_and(|mask| mask >> (Signal::SIGHUP as u32 - 1) & 1 == 1)
 }

@@ -7,7 +7,7 @@ use lab::LabSpec;
 use lab::preflight::{self, PreflightFinding, PreflightStatus};
 use program::{Failure, print};
 
-use crate::args::network::{NetworkArgs, RttArg};
+use crate::args::{NetworkArgs, RttArg};
 
 #[derive(Args)]
 #[command(after_help = "Examples:

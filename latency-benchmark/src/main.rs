@@ -1,10 +1,9 @@
 //! The tool: plans a sweep, and starts the nodes of each cell in a network of their own. It links no network
-//! stack: the nodes are programs of their own (see `run_format::protocol`).
+//! stack: the nodes are programs of their own (see `run-format/src/protocol.rs`).
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
 mod args;
 mod cell;
-mod cell_task;
 mod central;
 mod cli;
 mod conversation;
@@ -14,7 +13,6 @@ mod interrupts;
 mod lab_verb;
 mod manifest;
 mod node_program;
-mod other_load;
 mod peer;
 mod pipeline;
 mod programs;

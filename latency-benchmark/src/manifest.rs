@@ -6,10 +6,8 @@ use std::path::Path;
 use anyhow::{Result, anyhow};
 use program::{Failure, bad_input};
 use run_format::checksums::of_program;
-use run_format::config::SweepConfig;
 use run_format::files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole};
-use run_format::manifest::{Machine, Manifest, Tool};
-use run_format::protocol::NodeDescription;
+use run_format::{Machine, Manifest, NodeDescription, SweepConfig, Tool};
 
 /// Where the program lies on this machine is of no use elsewhere.
 pub(crate) fn command() -> Vec<String> {

@@ -8,9 +8,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::checksums::of_program;
-use run_format::config::NodeConfig;
-use run_format::manifest::Manifest;
-use run_format::protocol::NodeDescription;
+use run_format::{Manifest, NodeConfig, NodeDescription};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 
 #[derive(Args, Clone, Debug)]
@@ -165,7 +163,6 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
     Ok(description)
 }
 
-/// Refuses a program that cannot do what it is asked for.
 fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let description = describe(path).context("--node").map_err(bad_input)?;
     let features = description.program.features;

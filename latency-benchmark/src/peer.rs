@@ -7,10 +7,9 @@ use std::process::Command;
 use anyhow::Context;
 use clap::Args;
 use program::Failure;
-use run_format::config::Measurement;
-use run_format::protocol::{Listen, PeerTask};
+use run_format::{Listen, Measurement, PeerTask};
 
-use crate::args::node::{NodeArgs, PayloadArg};
+use crate::args::{NodeArgs, PayloadArg};
 use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]

@@ -7,7 +7,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
 use program::{Failure, exit_code, one_line, say};
-use run_format::config::SweepConfig;
+use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
 
@@ -99,32 +99,28 @@ fn prepare(
     config: &SweepConfig,
 ) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
-        check_machine()?;
+        // Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
+        let checked = Command::new("/proc/self/exe")
+            .args(["preflight", "--brief"])
+            .stdin(Stdio::null())
+            .output()?;
+        for said in [&checked.stdout, &checked.stderr] {
+            if !said.is_empty() {
+                say(String::from_utf8_lossy(said).trim_end());
+            }
+        }
+        if !checked.status.success() {
+            return Err(anyhow!(
+                "no cell can run on this machine, see above (`latency-benchmark preflight` says what helps)"
+            )
+            .into());
+        }
     }
     Ok(program.build_needed(&config.node, args.explain)?)
 }
 
 fn first_failure(one: u8, other: u8) -> u8 {
     if one == MEASURED { other } else { one }
-}
-
-/// Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
-fn check_machine() -> Result<()> {
-    let checked = Command::new("/proc/self/exe")
-        .args(["preflight", "--brief"])
-        .stdin(Stdio::null())
-        .output()?;
-    for said in [&checked.stdout, &checked.stderr] {
-        if !said.is_empty() {
-            say(String::from_utf8_lossy(said).trim_end());
-        }
-    }
-    if !checked.status.success() {
-        return Err(anyhow!(
-            "no cell can run on this machine, see above (`latency-benchmark preflight` says what helps)"
-        ));
-    }
-    Ok(())
 }
 
 fn report(dir: &Path) -> Result<u8> {

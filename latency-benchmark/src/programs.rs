@@ -5,17 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use program::{Failure, bad_input, reject, say};
-use run_format::config::SweepConfig;
 use run_format::files::{SUBJECTS, write_whole};
-use run_format::protocol::NodeDescription;
-use run_format::subject::{LevelRecord, SiteLevel, SubjectConfig};
-use run_format::variant::Role;
+use run_format::{LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig};
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
 
-use crate::args::subjects::{is_of_this_workspace, resolve};
+use crate::args::{is_of_this_workspace, resolve};
 use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
@@ -27,7 +24,13 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    fn of(stack: &'static Stack, programs: Vec<PathBuf>, subjects: &[SubjectConfig]) -> Programs {
+    /// A single program is that of all subjects.
+    fn of(
+        stack: &'static Stack,
+        mut programs: Vec<PathBuf>,
+        subjects: &[SubjectConfig],
+    ) -> Programs {
+        programs.resize(subjects.len().max(1), programs[0].clone());
         let peers = match subjects {
             [] => vec![0],
             _ => subjects.iter().map(|subject| subject.peers).collect(),
@@ -37,12 +40,6 @@ impl Programs {
             programs,
             peers,
         }
-    }
-
-    /// One program for all of them.
-    fn of_one(stack: &'static Stack, program: PathBuf, subjects: &[SubjectConfig]) -> Programs {
-        let programs = vec![program; subjects.len().max(1)];
-        Programs::of(stack, programs, subjects)
     }
 
     /// That of a subject without the inserted lines, which is built if need be.
@@ -65,7 +62,6 @@ impl Programs {
         }
     }
 
-    /// That of its peers.
     pub(crate) fn peer(&self, subject: Option<usize>) -> &Path {
         &self.programs[self.peers[subject.unwrap_or(0)]]
     }
@@ -83,7 +79,7 @@ impl Programs {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
             refuse_stable_tokio(config, &program)?;
-            return Ok(Programs::of_one(node.stack, program, &config.subjects));
+            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
@@ -112,7 +108,7 @@ impl Programs {
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.counting(&config.node)?;
-            return Ok(Programs::of_one(node.stack, program, &config.subjects));
+            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
         }
         let builder = builder(node.stack)?.counting();
         let program = |subject: &SubjectConfig| {
@@ -126,7 +122,7 @@ impl Programs {
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
             let program = node.plain(&config.node)?;
-            return Ok(Programs::of_one(node.stack, program, &config.subjects));
+            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
         }
         let program = |subject: &SubjectConfig| {
             let resumed = || format!("--resume: {}", subject.label);
@@ -178,7 +174,6 @@ fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelR
     }
 }
 
-/// Refuses budgets that would do nothing to a subject.
 fn refuse_unbounded(
     config: &SweepConfig,
     subject: &SubjectConfig,
@@ -207,10 +202,8 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
         return Ok(built);
     }
     if subject.role != Role::Control {
-        say(format!(
-            "building {}, which can take minutes",
-            subject.label
-        ));
+        let label = &subject.label;
+        say(format!("building {label}, which can take minutes"));
     }
     builder.build(&found, &id)
 }

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
 use program::{in_words, print, printable, say};
-use run_format::run_row::End;
+use run_format::End;
 
 /// Exit codes of everything that measures.
 pub(crate) const MEASURED: u8 = 0;
@@ -54,7 +54,6 @@ impl Progress {
         self.advance(units);
     }
 
-    /// The units that are done, and all of them.
     pub(crate) fn position(&self) -> (u64, u64) {
         (self.bar.position(), self.bar.length().unwrap_or(0))
     }
@@ -118,7 +117,6 @@ impl RunCounts {
         }
     }
 
-    /// `done` says what was done to what is counted.
     pub(crate) fn summary(&self, done: &str) -> String {
         let unkept = match self.unkept {
             0 => String::new(),

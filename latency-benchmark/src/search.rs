@@ -9,20 +9,18 @@ use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::move_to;
 use program::{Failure, bad_input, say};
-use run_format::config::{NodeConfig, SweepConfig};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
-use run_format::grid::Axes;
-use run_format::network::Cores;
-use run_format::precision::Precision;
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
-use run_format::{Budget, Budgets, Limit, Site, Wake};
+use run_format::{
+    Axes, Budget, Budgets, Cores, Limit, NodeConfig, Precision, Site, SweepConfig, Wake,
+};
 
 use swarm_patch::diff::Layout;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::{budget_patch, pristine};
 
-use crate::args::budgets::{given_or, refuse_twice, unknown_site, variants};
+use crate::args::{given_or, refuse_twice, unknown_site, variants};
 use crate::interrupts::Interrupts;
 use crate::node_program::analysis;
 use crate::progress::{MEASURED, SOME_FAILED};
@@ -128,7 +126,6 @@ pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {
     read_versioned(&dir.join(SEARCH)).map_err(bad_input)
 }
 
-/// Measures the rounds that are not done.
 pub(crate) fn run(
     dir: &Path,
     args: &SweepArgs,
@@ -183,18 +180,13 @@ pub(crate) fn run(
         }
     }
     if let Some(best) = next_round(dir)?.candidates.first() {
-        write_patches(dir, best)?;
+        // A diff for each of upstream's repositories that it changes.
+        for source in pristine::find(&upstream_manifest(), &budget_patch::packages(best))? {
+            let diff = budget_patch::diff(&source, best, &Layout::Repository.prefix(&source))?;
+            write_whole(&dir.join(format!("{}.diff", source.name)), &diff)?;
+        }
     }
     Ok(code)
-}
-
-/// The recommended budget as a diff for each of upstream's repositories that it changes.
-fn write_patches(dir: &Path, budgets: &Budgets) -> Result<(), Failure> {
-    for source in pristine::find(&upstream_manifest(), &budget_patch::packages(budgets))? {
-        let diff = budget_patch::diff(&source, budgets, &Layout::Repository.prefix(&source))?;
-        write_whole(&dir.join(format!("{}.diff", source.name)), &diff)?;
-    }
-    Ok(())
 }
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {

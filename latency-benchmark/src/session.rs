@@ -3,21 +3,17 @@
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
-use std::thread;
 use std::time::Duration;
+use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
 use lab::move_to;
+use lab::preflight::busy_cores;
 use program::{ended_saying, one_line, tail};
-use run_format::config::RunConfig;
-use run_format::network::Cores;
-use run_format::protocol::TURN_LINE;
-use run_format::run_row::{End, RunRow};
+use run_format::{Cores, End, RunConfig, RunRow, TURN_LINE};
 
-use crate::cell_task::{CellMessage, CellTask, ended};
-use crate::conversation::Conversation;
+use crate::conversation::{CellMessage, CellTask, Conversation, ended};
 use crate::interrupts::Interrupts;
-use crate::other_load;
 use crate::progress::Progress;
 use crate::results_folder::ResultsFolder;
 use crate::turn_order::Seat;
@@ -37,8 +33,15 @@ impl<'a> Session<'a> {
         interrupts: &'a Interrupts,
     ) -> Result<Session<'a>> {
         move_to(peers).context("cannot leave central's core")?;
-        for warning in other_load::warnings() {
-            progress.warn(&warning);
+        if let Some(verb) = another() {
+            progress.warn(&format!(
+                "another {verb} is running on this machine; both will measure each other"
+            ));
+        }
+        if let Some(cores) = busy_cores().filter(|cores| *cores > 0.5) {
+            progress.warn(&format!(
+                "other work keeps {cores:.1} cores of this machine busy; it is measured too"
+            ));
         }
         Ok(Session {
             folder,
@@ -140,4 +143,20 @@ impl<'a> Session<'a> {
             }
         }
     }
+}
+
+/// The verb of another process that measures.
+pub(crate) fn another() -> Option<&'static str> {
+    let mut entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.find_map(|entry| {
+        let process: u32 = entry.file_name().to_str()?.parse().ok()?;
+        let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        let mut words = command.split(|byte| *byte == 0);
+        let is_this_program = words.next()?.ends_with(b"latency-benchmark");
+        let is_another = is_this_program && process != std::process::id();
+        let verb = words.next().filter(|_| is_another)?;
+        ["sweep", "explain", "rr", "soak"]
+            .into_iter()
+            .find(|known| known.as_bytes() == verb)
+    })
 }

@@ -3,10 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use run_format::Site;
-use run_format::evidence::{CounterRow, CounterScope};
-use run_format::tables::Pass;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, CounterRow, CounterScope, Pass, Site};
 
 use super::sums::{PassSums, apart, counted_once, is_slow};
 use crate::load::CellEvidence;

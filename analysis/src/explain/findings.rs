@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::Site;
-use run_format::tables::Pass;
+use run_format::{Pass, Site};
 use serde::Serialize;
 
 use super::events;

@@ -4,7 +4,7 @@ use anyhow::{Context, Result};
 use inferno::differential;
 use inferno::flamegraph::color::{MultiPalette, Palette};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
-use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::ENOUGH_SLOW_SAMPLES;
 
 use super::Explanation;
 use super::stacks::{self, Folded};

@@ -12,10 +12,7 @@ pub(crate) mod worst;
 use std::collections::BTreeMap;
 
 use program::{Failure, bad_input};
-use run_format::Site;
-use run_format::evidence::ExplainFile;
-use run_format::tables::Pass;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, ExplainFile, Pass, Site};
 
 use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};

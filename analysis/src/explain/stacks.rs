@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::Site;
-use run_format::config::ENOUGH_SLOW_SAMPLES;
-use run_format::evidence::StackRow;
-use run_format::tables::Pass;
+use run_format::{ENOUGH_SLOW_SAMPLES, Pass, Site, StackRow};
 
 use super::sums::{PassSums, apart, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};

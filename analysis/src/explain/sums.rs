@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::Site;
-use run_format::tables::{Pass, SliceRow};
+use run_format::{Pass, Site, SliceRow};
 
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;

@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::evidence::TimelineRow;
+use run_format::TimelineRow;
 use serde_json::{Value, json};
 
 use super::Explanation;

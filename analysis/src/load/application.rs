@@ -3,13 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
-use run_format::application::{ApplicationFile, ApplicationRun, Ended};
-use run_format::grid::{Axes, Cell};
-use run_format::manifest::Manifest;
-use run_format::precision::Precision;
-use run_format::run_row::{End, NetworkReport, RunRow, Stop};
-use run_format::tables::SiteRow;
-use run_format::{Site, files};
+use run_format::{
+    ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
+    RunRow, Site, SiteRow, Stop, files,
+};
 use serde_json::json;
 
 use super::run::RunFiles;

@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use run_format::config::RuntimeConfig;
-use run_format::tables::{BlockRow, Disturbance, Pass, SliceRow};
+use run_format::{BlockRow, Disturbance, Pass, RuntimeConfig, SliceRow};
 
 /// Blocks in which every variant has its slice, whose places in the table they name.
 pub(super) fn complete_blocks<'a>(

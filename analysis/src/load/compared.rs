@@ -1,10 +1,7 @@
 //! What is compared in a sweep: variants, or the variants of every subject.
 
 use poll_probe::Budget;
-use run_format::config::SweepConfig;
-use run_format::subject::SubjectConfig;
-use run_format::variant::{Role, VariantConfig};
-use run_format::{Budgets, Site};
+use run_format::{Budgets, Role, Site, SubjectConfig, SweepConfig, VariantConfig};
 
 /// A variant of the program under test, or of one of several subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,18 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use run_format::config::{Measurement, RunConfig, SweepConfig};
-use run_format::evidence::{
-    ActivityRow, AllocationRow, AllocationStackRow, ChosenCell, CounterRow, EvidenceFile,
-    ExplainFile, StackRow, SystemCallRow, TimelineRow,
+use run_format::{
+    ActivityRow, AllocationRow, AllocationStackRow, BASELINE, BandRow, Cell, ChildRow, ChosenCell,
+    CounterRow, End, EvidenceFile, ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow,
+    SiteRow, SliceRow, StackRow, SweepConfig, SystemCallRow, TimelineRow, files, read_table,
 };
-use run_format::files;
-use run_format::grid::Cell;
-use run_format::manifest::Manifest;
-use run_format::run_row::{End, RunRow};
-use run_format::table::read_table;
-use run_format::tables::{BandRow, ChildRow, Pass, SiteRow, SliceRow};
-use run_format::variant::BASELINE;
 use serde::de::DeserializeOwned;
 
 use super::{outside, rows};

@@ -9,9 +9,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use flate2::read::ZlibDecoder;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
-use run_format::histogram_tag::{HistogramOf, HistogramTag};
-use run_format::table::whole_lines;
-use run_format::tables::SliceRow;
+use run_format::{HistogramOf, HistogramTag, SliceRow, whole_lines};
 
 use crate::stats::Counts;
 

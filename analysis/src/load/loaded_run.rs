@@ -2,12 +2,9 @@
 
 use std::collections::HashMap;
 
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::run_row::RunRow;
-use run_format::tables::{
-    BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
-    WorkRow, WorkerRow,
+use run_format::{
+    BandRow, BlockRow, BoundRow, ChildRow, HistogramOf, IdleRow, PeerRow, QuicRow, RunRow, Site,
+    SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
 use super::blocks::Disturbances;

@@ -21,13 +21,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use program::{Failure, bad_input};
 use rayon::prelude::*;
-use run_format::config::{Plan, RunConfig, SweepConfig};
-use run_format::files;
-use run_format::grid::Cell;
-use run_format::manifest::Manifest;
-use run_format::run_row::{End, RunRow};
 use run_format::search::SEARCH;
-use run_format::variant::{LONGEST_LABEL, Role, VariantConfig};
+use run_format::{
+    Cell, End, LONGEST_LABEL, Manifest, Plan, Role, RunConfig, RunRow, SweepConfig, VariantConfig,
+    files,
+};
 use serde::Serialize;
 
 use self::application::Application;

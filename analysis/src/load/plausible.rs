@@ -4,14 +4,10 @@
 use std::collections::BTreeSet;
 
 use anyhow::{Result, bail, ensure};
-use run_format::Budgets;
-use run_format::config::Scheduler;
 use run_format::files::{
     BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK, WORKERS,
 };
-use run_format::histogram_tag::HistogramOf;
-use run_format::run_row::RunRow;
-use run_format::tables::{BandRow, Pass, WorkRow};
+use run_format::{BandRow, Budgets, HistogramOf, Pass, RunRow, Scheduler, WorkRow};
 
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 

@@ -8,10 +8,9 @@ use anyhow::{Result, bail};
 use run_format::files::{
     BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS,
 };
-use run_format::table::read_table;
-use run_format::tables::{
+use run_format::{
     BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkRow,
-    WorkerRow,
+    WorkerRow, read_table,
 };
 use serde::de::DeserializeOwned;
 

@@ -6,15 +6,10 @@ use std::mem;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use run_format::histogram_tag::{HistogramOf, HistogramTag};
-use run_format::run_row::RunRow;
-use run_format::table::read_table;
-use run_format::tables::{
-    BandRow, BlockRow, BoundRow, ChildRow, IdleRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow,
-    TurnRow, WorkerRow,
+use run_format::{
+    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, HistogramOf, HistogramTag, IdleRow, Pass,
+    PeerRow, QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkerRow, files, read_table,
 };
-use run_format::variant::BASELINE;
-use run_format::{Site, files};
 
 use super::blocks::{complete_blocks, set_aside};
 use super::histograms::{self, HistogramsBySlice};

@@ -5,11 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use program::{Failure, bad_input};
 use run_format::checksums::of_file;
-use run_format::files;
-use run_format::run_row::End;
-use run_format::soak::{SoakFile, SoakRow};
-use run_format::table::read_table;
-use run_format::tables::BlockRow;
+use run_format::{BlockRow, End, SoakFile, SoakRow, files, read_table};
 
 use super::blocks::{Disturbances, set_aside};
 use super::{outside, rows};

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::Site;
-use run_format::tables::{BANDS_FROM_NS, Pass};
+use run_format::{BANDS_FROM_NS, Pass, Site};
 
 use crate::load::{LoadedRun, LoadedSlice};
 

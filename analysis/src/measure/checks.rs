@@ -1,9 +1,6 @@
 //! Checks that show whether a cell's figures can be trusted.
 
-use run_format::Site;
-use run_format::config::SLOW_NS;
-use run_format::run_row::{NetworkReport, RunRow};
-use run_format::tables::{BlockRow, Pass, SliceRow};
+use run_format::{BlockRow, NetworkReport, Pass, RunRow, SLOW_NS, Site, SliceRow};
 
 use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::{self, RatioPart, quotient};

@@ -3,10 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::run_row::RunRow;
-use run_format::tables::BlockRow;
+use run_format::{BlockRow, HistogramOf, RunRow, Site};
 
 use super::metric::{Metric, MetricKey};
 use super::metric_info::Place;

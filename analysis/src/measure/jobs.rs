@@ -3,8 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use plan::slow_polls;
-use plan::sums::SliceSums;
+use plan::sums::{SliceSums, of_run};
 
 use crate::load::{CellRuns, RunFiles};
 
@@ -30,7 +29,7 @@ pub(super) fn of(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
         let is_same = |it: &&RunFiles| (it.subject, it.number) == (beside.subject, beside.number);
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|it| jobs(it).is_some()) {
-            let sums = |file: &RunFiles| slow_polls::read(&file.dir, variants);
+            let sums = |file: &RunFiles| of_run(&file.dir, variants);
             of.pairs.push((jobs_beside, [sums(beside)?, sums(alone)?]));
         }
     }

@@ -3,9 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::serde_as_text;
+use run_format::{HistogramOf, Site, serde_as_text};
 
 pub(crate) use super::catalogue::Metric;
 use super::catalogue::{Formula, Parts, SliceView};

@@ -20,11 +20,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use anyhow::Result;
-use run_format::Site;
 use run_format::files::SLICES;
-use run_format::grid::Cell;
-use run_format::run_row::{End, RunRow, Stop};
-use run_format::tables::Disturbance;
+use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};

@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use poll_probe::Limit;
-use run_format::Site;
-use run_format::config::SLOW_NS;
-use run_format::tables::BoundRow;
+use run_format::{BoundRow, SLOW_NS, Site};
 
 use super::SweepSetup;
 use crate::load::LoadedRun;

@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, HistogramOf, Site};
 
 use super::catalogue::{Limits, SliceView};
 use super::cell_blocks::{CellBlocks, SweepSetup};

@@ -1,7 +1,6 @@
 //! What the turns of a cell are too short for, or too different.
 
-use run_format::tables::{Pass, SliceRow};
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, Pass, SliceRow};
 
 use super::metric::Metric;
 use crate::load::LoadedRun;

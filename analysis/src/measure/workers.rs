@@ -2,8 +2,8 @@
 
 use std::borrow::Cow;
 
-use run_format::histogram_tag::HistogramOf::{CotenantSameWorker, CotenantWake};
-use run_format::tables::WorkerRow;
+use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
+use run_format::WorkerRow;
 
 use crate::load::LoadedRun;
 use crate::stats::{self, Counts, LaunchCounts};

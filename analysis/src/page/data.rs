@@ -1,8 +1,6 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::Site;
-use run_format::grid::{Axes, Cell};
-use run_format::histogram_tag::HistogramOf;
+use run_format::{Axes, Cell, HistogramOf, Site};
 use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;

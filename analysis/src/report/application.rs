@@ -1,6 +1,6 @@
 //! What a report says of an application that compared budgets in itself.
 
-use run_format::application::{ApplicationFile, Ended};
+use run_format::{ApplicationFile, Ended};
 
 use super::markdown::{Document, joined, quoted};
 use crate::load::application::Application;

@@ -3,12 +3,9 @@
 use std::slice::from_ref;
 use std::sync::Arc;
 
-use run_format::Site;
-use run_format::config::{LabConfig, Measurement};
-use run_format::manifest::{Machine, Manifest};
-use run_format::network::{DelayBackend, Sharing};
-use run_format::subject::SiteLevel;
-use run_format::variant::Role;
+use run_format::{
+    DelayBackend, LabConfig, Machine, Manifest, Measurement, Role, Sharing, Site, SiteLevel,
+};
 
 use super::markdown::quoted;
 use super::method;

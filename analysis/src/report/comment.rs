@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
-use run_format::grid::Cell;
+use run_format::Cell;
 
 use super::markdown::CHARTS;
 use super::method;

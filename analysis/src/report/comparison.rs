@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use run_format::manifest::Manifest;
+use run_format::Manifest;
 
 use super::markdown::{Document, Frame, Row, joined, quoted, table};
 use super::{method, published};

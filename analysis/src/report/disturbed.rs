@@ -1,6 +1,6 @@
 //! How quiet the machine was, and what difference it makes that disturbed blocks were set aside.
 
-use run_format::tables::Disturbance;
+use run_format::Disturbance;
 
 use super::markdown::Document;
 use crate::load::Disturbances;

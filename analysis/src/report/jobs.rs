@@ -4,9 +4,7 @@ use std::collections::BTreeMap;
 
 use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
 use plan::sums::SliceSums;
-use run_format::manifest::Manifest;
-use run_format::network::Placement;
-use run_format::variant::Role;
+use run_format::{Manifest, Placement, Role};
 
 use super::markdown::{Document, Row, table};
 use crate::measure::jobs::JobsOfCell;

@@ -1,8 +1,8 @@
 //! How a sweep was measured, and the command that repeats it.
 
-use run_format::config::{Measurement, Pace, Scheduler, SweepConfig, Transport, Workload};
-use run_format::manifest::{Manifest, Tool};
-use run_format::network::ReceiveOn;
+use run_format::{
+    Manifest, Measurement, Pace, ReceiveOn, Scheduler, SweepConfig, Tool, Transport, Workload,
+};
 
 use super::application;
 use super::markdown::{Document, joined, quoted};

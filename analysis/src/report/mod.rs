@@ -22,7 +22,7 @@ pub(crate) mod trust;
 pub(crate) mod verdict;
 mod workers;
 
-use run_format::variant::BASELINE;
+use run_format::BASELINE;
 
 use self::markdown::{Document, Frame, Row, quoted};
 use crate::explain::Explanation;

@@ -1,6 +1,6 @@
 //! Whether a patched program does what the budget does that takes turns in the unpatched one.
 
-use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
+use run_format::{CENTRAL_ALONE, SubjectConfig};
 
 use super::markdown::{Document, Row, table};
 use crate::measure::MetricKey;

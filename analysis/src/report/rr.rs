@@ -1,7 +1,6 @@
 //! The report of an `rr` run: what libp2p adds to the kernel's TCP.
 
-use run_format::network::Rtt;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, Rtt};
 
 use super::disturbed::of_sweep;
 use super::markdown::{Document, Frame, Row, table};

@@ -1,8 +1,6 @@
 //! The report of a soak: what drifts, how it was measured, and what can have been missed.
 
-use run_format::manifest::Tool;
-use run_format::run_row::{End, Stop};
-use run_format::soak::SoakConfig;
+use run_format::{End, SoakConfig, Stop, Tool};
 
 use super::disturbed::in_words;
 use super::markdown::{Document, Frame};

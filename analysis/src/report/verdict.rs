@@ -2,7 +2,7 @@
 
 use std::cmp::Reverse;
 
-use run_format::variant::BASELINE;
+use run_format::BASELINE;
 
 use super::markdown::{Document, Row, quoted};
 use super::{caveats, disturbed, emphasised};

@@ -6,8 +6,7 @@ use std::{iter, mem};
 
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
-use run_format::Site;
-use run_format::variant::{BASELINE, Role};
+use run_format::{BASELINE, Role, Site};
 
 use super::identity::Identity;
 use super::{

@@ -2,13 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::config::{LabConfig, NodeConfig};
 use run_format::files::{self, RUN};
-use run_format::manifest::{Machine, Manifest, Tool};
-use run_format::network::DelayBackend;
-use run_format::run_row::{NetworkReport, RunRow};
-use run_format::subject::SubjectConfig;
-use run_format::variant::Role;
+use run_format::{
+    DelayBackend, LabConfig, Machine, Manifest, NetworkReport, NodeConfig, Role, RunRow,
+    SubjectConfig, Tool,
+};
 
 use crate::load::application::Application;
 use crate::load::{Sweep, name_in_files};

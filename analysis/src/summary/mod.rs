@@ -10,9 +10,7 @@ pub(crate) mod table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use run_format::Site;
-use run_format::grid::{Axes, Cell};
-use run_format::variant::Role;
+use run_format::{Axes, Cell, Role, Site};
 
 #[cfg(test)]
 pub(crate) use self::compare::with_baseline;

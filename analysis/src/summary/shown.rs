@@ -1,6 +1,6 @@
 //! What pictures and the page show of a large grid: not every value of its axes.
 
-use run_format::grid::{Axes, Cell};
+use run_format::{Axes, Cell};
 
 use super::{CellSummary, Summary};
 
@@ -62,8 +62,7 @@ impl Summary {
 
 #[cfg(test)]
 mod tests {
-    use run_format::network::Rtt;
-    use run_format::payload::Payload;
+    use run_format::{Payload, Rtt};
 
     use super::*;
 

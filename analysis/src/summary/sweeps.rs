@@ -3,9 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use run_format::Budgets;
-use run_format::grid::Axes;
-use run_format::variant::Role;
+use run_format::{Axes, Budgets, Role};
 
 use super::compare::resolve;
 use super::{CellFigure, CellSummary, ChangeFigure, Resolved, Summary};

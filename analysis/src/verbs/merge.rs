@@ -5,13 +5,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, print, reject, say};
-use run_format::config::{LabConfig, SweepConfig};
 use run_format::files::{
     self, CELLS, EDITS, MANIFEST, SUBJECTS, read_versioned, run_folder, write_json,
 };
-use run_format::manifest::{Machine, Manifest};
-use run_format::run_row::RunRow;
-use run_format::shard::Shard;
+use run_format::{LabConfig, Machine, Manifest, RunRow, Shard, SweepConfig};
 
 use crate::load::{RunFiles, Sweep};
 use crate::new_folder;

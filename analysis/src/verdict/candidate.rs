@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::Site;
-use run_format::grid::Cell;
+use run_format::{Cell, Site};
 
 use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;

@@ -15,8 +15,7 @@ pub(crate) mod words;
 
 use std::collections::BTreeMap;
 
-use run_format::Site;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, Site};
 
 pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::network::Rtt;
+use run_format::Rtt;
 
 use crate::measure::Metric;
 use crate::summary::{CellSummary, Summary};

@@ -1,7 +1,6 @@
 //! The cells of a sweep as rows, columns and payloads.
 
-use run_format::grid::Cell;
-use run_format::network::Rtt;
+use run_format::{Cell, Rtt};
 
 use super::scene::of_figure;
 use crate::charts::{Categories, ChartValue, Colours, Facet, HeatmapCell, NoValue};

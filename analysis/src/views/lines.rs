@@ -1,6 +1,6 @@
 //! The pictures with lines over budgets, thresholds and payloads.
 
-use run_format::variant::Role;
+use run_format::Role;
 
 use super::scene::{CO_TENANT, Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};

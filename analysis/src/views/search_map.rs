@@ -1,8 +1,7 @@
 //! What every candidate of a search did: limit × wake, a panel for each site.
 
 use poll_probe::{Budget, Limit, Wake};
-use run_format::variant::Role;
-use run_format::{Budgets, Site};
+use run_format::{Budgets, Role, Site};
 
 use super::grid;
 use super::scene::{Entry, Scene};

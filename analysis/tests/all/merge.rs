@@ -4,11 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::bench::{self, Copy, Ended, analysis, copy, fixture, holds, path};
-use run_format::config::Pace;
 use run_format::files::{MANIFEST, RUN, read_json, write_json};
-use run_format::manifest::Manifest;
-use run_format::run_row::RunRow;
-use run_format::shard::Shard;
+use run_format::{Manifest, Pace, RunRow, Shard};
 
 /// The fixture as a machine measured it: of its cells only those of the shard.
 fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBuf {

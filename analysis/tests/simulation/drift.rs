@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use run_format::soak::SoakRow;
+use run_format::SoakRow;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::Drifts;

@@ -2,11 +2,7 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use run_format::grid::{Axes, Cell};
-use run_format::network::Rtt;
-use run_format::payload::Payload;
-use run_format::variant::Role;
-use run_format::{Budgets, Site};
+use run_format::{Axes, Budgets, Cell, Payload, Role, Rtt, Site};
 
 use super::draw;
 use crate::load::ComparedVariant;

@@ -7,18 +7,24 @@ use serde::Deserialize;
 
 use crate::netns::{Netns, SET_UP};
 use crate::nfqueue::{numbers, user_dropped};
-use crate::tool::SystemTool;
-use crate::wiring::{Wires, run_all};
+use crate::tool::{SystemTool, run_all};
+use crate::wiring::Wires;
 use crate::{Counters, DelayBackend, NamespaceCounters};
 
 pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
-    let mut all = Netns::for_each(wires.namespaces(), |_| Ok(read_here())).context(SET_UP)?;
+    let read = |_| {
+        let links = fs::read_to_string("/proc/thread-self/net/dev").ok();
+        Ok(NamespaceCounters {
+            qdisc_dropped: None,
+            queue_dropped: user_dropped(),
+            link_dropped: links.as_deref().and_then(link_dropped),
+        })
+    };
+    let mut all = Netns::for_each(wires.namespaces(), read).context(SET_UP)?;
     if backend == Some(DelayBackend::Netem) {
         let tc = SystemTool::find("tc")?;
         let show = ["-s", "-j", "qdisc", "show"];
-        let outputs = run_all(wires.namespaces(), |namespace| {
-            tc.start(namespace, &show, "")
-        })?;
+        let outputs = run_all(wires.namespaces(), |namespace| tc.run(namespace, &show, ""))?;
         for (counters, output) in std::iter::zip(&mut all, outputs) {
             counters.qdisc_dropped = netem_dropped(&output);
         }
@@ -28,15 +34,6 @@ pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Count
         central: all[0],
         peers,
     })
-}
-
-fn read_here() -> NamespaceCounters {
-    let links = fs::read_to_string("/proc/thread-self/net/dev").ok();
-    NamespaceCounters {
-        qdisc_dropped: None,
-        queue_dropped: user_dropped(),
-        link_dropped: links.as_deref().and_then(link_dropped),
-    }
 }
 
 /// Packets dropped in both directions by all interfaces except `lo`.

@@ -60,7 +60,15 @@ pub struct EnterError {
 /// A SIGINT or SIGTERM that is sent to the outer process alone is forwarded. A terminal sends these signals
 /// to every process of the group, so a signal from a terminal is not forwarded again.
 pub fn enter() -> Result<Inside, EnterError> {
-    refuse_threads()?;
+    let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    if threads != 1 {
+        return Err(EnterError {
+            why: format!(
+                "the process has {threads} threads, of which only one would enter namespaces"
+            ),
+            remedy: "enter while there is one".to_owned(),
+        });
+    }
     let rootless = unshare()?;
     let signals =
         SupervisorSignals::block().map_err(refused("to deliver signals to a file descriptor"))?;
@@ -100,19 +108,6 @@ fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
             why: format!("the kernel refused {attempt}: {errno}"),
             remedy: OUTSIDE.to_owned(),
         },
-    }
-}
-
-fn refuse_threads() -> Result<(), EnterError> {
-    let threads = fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
-    match threads {
-        1 => Ok(()),
-        _ => Err(EnterError {
-            why: format!(
-                "the process has {threads} threads, of which only one would enter namespaces"
-            ),
-            remedy: "enter while there is one".to_owned(),
-        }),
     }
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 
-use crate::netns::{Netns, SET_UP};
+use crate::netns::SET_UP;
 use crate::nfqueue::{self, DelayLineProcess};
 use crate::tool::{MissingTool, SystemTool};
 use crate::wiring::{self, Wires};
@@ -89,21 +89,9 @@ impl Lab {
         report.context("the links could not be measured")
     }
 
-    /// Starts `command` in a namespace, on the cores that the placement assigns to it. The caller sets up
-    /// the standard streams.
-    ///
-    /// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share
-    /// a core with it.
-    ///
-    /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
-    /// thread, such as one of a pool for blocking calls.
+    /// Starts `command` in a namespace of this lab, as [`spawn`] does.
     pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped> {
-        let namespace = match place {
-            Where::Central => &self.wires.central,
-            Where::Peer(peer) => &self.wires.peers[peer],
-        };
-        let placement = &self.spec.network.placement;
-        spawn(Some(namespace), place, placement, command)
+        spawn(Some(self), place, &self.spec.network.placement, command)
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -126,13 +114,16 @@ impl Lab {
     }
 }
 
-/// Starts `command` as [`Lab::spawn_placed`] does, but in the network that this process is in.
-pub fn spawn_here(place: Where, placement: &Placement, command: Command) -> Result<Reaped> {
-    spawn(None, place, placement, command)
-}
-
-fn spawn(
-    namespace: Option<&Netns>,
+/// Starts `command` on the cores that the placement assigns to it: in a namespace of the lab, or else in the network that
+/// this process is in. The caller sets up the standard streams.
+///
+/// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share
+/// a core with it.
+///
+/// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
+/// thread, such as one of a pool for blocking calls.
+pub fn spawn(
+    lab: Option<&Lab>,
     place: Where,
     placement: &Placement,
     mut command: Command,
@@ -149,6 +140,10 @@ fn spawn(
             placement.peers.clone()
         }
     };
+    let namespace = lab.map(|lab| match place {
+        Where::Central => &lab.wires.central,
+        Where::Peer(peer) => &lab.wires.peers[peer],
+    });
     child::spawn(namespace, &cores, command).context("the system could not start the process")
 }
 

@@ -22,7 +22,6 @@
 
 mod cards;
 mod child;
-mod connects;
 mod counters;
 mod enter;
 mod lab;
@@ -32,7 +31,6 @@ mod netns;
 mod nfqueue;
 mod placement;
 pub mod preflight;
-mod receive;
 pub mod run;
 mod signals;
 mod spec;
@@ -43,7 +41,7 @@ mod wiring;
 pub use cards::cards_to;
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
-pub use lab::{Lab, Where, spawn_here};
+pub use lab::{Lab, Where, spawn};
 pub use lab_types::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
     RttReport, Sharing, jitter, loss,
@@ -51,8 +49,7 @@ pub use lab_types::{
 pub use measure::time_links;
 pub use nfqueue::delay_line;
 pub use placement::{Topology, move_to};
-pub use receive::can_receive_on_receiver;
 pub use spec::LabSpec;
-pub use wiring::check_congestion_control;
+pub use wiring::{can_receive_on_receiver, check_congestion_control};
 
 use lab_types::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 
 use crate::netns::{Netns, SET_UP};
-use crate::tool::{BATCH, SystemTool};
-use crate::wiring::{PEER_INTERFACE, Wires, central_interface, run_all};
+use crate::tool::{BATCH, SystemTool, run_all};
+use crate::wiring::{PEER_INTERFACE, Wires, central_interface};
 use crate::{Inside, LabSpec};
 
 /// Packets that a link holds in each direction. The default of 1000 would limit a long link to a small
@@ -35,8 +35,10 @@ pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<()> {
     let peer = qdisc(PEER_INTERFACE, spec);
     let scripts = std::iter::once(&central).chain(std::iter::repeat(&peer));
     let scripts = std::iter::zip(wires.namespaces(), scripts);
-    let start = |(namespace, script): (_, &String)| tc.start(namespace, &BATCH, script);
-    run_all(scripts, start).map(drop)
+    run_all(scripts, |(namespace, script)| {
+        tc.run(namespace, &BATCH, script)
+    })
+    .map(drop)
 }
 
 fn qdisc(interface: &str, spec: &LabSpec) -> String {

@@ -68,7 +68,6 @@ impl Topology {
         Cores::new(cores).expect("a process runs on some core")
     }
 
-    /// Whether any physical core has several hardware threads.
     pub fn has_smt(&self) -> bool {
         self.has_smt
     }

@@ -1,13 +1,15 @@
 //! Finds the programs that configure the kernel and runs them inside a namespace.
 
-use std::env;
-use std::io::{self, Write};
+use std::fs::File;
+use std::io::{self, Seek, Write};
 use std::path::PathBuf;
-use std::process::{Command, Stdio};
+use std::process::{Command, Output};
 use std::time::Duration;
+use std::{env, thread};
 
 use anyhow::{Context, Result, bail};
-use program::{LimitedChild, Limits, program_in, tool_folders};
+use nix::sys::memfd::{MFdFlags, memfd_create};
+use program::{Limits, program_in, tool_folders};
 
 use crate::netns::Netns;
 
@@ -39,7 +41,6 @@ pub(crate) struct MissingTool {
     searched: String,
 }
 
-/// The Debian command that installs a program.
 pub(crate) fn install(name: &str) -> &'static str {
     match name {
         "ip" | "tc" => "apt-get install -y iproute2",
@@ -61,53 +62,24 @@ impl SystemTool {
         })
     }
 
-    pub(crate) fn start(
-        &self,
-        namespace: &Netns,
-        arguments: &[&str],
-        input: &str,
-    ) -> Result<RunningTool> {
+    /// Runs it inside a namespace until it ends, and returns what it printed.
+    pub(crate) fn run(&self, namespace: &Netns, arguments: &[&str], input: &str) -> Result<String> {
+        let name = self.name;
         let mut command = Command::new(&self.path);
         command
             .args(arguments)
             // Its messages are shown to the user, so they should be in English.
             .env("LC_ALL", "C")
             // Only root may open the default file, and no other process shares these tables anyway.
-            .env("XTABLES_LOCKFILE", "/dev/null")
-            .stdin(Stdio::piped());
+            .env("XTABLES_LOCKFILE", "/dev/null");
         namespace.hold_command(&mut command);
-        let name = self.name;
-        let mut start = || -> io::Result<RunningTool> {
-            let mut child = LIMITS.start(&mut command)?;
-            let mut stdin = child.take_stdin().expect("stdin is piped");
-            match stdin.write_all(input.as_bytes()) {
-                // The program stopped reading. Its exit status says why.
-                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
-                written => written?,
-            }
-            Ok(RunningTool { name, child })
+        let mut run = || -> io::Result<Output> {
+            let mut file = File::from(memfd_create(c"input", MFdFlags::MFD_CLOEXEC)?);
+            file.write_all(input.as_bytes())?;
+            file.rewind()?;
+            LIMITS.output_with(&mut command, file.into())
         };
-        start().with_context(|| could_not_run(name))
-    }
-
-    pub(crate) fn run(&self, namespace: &Netns, arguments: &[&str], input: &str) -> Result<String> {
-        self.start(namespace, arguments, input)?.finish()
-    }
-}
-
-pub(crate) struct RunningTool {
-    name: &'static str,
-    child: LimitedChild,
-}
-
-fn could_not_run(name: &str) -> String {
-    format!("`{name}` could not be run")
-}
-
-impl RunningTool {
-    pub(crate) fn finish(self) -> Result<String> {
-        let RunningTool { name, child } = self;
-        let output = child.output().with_context(|| could_not_run(name))?;
+        let output = run().with_context(|| format!("`{name}` could not be run"))?;
         if output.status.success() {
             return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
         }
@@ -116,6 +88,28 @@ impl RunningTool {
             None => bail!("`{name}`: {}", output.status),
         }
     }
+}
+
+/// Runs a program for every item. Returns what they printed, in the order of the items.
+pub(crate) fn run_all<T: Sync>(
+    items: impl Iterator<Item = T>,
+    run: impl Fn(&T) -> Result<String> + Sync,
+) -> Result<Vec<String>> {
+    /// Enough to use all cores, and few enough for the limit of open files.
+    const AT_A_TIME: usize = 16;
+    let (items, run) = (Vec::from_iter(items), &run);
+    let mut outputs = Vec::new();
+    for some in items.chunks(AT_A_TIME) {
+        let all = thread::scope(|scope| {
+            let start = |item| thread::Builder::new().spawn_scoped(scope, move || run(item));
+            let running = some.iter().map(start).collect::<io::Result<Vec<_>>>()?;
+            let ends = running.into_iter().map(|it| it.join());
+            let ends = ends.map(|end| end.unwrap_or_else(|_| bail!("a thread panicked")));
+            ends.collect::<Result<Vec<_>>>()
+        });
+        outputs.extend(all?);
+    }
+    Ok(outputs)
 }
 
 /// The first line of the errors says most: `ip -batch` adds the number of the line at which it stopped,

@@ -4,7 +4,6 @@
 //! that users see count from 1. The hardware addresses of neighbours are configured, so no ARP request is
 //! ever sent: netem would delay it, but the delay line would not.
 
-use std::collections::VecDeque;
 use std::net::Ipv4Addr;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -16,8 +15,8 @@ use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
 
 use crate::netns::{Netns, SET_UP};
-use crate::tool::{BATCH, RunningTool, SystemTool};
-use crate::{Inside, LabSpec, ReceiveOn, TcpBuffers, receive};
+use crate::tool::{BATCH, SystemTool, run_all};
+use crate::{Cores, Inside, LabSpec, Placement, ReceiveOn, TcpBuffers};
 
 pub(crate) const PEER_INTERFACE: &str = "e0";
 
@@ -74,16 +73,38 @@ impl Wires {
         if spec.network.receive_on == ReceiveOn::Receiver {
             const RECEIVE_ON: &str = "packets cannot be received on the receiver's cores: \
                 net.core.rps_default_mask could not be set";
-            let masks = receive::on_receiver(wires.namespaces(), &spec.network.placement);
+            let masks = wires.receive_on_receiver(&spec.network.placement);
             wires.receive_masks = Some(masks.context(RECEIVE_ON)?);
         }
         let script = wires.central_script(congestion_control);
         ip.run(&wires.central, &BATCH, &script)?;
         run_all(wires.peers.iter().enumerate(), |(peer, namespace)| {
-            ip.start(namespace, &BATCH, &peer_script(peer, congestion_control))
+            let ends = [PEER_END, CENTRAL_END];
+            let script = link_end(PEER_INTERFACE, ends, *peer, congestion_control);
+            ip.run(namespace, &BATCH, &(LO_UP.to_owned() + &script))
         })?;
         wires.await_links().context(SET_UP)?;
         Ok(wires)
+    }
+
+    /// Has packets received on the receiver's cores. Returns what the kernel made of the masks.
+    ///
+    /// A virtual link hands a packet to the receiver's network stack on the core that sends it. So central's core also
+    /// does the peers' receiving. With network cards each side receives on a core of its own. The kernel's receive packet
+    /// steering does the same for links. The mask of a namespace holds for links that are created later, and can be set
+    /// without being root.
+    fn receive_on_receiver(&self, placement: &Placement) -> io::Result<ReceiveMasks> {
+        let central = mask(&placement.central_cores());
+        let peers = mask(&placement.peers);
+        let set = Netns::for_each(self.namespaces(), |namespace| {
+            fs::write(MASK, if namespace == 0 { &central } else { &peers })?;
+            Ok(fs::read_to_string(MASK)?.trim().to_owned())
+        })?;
+        // There is at least one peer, and all of them have the same.
+        Ok(ReceiveMasks {
+            central: set[0].clone(),
+            peers: set[1].clone(),
+        })
     }
 
     /// Waits until central's ends of the links forward packets. The end that comes up first drops packets
@@ -128,11 +149,6 @@ impl Wires {
 
 const LO_UP: &str = "link set lo up\n";
 
-fn peer_script(peer: usize, congestion_control: &str) -> String {
-    let ends = [PEER_END, CENTRAL_END];
-    LO_UP.to_owned() + &link_end(PEER_INTERFACE, ends, peer, congestion_control)
-}
-
 fn link_end(
     interface: &str,
     [own, other]: [u8; 2],
@@ -147,27 +163,6 @@ fn link_end(
          route add {neighbour}/32 dev {interface} src {address} congctl {congestion_control}\n\
          neigh add {neighbour} lladdr {neighbour_hardware} dev {interface} nud permanent\n"
     )
-}
-
-/// Programs that run at the same time: enough to use all cores, and few enough for the limit of open files.
-const AT_A_TIME: usize = 16;
-
-pub(crate) fn run_all<T>(
-    items: impl Iterator<Item = T>,
-    mut start: impl FnMut(T) -> Result<RunningTool>,
-) -> Result<Vec<String>> {
-    let mut running = VecDeque::with_capacity(AT_A_TIME);
-    let mut outputs = Vec::new();
-    for item in items {
-        if running.len() == AT_A_TIME {
-            outputs.extend(running.pop_front().map(RunningTool::finish).transpose()?);
-        }
-        running.push_back(start(item)?);
-    }
-    for running in running {
-        outputs.push(running.finish()?);
-    }
-    Ok(outputs)
 }
 
 pub(crate) const AVAILABLE_CONGESTION_CONTROLS: &str =
@@ -214,4 +209,39 @@ pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
 
 fn three(values: [u32; 3]) -> String {
     values.map(|value| value.to_string()).join(" ")
+}
+
+const MASK: &str = "/proc/sys/net/core/rps_default_mask";
+
+/// Whether the kernel can steer packets to the receiver's cores. It needs Linux 6.3 or newer with CONFIG_RPS.
+pub fn can_receive_on_receiver() -> bool {
+    Path::new(MASK).exists()
+}
+
+/// In the kernel's form: groups of 32 cores, as hexadecimal numbers.
+fn mask(cores: &Cores) -> String {
+    let groups = cores.iter().max().unwrap_or(0) / 32 + 1;
+    let group = |group: usize| {
+        let inside = cores.iter().filter(|core| core / 32 == group);
+        let bits = inside.fold(0u32, |bits, core| bits | 1 << (core % 32));
+        format!("{bits:08x}")
+    };
+    let groups: Vec<String> = (0..groups).rev().map(group).collect();
+    groups.join(",")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn masks_have_groups_of_32_cores() {
+        for (cores, expected) in [
+            ("0", "00000001"),
+            ("1,4-7", "000000f2"),
+            ("31,32,64", "00000001,00000001,80000000"),
+        ] {
+            assert_eq!(mask(&cores.parse().expect("cores")), expected);
+        }
+    }
 }

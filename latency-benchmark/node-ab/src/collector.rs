@@ -9,7 +9,6 @@ use prometheus_client::metrics::MetricType::{self, Counter, Gauge};
 use crate::live::LiveFigures;
 use crate::locked;
 
-/// Names and meanings.
 const FIGURES: [(&str, MetricType, &str); 11] = [
     ("in_force", Gauge, "1 for the arm in force"),
     ("measured_seconds", Counter, "Time of turns"),
@@ -53,10 +52,8 @@ mod tests {
     use poll_probe::VariantId;
     use prometheus_client::encoding::text::encode;
     use prometheus_client::registry::Registry;
-    use run_format::histogram_tag::HistogramOf;
-    use run_format::variant::{Role, VariantConfig};
-    use run_format::{Budgets, Site};
-    use slices::slice::ObservedSlice;
+    use run_format::{Budgets, HistogramOf, Role, Site, VariantConfig};
+    use slices::ObservedSlice;
 
     use super::*;
     use crate::live::Feed;

@@ -2,16 +2,15 @@
 
 use std::time::{Duration, Instant};
 
-use run_format::application::Ended;
-use run_format::histogram_tag::HistogramOf;
-use slices::slice::ObservedSlice;
+use run_format::{Ended, HistogramOf};
+use slices::ObservedSlice;
 
 /// The application's own check.
 pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
 
 pub(crate) struct Guard {
     timer_limit: Duration,
-    check: Option<Check>,
+    pub(crate) check: Option<Check>,
     /// The timers of the turn that were seen, and when the last of them was.
     timers: (u64, Instant),
     /// Slices that lost records, one after another.
@@ -28,16 +27,8 @@ impl Guard {
         }
     }
 
-    /// Begins a turn.
     pub(crate) fn begin(&mut self) {
         self.timers = (0, Instant::now());
-    }
-
-    pub(crate) fn check_application(&mut self) -> Result<(), Ended> {
-        match self.check.as_mut().map(|check| check()) {
-            Some(Err(reason)) => fires(format!("the application's own check: {reason}")),
-            Some(Ok(())) | None => Ok(()),
-        }
     }
 
     pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
@@ -83,7 +74,7 @@ impl Guard {
     }
 }
 
-fn fires(reason: String) -> Result<(), Ended> {
+pub(crate) fn fires(reason: String) -> Result<(), Ended> {
     Err(Ended::Guardrail { reason })
 }
 

@@ -27,7 +27,6 @@ mod guard;
 mod length;
 mod live;
 mod recording;
-mod sample;
 mod setup;
 mod turns;
 
@@ -39,13 +38,12 @@ use std::time::Duration;
 use poll_probe::{Capacity, Recorder};
 use run_format::Site;
 use run_format::number::TIME;
-use slices::log::LogReader;
-use slices::requests::{Answered, RequestLog};
+use slices::{Answered, LogReader, RequestLog};
 
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
 pub use poll_probe::{Probe, iterate};
-pub use run_format::application::Ended;
+pub use run_format::Ended;
 
 /// The site of a task that the program instruments itself: `Probe::new(TASK).instrument(future)`.
 pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);

@@ -3,10 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::variant::VariantConfig;
-use slices::slice::ObservedSlice;
+use run_format::{HistogramOf, Site, VariantConfig};
+use slices::ObservedSlice;
 
 use crate::locked;
 
@@ -29,7 +27,6 @@ impl LiveFigures {
     }
 }
 
-/// Feeds the figures.
 pub(crate) struct Feed {
     pub(crate) figures: LiveFigures,
     arms: Vec<String>,

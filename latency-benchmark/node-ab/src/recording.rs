@@ -1,22 +1,21 @@
-//! Empties the buffers, and looks whether all is well meanwhile.
+//! Empties the buffers, and looks whether all is well meanwhile; and sums that the kernel and the runtime keep.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+use nix::time::{ClockId, clock_gettime};
 use poll_probe::{Mode, Variant, VariantId};
 use rand::RngExt;
-use run_format::Budgets;
-use run_format::application::Ended;
+use run_format::{Budgets, Ended, SliceRow};
 use slices::cotenant::Bell;
-use slices::observers::Observers;
-use slices::slice::ObservedSlice;
+use slices::{ObservedSlice, Observers};
+use tokio::runtime::Handle;
 
-use crate::guard::Guard;
+use crate::guard::{Guard, fires};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::sample::Sampler;
 
 pub(crate) struct Recording {
     pub(crate) observers: Observers,
@@ -100,7 +99,9 @@ impl Recording {
                     reason: "the runtime in which it was started has ended".to_owned(),
                 });
             }
-            self.guard.check_application()?;
+            if let Some(Err(reason)) = self.guard.check.as_mut().map(|check| check()) {
+                fires(format!("the application's own check: {reason}"))?;
+            }
             if let Some(slice) = slices.last().filter(|_| is_turn) {
                 self.guard.check_timers(slice)?;
             }
@@ -109,4 +110,45 @@ impl Recording {
             }
         }
     }
+}
+
+/// Sums since the start.
+pub(crate) struct Sampler {
+    runtime: Handle,
+    began: Instant,
+}
+
+impl Sampler {
+    pub(crate) fn new(runtime: Handle) -> Sampler {
+        let began = Instant::now();
+        Sampler { runtime, began }
+    }
+
+    /// In the columns of a slice that are such sums. The others are empty. To be called on the recording thread.
+    pub(crate) fn sums(&self) -> SliceRow {
+        let all_ns = cpu_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID);
+        let own_ns = cpu_ns(ClockId::CLOCK_THREAD_CPUTIME_ID);
+        let metrics = self.runtime.metrics();
+        let workers = 0..metrics.num_workers();
+        let busy = workers
+            .clone()
+            .map(|it| metrics.worker_total_busy_duration(it));
+        SliceRow {
+            sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
+            central_cpu_ns: all_ns.zip(own_ns).map(|(all, own)| all.saturating_sub(own)),
+            observers_cpu_ns: own_ns,
+            runtime_busy_ns: busy.map(|it| it.as_nanos() as u64).sum(),
+            runtime_parks: workers.map(|it| metrics.worker_park_count(it)).sum(),
+            ..SliceRow::default()
+        }
+    }
+}
+
+fn cpu_ns(clock: ClockId) -> Option<u64> {
+    let time = clock_gettime(clock).ok()?;
+    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
+}
+
+pub(crate) fn ms(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }

@@ -10,21 +10,18 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, anyhow};
 use poll_probe::Variant;
-use run_format::Budgets;
-use run_format::application::{ApplicationFile, Ended};
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
-use run_format::manifest::Machine;
-use run_format::runtime::{RuntimeConfig, Scheduler};
-use run_format::variant::{Role, VariantConfig};
+use run_format::{
+    ApplicationFile, Budgets, Ended, Machine, RuntimeConfig, Scheduler, VariantConfig,
+};
+use slices::Observers;
 use slices::cotenant::{timer, woken};
-use slices::observers::Observers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::guard::{Check, Guard};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::recording::Recording;
-use crate::sample::{Sampler, ms};
+use crate::recording::{Recording, Sampler, ms};
 use crate::{Error, Process, locked};
 
 /// In a shorter turn, what the turn before left behind is a large part.
@@ -183,33 +180,22 @@ impl Setup {
 
 /// `none`, `none` once more, and the others.
 fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
-    let variant = |budgets: Budgets, role, mark: &str| VariantConfig {
-        label: format!("{budgets}{mark}"),
-        role,
-        budgets,
-    };
-    let mut variants = vec![
-        variant(Budgets::NONE, Role::Baseline, ""),
-        variant(Budgets::NONE, Role::Control, " (A/A)"),
-    ];
+    let mut all = vec![Budgets::NONE];
     for text in budgets {
         let budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;
-        if variants[1..]
-            .iter()
-            .any(|it| it.role == Role::Candidate && it.budgets == budgets)
-        {
+        if all[1..].contains(&budgets) {
             return Err(anyhow!("budget {text:?} is there twice"));
         }
         if budgets != Budgets::NONE {
-            variants.push(variant(budgets, Role::Candidate, ""));
+            all.push(budgets);
         }
     }
-    if variants.len() < 3 {
+    if all.len() < 2 {
         return Err(anyhow!(
             "there is no budget to compare with none, such as muxer=1/deferred"
         ));
     }
-    Ok(variants)
+    Ok(VariantConfig::all(all, true))
 }
 
 /// The folder, or the first with a number that is not there. No run takes the place of another.

@@ -9,24 +9,15 @@ use anyhow::{Context, Result};
 use poll_probe::Variant;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use run_format::application::{ApplicationFile, ApplicationRun, Ended};
 use run_format::files::{APPLICATION, BLOCKS, CELLS, SCHEMA, run_folder, unix_s, write_json};
-use run_format::grid::Cell;
-use run_format::histogram_tag::HistogramOf;
-use run_format::table::TableWriters;
-use run_format::tables::{BlockRow, SliceRow};
-use run_format::variant::BASELINE;
-use run_format::{Budgets, Site};
-use slices::log::LogReader;
-use slices::order::order;
-use slices::requests::Answered;
-use slices::run_writer::RunWriter;
-use slices::slice::ObservedSlice;
-use slices::sums::Sums;
+use run_format::{
+    ApplicationFile, ApplicationRun, BASELINE, BlockRow, Budgets, Cell, Ended, HistogramOf, Site,
+    SliceRow, TableWriters,
+};
+use slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, order};
 
 use crate::length::{PIECE, pieces_of_turn};
-use crate::recording::Recording;
-use crate::sample::ms;
+use crate::recording::{Recording, ms};
 
 /// Puts `none` in force when the recording thread ends, however it does.
 struct NoneAtLast;
@@ -108,7 +99,6 @@ struct Turns<'a> {
     counts_requests: bool,
 }
 
-/// The slice of a turn.
 struct Turn {
     variant: usize,
     seen: ObservedSlice,

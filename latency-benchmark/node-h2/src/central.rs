@@ -7,7 +7,7 @@ use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use http::Request;
 use node_kit::{Central, RequestLog, ask_at_pace};
-use run_format::protocol::Measured;
+use run_format::Measured;
 use tokio::net::TcpStream;
 
 use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, whole};

@@ -11,8 +11,10 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result};
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
-use run_format::config::{Measurement, NodeConfig, Security, Transport, Workload};
-use run_format::protocol::{Listen, Measured, NodeDescription, PeerTask};
+use run_format::{
+    Listen, Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport,
+    Workload,
+};
 
 /// The node program.
 pub struct H2Node;

@@ -9,8 +9,7 @@ use futures::stream::FuturesUnordered;
 use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
 use node_kit::{Central, Chunks, RequestLog, ask_at_pace};
-use run_format::config::{Load, Workload};
-use run_format::protocol::Measured;
+use run_format::{Load, Measured, Workload};
 
 use crate::gossip::Joined;
 use crate::quic::{PROTOCOL, endpoint};

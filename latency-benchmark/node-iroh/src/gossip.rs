@@ -13,8 +13,7 @@ use iroh_gossip::api::{Event, GossipTopic};
 use iroh_gossip::proto::{HyparviewConfig, PlumtreeConfig};
 use iroh_gossip::{Gossip, TopicId};
 use node_kit::{Deliveries, Publisher, RequestLog};
-use run_format::config::Load;
-use run_format::payload::LARGEST_MESSAGE;
+use run_format::{LARGEST_MESSAGE, Load};
 use tokio::time::timeout;
 
 use crate::quic::PROTOCOL;

@@ -12,8 +12,9 @@ use anyhow::anyhow;
 use iroh::EndpointAddr;
 use node_kit::{Central, NodeProgram};
 use program::{Failure, bad_input};
-use run_format::config::{Measurement, NodeConfig, Security, Transport, Workload};
-use run_format::protocol::{Measured, NodeDescription, PeerTask};
+use run_format::{
+    Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport, Workload,
+};
 
 pub use self::central::ask;
 pub use self::peer::serve;

@@ -8,8 +8,7 @@ use iroh::endpoint::{Incoming, RecvStream, SendStream};
 use iroh::{Endpoint, SecretKey};
 use node_kit::acknowledge_chunks;
 use program::{Failure, bad_input};
-use run_format::config::Workload;
-use run_format::protocol::{Listen, PeerTask};
+use run_format::{Listen, PeerTask, Workload};
 use tokio::io::join;
 
 use crate::gossip;

@@ -11,13 +11,12 @@ use anyhow::{Context, Result};
 use futures::future::Either;
 use poll_probe::{Capacity, Recorder};
 use program::{one_line, say};
-use run_format::config::{Measurement, RunConfig, RuntimeConfig, Scheduler};
-use run_format::manifest::NamedSite;
-use run_format::network::Cores;
-use run_format::protocol::{CentralTask, Measured, NodeMessage};
+use run_format::{
+    CentralTask, Cores, Measured, Measurement, NamedSite, NodeMessage, RunConfig, RuntimeConfig,
+    Scheduler,
+};
 use slices::cotenant::WakeReceiver;
-use slices::observers::Observers;
-use slices::requests::RequestLog;
+use slices::{Observers, RequestLog};
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;

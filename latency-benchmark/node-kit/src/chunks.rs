@@ -5,8 +5,7 @@ use std::io;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, bail};
-use run_format::config::{Load, Pace};
-use run_format::payload::Payload;
+use run_format::{Load, Pace, Payload};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 

@@ -3,12 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Result;
-use run_format::config::Pace;
-use run_format::manifest::NamedSite;
-use run_format::protocol::CentralTask;
-use slices::observers::Observers;
-use slices::requests::Findings;
-use slices::run_writer::RunWriter;
+use run_format::{CentralTask, NamedSite, Pace};
+use slices::{Findings, Observers, RunWriter};
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 

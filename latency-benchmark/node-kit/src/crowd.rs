@@ -3,7 +3,7 @@
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
 
-use run_format::crowd::Crowd;
+use run_format::Crowd;
 use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval_at};
 

@@ -1,6 +1,6 @@
 //! What every node program has in common, whatever its network stack: how it is started and reports, what is
 //! observed in central while it works, the loop that cuts slices out of that, and the tables that they become.
-//! `run_format::protocol` says what passes between a node program and the tool that starts it.
+//! `run-format/src/protocol.rs` says what passes between a node program and the tool that starts it.
 
 pub mod central;
 mod chunks;
@@ -25,4 +25,4 @@ pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
 pub use self::parent::{announce, report_stall};
 pub use self::paths::{TrafficPath, TurnTaker};
 pub use self::stack_task::{StackTask, locked};
-pub use slices::requests::{Findings, RequestLog};
+pub use slices::{Findings, RequestLog};

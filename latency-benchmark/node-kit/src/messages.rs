@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use nix::time::{ClockId, clock_gettime};
-use run_format::config::{Load, Pace};
-use run_format::payload::SMALLEST_MESSAGE;
+use run_format::{Load, Pace, SMALLEST_MESSAGE};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::RequestLog;

@@ -10,10 +10,9 @@ use std::{env, thread};
 use anyhow::{Context, Result};
 use program::{Failure, bad_input, end, lines_or_end, reject};
 use run_format::checksums::of_program;
-use run_format::config::{Measurement, NodeConfig};
-use run_format::protocol::{
-    CentralTask, Listen, Measured, NodeDescription, NodeMessage, PeerElsewhere, PeerTask,
-    STOP_LINE, TURN_LINE,
+use run_format::{
+    CentralTask, Listen, Measured, Measurement, NodeConfig, NodeDescription, NodeMessage,
+    PeerElsewhere, PeerTask, STOP_LINE, TURN_LINE,
 };
 use serde::de::DeserializeOwned;
 use tokio::runtime;

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use program::{Failure, reject};
-use run_format::config::{Load, Measurement, Pace};
-use slices::requests::{Findings, RequestLog};
+use run_format::{Load, Measurement, Pace};
+use slices::{Findings, RequestLog};
 use tokio::time::{Interval, interval};
 
 /// Refuses what a node program cannot do that `knows` what is asked, but no peers that come and go, and no workload rr.
@@ -203,7 +203,7 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
 
 #[cfg(test)]
 mod tests {
-    use run_format::payload::Payload;
+    use run_format::Payload;
 
     use super::*;
 

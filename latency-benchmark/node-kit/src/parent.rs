@@ -3,8 +3,7 @@
 
 use std::io::{self, Write};
 
-use run_format::protocol::NodeMessage;
-use run_format::run_row::Stall;
+use run_format::{NodeMessage, Stall};
 use serde::Serialize;
 
 /// Prints a line of JSON.

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use node_kit::{RequestLog, locked};
 use poll_probe::Recorder;
-use run_format::payload::Payload;
+use run_format::Payload;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 pub(crate) struct Asker<L> {

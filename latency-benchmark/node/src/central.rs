@@ -5,8 +5,7 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
-use run_format::config::{Load, Measurement};
-use run_format::protocol::{CentralTask, Measured};
+use run_format::{CentralTask, Load, Measured, Measurement};
 
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;

@@ -1,5 +1,5 @@
 //! A node made of libp2p: central, which is observed, and its peers. It knows nothing of the network that it
-//! runs in, and nothing of the tool that starts it but `run_format::protocol`.
+//! runs in, and nothing of the tool that starts it but `run-format/src/protocol.rs`.
 
 mod asker;
 mod beside;
@@ -15,8 +15,7 @@ use std::convert::Infallible;
 
 use node_kit::{Central, NodeProgram};
 use program::{Failure, reject};
-use run_format::config::{Measurement, NodeConfig, Workload};
-use run_format::protocol::{Measured, NodeDescription, PeerTask};
+use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Workload};
 
 pub use self::linked::Linked;
 

@@ -7,8 +7,7 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use libp2p::multiaddr::Protocol;
 use program::{Failure, bad_input};
-use run_format::config::{Measurement, Transport};
-use run_format::protocol::{Listen, PeerTask};
+use run_format::{Listen, Measurement, PeerTask, Transport};
 
 use crate::workload::{NodeWorkload, with_workload};
 use crate::{beside_tcp, swarm};

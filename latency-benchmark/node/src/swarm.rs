@@ -18,7 +18,7 @@ use libp2p::{Transport as _, quic};
 use tokio::time::{Instant, timeout_at};
 
 use node_kit::ConnectionCounts;
-use run_format::config::{NodeConfig, Security, Transport};
+use run_format::{NodeConfig, Security, Transport};
 
 /// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
 pub(crate) fn build<B: NetworkBehaviour>(

@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use run_format::config::{ExplainPlan, Measurement, Plan, RunConfig};
-use run_format::tables::Pass;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, ExplainPlan, Measurement, Pass, Plan, RunConfig};
 
 /// What a slice of a block records, and of which variant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

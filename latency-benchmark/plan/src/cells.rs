@@ -3,8 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use run_format::config::SweepConfig;
-use run_format::grid::Cell;
+use run_format::{Cell, SweepConfig};
 use sha2::{Digest, Sha256};
 
 use crate::run::{measuring_ms, visits};
@@ -50,7 +49,6 @@ fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     run_ms * u64::from(visits(sweep, cell))
 }
 
-/// The most launches that there can be.
 pub fn launches(sweep: &SweepConfig) -> usize {
     let cells = sweep.axes.cells().into_iter();
     let visits: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
@@ -68,10 +66,7 @@ pub fn speed(sweep: &SweepConfig) -> f64 {
 #[cfg(test)]
 mod tests {
     use run_format::files::read_versioned;
-    use run_format::grid::Axes;
-    use run_format::manifest::Manifest;
-    use run_format::payload::Payload;
-    use run_format::shard::Shard;
+    use run_format::{Axes, Manifest, Payload, Shard};
 
     use super::*;
 

@@ -2,9 +2,7 @@
 //! shown as progress. The report has its own, better intervals. The repeated unit is a slice, or a launch where
 //! subjects are compared.
 
-use run_format::precision::Precision;
-use run_format::protocol::BlockReport;
-use run_format::variant::BASELINE;
+use run_format::{BASELINE, BlockReport, Precision};
 
 use crate::sums::{Part, SliceSums, cpu_time, slow_share, students_t, throughput};
 

@@ -1,7 +1,6 @@
 //! Cells that are measured at the same time, and whether that disturbs them.
 
-use run_format::jobs::JobsConfig;
-use run_format::network::Placement;
+use run_format::{JobsConfig, Placement};
 
 use crate::sums::{self, Part, SliceSums};
 

@@ -7,5 +7,4 @@ pub mod cells;
 pub mod changes;
 pub mod jobs;
 pub mod run;
-pub mod slow_polls;
 pub mod sums;

@@ -1,12 +1,9 @@
 //! One launch of a cell: how long its slices are, and how long it is measured.
 
-use run_format::config::{LabConfig, Load, Measurement, Plan, RunConfig, SoakPlan, SweepConfig};
-use run_format::grid::Cell;
-use run_format::network::Rtt;
-use run_format::precision::Precision;
-use run_format::soak::SoakConfig;
-use run_format::subject::SubjectConfig;
-use run_format::variant::{Role, VariantConfig};
+use run_format::{
+    Cell, LabConfig, Load, Measurement, Plan, Precision, Role, Rtt, RunConfig, SoakConfig,
+    SoakPlan, SweepConfig, VariantConfig,
+};
 
 use crate::block::duration_of_slices;
 use crate::changes::FEWEST_BLOCKS;
@@ -32,7 +29,10 @@ pub fn run(
         },
         layout: of_subject
             .filter(|_| sweep.measurement == Measurement::Compare)
-            .and_then(|subject| layout(sweep, cell, run, subject)),
+            .and_then(|subject| {
+                let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
+                layout_of((at as u32, run), subject.layouts, subject.role)
+            }),
         seed,
         node: sweep.node,
         load: Load {
@@ -48,11 +48,6 @@ pub fn run(
         measurement: sweep.measurement.clone(),
         jobs: None,
     }
-}
-
-fn layout(sweep: &SweepConfig, cell: Cell, run: u32, subject: &SubjectConfig) -> Option<u32> {
-    let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
-    layout_of((at as u32, run), subject.layouts, subject.role)
 }
 
 /// The launches of a cell have different layouts, as long as there are some, and so have cells that follow each other. The A/A
@@ -105,11 +100,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
         node: soak.node,
         load: soak.load,
         runtime: soak.runtime,
-        variants: vec![VariantConfig {
-            label: soak.budgets.to_string(),
-            role: Role::Baseline,
-            budgets: soak.budgets,
-        }],
+        variants: VariantConfig::all(vec![soak.budgets], false),
         plan: Plan {
             // Between two rows, for polls that the row before began.
             settle_ms: 20,
@@ -152,9 +143,13 @@ fn with_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
         }
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
     };
+    let blocks = duration_of_slices(&plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
+    let by_rtt_ms = (sweep.time_scale * measuring_ms(cell.rtt_ms.ms())) as u64;
     Plan {
         settle_ms: sweep.settle_ms.unwrap_or(plan.settle_ms),
-        max_ms: cell_ms(sweep, cell, &plan),
+        max_ms: sweep
+            .max_cell_ms
+            .unwrap_or(by_rtt_ms.max(blocks.as_millis() as u64)),
         precision: sweep.precision,
         ..plan
     }
@@ -183,13 +178,6 @@ pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     (FEWEST_BLOCKS as u32)
         .div_ceil(visits(sweep, cell))
         .max(IN_A_RUN)
-}
-
-fn cell_ms(sweep: &SweepConfig, cell: Cell, plan: &Plan) -> u64 {
-    let by_rtt = measuring_ms(cell.rtt_ms.ms());
-    let blocks = duration_of_slices(plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
-    let by_rtt = ((sweep.time_scale * by_rtt) as u64).max(blocks.as_millis() as u64);
-    sweep.max_cell_ms.unwrap_or(by_rtt)
 }
 
 /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
@@ -250,7 +238,7 @@ pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
 
 #[cfg(test)]
 mod tests {
-    use run_format::payload::Payload;
+    use run_format::Payload;
 
     use super::*;
 

@@ -1,5 +1,11 @@
-//! The figures of a slice that are watched while a run is measured.
+//! The figures of a slice that are watched while a run is measured, and those of a run that was measured.
 
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use anyhow::Result;
+use run_format::files::{BANDS, SITES, SLICES};
+use run_format::{BandRow, Pass, SLOW_NS, Site, SiteRow, SliceRow, read_table};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
@@ -10,7 +16,6 @@ pub struct SliceSums {
     pub polls: u64,
     pub requests: u64,
     pub seconds: f64,
-    /// Of central's worker.
     pub cpu_ns: Option<u64>,
 }
 
@@ -33,6 +38,46 @@ impl SliceSums {
     pub fn slow_percent(&self) -> f64 {
         100.0 * self.slow as f64 / (self.polls as f64).max(1.0)
     }
+}
+
+/// Polls of connections by variant, over the slices of the run in the folder `run` that compare variants.
+pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
+    let nothing = SliceSums {
+        cpu_ns: Some(0),
+        ..SliceSums::default()
+    };
+    let mut of = vec![nothing; variants];
+    let mut compared = BTreeMap::new();
+    for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
+        if row.pass == Pass::Compare && row.variant < variants {
+            of[row.variant] = of[row.variant].plus(SliceSums {
+                requests: row.requests.unwrap_or(0),
+                seconds: row.duration_ms / 1e3,
+                cpu_ns: row.central_cpu_ns,
+                ..SliceSums::default()
+            });
+            compared.insert(row.slice, row.variant);
+        }
+    }
+    let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
+    let connections = Site::of_connections(sites.iter().map(|row| row.site));
+    for row in sites {
+        if let Some(&variant) = compared.get(&row.slice)
+            && row.site == connections
+        {
+            of[variant].polls += row.polls;
+        }
+    }
+    for row in read_table::<BandRow>(&run.join(BANDS), false)? {
+        if let Some(&variant) = compared.get(&row.slice)
+            && row.site == connections
+            && row.from_ns >= SLOW_NS
+        {
+            of[variant].slow += row.polls;
+            of[variant].slow_ns += row.ns;
+        }
+    }
+    Ok(of)
 }
 
 /// Numerator and denominator of a slice's part in a ratio. None if it was not measured.

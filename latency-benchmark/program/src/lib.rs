@@ -5,15 +5,13 @@
 #[cfg(feature = "clap")]
 mod arguments;
 mod failure;
-mod limited;
 mod output;
-mod parent;
+mod processes;
 mod tools;
 
 #[cfg(feature = "clap")]
 pub use arguments::parse;
 pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
-pub use limited::{LimitedChild, Limits, lines, tail, wait_within};
 pub use output::{in_words, print, printable, put, say};
-pub use parent::lines_or_end;
+pub use processes::{Limits, lines, lines_or_end, tail, wait_within};
 pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};

@@ -7,9 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::manifest::Machine;
-use crate::runtime::RuntimeConfig;
-use crate::variant::VariantConfig;
+use crate::{Machine, RuntimeConfig, VariantConfig};
 
 /// `application.json`, written before the first turn.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -68,7 +66,6 @@ impl From<anyhow::Error> for Ended {
 }
 
 impl ApplicationRun {
-    /// As a run's [`RunRow`](crate::run_row::RunRow).
     pub fn write(&self, dir: &Path) -> Result<()> {
         let files = of_folder(dir)?;
         let run = ApplicationRun {

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use poll_probe::{Budget, Limit};
 
-use crate::serde_as_text;
-use crate::site::Site;
+use crate::{Site, serde_as_text};
 
 /// The bounds of a whole process. The default has none.
 ///

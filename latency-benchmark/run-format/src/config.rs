@@ -3,19 +3,13 @@
 
 use std::time::Duration;
 
+use lab_types::LabConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::Site;
-use crate::churn::Churn;
-use crate::grid::{Axes, Cell};
-use crate::jobs::JobsConfig;
-pub use crate::network::LabConfig;
-use crate::payload::Payload;
-use crate::precision::Precision;
-pub use crate::runtime::{RuntimeConfig, Scheduler};
-use crate::shard::Shard;
-use crate::subject::SubjectConfig;
-use crate::variant::VariantConfig;
+use crate::{
+    Axes, Cell, Churn, JobsConfig, Payload, Precision, RuntimeConfig, Shard, Site, SubjectConfig,
+    VariantConfig,
+};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {

@@ -2,12 +2,8 @@
 
 use std::fmt;
 
-use crate::Site;
+use crate::{Cell, Pass, Site, Text, Tool};
 use serde::{Deserialize, Serialize};
-
-use crate::grid::Cell;
-use crate::manifest::Tool;
-use crate::tables::{Pass, Text};
 
 /// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]

@@ -79,7 +79,6 @@ pub fn alone(run_folder: &str) -> String {
     format!("{run_folder}.alone")
 }
 
-/// Now, in seconds since 1970.
 pub fn unix_s() -> u64 {
     SystemTime::UNIX_EPOCH
         .elapsed()

@@ -5,8 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Load, Pace, Security, Workload};
-use crate::{Budgets, Site};
+use crate::{Budgets, Load, Pace, Security, Site, Workload};
 
 /// A cell: central and its peers in one process, on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -1,12 +1,13 @@
-//! The cells of a sweep.
+//! The cells of a sweep, and how they are divided: over several machines, and over the cores of one.
 
 use std::collections::HashSet;
 use std::fmt;
+use std::path::{Path, PathBuf};
 
+use lab_types::{Cores, Placement, Rtt};
 use serde::{Deserialize, Serialize};
 
-use crate::network::Rtt;
-use crate::payload::Payload;
+use crate::Payload;
 
 /// One point of the grid. The default is that of an application, of which no peers, network or payload are known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -43,7 +44,6 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The values that a sweep covers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Axes {
     pub peers: Vec<usize>,
@@ -93,7 +93,6 @@ impl Axes {
         self
     }
 
-    /// The values that occur in `cells`.
     pub fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Axes {
         Axes {
             peers: cells.clone().map(|cell| cell.peers).collect(),
@@ -102,6 +101,41 @@ impl Axes {
             only: Vec::new(),
         }
         .sorted()
+    }
+}
+
+/// The part `index`, from 1, of `of`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Shard {
+    pub index: u32,
+    pub of: u32,
+}
+
+impl Shard {
+    pub fn folder(self, sweep: &Path) -> PathBuf {
+        let name = sweep.file_name().unwrap_or_default().to_string_lossy();
+        sweep.with_file_name(format!("{name}-shard-{}-of-{}", self.index, self.of))
+    }
+
+    pub fn all(self) -> impl Iterator<Item = Shard> {
+        (1..=self.of).map(move |index| Shard { index, ..self })
+    }
+}
+
+/// How a sweep measures several cells at the same time.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct JobsConfig {
+    /// Where the cells of each job run. At least two.
+    pub places: Vec<Placement>,
+    /// How many runs are also measured while no other is.
+    pub alone: usize,
+}
+
+impl JobsConfig {
+    /// Where no central runs.
+    pub fn peers(&self) -> Cores {
+        let cores = self.places.iter().flat_map(|place| place.peers.iter());
+        Cores::new(cores).expect("every place has peers")
     }
 }
 

@@ -4,8 +4,7 @@ use std::{env, fs, thread};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Site;
-use crate::config::SweepConfig;
+use crate::{Site, SweepConfig};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Manifest {

@@ -15,10 +15,10 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::config::{Load, Measurement, NodeConfig, RunConfig};
-use crate::manifest::{CompiledNode, Upstream};
-use crate::run_row::{Messages, Stall, Stop};
-use crate::soak::SoakRow;
+use crate::{
+    CompiledNode, Load, Measurement, Messages, NodeConfig, RunConfig, SoakRow, Stall, Stop,
+    Upstream,
+};
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
 pub const STOP_LINE: &str = "stop";
@@ -64,7 +64,6 @@ pub struct PeerTask {
 pub struct PeerElsewhere {
     /// Where TCP connects are answered, by which the link is timed.
     pub connects: SocketAddr,
-    /// Of the program.
     pub sha256: String,
 }
 

@@ -4,13 +4,12 @@ use std::fmt;
 use std::path::Path;
 
 use anyhow::Result;
+use lab_types::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, check, of_folder, sealed};
-use crate::config::RunConfig;
 use crate::files::{RUN, write_whole};
-use crate::manifest::Machine;
-use crate::network::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
+use crate::{Machine, RunConfig};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
@@ -140,12 +139,18 @@ pub struct StageTime {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum End {
-    /// Measured.
-    Ok { stop: Stop },
+    Ok {
+        stop: Stop,
+    },
     /// The network was not as asked, and nothing was measured.
-    Invalid { reason: String },
+    Invalid {
+        reason: String,
+    },
     /// Something broke. The slices before are kept.
-    Failed { stage: String, reason: String },
+    Failed {
+        stage: String,
+        reason: String,
+    },
 }
 
 impl End {
@@ -169,15 +174,12 @@ impl End {
     }
 }
 
-/// Why measuring stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
     /// Every slow ratio was known well enough; where a cell is explained, there were enough stack samples.
     Precise,
-    /// The time was up.
     Cap,
-    /// It was interrupted.
     Interrupted,
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::crowd::Crowd;
+use crate::Crowd;
 
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -4,9 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Budgets;
-use crate::config::SweepConfig;
-use crate::grid::Cell;
+use crate::{Budgets, Cell, SweepConfig};
 
 pub const SEARCH: &str = "search.json";
 
@@ -32,12 +30,10 @@ pub fn is_search(dir: &Path) -> bool {
     dir.join(SEARCH).is_file()
 }
 
-/// The sweep that chooses cells.
 pub fn first_look(dir: &Path) -> PathBuf {
     dir.join("first-look")
 }
 
-/// The sweeps that there are.
 pub fn folders(dir: &Path) -> Vec<PathBuf> {
     let all = [first_look(dir)].into_iter().filter(|it| it.is_dir());
     all.chain(rounds(dir)).collect()

@@ -1,13 +1,12 @@
 //! `soak.json` and `soak.csv`: one cell measured for hours, a row per interval.
 
-use crate::Budgets;
+use lab_types::LabConfig;
 use serde::{Deserialize, Serialize};
 
-use crate::churn::Churn;
-use crate::config::{LabConfig, Load, NodeConfig, RuntimeConfig};
-use crate::grid::Cell;
-use crate::manifest::{Machine, Tool};
-use crate::run_row::{End, NetworkReport, StageTime};
+use crate::{
+    Budgets, Cell, Churn, End, Load, Machine, NetworkReport, NodeConfig, RuntimeConfig, StageTime,
+    Tool,
+};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakFile {

@@ -1,13 +1,58 @@
-//! What a subject is, and how its node program was built.
+//! What is compared: variants and subjects, and how the node program of a subject was built.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::Site;
-use crate::runtime::RuntimeConfig;
-use crate::variant::Role;
+use crate::{Budgets, RuntimeConfig, Site};
+
+/// What a variant or a subject is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Role {
+    /// The others are compared with it.
+    Baseline,
+    /// A second copy of the baseline: the A/A control. A difference between the two is noise.
+    Control,
+    /// It is compared with the baseline.
+    Candidate,
+}
+
+/// A set of budgets under comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VariantConfig {
+    /// The budgets' text, with a mark for the A/A control.
+    pub label: String,
+    pub role: Role,
+    pub budgets: Budgets,
+}
+
+impl VariantConfig {
+    /// Those of these budgets. The first is the baseline, of which there is a second copy if that is wanted.
+    pub fn all(budgets: Vec<Budgets>, has_control: bool) -> Vec<VariantConfig> {
+        let variant = |budgets: Budgets| VariantConfig {
+            label: budgets.to_string(),
+            role: Role::Candidate,
+            budgets,
+        };
+        let mut variants: Vec<VariantConfig> = budgets.into_iter().map(variant).collect();
+        variants[0].role = Role::Baseline;
+        if has_control {
+            let mut control = variants[0].clone();
+            control.label += " (A/A)";
+            control.role = Role::Control;
+            variants.insert(1, control);
+        }
+        variants
+    }
+}
+
+/// In characters. Labels of a subject and of a variant are parts of one file name.
+pub const LONGEST_LABEL: usize = 90;
+
+/// The variant that the others are compared with.
+pub const BASELINE: usize = 0;
 
 /// A version of the network stack that a node program is built against. Its launches are compared with those of the
 /// others.

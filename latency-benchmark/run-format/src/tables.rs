@@ -5,11 +5,11 @@ mod disturbance;
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::{Budgets, Site};
+use lab_types::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::network::Cores;
+use crate::{Budgets, Site};
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
 pub type Text = Cow<'static, str>;

@@ -9,11 +9,11 @@ use poll_probe::Recorder;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rtrb::{Consumer, Producer, RingBuffer};
-use run_format::histogram_tag::HistogramOf;
+use run_format::HistogramOf;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::log::{Log, LogReader, log};
+use crate::{Log, LogReader, log};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
@@ -22,7 +22,6 @@ pub struct Delay {
     pub delay_ns: u64,
 }
 
-/// What a co-tenant noted.
 pub type Cotenant = (HistogramOf, LogReader<Delay>);
 
 /// More than a second's worth.
@@ -31,7 +30,6 @@ pub const CAPACITY: usize = 1 << 14;
 /// How a co-tenant learns that it was woken, and when.
 pub type WakeReceiver = (Arc<Notify>, Consumer<u64>);
 
-/// Between two wakes.
 pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 
 /// Wakes a co-tenant, from any thread.

@@ -4,13 +4,15 @@
 #![allow(missing_docs)] // Names are those of the columns that they fill.
 
 pub mod cotenant;
-pub mod idle_polls;
-pub mod log;
-pub mod observers;
-pub mod order;
-pub mod replay;
-pub mod requests;
-pub mod run_writer;
-pub mod slice;
-pub mod sums;
-pub mod whole_polls;
+mod log;
+mod observers;
+mod order;
+mod replay;
+mod run_writer;
+mod slice;
+mod sums;
+mod whole_polls;
+
+pub use self::{
+    log::*, observers::*, order::*, replay::*, run_writer::*, slice::*, sums::*, whole_polls::*,
+};

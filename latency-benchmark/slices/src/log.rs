@@ -1,8 +1,10 @@
-//! A buffer between one thread that notes and one that reads. Full means lost, and counted.
+//! Buffers between one thread that notes and one that reads, and the requests that a workload notes. Full means lost, and
+//! counted.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
+use poll_probe::Recorder;
 use rtrb::{Consumer, Producer, RingBuffer};
 
 #[derive(Debug)]
@@ -51,7 +53,6 @@ impl<T> Log<T> {
 }
 
 impl<T> LogReader<T> {
-    /// Whether whoever noted has gone.
     pub fn is_abandoned(&self) -> bool {
         self.entries.is_abandoned()
     }
@@ -62,5 +63,116 @@ impl<T> LogReader<T> {
             each(entry);
         }
         self.lost.swap(0, Ordering::Relaxed)
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Answered {
+    pub at_ns: u64,
+    pub latency_ns: u64,
+    /// What it moved, both ways.
+    pub bytes: u64,
+    pub peer: usize,
+    /// If it is a message: how many of the peer's are expected since the one before.
+    pub expected: u64,
+    /// Whether it is the last of those that were sent at once.
+    pub is_last: bool,
+}
+
+/// What the workload finds out beside its requests, and what it is to know for that.
+#[derive(Debug, Default)]
+pub struct Findings {
+    variant: AtomicUsize,
+    /// 0 until it is found.
+    outstanding: AtomicU32,
+}
+
+impl Findings {
+    /// Index of the variant in force.
+    pub fn variant(&self) -> usize {
+        self.variant.load(Ordering::Relaxed)
+    }
+
+    pub fn switched_to(&self, variant: usize) {
+        self.variant.store(variant, Ordering::Relaxed);
+    }
+
+    /// So many unanswered requests for each peer are enough: more of them raise throughput no further.
+    pub fn found_outstanding(&self, outstanding: u32) {
+        self.outstanding.store(outstanding, Ordering::Relaxed);
+    }
+
+    pub fn outstanding(&self) -> Option<u32> {
+        Some(self.outstanding.load(Ordering::Relaxed)).filter(|found| *found > 0)
+    }
+}
+
+/// Where the workload notes its requests.
+pub struct RequestLog {
+    log: Log<Answered>,
+    findings: Arc<Findings>,
+    clock: Arc<Recorder>,
+}
+
+impl RequestLog {
+    pub fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
+        // Some seconds of the busiest central.
+        const CAPACITY: usize = 1 << 17;
+        RequestLog::with_capacity(clock, CAPACITY)
+    }
+
+    pub fn with_capacity(
+        clock: Arc<Recorder>,
+        capacity: usize,
+    ) -> (RequestLog, LogReader<Answered>) {
+        let (log, reader) = log(capacity);
+        let findings = Arc::default();
+        let log = RequestLog {
+            log,
+            findings,
+            clock,
+        };
+        (log, reader)
+    }
+
+    /// The time, by the clock of all records.
+    pub fn now_ns(&self) -> u64 {
+        self.clock.now_ns()
+    }
+
+    /// The clock of all records, to be read without the log.
+    pub fn clock(&self) -> Arc<Recorder> {
+        Arc::clone(&self.clock)
+    }
+
+    pub fn findings(&self) -> Arc<Findings> {
+        Arc::clone(&self.findings)
+    }
+
+    /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
+    pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
+        self.delivered(peer, since_ns, bytes, 0);
+    }
+
+    /// The same of a message that was published at `since_ns`, and tells that `expected` are to be here.
+    pub fn delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64) {
+        self.note(peer, since_ns, bytes, expected, false);
+    }
+
+    /// The same of a block that was due for all peers at `since_ns`, and has now reached this one, the last one or not.
+    pub fn block_delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, is_last: bool) {
+        self.note(peer, since_ns, bytes, 1, is_last);
+    }
+
+    fn note(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64, is_last: bool) {
+        let at_ns = self.now_ns();
+        self.log.note(Answered {
+            at_ns,
+            latency_ns: at_ns.saturating_sub(since_ns),
+            bytes,
+            peer,
+            expected,
+            is_last,
+        });
     }
 }

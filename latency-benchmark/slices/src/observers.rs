@@ -6,9 +6,7 @@ use poll_probe::Recorder;
 use run_format::Site;
 
 use crate::cotenant::{Cotenant, Delay};
-use crate::log::LogReader;
-use crate::requests::Answered;
-use crate::slice::ObservedSlice;
+use crate::{Answered, LogReader, ObservedSlice};
 
 pub struct Observers {
     pub recorder: Arc<Recorder>,

@@ -6,7 +6,7 @@ use std::iter;
 use poll_probe::{IterationEnd, Limit, Record};
 use run_format::{Budgets, Site};
 
-use crate::sums::PollSums;
+use crate::PollSums;
 
 /// The pieces of all polls of a slice, by site and budget.
 #[derive(Clone)]

@@ -10,19 +10,15 @@ use anyhow::{Context, Result, anyhow};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use run_format::Site;
 use run_format::files::{
     BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS,
 };
-use run_format::histogram_tag::{HistogramOf, HistogramTag};
-use run_format::network::Cores;
-use run_format::table::TableWriters;
-use run_format::tables::{
-    BandRow, BoundRow, ChildRow, Pass, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkerRow,
+use run_format::{
+    BandRow, BoundRow, ChildRow, Cores, HistogramOf, HistogramTag, Pass, PeerRow, QuicRow, Site,
+    SiteRow, SliceRow, TableWriters, TurnRow, WorkerRow,
 };
 
-use crate::slice::{AFTER_SWITCH_FROM_MS, ObservedSlice, coarse_histogram, quantile};
-use crate::sums::CpuTime;
+use crate::{AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, coarse_histogram, quantile};
 
 /// The tables and histograms of a run, while it goes on.
 pub struct RunWriter {

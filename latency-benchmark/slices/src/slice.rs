@@ -6,14 +6,9 @@ use std::ops::Range;
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::Site;
-use run_format::histogram_tag::HistogramOf;
-use run_format::tables::{SiteRow, band_from_ns};
+use run_format::{HistogramOf, Site, SiteRow, band_from_ns};
 
-use crate::replay::Replay;
-use crate::requests::Answered;
-use crate::sums::PollSums;
-use crate::whole_polls::WholePolls;
+use crate::{Answered, PollSums, Replay, WholePolls};
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
 pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
@@ -200,7 +195,6 @@ impl ObservedSlice {
         &self.sites[site as usize]
     }
 
-    /// Polls that a budget ended.
     pub fn yielded(&self) -> u64 {
         self.sites.iter().map(|site| site.row.yielded).sum()
     }

@@ -3,8 +3,7 @@
 use std::ops::{Add, Sub};
 
 use poll_probe::QuicCounts;
-use run_format::config::SLOW_NS;
-use run_format::tables::{BlockRow, SliceRow};
+use run_format::{BlockRow, SLOW_NS, SliceRow};
 
 /// Polls, and those of them that were slow for tokio.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -72,8 +71,8 @@ impl<T: Sums> Sums for Vec<T> {
 #[macro_export]
 macro_rules! sums {
     ($type:ident: $($field:ident),*) => {
-        impl $crate::sums::Sums for $type {
-            fn with(mut self, other: Self, by: $crate::sums::By) -> Self {
+        impl $crate::Sums for $type {
+            fn with(mut self, other: Self, by: $crate::By) -> Self {
                 $(self.$field = self.$field.with(other.$field, by);)*
                 self
             }
@@ -81,7 +80,6 @@ macro_rules! sums {
     };
 }
 
-/// The time of threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
     pub cpu_ns: Option<u64>,

@@ -1,9 +1,7 @@
 //! The budgets to compare.
 
 use program::{Failure, reject};
-use run_format::config::{NodeConfig, Transport};
-use run_format::variant::{Role, VariantConfig};
-use run_format::{Budgets, Site};
+use run_format::{Budgets, NodeConfig, Site, Transport, VariantConfig};
 use swarm_patch::stacks::Stack;
 
 pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
@@ -59,7 +57,6 @@ pub(crate) fn refuse_unknown_sites(
     )
 }
 
-/// The budgets to compare, with an A/A control of the first if wanted.
 pub(crate) fn variants(
     (stack, node): (&Stack, NodeConfig),
     given: &[Budgets],
@@ -71,18 +68,5 @@ pub(crate) fn variants(
     budgets
         .iter()
         .try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
-    let variant = |budgets: Budgets| VariantConfig {
-        label: budgets.to_string(),
-        role: Role::Candidate,
-        budgets,
-    };
-    let mut variants: Vec<VariantConfig> = budgets.into_iter().map(variant).collect();
-    variants[0].role = Role::Baseline;
-    if control {
-        let mut control = variants[0].clone();
-        control.label += " (A/A)";
-        control.role = Role::Control;
-        variants.insert(1, control);
-    }
-    Ok(variants)
+    Ok(VariantConfig::all(budgets, control))
 }

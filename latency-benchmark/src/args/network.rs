@@ -1,11 +1,13 @@
-//! The network around the nodes.
+//! The network around the nodes: in a lab, or that to peers on other hosts.
+
+use std::fs;
+use std::net::ToSocketAddrs;
 
 use anyhow::Context;
 use clap::Args;
 use lab::{LabSpec, Topology, can_receive_on_receiver, check_congestion_control};
 use program::{Failure, bad_input, reject};
-use run_format::config::LabConfig;
-use run_format::network::{Backend, Cores, ReceiveOn, Rtt, jitter, loss};
+use run_format::{Backend, Cores, LabConfig, PeerHost, PeerHosts, ReceiveOn, Rtt, jitter, loss};
 
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {
@@ -25,25 +27,25 @@ pub(crate) struct RttArg {
 pub(crate) struct NetworkArgs {
     /// What delays the packets
     #[arg(long, value_enum, value_name = "BACKEND", default_value_t)]
-    pub(crate) delay: Backend,
+    delay: Backend,
     /// Packets lost in each direction, such as 0.1% (netem only)
     #[arg(long, value_name = "PERCENT", value_parser = loss)]
-    pub(crate) loss: Option<f64>,
+    loss: Option<f64>,
     /// Largest random deviation of the delay in each direction, such as 1ms (netem only)
     #[arg(long, value_name = "TIME", value_parser = jitter)]
-    pub(crate) jitter: Option<Rtt>,
+    jitter: Option<Rtt>,
     /// TCP congestion control
     #[arg(long, value_name = "NAME", default_value = "cubic")]
-    pub(crate) congestion_control: String,
+    congestion_control: String,
     /// Core on which the kernel processes received packets
     #[arg(long, value_enum, value_name = "WHERE", default_value = "sender")]
-    pub(crate) receive_on: ReceiveOn,
+    receive_on: ReceiveOn,
     /// Central's cores, one for each worker, such as 2 or 2-5 [default: the first]
     #[arg(long, value_name = "CORES")]
-    pub(crate) central_core: Option<Cores>,
+    central_core: Option<Cores>,
     /// The cores of the peers and of the delay line, such as 1,4-7 [default: all others]
     #[arg(long, value_name = "CORES")]
-    pub(crate) peer_cores: Option<Cores>,
+    peer_cores: Option<Cores>,
 }
 
 impl NetworkArgs {
@@ -91,5 +93,74 @@ impl NetworkArgs {
             }
         }
         Ok(network)
+    }
+}
+
+#[derive(Args, Clone, Debug)]
+pub(crate) struct HostArgs {
+    #[command(flatten)]
+    network: NetworkArgs,
+    /// Run each peer on one of these hosts, over the real network, instead of on this machine. HOST=ADDRESS: dial this
+    /// address. The node program must have the same path on every host
+    #[arg(long, help_heading = "Peers on other hosts", value_name = "HOST,HOST", value_delimiter = ',', conflicts_with_all = ["rtt", "delay", "loss", "jitter", "congestion_control", "receive_on"])]
+    peer_hosts: Vec<String>,
+    /// Command that runs a program on {host}; words are split at spaces, quotes are not understood
+    #[arg(long, value_name = "COMMAND", requires = "peer_hosts")]
+    #[arg(
+        default_value = "ssh -oBatchMode=yes {host}",
+        help_heading = "Peers on other hosts"
+    )]
+    peer_command: String,
+}
+
+impl HostArgs {
+    /// 0 for a lab.
+    pub(crate) fn count(&self) -> usize {
+        self.peer_hosts.len()
+    }
+
+    /// The network for these numbers of peers, and in a lab for these round trips.
+    pub(crate) fn network(
+        &self,
+        peers: &[usize],
+        rtts: &[Rtt],
+        workers: usize,
+    ) -> Result<LabConfig, Failure> {
+        let lab = self.network.config(peers, rtts, workers)?;
+        let hosts = self.count();
+        if hosts == 0 {
+            return Ok(lab);
+        }
+        if let Some(peers) = peers.iter().find(|peers| **peers > hosts) {
+            reject!("--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {hosts})");
+        }
+        let system = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
+        let words = self.peer_command.split_whitespace();
+        let hosts = self.peer_hosts.iter().map(|text| host(text));
+        Ok(LabConfig {
+            congestion_control: system.unwrap_or_default().trim().to_owned(),
+            peer_hosts: Some(PeerHosts {
+                command: words.map(str::to_owned).collect(),
+                hosts: hosts.collect::<Result<_, _>>()?,
+            }),
+            ..lab
+        })
+    }
+}
+
+/// The name may be that of an account on the host, as ssh has it.
+fn host(text: &str) -> Result<PeerHost, Failure> {
+    let (name, given) = text.split_once('=').unwrap_or((text, ""));
+    let own = name.rsplit('@').next().unwrap_or_default();
+    let address = if given.is_empty() { own } else { given };
+    let found = (address, 0).to_socket_addrs();
+    match found.ok().and_then(|mut found| found.next()) {
+        Some(found) => Ok(PeerHost {
+            name: name.to_owned(),
+            address: found.ip(),
+        }),
+        None => reject!(
+            "--peer-hosts {text}: this machine knows no address of {address:?} (accepted: HOST or HOST=ADDRESS)"
+        ),
     }
 }

@@ -2,9 +2,10 @@
 
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
-use run_format::config::{Load, NodeConfig, Pace, Security, Transport, Workload};
 use run_format::number::decimal;
-use run_format::payload::{PAYLOAD_FORMS, Payload, SMALLEST_MESSAGE};
+use run_format::{
+    Load, NodeConfig, PAYLOAD_FORMS, Pace, Payload, SMALLEST_MESSAGE, Security, Transport, Workload,
+};
 use swarm_patch::stacks::Stack;
 
 #[derive(Args, Clone, Debug)]

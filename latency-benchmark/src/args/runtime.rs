@@ -3,8 +3,7 @@
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use program::{Failure, bad_input, reject};
-use run_format::config::{RuntimeConfig, Scheduler};
-use run_format::crowd::{CROWD_FORMS, Crowd};
+use run_format::{CROWD_FORMS, Crowd, RuntimeConfig, Scheduler};
 
 pub(crate) const SETTING_FORMS: &str = "event_interval=N, global_queue_interval=N, lifo_slot=off, eager_driver_handoff=on, alt_timer=on, or several joined by commas";
 

@@ -3,10 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
-use run_format::Budgets;
-use run_format::config::RuntimeConfig;
-use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
-use run_format::variant::{LONGEST_LABEL, Role};
+use run_format::{Budgets, CENTRAL_ALONE, LONGEST_LABEL, Role, RuntimeConfig, SubjectConfig};
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::source_spec::{SOURCE_FORMS, SUBJECT_FORMS};

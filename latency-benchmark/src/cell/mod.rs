@@ -1,28 +1,27 @@
 //! One run of one cell, from inside the lab: wires it, starts the nodes, passes on what central reports, and
 //! reports how it ended.
 
-mod central;
 mod nodes;
 mod peers;
-mod restarts;
 
 use std::io::{self, BufRead, Write};
+use std::path::Path;
+use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec, Reaped, cards_to, move_to};
-use program::{Failure, lines_or_end, one_line};
-use run_format::config::Measurement;
-use run_format::protocol::{Measured, NodeMessage, OtherProcesses, STOP_LINE, TURN_LINE};
-use run_format::run_row::{End, RunRow, StageTime, Stop};
+use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
+use program::{Failure, ended_saying, last_words, lines_or_end, one_line, wait_within};
+use run_format::{
+    CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE,
+    StageTime, TURN_LINE,
+};
 
-use self::central::CentralProcess;
-use self::nodes::remove_empty_logs;
-use self::peers::Peers;
+use self::nodes::{errors_in, remove_empty_logs, start};
 pub(crate) use self::peers::round_trip;
-use self::restarts::restarts;
-use crate::cell_task::{CellMessage, CellTask, ended};
+use self::peers::{Peers, restarts};
+use crate::conversation::{CellMessage, CellTask, Conversation, ended};
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
 pub(crate) fn run() -> Result<u8, Failure> {
@@ -35,31 +34,22 @@ pub(crate) fn run() -> Result<u8, Failure> {
         None => Some(lab::enter()?),
         Some(_) => None,
     };
-    let asked = lines_or_end([STOP_LINE, TURN_LINE])?;
-    run_cell(inside, &task, &asked, |message| {
+    let mut report = |message: &CellMessage| {
         let mut line = serde_json::to_vec(message)?;
         line.push(b'\n');
         Ok(io::stdout().write_all(&line)?)
-    })?;
-    Ok(0)
-}
-
-/// Only a failure to report how the cell ended is an error.
-fn run_cell(
-    inside: Option<Inside>,
-    task: &CellTask,
-    asked: &Receiver<&'static str>,
-    mut report: impl FnMut(&CellMessage) -> Result<()>,
-) -> Result<()> {
+    };
     let started = Instant::now();
     let mut cell_run = CellRun {
-        task,
+        task: &task,
+        asked: lines_or_end([STOP_LINE, TURN_LINE])?,
+        report: &mut report,
         stage: "wiring the lab",
         stage_since: started,
         row: ended(task.config.clone(), End::INTERRUPTED),
         measured: None,
     };
-    let end = cell_run.run(inside, asked, &mut report);
+    let end = cell_run.run(inside);
     cell_run.row.end = end.unwrap_or_else(|error| {
         let mut reason = format!("{error:#}");
         if let Some(stall) = &cell_run.row.stall {
@@ -82,14 +72,16 @@ fn run_cell(
         row.messages = measured.messages;
         row.outstanding = measured.outstanding;
     }
-    report(&CellMessage::Over(Box::new(row)))
+    report(&CellMessage::Over(Box::new(row)))?;
+    Ok(0)
 }
 
 struct CellRun<'a> {
     task: &'a CellTask,
+    asked: Receiver<&'static str>,
+    report: &'a mut dyn FnMut(&CellMessage) -> Result<()>,
     stage: &'static str,
     stage_since: Instant,
-    /// What is known so far.
     row: RunRow,
     measured: Option<Measured>,
 }
@@ -104,12 +96,7 @@ impl CellRun<'_> {
         (self.stage, self.stage_since) = (stage, now);
     }
 
-    fn run(
-        &mut self,
-        inside: Option<Inside>,
-        asked: &Receiver<&'static str>,
-        report: &mut dyn FnMut(&CellMessage) -> Result<()>,
-    ) -> Result<End> {
+    fn run(&mut self, inside: Option<Inside>) -> Result<End> {
         let config = &self.task.config;
         move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
         let spec = LabSpec {
@@ -146,27 +133,39 @@ impl CellRun<'_> {
             peers: peers.pids(),
             delay_line: delay_line.and_then(|pid| i32::try_from(pid).ok()),
         };
-        let addresses = peers.addresses();
-        let mut central = CentralProcess::start(lab.as_ref(), self.task, addresses, others)?;
-        let outcome = self.follow(&mut central, &mut peers, lab.as_mut(), asked, report);
+        let log = self.task.dir.join("central.log");
+        let place = (Where::Central, &config.lab.placement);
+        let program = Command::new(&self.task.central);
+        let process = start(lab.as_ref(), place, program, "central", &log)?;
+        let task = CentralTask {
+            config: config.clone(),
+            dir: self.task.dir.clone(),
+            peers: peers.addresses(),
+            others,
+        };
+        let mut central = Conversation::begin(process, &task)?;
+        let ended = self.follow(&mut central, &mut peers, lab.as_mut());
+        let outcome = ended.and_then(|()| {
+            ended_well(&mut central, &log)?;
+            let stop = self.measured.as_ref().map(|measured| measured.stop);
+            stop.context("central ended before it had measured anything")
+        });
         let after = lab.as_ref().and_then(|lab| lab.counters().ok());
         let counters = after.zip(before);
         self.row.network.counters = counters.map(|(after, before)| after.since(&before));
-        let stop = outcome.map_err(|error| who_died(error, central, peers))?;
+        let stop = outcome.map_err(|error| who_died(error, central, &log, peers))?;
         self.enter("taking down the lab");
         self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
         Ok(End::Ok { stop })
     }
 
-    /// Passes on what central reports until it is done, and restarts peers in a soak.
+    /// Passes on what central reports until it closes its output, and restarts peers in a soak.
     fn follow(
         &mut self,
-        central: &mut CentralProcess,
+        central: &mut Conversation<NodeMessage>,
         peers: &mut Peers<'_>,
         mut lab: Option<&mut Lab>,
-        asked: &Receiver<&'static str>,
-        report: &mut dyn FnMut(&CellMessage) -> Result<()>,
-    ) -> Result<Stop> {
+    ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         /// Beyond what is planned: connecting, and a machine that is busy with something else.
         const PATIENCE: Duration = Duration::from_secs(120);
@@ -181,7 +180,7 @@ impl CellRun<'_> {
         let mut restarts_since = None;
         let mut restarted = 0;
         loop {
-            match central.conversation.messages.recv_timeout(LOOK_AROUND) {
+            match central.messages.recv_timeout(LOOK_AROUND) {
                 Ok(NodeMessage::Connected { probe_ns }) => {
                     self.row.probe_ns = probe_ns;
                     self.enter("measuring");
@@ -192,33 +191,29 @@ impl CellRun<'_> {
                         restarts_since = Some((planned.peekable(), Instant::now()));
                     }
                 }
-                Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
+                Ok(NodeMessage::Block(block)) => (self.report)(&CellMessage::Block(block))?,
                 Ok(NodeMessage::AsksForTurn(block)) => {
                     // Peers on other hosts have nothing to do while central is paused.
                     let peers = || peers.processes().filter(|_| lab.is_some());
-                    let processes = || peers().chain([&central.conversation.process]);
+                    let processes = || peers().chain([&central.process]);
                     processes().for_each(Reaped::pause);
-                    report(&CellMessage::AsksForTurn(block))?;
+                    (self.report)(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
-                    let line = asked.recv().unwrap_or(STOP_LINE);
+                    let line = self.asked.recv().unwrap_or(STOP_LINE);
                     deadline += paused.elapsed();
                     processes().for_each(Reaped::resume);
-                    central.conversation.say(line);
+                    central.say(line);
                 }
                 Ok(NodeMessage::Row(mut row)) => {
                     row.restarts = Some(restarted);
-                    report(&CellMessage::Row(row))?;
+                    (self.report)(&CellMessage::Row(row))?;
                 }
                 Ok(NodeMessage::Stalled(stall)) => self.row.stall = Some(stall),
                 Ok(NodeMessage::Measured(measured)) => {
                     self.enter("waiting for the nodes to end");
                     self.measured = Some(measured);
                 }
-                Err(RecvTimeoutError::Disconnected) => {
-                    central.end()?;
-                    let stop = self.measured.as_ref().map(|measured| measured.stop);
-                    return stop.context("central ended before it had measured anything");
-                }
+                Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if self.measured.is_some() {
@@ -234,8 +229,8 @@ impl CellRun<'_> {
                 peers.restart(lab.as_deref(), number)?;
                 restarted += 1;
             }
-            if asked.try_recv().is_ok() {
-                central.conversation.ask_to_stop();
+            if self.asked.try_recv().is_ok() {
+                central.ask_to_stop();
             }
             if Instant::now() > deadline {
                 let (stage, seconds) = (self.stage, limit.as_secs_f64());
@@ -245,10 +240,27 @@ impl CellRun<'_> {
     }
 }
 
+/// Waits for central's end, which its closed output has announced.
+fn ended_well(central: &mut Conversation<NodeMessage>, log: &Path) -> Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let Some(status) = wait_within(&mut central.process.child, PATIENCE)? else {
+        bail!("central closed its output and did not end");
+    };
+    if !status.success() {
+        bail!("central {}", ended_saying(status, &errors_in(log)));
+    }
+    Ok(())
+}
+
 /// Adds to an error what else died, and the last words of central.
-fn who_died(error: anyhow::Error, central: CentralProcess, mut peers: Peers<'_>) -> anyhow::Error {
+fn who_died(
+    error: anyhow::Error,
+    central: Conversation<NodeMessage>,
+    log: &Path,
+    mut peers: Peers<'_>,
+) -> anyhow::Error {
     let text = format!("{error:#}");
-    let words = central.last_words();
+    let words = last_words(&errors_in(log));
     let words = words.filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();

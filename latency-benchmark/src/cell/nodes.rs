@@ -5,10 +5,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use lab::{Lab, Reaped, Where, spawn_here};
-use run_format::network::Placement;
+use lab::{Lab, Reaped, Where, spawn};
+use run_format::Placement;
 
-/// Starts the verb of a node program, with its standard error in a log. Without a lab it is in the network of this process.
+/// Starts the verb of a node program, with its standard error in a log.
 pub(super) fn start(
     lab: Option<&Lab>,
     (place, placement): (Where, &Placement),
@@ -24,10 +24,7 @@ pub(super) fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log);
-    match lab {
-        Some(lab) => lab.spawn_placed(place, program),
-        None => spawn_here(place, placement, program),
-    }
+    spawn(lab, place, placement, program)
 }
 
 pub(super) fn errors_in(log: &Path) -> String {

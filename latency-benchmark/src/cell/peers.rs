@@ -11,14 +11,15 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
 use program::{Failure, bad_input, ended, ended_saying, last_words, user_tool, wait_within};
+use rand::rngs::StdRng;
+use rand::seq::SliceRandom;
+use rand::{RngExt, SeedableRng};
 use run_format::checksums::of_program;
-use run_format::config::{Measurement, RunConfig};
-use run_format::network::{LinkRtt, Rtt};
-use run_format::protocol::{Listen, PeerElsewhere, PeerTask};
+use run_format::{Churn, LinkRtt, Listen, Measurement, PeerElsewhere, PeerTask, Rtt, RunConfig};
 use sha2::{Digest, Sha256};
 
 use super::nodes::{self, errors_in};
-use crate::cell_task::CellTask;
+use crate::conversation::CellTask;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -30,17 +31,16 @@ pub(super) struct Peers<'a> {
 }
 
 struct PeerProcess {
+    /// For messages, with its host if that is another one.
+    name: String,
+    log: PathBuf,
     /// Or what stands for it on this host.
     process: Reaped,
+    lines: Receiver<String>,
     /// Where it listens, as central dials it.
     address: String,
     /// If it was started again: until when it has to listen.
-    starting: Option<Starting>,
-}
-
-struct Starting {
-    line: Receiver<String>,
-    deadline: Instant,
+    deadline: Option<Instant>,
 }
 
 impl<'a> Peers<'a> {
@@ -48,35 +48,28 @@ impl<'a> Peers<'a> {
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
         let own = hosts.map(|_| of_program(&task.peer)).transpose()?;
-        let mut waiting = Vec::new();
+        let mut started = Peers {
+            task,
+            peers: Vec::new(),
+            connects: Vec::new(),
+        };
         for number in 0..task.config.cell.peers {
             let ip = match (lab, hosts) {
                 (Some(lab), _) => lab.peer_address(number).into(),
                 (None, Some(of)) => of.hosts[number].address,
                 (None, None) => bail!("there is neither a lab nor a host for peer {}", number + 1),
             };
-            waiting.push(start(lab, task, number, Listen::Ip(ip))?);
+            let peer = PeerProcess::start(lab, task, number, Listen::Ip(ip))?;
+            started.peers.push(peer);
         }
         let deadline = Instant::now() + PATIENCE;
-        let mut started = Peers {
-            task,
-            peers: Vec::new(),
-            connects: Vec::new(),
-        };
-        for (number, (process, lines)) in waiting.into_iter().enumerate() {
-            let line = || {
-                let line = lines.recv_timeout(deadline.saturating_duration_since(Instant::now()));
-                line.map_err(|_| does_not_listen(task, number))
-            };
+        for peer in &mut started.peers {
             if let Some(own) = &own {
-                let of_host = elsewhere(&line()?, own).with_context(|| name(task, number))?;
+                let of_host = elsewhere(&peer.line(deadline)?, own);
+                let of_host = of_host.with_context(|| peer.name.clone())?;
                 started.connects.push(of_host.connects);
             }
-            started.peers.push(PeerProcess {
-                process,
-                address: line()?,
-                starting: None,
-            });
+            peer.address = peer.line(deadline)?;
         }
         Ok(started)
     }
@@ -108,32 +101,32 @@ impl<'a> Peers<'a> {
         let peer = &mut self.peers[number];
         peer.end()?;
         let listen = Listen::Address(peer.address.clone());
-        let (process, line) = start(lab, self.task, number, listen)?;
-        peer.process = process;
-        peer.starting = Some(Starting {
-            line,
-            deadline: Instant::now() + PATIENCE,
-        });
+        let mut again = PeerProcess::start(lab, self.task, number, listen)?;
+        again.address = peer.address.clone();
+        again.deadline = Some(Instant::now() + PATIENCE);
+        *peer = again;
         Ok(())
     }
 
     /// Whether all of them listen; an error if one is gone, or was started again and does not.
     pub(super) fn listen(&mut self) -> Result<bool> {
         let mut all = true;
-        for (number, peer) in self.peers.iter_mut().enumerate() {
-            if let Some(starting) = &peer.starting {
-                match starting.line.try_recv() {
-                    Ok(address) if address == peer.address => peer.starting = None,
-                    Ok(address) => bail!(
-                        "{} listens at {address} and no longer at {}",
-                        name(self.task, number),
-                        peer.address
-                    ),
-                    Err(TryRecvError::Empty) if Instant::now() < starting.deadline => all = false,
-                    Err(_) => return Err(does_not_listen(self.task, number)),
+        for peer in &mut self.peers {
+            let name = &peer.name;
+            if let Some(deadline) = peer.deadline {
+                match peer.lines.try_recv() {
+                    Ok(address) if address == peer.address => peer.deadline = None,
+                    Ok(address) => {
+                        bail!(
+                            "{name} listens at {address} and no longer at {}",
+                            peer.address
+                        )
+                    }
+                    Err(TryRecvError::Empty) if Instant::now() < deadline => all = false,
+                    Err(_) => return Err(peer.does_not_listen()),
                 }
             } else if let Some(status) = peer.process.child.try_wait()? {
-                bail!("{} {}", name(self.task, number), ended(status));
+                bail!("{name} {}", ended(status));
             }
         }
         Ok(all)
@@ -144,15 +137,12 @@ impl<'a> Peers<'a> {
         // Central may notice the death of a peer first, and what stands for one on another host ends after it.
         const MOMENT: Duration = Duration::from_millis(500);
         thread::sleep(MOMENT);
-        let task = self.task;
-        let ended = |(number, peer): (usize, &mut PeerProcess)| {
+        let ended = |peer: &mut PeerProcess| {
             let status = peer.process.child.try_wait().ok().flatten()?;
-            let errors = errors_in(&log(&task.dir, number));
-            let ended = ended_saying(status, &errors);
-            Some(format!("{} {ended}", name(task, number)))
+            let ended = ended_saying(status, &errors_in(&peer.log));
+            Some(format!("{} {ended}", peer.name))
         };
-        let peers = self.peers.iter_mut().enumerate();
-        peers.filter_map(ended).collect()
+        self.peers.iter_mut().filter_map(ended).collect()
     }
 }
 
@@ -178,6 +168,71 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
 }
 
 impl PeerProcess {
+    fn start(
+        lab: Option<&Lab>,
+        task: &CellTask,
+        number: usize,
+        listen: Listen,
+    ) -> Result<PeerProcess> {
+        const FEW: usize = 16;
+        let config = &task.config;
+        let mut name = format!("peer {}", number + 1);
+        let mut program = Command::new(&task.peer);
+        if let Some(of) = &config.lab.peer_hosts {
+            let host = &of.hosts[number].name;
+            name += &format!(" on {host}");
+            let mut words = of.command.iter().map(|word| word.replace("{host}", host));
+            program = Command::new(user_tool(&words.next().unwrap_or_default()));
+            program.args(words).arg(&task.peer);
+        }
+        let log = task.dir.join(format!("peer-{}.log", number + 1));
+        let place = (Where::Peer(number), &config.lab.placement);
+        let mut process = nodes::start(lab, place, program, "peer", &log)?;
+        if let Some(mut input) = process.child.stdin.take() {
+            let is_restarted = matches!(config.measurement, Measurement::Soak(_));
+            let task = PeerTask {
+                node: config.node,
+                load: config.load,
+                measurement: config.measurement.clone(),
+                listen,
+                identity: is_restarted.then(|| identity(config.seed, number)),
+                elsewhere: lab.is_none(),
+            };
+            // A peer that died already is found where its line is waited for.
+            let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
+            process.child.stdin = lab.is_none().then_some(input);
+        }
+        let output = process.child.stdout.take();
+        let output = output.context("it has no standard output")?;
+        let (sender, lines) = sync_channel(FEW);
+        thread::Builder::new().spawn(move || {
+            for line in program::lines(output) {
+                // Holds the pipe open, even if nobody waits for a line any more.
+                let _ = sender.try_send(line);
+            }
+        })?;
+        Ok(PeerProcess {
+            name,
+            log,
+            process,
+            lines,
+            address: String::new(),
+            deadline: None,
+        })
+    }
+
+    fn line(&self, deadline: Instant) -> Result<String> {
+        let left = deadline.saturating_duration_since(Instant::now());
+        let line = self.lines.recv_timeout(left);
+        line.map_err(|_| self.does_not_listen())
+    }
+
+    fn does_not_listen(&self) -> Error {
+        let words = last_words(&errors_in(&self.log));
+        let words = words.map_or_else(String::new, |words| format!(": {words}"));
+        anyhow!("{} does not listen{words}", self.name)
+    }
+
     /// What it stands for on another host ends with its input, and then it does, too.
     fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
@@ -208,75 +263,53 @@ fn elsewhere(line: &str, own: &str) -> Result<PeerElsewhere> {
     Ok(said)
 }
 
-fn name(task: &CellTask, number: usize) -> String {
-    let hosts = task.config.lab.peer_hosts.as_ref();
-    let host = hosts.map_or_else(String::new, |of| format!(" on {}", of.hosts[number].name));
-    format!("peer {}{host}", number + 1)
-}
-
-/// The program of a peer, to be started on its host.
-fn program(task: &CellTask, number: usize) -> Command {
-    let Some(of) = &task.config.lab.peer_hosts else {
-        return Command::new(&task.peer);
-    };
-    let host = &of.hosts[number].name;
-    let mut words = of.command.iter().map(|word| word.replace("{host}", host));
-    let mut command = Command::new(user_tool(&words.next().unwrap_or_default()));
-    command.args(words).arg(&task.peer);
-    command
-}
-
-fn log(dir: &Path, number: usize) -> PathBuf {
-    dir.join(format!("peer-{}.log", number + 1))
-}
-
-fn does_not_listen(task: &CellTask, number: usize) -> anyhow::Error {
-    let name = name(task, number);
-    match last_words(&errors_in(&log(&task.dir, number))) {
-        Some(words) => anyhow!("{name} does not listen: {words}"),
-        None => anyhow!("{name} does not listen"),
-    }
-}
-
-/// With the process, the lines that will say where it listens.
-fn start(
-    lab: Option<&Lab>,
-    task: &CellTask,
-    number: usize,
-    listen: Listen,
-) -> Result<(Reaped, Receiver<String>)> {
-    const FEW: usize = 16;
-    let config = &task.config;
-    let place = (Where::Peer(number), &config.lab.placement);
-    let log = log(&task.dir, number);
-    let mut process = nodes::start(lab, place, program(task, number), "peer", &log)?;
-    if let Some(mut input) = process.child.stdin.take() {
-        let is_restarted = matches!(config.measurement, Measurement::Soak(_));
-        let task = PeerTask {
-            node: config.node,
-            load: config.load,
-            measurement: config.measurement.clone(),
-            listen,
-            identity: is_restarted.then(|| identity(config.seed, number)),
-            elsewhere: lab.is_none(),
-        };
-        // A peer that died already is found where its line is waited for.
-        let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
-        process.child.stdin = lab.is_none().then_some(input);
-    }
-    let output = process.child.stdout.take();
-    let output = output.context("it has no standard output")?;
-    let (sender, lines) = sync_channel(FEW);
-    thread::Builder::new().spawn(move || {
-        for line in program::lines(output) {
-            // Holds the pipe open, even if nobody waits for a line any more.
-            let _ = sender.try_send(line);
-        }
-    })?;
-    Ok((process, lines))
-}
-
 /// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
 fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
+}
+
+/// Which peer is restarted when: one in every period, at any time of it so as to keep step with nothing,
+/// and every peer once before any is twice. The times, from when measuring began, and the peers. A restart that is late makes the next ones no later.
+pub(super) fn restarts(
+    churn: Churn,
+    peers: usize,
+    seed: u64,
+) -> impl Iterator<Item = (Duration, usize)> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    // Those that are still to come before any is restarted again.
+    let mut round: Vec<usize> = Vec::new();
+    (0..).map_while(move |past: u32| {
+        let period = churn.period()?;
+        let part = rng.random_range(0.0..1.0);
+        if round.is_empty() {
+            round = (0..peers).collect();
+            round.shuffle(&mut rng);
+        }
+        Some((period * past + period.mul_f64(part), round.pop()?))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_period_has_one_restart_and_every_round_each_peer() {
+        let churn = "6/min".parse().expect("a rate");
+        let seen: Vec<(Duration, usize)> = restarts(churn, 3, 7).take(12).collect();
+        for (number, (at, _)) in (0..).zip(&seen) {
+            assert_eq!(at.as_secs() / 10, number, "{seen:?}");
+        }
+        for round in seen.chunks_exact(3) {
+            let mut peers: Vec<usize> = round.iter().map(|(_, peer)| *peer).collect();
+            peers.sort_unstable();
+            assert_eq!(peers, [0, 1, 2]);
+        }
+    }
+
+    #[test]
+    fn without_churn_no_peer_is_restarted() {
+        let churn = "none".parse().expect("no rate");
+        assert_eq!(restarts(churn, 3, 7).next(), None);
+    }
 }

@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use program::{Failure, bad_input, reject};
-use run_format::Budgets;
-use run_format::config::{ExplainPlan, Measurement, Scheduler, SweepConfig};
 use run_format::files::{MANIFEST, read_versioned};
-use run_format::manifest::Manifest;
-use run_format::variant::{BASELINE, Role};
+use run_format::{
+    BASELINE, Budgets, ExplainPlan, Manifest, Measurement, Role, Scheduler, SweepConfig,
+};
 
 use super::worst::{self, Chosen};
 use crate::node_program::NodeProgramArgs;

@@ -9,14 +9,12 @@ use std::path::Path;
 use anyhow::Result;
 use fs_err as fs;
 use program::{Failure, print, say};
-use run_format::config::ENOUGH_SLOW_SAMPLES;
-use run_format::evidence::ExplainFile;
 use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
-use run_format::run_row::{End, RunRow};
+use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow};
 
 use self::args::{AskedExplanation, ExplainArgs};
 use self::worst::Chosen;
-use crate::cell_task::CellMessage;
+use crate::conversation::CellMessage;
 use crate::interrupts::Interrupts;
 use crate::manifest::{command, tool};
 use crate::programs::Programs;

@@ -3,14 +3,11 @@
 use std::path::Path;
 
 use anyhow::Result;
-use plan::slow_polls;
-use plan::sums::SliceSums;
+use plan::sums::{SliceSums, of_run};
 use program::{Failure, bad_input, reject};
-use run_format::config::SweepConfig;
-use run_format::evidence::{ChosenBecause, ChosenCell};
-use run_format::grid::Cell;
+use run_format::{Cell, ChosenBecause, ChosenCell, SweepConfig};
 
-use crate::args::budgets::refuse_twice;
+use crate::args::refuse_twice;
 use crate::sweep::run_dir::RunDir;
 
 #[derive(Clone, Debug)]
@@ -35,7 +32,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
             if run_dir.measured().is_none() {
                 continue;
             }
-            let read = slow_polls::read(&run_dir.done(), slow.len()).map_err(bad_input)?;
+            let read = of_run(&run_dir.done(), slow.len()).map_err(bad_input)?;
             for (sum, of) in slow.iter_mut().zip(read) {
                 *sum = sum.plus(of);
             }

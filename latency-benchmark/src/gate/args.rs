@@ -5,13 +5,10 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
-use run_format::Budgets;
-use run_format::config::{NodeConfig, Security, Transport, Workload};
-use run_format::gate::CountKind;
+use run_format::{Budgets, CountKind, NodeConfig, Security, Transport, Workload};
 use swarm_patch::stacks::LIBP2P;
 
-use crate::args::budgets::refuse_unknown_sites;
-use crate::args::subjects::{is_of_this_workspace, look_up};
+use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
 use crate::programs::gate_program;
 use crate::sweep::args::SweepArgs;
 

@@ -3,9 +3,7 @@
 use std::fs;
 
 use program::{Failure, reject};
-use run_format::config::{Load, Pace, Security, Workload};
-use run_format::gate::{GateCell, GateTransport};
-use run_format::payload::Payload;
+use run_format::{GateCell, GateTransport, Load, Pace, Payload, Security, Workload};
 
 use crate::sweep::args::SweepArgs;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use run_format::gate::{CountKind, CountName};
+use run_format::{CountKind, CountName};
 
 use super::args::{Allowance, Rise};
 use super::measure::{Counts, MeasuredCell, SIDES};

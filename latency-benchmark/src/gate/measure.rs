@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use program::{Limits, ended_saying};
-use run_format::gate::{CountKind, CountName, GateCell, GateCounts, GateTask};
+use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask};
 
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};

@@ -12,9 +12,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result};
 use program::{Failure, print};
-use run_format::Site;
 use run_format::files::write_whole;
-use run_format::gate::CountName;
+use run_format::{CountName, Site};
 
 use self::args::{GateArgs, sides};
 use self::callgrind::Callgrind;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::gate::{CountKind, CountName, GateCell};
+use run_format::{CountKind, CountName, GateCell};
 
 use super::args::Side;
 use super::callgrind::Profile;

@@ -5,23 +5,18 @@ use std::time::Duration;
 
 use clap::Args;
 use program::{Failure, reject};
-use run_format::config::{LabConfig, Measurement, NodeConfig, Pace, SweepConfig};
 use run_format::files::MANIFEST;
-use run_format::grid::Axes;
-use run_format::network::Rtt;
 use run_format::number::time;
-use run_format::payload::{PAYLOAD_FORMS, Payload};
-use run_format::precision::Precision;
-use run_format::{BUDGET_FORMS, Budgets};
+use run_format::{
+    Axes, BUDGET_FORMS, Budgets, LabConfig, Measurement, NodeConfig, PAYLOAD_FORMS, Pace, Payload,
+    Precision, Rtt, SweepConfig,
+};
 use swarm_patch::stacks::LIBP2P;
 
-use crate::args::budgets::{given_or, refuse_twice, unknown_site, variants};
-use crate::args::hosts::HostArgs;
-use crate::args::new_run::NewRunArgs;
-use crate::args::node::NodeArgs;
-use crate::args::parts::PartArgs;
-use crate::args::runtime::RuntimeArgs;
-use crate::args::subjects::SubjectArgs;
+use crate::args::{
+    HostArgs, NewRunArgs, NodeArgs, PartArgs, RuntimeArgs, SubjectArgs, given_or, refuse_twice,
+    unknown_site, variants,
+};
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
 use crate::sweep::time::within;

@@ -4,8 +4,7 @@
 use std::thread;
 
 use anyhow::{Result, anyhow};
-use run_format::config::SweepConfig;
-use run_format::network::Placement;
+use run_format::{Placement, SweepConfig};
 
 use super::running::RunningSweep;
 use super::schedule::Launch;
@@ -86,12 +85,8 @@ mod tests {
     use std::path::Path;
     use std::time::Duration;
 
-    use run_format::config::SweepConfig;
     use run_format::files::{MANIFEST, read_versioned};
-    use run_format::grid::Axes;
-    use run_format::manifest::Manifest;
-    use run_format::network::Rtt;
-    use run_format::payload::Payload;
+    use run_format::{Axes, Manifest, Payload, Rtt, SweepConfig};
 
     use super::*;
     use crate::sweep::schedule::schedule;

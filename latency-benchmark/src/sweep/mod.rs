@@ -1,7 +1,6 @@
 //! Measures the cells of a grid, one after the other, each on disk before the next.
 
 pub(crate) mod args;
-mod expected;
 mod jobs;
 mod list;
 pub(crate) mod rr;
@@ -9,16 +8,14 @@ pub(crate) mod run_dir;
 mod running;
 mod schedule;
 pub(crate) mod time;
-mod without_lines;
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use anyhow::Result;
 use program::{Failure, say};
-use run_format::config::SweepConfig;
-use run_format::manifest::{Machine, Manifest};
 use run_format::search::is_search;
+use run_format::{Machine, Manifest};
 
 use self::args::AskedSweep;
 use self::running::{RunningSweep, SweepState};
@@ -53,7 +50,13 @@ pub(crate) fn carry_out(
                 results_folder::refuse_existing(&dir, &hint)?;
             }
             let programs = Programs::prepare(&mut config, node)?;
-            time_hosts(&mut config, &programs)?;
+            // Peers on other hosts have the round trip that their links have.
+            let cells = config.axes.cells().into_iter();
+            let largest = cells.max_by_key(|cell| cell.peers);
+            if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
+                let run = plan::run::run(&config, cell, 1, None, config.seed);
+                config.axes.rtt_ms = vec![round_trip(&run, programs.peer(None))?];
+            }
             let description = programs.describe()?;
             if !is_left {
                 results_folder::create(&dir)?;
@@ -73,17 +76,6 @@ pub(crate) fn carry_out(
     Ok(measure(&manifest, &programs, folder, interrupts)?)
 }
 
-/// The round trip of cells whose peers run on other hosts.
-fn time_hosts(config: &mut SweepConfig, programs: &Programs) -> Result<(), Failure> {
-    let cells = config.axes.cells().into_iter();
-    let largest = cells.max_by_key(|cell| cell.peers);
-    if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
-        let run = plan::run::run(config, cell, 1, None, config.seed);
-        config.axes.rtt_ms = vec![round_trip(&run, programs.peer(None))?];
-    }
-    Ok(())
-}
-
 fn measure(
     manifest: &Manifest,
     programs: &Programs,
@@ -91,7 +83,7 @@ fn measure(
     interrupts: &Interrupts,
 ) -> Result<u8> {
     let config = &manifest.config;
-    if let Some(precision) = expected::precision(config) {
+    if let Some(precision) = list::expected_precision(config) {
         say(precision);
     }
     if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
@@ -119,7 +111,7 @@ fn measure(
             failed: BTreeMap::new(),
         }),
     };
-    let is_complete = jobs::run(&sweep, &launches, &alone)? && without_lines::launch(&sweep)?;
+    let is_complete = jobs::run(&sweep, &launches, &alone)? && sweep.launch_without_lines()?;
     let (folder, progress) = (&sweep.session.folder, &sweep.session.progress);
     let mut state = sweep.state();
     let counts = &mut state.counts;

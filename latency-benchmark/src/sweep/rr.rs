@@ -4,20 +4,15 @@ use std::path::PathBuf;
 
 use clap::Args;
 use program::Failure;
-use run_format::Budgets;
-use run_format::config::{Measurement, RuntimeConfig, Security, SweepConfig, Transport, Workload};
 use run_format::files::RR_MANIFEST;
-use run_format::grid::Axes;
-use run_format::payload::Payload;
-use run_format::variant::{Role, VariantConfig};
+use run_format::{
+    Axes, Budgets, Measurement, Payload, Role, RuntimeConfig, Security, SweepConfig, Transport,
+    VariantConfig, Workload,
+};
 
 use super::args::AskedSweep;
 use super::carry_out;
-use crate::args::budgets::{given_or, refuse_twice};
-use crate::args::hosts::HostArgs;
-use crate::args::network::RttArg;
-use crate::args::new_run::NewRunArgs;
-use crate::args::node::NodeArgs;
+use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, given_or, refuse_twice};
 use crate::interrupts::Interrupts;
 use crate::node_program::NodeProgramArgs;
 

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fs_err as fs;
+use run_format::RunRow;
 use run_format::files::{CELLS, RUN, read_json, run_folder};
-use run_format::run_row::RunRow;
 
 pub(crate) struct RunDir {
     pub(crate) folder: PathBuf,

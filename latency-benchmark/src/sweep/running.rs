@@ -1,25 +1,23 @@
 //! A sweep that measures: what its launches share, and how one is measured and kept.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use anyhow::{Result, anyhow};
+use fs_err as fs;
 use program::one_line;
-use run_format::config::{RunConfig, SweepConfig};
-use run_format::manifest::Machine;
-use run_format::network::Placement;
-use run_format::protocol::BlockReport;
-use run_format::run_row::{End, RunRow, Stop};
+use run_format::files::{RUN, without_lines};
+use run_format::{BlockReport, End, Machine, Placement, RunConfig, RunRow, Stop, SweepConfig};
 
 use super::run_dir::RunDir;
 use super::schedule::Launch;
 use super::time::SavedTime;
-use crate::cell_task::CellMessage;
-use crate::other_load;
+use crate::conversation::CellMessage;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
-use crate::session::Session;
+use crate::session::{Session, another};
 use crate::turn_order::{Seat, TurnOrder};
 
 pub(super) struct RunningSweep<'a> {
@@ -122,7 +120,7 @@ impl RunningSweep<'_> {
         config.lab.placement = placement.clone();
         self.state().time.spend(&mut config, self.config);
         session.progress.show(&name);
-        let before = other_load::another();
+        let before = another();
         session.folder.check()?;
         let partial = run_dir.begin()?;
         let central = self.programs.central(launch.subject, config.layout);
@@ -141,12 +139,16 @@ impl RunningSweep<'_> {
             return Ok(false);
         };
         row.machine = self.machine.clone();
-        row.beside = before.or_else(other_load::another).map(str::to_owned);
+        row.beside = before.or_else(another).map(str::to_owned);
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);
-        if let Some(build) = self.failed_build(&row) {
-            let first = state.failed.entry(build.to_owned());
+        if let End::Failed { stage, .. } = &row.end
+            && ["connecting", "measuring"].contains(&&**stage)
+            && let Some(subject) = row.config.subject
+            && let Some(build) = &self.config.subjects[subject].build
+        {
+            let first = state.failed.entry(build.id.clone());
             first.or_insert_with(|| row.config.clone());
         }
         session.progress.advance(1);
@@ -158,18 +160,6 @@ impl RunningSweep<'_> {
         drop(state);
         self.keep(launch, &row, run_dir)?;
         Ok(session.goes_on_after(&row))
-    }
-
-    /// The build of the subject, if its central failed.
-    fn failed_build(&self, row: &RunRow) -> Option<&str> {
-        let End::Failed { stage, .. } = &row.end else {
-            return None;
-        };
-        let subject = &self.config.subjects[row.config.subject?];
-        let build = subject.build.as_ref()?;
-        ["connecting", "measuring"]
-            .contains(&stage.as_str())
-            .then_some(build.id.as_str())
     }
 
     /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by
@@ -189,6 +179,62 @@ impl RunningSweep<'_> {
             self.state().counts.unkept += 1;
         }
         Ok(())
+    }
+
+    /// Finds out whose fault it is that subjects failed: the program of each is built once more without the inserted lines, and
+    /// launched once. Only whether requests are answered is known of it. Returns whether to go on.
+    pub(super) fn launch_without_lines(&self) -> Result<bool> {
+        let failed = std::mem::take(&mut self.state().failed);
+        let (session, config) = (&self.session, self.config);
+        for run in failed.into_values() {
+            let number = run.subject.unwrap_or(0);
+            let label = &config.subjects[number].label;
+            let dir = session.folder.path.join(without_lines(number));
+            // A host of peers has only the programs of the sweep.
+            if dir.join(RUN).exists() || config.lab.peer_hosts.is_some() {
+                continue;
+            }
+            session.progress.line(&format!(
+                "{label} failed; it is built and launched once without the inserted lines"
+            ));
+            match self.launch_one_without_lines(run, number, &dir) {
+                Ok(Some(row)) if session.goes_on_after(&row) => {
+                    row.write(&dir)?;
+                    let line = format!("{label} {}", row.end.without_lines());
+                    session.progress.line(&line);
+                }
+                Ok(_) => return Ok(false),
+                Err(error) => session.progress.warn(&format!(
+                    "{label} cannot be launched without the inserted lines: {error:#}"
+                )),
+            }
+        }
+        Ok(true)
+    }
+
+    /// None after a second interrupt.
+    fn launch_one_without_lines(
+        &self,
+        mut run: RunConfig,
+        number: usize,
+        dir: &Path,
+    ) -> Result<Option<RunRow>> {
+        const LONGEST_MS: u64 = 2000;
+        let subject = &self.config.subjects[number];
+        let program = self.programs.without_lines(subject)?;
+        let peer = match subject.peers == number {
+            true => &program,
+            false => self.programs.peer(Some(number)),
+        };
+        if dir.exists() {
+            fs::remove_dir_all(dir)?; // It was interrupted.
+        }
+        fs::create_dir_all(dir)?;
+        run.beside = 0;
+        run.variants.truncate(1);
+        run.plan.max_ms = run.plan.max_ms.min(LONGEST_MS);
+        let programs = (program.as_path(), peer);
+        self.session.measure(run, programs, dir, None, |_| Ok(()))
     }
 }
 

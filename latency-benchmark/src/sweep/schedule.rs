@@ -9,9 +9,8 @@ use plan::run::visits;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
-use run_format::config::{RunConfig, SweepConfig};
 use run_format::files::alone;
-use run_format::grid::Cell;
+use run_format::{Cell, RunConfig, SweepConfig};
 
 use super::run_dir::RunDir;
 

@@ -5,8 +5,7 @@ use std::time::Duration;
 use plan::block::longest_block;
 use plan::run::fewest_blocks;
 use program::{Failure, in_words, reject};
-use run_format::config::{RunConfig, SweepConfig};
-use run_format::run_row::RunRow;
+use run_format::{RunConfig, RunRow, SweepConfig};
 
 use super::schedule::{Launch, schedule};
 
@@ -131,8 +130,7 @@ mod tests {
     use std::path::Path;
 
     use run_format::files::{MANIFEST, read_versioned};
-    use run_format::manifest::Manifest;
-    use run_format::network::Rtt;
+    use run_format::{Manifest, Rtt};
 
     use super::*;
 

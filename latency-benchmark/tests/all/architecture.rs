@@ -117,6 +117,12 @@ fn a_circle_of_modules_is_found() {
     // What the root re-exports is used from where it stands.
     assert_eq!(arrows("pub struct B(crate::A);").len(), 2);
     assert_eq!(arrows("use super::a::A; pub struct B(A);").len(), 2);
+    write(
+        "lib.rs",
+        "mod a; mod b; pub use self::{a::*, b::*}; pub struct Own;",
+    );
+    assert_eq!(arrows("pub struct B(crate::A);").len(), 2);
+    assert!(arrows("pub struct B; pub struct C(crate::Own);").is_empty());
     assert!(arrows("pub struct B; #[cfg(test)] mod tests { use crate::A; }").is_empty());
 }
 
@@ -194,9 +200,33 @@ impl Sources {
             flatten(tree, &mut Vec::new(), &mut paths);
             paths
         });
-        paths
-            .into_iter()
-            .find_map(|(path, known_as)| (known_as == name).then_some(path))
+        paths.into_iter().find_map(|(mut path, known_as)| {
+            if known_as == "*" {
+                path.pop();
+                let from = path
+                    .iter()
+                    .filter(|part| !["self", "crate"].contains(&&***part));
+                let of = module.iter().chain(from).cloned().collect();
+                let has_it = self.defines(&of, name) || self.re_exported(&of, name).is_some();
+                path.push(name.to_owned());
+                return has_it.then_some(path);
+            }
+            (known_as == name).then_some(path)
+        })
+    }
+
+    /// Whether a module of this package defines what has that name.
+    fn defines(&self, module: &Module, name: &str) -> bool {
+        let items = self.modules.get(module).map(|file| &file.items[..]);
+        items.unwrap_or_default().iter().any(|item| match item {
+            Item::Const(item) => item.ident == name,
+            Item::Enum(item) => item.ident == name,
+            Item::Fn(item) => item.sig.ident == name,
+            Item::Struct(item) => item.ident == name,
+            Item::Trait(item) => item.ident == name,
+            Item::Type(item) => item.ident == name,
+            _ => false,
+        })
     }
 }
 

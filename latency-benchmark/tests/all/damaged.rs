@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::bench::{Bench, SMALL, can_run, complaint, json, text};
-use run_format::config::Pace;
 use run_format::files::read_versioned;
-use run_format::run_row::RunRow;
+use run_format::{Pace, RunRow};
 use serde_json::{Value, json};
 
 #[test]

@@ -11,11 +11,9 @@ use run_format::files::{
     BANDS, CHILDREN, HISTOGRAMS, IDLE, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, WORK,
     read_versioned,
 };
-use run_format::histogram_tag::HistogramTag;
-use run_format::manifest::Manifest;
-use run_format::run_row::RunRow;
-use run_format::table::read_table;
-use run_format::tables::{BandRow, ChildRow, PeerRow, SiteRow, SliceRow};
+use run_format::{
+    BandRow, ChildRow, HistogramTag, Manifest, PeerRow, RunRow, SiteRow, SliceRow, read_table,
+};
 
 fn committed(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))

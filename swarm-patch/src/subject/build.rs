@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{Metadata, MetadataCommand};
 use fs_err as fs;
 use run_format::checksums::of_program;
-use run_format::subject::{BuildRecord, CrateRecord, LevelRecord};
+use run_format::{BuildRecord, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::{DocumentMut, value};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use cargo_metadata::Metadata;
-use run_format::subject::{CrateOrigin, CrateRecord};
+use run_format::{CrateOrigin, CrateRecord};
 
 use super::builder::{LAYERS, SubjectBuilder};
 use super::crates::{Subject, UPSTREAM};

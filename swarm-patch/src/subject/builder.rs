@@ -22,7 +22,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result};
 use fs_err as fs;
 use run_format::checksums::of_program;
-use run_format::subject::{BuildRecord, LevelRecord, SourceRecord};
+use run_format::{BuildRecord, LevelRecord, SourceRecord};
 use serde_json::json;
 use sha2::{Digest, Sha256};
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use fs_err as fs;
-use run_format::subject::SourceRecord;
+use run_format::SourceRecord;
 
 use super::git::Repository;
 

@@ -4,8 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
-use run_format::Budgets;
-use run_format::subject::{PatchRecord, SourceRecord};
+use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
 use super::layer::{Layer, apply, copy, diff};

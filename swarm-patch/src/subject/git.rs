@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err::{self as fs, File};
 use program::tool;
-use run_format::subject::{Commit, Difference};
+use run_format::{Commit, Difference};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 

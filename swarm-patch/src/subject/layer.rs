@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::MetadataCommand;
 use fs_err as fs;
+use run_format::PatchRecord;
 use run_format::checksums::of_program;
-use run_format::subject::PatchRecord;
 use toml_edit::{DocumentMut, Item};
 
 use super::source::{StackSource, of_crate};

@@ -1,7 +1,7 @@
 //! Programs built against other people's versions of a stack: a checkout, a revision of one, another release.
 //!
 //! [`spec`] and [`source_spec`] parse the name of a subject. [`checkout`] determines the state of a checkout and copies it.
-//! [`crates`] finds its crates, of which [`Layer`]s come from elsewhere. [`builder`] builds our benchmark with them and keeps the program. `run_format::subject`
+//! [`crates`] finds its crates, of which [`Layer`]s come from elsewhere. [`builder`] builds our benchmark with them and keeps the program. `run-format/src/subject.rs`
 //! describes a subject in files. The user's checkout is only read.
 
 mod build;

@@ -6,7 +6,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::Version;
 use fs_err as fs;
-use run_format::subject::SourceRecord;
+use run_format::SourceRecord;
 
 use super::checkout::Checkout;
 use super::source_spec::Origin;

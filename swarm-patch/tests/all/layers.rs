@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::scratch::folder;
-use run_format::subject::CrateOrigin;
+use run_format::CrateOrigin;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::subject::builder::{Profile, SubjectBuilder};

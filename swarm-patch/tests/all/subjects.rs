@@ -6,7 +6,7 @@ use std::process::Command;
 
 use crate::repository::{contents, git, repository};
 use crate::scratch::{folder, replace};
-use run_format::subject::{Commit, Difference, SourceRecord};
+use run_format::{Commit, Difference, SourceRecord};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::stacks::LIBP2P;
 use swarm_patch::subject::builder::{Profile, SubjectBuilder};

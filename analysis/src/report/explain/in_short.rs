@@ -1,7 +1,6 @@
 //! The main results about a cell, and the frames with most of the time of its slow polls.
 
-use run_format::config::ENOUGH_SLOW_SAMPLES;
-use run_format::evidence::ChosenBecause;
+use run_format::{ChosenBecause, ENOUGH_SLOW_SAMPLES};
 
 use super::{MOST_ROWS, Section};
 use crate::explain::flamegraph::flamegraphs;

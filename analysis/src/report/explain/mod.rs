@@ -6,8 +6,7 @@ mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::Site;
-use run_format::tables::Pass;
+use run_format::{Pass, Site};
 
 use super::markdown::{Document, quoted};
 use crate::explain::Explanation;

@@ -9,8 +9,7 @@ use std::process::{Command, Output};
 
 use run_format::checksums::{of_folder, sealed};
 use run_format::files::{HISTOGRAMS, RUN as RUN_JSON, SLICES, read_json};
-use run_format::table::read_table;
-use run_format::tables::SliceRow;
+use run_format::{SliceRow, read_table};
 use serde_json::{Value, to_value};
 use tempfile::TempDir;
 

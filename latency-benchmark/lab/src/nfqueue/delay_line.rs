@@ -1,5 +1,6 @@
-//! The main function of the delay line.
+//! The main function of the delay line, and the packets that it holds in each queue.
 
+use std::collections::VecDeque;
 use std::io::{self, BufRead, Write};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -11,17 +12,18 @@ use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, Signal};
-use nix::sys::socket::{AddressFamily, SockFlag, SockType, setsockopt, socket, sockopt};
+use nix::sys::socket::{
+    AddressFamily, SockFlag, SockType, getsockopt, setsockopt, socket, sockopt,
+};
 use nix::sys::time::TimeVal;
+use nix::time::ClockId;
 use serde::{Deserialize, Serialize};
 
-use super::packets::{HeldPackets, monotonic_ns};
 use super::queue::{PacketQueue, user_dropped};
 use crate::netns::move_thread_into;
 use crate::placement::move_to;
-use crate::{Cores, DelayLineReport, SchedulingClass, sys};
+use crate::{Cores, DelayLineReport, QueueReport, SchedulingClass, sys};
 
-/// The line that the delay line prints once it is ready.
 pub(crate) const READY: &str = "ready";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -36,7 +38,10 @@ pub(crate) struct DelayLineConfig {
 ///
 /// Reads its configuration from standard input. Call it before any other thread exists.
 pub fn run() -> Result<()> {
-    let config = read_config().context("the configuration on standard input is invalid")?;
+    let mut line = String::new();
+    io::stdin().lock().read_line(&mut line)?;
+    let config: DelayLineConfig =
+        serde_json::from_str(&line).context("the configuration on standard input is invalid")?;
     move_to(&config.cores)?;
     let scheduling = raise_priority()?;
     let held = bind_all(&config)?;
@@ -48,12 +53,6 @@ pub fn run() -> Result<()> {
     let report = report(&config, held, scheduling)?;
     print(&serde_json::to_string(&report)?)?;
     Ok(())
-}
-
-fn read_config() -> io::Result<DelayLineConfig> {
-    let mut line = String::new();
-    io::stdin().lock().read_line(&mut line)?;
-    Ok(serde_json::from_str(&line)?)
 }
 
 fn print(line: &str) -> io::Result<()> {
@@ -165,4 +164,120 @@ fn report(
 
 fn seconds(time: TimeVal) -> f64 {
     time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6
+}
+
+/// Packets received in one go. The limit keeps a queue under load from delaying the others.
+const BATCH_PACKETS: usize = 64;
+
+/// Packets are released up to this much too early, since waking up takes some tens of microseconds.
+const LEAD_NS: Ns = 50_000;
+
+/// A moment or a duration on the monotonic clock.
+type Ns = u64;
+
+/// A queue and the packets held in it. The delay is the same for all of them, so the first packet that
+/// arrives is the first to be released.
+struct HeldPackets {
+    queue: PacketQueue,
+    delay_ns: Ns,
+    lead_ns: Ns,
+    packets: VecDeque<HeldPacket>,
+    counts: QueueReport,
+    late_sum_ns: u128,
+}
+
+struct HeldPacket {
+    id: u32,
+    due_ns: Ns,
+}
+
+impl HeldPackets {
+    fn new(name: String, queue: PacketQueue, delay_ns: Ns) -> HeldPackets {
+        HeldPackets {
+            queue,
+            delay_ns,
+            // With a delay of microseconds, the whole lead would release packets on arrival.
+            lead_ns: LEAD_NS.min(delay_ns / 2),
+            packets: VecDeque::new(),
+            counts: QueueReport {
+                namespace: name,
+                ..QueueReport::default()
+            },
+            late_sum_ns: 0,
+        }
+    }
+
+    /// When to release the next packet, with the lead subtracted.
+    fn next_release_ns(&self) -> Option<Ns> {
+        let first = self.packets.front()?;
+        Some(first.due_ns.saturating_sub(self.lead_ns))
+    }
+
+    /// Releases all packets that are due, with one message. Returns whether there were any.
+    fn release(&mut self, now_ns: Ns) -> nix::Result<bool> {
+        let mut last = None;
+        while let Some(packet) = self.packets.front() {
+            if packet.due_ns > now_ns + self.lead_ns {
+                break;
+            }
+            let late_ns = now_ns.saturating_sub(packet.due_ns);
+            self.late_sum_ns += u128::from(late_ns);
+            self.counts.max_late_us = self.counts.max_late_us.max(late_ns as f64 / 1e3);
+            last = Some(packet.id);
+            self.packets.pop_front();
+        }
+        let Some(last) = last else {
+            return Ok(false);
+        };
+        self.counts.verdicts += 1;
+        self.queue.release(last)?;
+        Ok(true)
+    }
+
+    fn arrive(&mut self) -> nix::Result<()> {
+        let now_ns = monotonic_ns()?;
+        // The kernel takes the arrival times of packets from the wall clock.
+        let wall = Duration::from(ClockId::CLOCK_REALTIME.now()?);
+        for _ in 0..BATCH_PACKETS {
+            match self.queue.next() {
+                Ok(Some(packet)) => {
+                    let waited = packet.arrived.map_or(Duration::ZERO, |arrived| {
+                        wall.saturating_sub(arrived).min(MAX_UNHEARD)
+                    });
+                    self.counts.packets += 1;
+                    self.packets.push_back(HeldPacket {
+                        id: packet.id,
+                        due_ns: now_ns.saturating_sub(ns(waited)) + self.delay_ns,
+                    });
+                }
+                Ok(None) => break,
+                Err(Errno::ENOBUFS) => self.counts.receive_buffer_overflows += 1,
+                Err(errno) => return Err(errno),
+            }
+        }
+        self.counts.max_held = self.counts.max_held.max(self.packets.len());
+        Ok(())
+    }
+
+    /// The statistics of this queue. `dropped` is the kernel's count.
+    fn report(mut self, dropped: Option<u64>) -> nix::Result<QueueReport> {
+        let packets = self.counts.packets;
+        self.counts.mean_late_us =
+            (packets > 0).then(|| self.late_sum_ns as f64 / 1e3 / packets as f64);
+        self.counts.receive_buffer_bytes = getsockopt(&self.queue.socket, sockopt::RcvBuf)?;
+        self.counts.dropped = dropped;
+        Ok(self.counts)
+    }
+}
+
+/// If a packet seems to have waited longer than this before the delay line received it, the wall clock was
+/// set forward in the meantime.
+const MAX_UNHEARD: Duration = Duration::from_secs(1);
+
+fn monotonic_ns() -> nix::Result<Ns> {
+    ClockId::CLOCK_MONOTONIC.now().map(|time| ns(time.into()))
+}
+
+pub(super) fn ns(time: Duration) -> Ns {
+    Ns::try_from(time.as_nanos()).unwrap_or(Ns::MAX)
 }

@@ -8,8 +8,8 @@ use anyhow::Result;
 use perf_event::Builder;
 use perf_event::events::Hardware;
 
-use super::PreflightFinding;
-use super::PreflightStatus::{Degraded, Missing};
+use super::finding::PreflightFinding;
+use super::finding::PreflightStatus::{Degraded, Missing};
 use crate::{Sharing, Topology};
 
 pub(super) fn look() -> Vec<PreflightFinding> {
@@ -18,15 +18,13 @@ pub(super) fn look() -> Vec<PreflightFinding> {
     /// More than a large cell needs.
     const ENOUGH_MIB: u64 = 2048;
     let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
+    let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "1");
+    let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
+    let turbo = intel.or_else(others);
     vec![
         cores().unwrap_or_else(|error| {
             let problem = (Missing, "processes cannot be assigned to cores");
-            PreflightFinding::new(
-                "cores",
-                (false, format!("{error:#}")),
-                problem,
-                "mount /sys",
-            )
+            PreflightFinding::tried("cores", Err::<String, _>(error), problem, "mount /sys")
         }),
         clock(),
         cycle_counter(),
@@ -38,7 +36,7 @@ pub(super) fn look() -> Vec<PreflightFinding> {
         ),
         judge(
             "turbo",
-            is_turbo_off().map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
+            turbo.map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
             "the frequency depends on the temperature and on the load of other cores",
             "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
              or 0 to /sys/devices/system/cpu/cpufreq/boost",
@@ -155,39 +153,26 @@ fn cycle_counter() -> PreflightFinding {
     judge("hardware counters", Some(seen), consequence, remedy)
 }
 
-fn is_turbo_off() -> Option<bool> {
-    let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "1");
-    let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
-    intel.or_else(others)
-}
-
 fn idle_states() -> PreflightFinding {
     /// A core in a deeper idle state takes longer than this to wake up, which is a large part of a slow poll.
     const SHALLOW_EXIT_US: u64 = 20;
-    let states = enabled_idle_states();
-    let deepest = states.iter().max_by_key(|(_, exit_us)| *exit_us);
+    let states = fs::read_dir("/sys/devices/system/cpu/cpu0/cpuidle");
+    let enabled = states.into_iter().flatten().flatten().filter_map(|state| {
+        let state = state.path();
+        let is_enabled = read(state.join("disable")).is_none_or(|value| value == "0");
+        let exit_us: u64 = read(state.join("latency"))?.parse().ok()?;
+        is_enabled.then_some((read(state.join("name"))?, exit_us))
+    });
+    let deepest = enabled.max_by_key(|(_, exit_us)| *exit_us);
     judge(
         "idle states",
         deepest.map(|(deepest, exit_us)| {
             let seen = format!("the deepest enabled is {deepest}, {exit_us} us to wake up");
-            (*exit_us <= SHALLOW_EXIT_US, seen)
+            (exit_us <= SHALLOW_EXIT_US, seen)
         }),
         "an idle core takes long to wake up, and its caches are cold",
         &format!("as root: `cpupower idle-set -D {SHALLOW_EXIT_US}`"),
     )
-}
-
-fn enabled_idle_states() -> Vec<(String, u64)> {
-    let Ok(states) = fs::read_dir("/sys/devices/system/cpu/cpu0/cpuidle") else {
-        return Vec::new();
-    };
-    let enabled = states.flatten().filter_map(|state| {
-        let state = state.path();
-        let is_enabled = read(state.join("disable")).is_none_or(|value| value == "0");
-        let exit_us = read(state.join("latency"))?.parse().ok()?;
-        is_enabled.then_some((read(state.join("name"))?, exit_us))
-    });
-    enabled.collect()
 }
 
 /// How many cores are busy at the moment. A load average would still count a build that has just ended.
@@ -220,7 +205,7 @@ fn available_mib() -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::preflight::PreflightStatus;
+    use crate::preflight::finding::PreflightStatus;
 
     #[test]
     fn idle_time_is_no_load() {

@@ -1,6 +1,11 @@
+//! The network as it is asked for: links, cores, and hosts of peers.
+
+use std::fmt;
+use std::net::IpAddr;
+
 use serde::{Deserialize, Serialize};
 
-use crate::{Backend, PeerHosts, Placement, Rtt};
+use crate::{Backend, Cores, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
 pub const MAX_PEERS: usize = 250;
@@ -38,4 +43,110 @@ pub struct ReceiveMasks {
     pub central: String,
     /// Of every peer.
     pub peers: String,
+}
+
+/// Where central runs, and where everything else.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Placement {
+    /// Central's core; of several, the first.
+    pub central: usize,
+    /// All of central's cores, if there are several: one for each worker.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub workers: Option<Cores>,
+    /// Those of the peers and of the delay line.
+    pub peers: Cores,
+    pub sharing: Sharing,
+}
+
+/// What central and the peers have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sharing {
+    Nothing,
+    /// A physical core, by two of its hardware threads.
+    PhysicalCore,
+    Core,
+}
+
+impl Placement {
+    pub fn central_cores(&self) -> Cores {
+        let several = self.workers.clone();
+        several.unwrap_or_else(|| Cores::one(self.central))
+    }
+
+    /// What is amiss if so many workers have fewer cores.
+    pub fn too_few_cores(&self, workers: usize) -> Option<String> {
+        let cores = self.central_cores();
+        (cores.count() < workers).then(|| {
+            format!(
+                "there are too few cores: central's {workers} workers share {}, and wait for each other",
+                cores.in_words()
+            )
+        })
+    }
+}
+
+impl fmt::Display for Placement {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let alone = match self.sharing {
+            Sharing::Nothing => " alone",
+            Sharing::PhysicalCore | Sharing::Core => "",
+        };
+        let central = self.central_cores().in_words();
+        let peers = self.peers.in_words();
+        write!(
+            f,
+            "central{alone} on {central}, peers and delay line on {peers}"
+        )?;
+        f.write_str(match self.sharing {
+            Sharing::Nothing => "",
+            Sharing::PhysicalCore => {
+                ", which shares a physical core with central's: they slow each other down"
+            }
+            Sharing::Core => ": central shares its core, so its waits include the peers' work",
+        })
+    }
+}
+
+/// The hosts of the peers, and what starts a program there.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerHosts {
+    /// Words that come before the program. In them `{host}` stands for the name of a host.
+    pub command: Vec<String>,
+    /// Peer 1 runs on the first.
+    pub hosts: Vec<PeerHost>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerHost {
+    /// As the command takes it.
+    pub name: String,
+    pub address: IpAddr,
+}
+
+/// A network card by which central reaches peers. Null is what the kernel does not say.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct NetworkCard {
+    pub interface: String,
+    pub driver: Option<String>,
+    pub speed_mbit: Option<u64>,
+    /// Those that its interrupts go to.
+    pub interrupt_cores: Option<Cores>,
+    /// Those that are on. Null also if `ethtool` is not installed.
+    pub offloads: Option<Vec<String>>,
+}
+
+impl fmt::Display for NetworkCard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |text: Option<String>| text.unwrap_or_else(|| "unknown".to_owned());
+        write!(
+            f,
+            "{} (driver: {}; speed in Mbit/s: {}; cores of its interrupts: {}; offloads that are on: {})",
+            self.interface,
+            known(self.driver.clone()),
+            known(self.speed_mbit.map(|speed| speed.to_string())),
+            known(self.interrupt_cores.as_ref().map(Cores::to_string)),
+            known(self.offloads.as_ref().map(|on| on.join(", "))),
+        )
+    }
 }

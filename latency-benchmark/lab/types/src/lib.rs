@@ -3,18 +3,27 @@
 
 mod config;
 mod cores;
-mod hosts;
-mod placement;
 mod reports;
 mod rtt;
-mod serde_text;
 
-pub use self::config::{LabConfig, MAX_PEERS, ReceiveMasks, ReceiveOn};
-pub use self::cores::Cores;
-pub use self::hosts::{NetworkCard, PeerHost, PeerHosts};
-pub use self::placement::{Placement, Sharing};
-pub use self::reports::{
-    Counters, DelayBackend, DelayLineReport, LabFacts, LinkRtt, NamespaceCounters, QueueReport,
-    RttReport, SchedulingClass, TcpBuffers,
-};
-pub use self::rtt::{Backend, RTT_FORMS, Rtt, jitter, loss};
+pub use self::{config::*, cores::*, reports::*, rtt::*};
+
+/// For types whose text form is also their serialised one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! serde_as_text {
+    ($($type:ty),+) => {$(
+        impl serde::Serialize for $type {
+            fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> serde::Deserialize<'de> for $type {
+            fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = String::deserialize(from)?;
+                text.parse().map_err(serde::de::Error::custom)
+            }
+        }
+    )+};
+}

@@ -33,9 +33,7 @@ pub struct LabFacts {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum DelayBackend {
-    /// The kernel's queueing discipline.
     Netem,
-    /// The delay line.
     Nfqueue,
 }
 
@@ -69,7 +67,6 @@ impl Default for TcpBuffers {
 /// The counters of a lab since it was wired, or between two readings. Null is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Counters {
-    /// Of central's namespace.
     pub central: NamespaceCounters,
     pub peers: Vec<NamespaceCounters>,
 }
@@ -204,7 +201,6 @@ pub enum SchedulingClass {
     Fifo,
     /// As an ordinary process with short turns.
     ShortSlice,
-    /// As any other.
     Ordinary,
 }
 

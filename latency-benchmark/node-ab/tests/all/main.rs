@@ -7,12 +7,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
-use run_format::application::{ApplicationFile, ApplicationRun, Ended};
 use run_format::files::read_versioned;
-use run_format::table::read_table;
-use run_format::tables::{SiteRow, SliceRow};
-use run_format::variant::Role;
-use run_format::{Budgets, Site};
+use run_format::{
+    ApplicationFile, ApplicationRun, Budgets, Ended, Role, Site, SiteRow, SliceRow, read_table,
+};
 use tempfile::TempDir;
 
 /// Each has the machine for itself, since timers that are late end a comparison.

@@ -2,8 +2,7 @@
 
 use std::process::Command;
 
-use run_format::Site;
-use run_format::protocol::NodeDescription;
+use run_format::{NodeDescription, Site};
 
 #[test]
 fn it_names_its_stack_its_sites_and_what_is_inserted() {

@@ -8,8 +8,7 @@ use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
 use iroh_node::{PROTOCOL, ask, endpoint, serve};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
-use run_format::config::Workload;
-use run_format::{Budgets, Site};
+use run_format::{Budgets, Site, Workload};
 use tokio::runtime;
 use tokio::task::JoinSet;
 

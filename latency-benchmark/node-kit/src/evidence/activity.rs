@@ -2,11 +2,9 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
-use run_format::evidence::ActivityRow;
 use run_format::files::ACTIVITY;
-use run_format::table::TableWriters;
-use run_format::tables::{Pass, SliceRow};
-use slices::slice::ObservedSlice;
+use run_format::{ActivityRow, Pass, SliceRow, TableWriters};
+use slices::ObservedSlice;
 
 use crate::observe::activity::{Figures, Snapshot};
 

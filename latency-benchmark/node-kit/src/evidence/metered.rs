@@ -4,11 +4,9 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use poll_probe::METERS;
-use run_format::Site;
-use run_format::evidence::{AllocationRow, CounterRow, CounterScope};
 use run_format::files::{ALLOCATIONS, COUNTERS};
-use run_format::table::TableWriters;
-use slices::whole_polls::{PollPlace, WholePolls};
+use run_format::{AllocationRow, CounterRow, CounterScope, Site, TableWriters};
+use slices::{PollPlace, WholePolls};
 
 use super::meter::{BYTES, OBJECTS};
 use super::moments::add;

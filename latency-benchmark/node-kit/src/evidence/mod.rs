@@ -12,17 +12,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use run_format::Site;
-use run_format::config::ENOUGH_SLOW_SAMPLES;
 use run_format::files::{
     ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
     write_json,
 };
-use run_format::manifest::NamedSite;
-use run_format::table::TableWriters;
-use run_format::tables::{Pass, SliceRow};
-use slices::slice::ObservedSlice;
-use slices::sums::Sums;
+use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
+use slices::{ObservedSlice, Sums};
 
 use self::moments::{Moments, add};
 use self::timeline::Timeline;

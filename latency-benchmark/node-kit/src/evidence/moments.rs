@@ -4,13 +4,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::Site;
-use run_format::config::SLOW_NS;
-use run_format::evidence::{AllocationStackRow, StackRow, SystemCallRow};
 use run_format::files::{ALLOCATION_STACKS, STACKS, SYSTEM_CALLS};
-use run_format::manifest::NamedSite;
-use run_format::table::TableWriters;
-use slices::whole_polls::{PollPlace, WholePolls};
+use run_format::{
+    AllocationStackRow, NamedSite, SLOW_NS, Site, StackRow, SystemCallRow, TableWriters,
+};
+use slices::{PollPlace, WholePolls};
 use thread_scope::{Symbols, SystemCall};
 
 use super::watch::Watch;

@@ -5,12 +5,9 @@ use std::iter;
 
 use anyhow::Result;
 use poll_probe::{ChildPoll, Outcome};
-use run_format::Site;
-use run_format::evidence::TimelineRow;
 use run_format::files::TIMELINE;
-use run_format::table::TableWriters;
-use run_format::tables::SliceRow;
-use slices::whole_polls::{WholePoll, WholePolls};
+use run_format::{Site, SliceRow, TableWriters, TimelineRow};
+use slices::{WholePoll, WholePolls};
 
 /// Of each variant.
 const KEPT: usize = 100;

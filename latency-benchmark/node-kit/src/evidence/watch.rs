@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};
-use run_format::evidence::{EvidenceFile, MissingEvidence};
-use run_format::tables::Pass;
+use run_format::{EvidenceFile, MissingEvidence, Pass};
 use thread_scope::allocations::{self, AllocationSampler};
 use thread_scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
 

@@ -1,15 +1,19 @@
-//! What the machine did in a block.
+//! What the machine did in a block, and what central's core does before there are requests.
 
+use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use run_format::config::{Measurement, RuntimeConfig};
-use run_format::files::{BLOCKS, WORK};
-use run_format::protocol::CentralTask;
-use run_format::table::TableWriters;
-use run_format::tables::{BlockRow, WorkRow};
+use poll_probe::Variant;
+use run_format::files::{BLOCKS, IDLE, WORK};
+use run_format::{
+    BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, RuntimeConfig, TableWriters, WorkRow,
+};
+use slices::{ObservedSlice, Sums};
 
 use super::sample::ns;
+use crate::connected::Connected;
+use crate::observe::process;
 
 /// What keeps a block from being an ordinary one.
 #[derive(Clone, Copy)]
@@ -98,4 +102,36 @@ fn other_cpu_ms(machine: &BlockRow) -> Option<f64> {
     let known = [peers, delay_line].into_iter().flatten();
     let known_ms: f64 = known.map(|(user, system)| user + system).sum();
     Some((machine.other_cpu_ms? - known_ms).max(0.0))
+}
+
+/// Observes central before it has work, and writes what was seen. A co-tenant that is woken then waits for the core to wake
+/// up, and what central's threads use is the suite's own.
+pub(super) fn observe_idle(central: &mut Connected) -> Result<()> {
+    /// What connecting left behind is over then.
+    const SETTLE: Duration = Duration::from_millis(50);
+    /// About 250 wake-ups. Their median is then known to a few percent.
+    const OBSERVE: Duration = Duration::from_millis(250);
+    thread::sleep(SETTLE);
+    let observers = &mut central.observers;
+    observers.collect(&mut []);
+    let cpu_time = || process::cpu_time(&central.workers);
+    let (began, before) = (Instant::now(), cpu_time());
+    let (now_ns, peers) = (observers.recorder.now_ns(), central.task.config.cell.peers);
+    let mut seen = ObservedSlice::open(Variant::default().install(), now_ns, now_ns, peers);
+    thread::sleep(OBSERVE);
+    let (used, took) = (cpu_time().since(before), began.elapsed());
+    observers.collect(&mut [&mut seen]);
+    let wake = |q| seen.histograms.quantile(HistogramOf::CotenantWake, q);
+    let mut table = TableWriters::create(&central.task.dir, &[IDLE])?;
+    table.row(
+        IDLE,
+        &IdleRow {
+            duration_ms: took.as_secs_f64() * 1e3,
+            central_cpu_ns: used.cpu_ns,
+            wakes: seen.histograms.count(HistogramOf::CotenantWake),
+            wake_p50_ns: wake(0.5),
+            wake_p90_ns: wake(0.9),
+        },
+    )?;
+    table.finish()
 }

@@ -2,7 +2,6 @@
 //! a block are summed up, and are its slice. [`VariantSlices`] says what has a slice, and what is seen in it.
 
 mod block;
-mod idle;
 mod polls;
 mod sample;
 mod soak_rows;
@@ -15,15 +14,11 @@ use anyhow::{Result, bail};
 use plan::block::PlannedSlice;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
-use run_format::config::{Measurement, Plan};
-use run_format::protocol::{Measured, NodeMessage, TURN_LINE};
-use run_format::run_row::Stop;
-use slices::order::order;
-use slices::slice::ObservedSlice;
-use slices::sums::Sums;
+use run_format::{Measured, Measurement, NodeMessage, Plan, Stop, TURN_LINE};
+use slices::{ObservedSlice, Sums, order};
 use tokio::sync::oneshot;
 
-use self::block::{Blocks, Interruptions};
+use self::block::{Blocks, Interruptions, observe_idle};
 use self::polls::{OpenSlice, VariantSlices};
 use self::sample::{Clocks, Sampler};
 use crate::connected::Connected;
@@ -41,7 +36,7 @@ pub(crate) fn measure(
     let takes_turns = config.beside > 0;
     let stopped = takes_turns && !has_turn(&lines, 0);
     if config.measurement == Measurement::Compare {
-        idle::observe(&mut central)?;
+        observe_idle(&mut central)?;
     }
     // Nobody waits any more if central has failed.
     let _ = begin.send(());

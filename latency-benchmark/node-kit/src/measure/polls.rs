@@ -9,16 +9,11 @@ use plan::block::{PlannedSlice, to_compare, to_explain};
 use plan::changes::Changes;
 use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::config::{ExplainPlan, Measurement, RunConfig, SLOW_NS};
-use run_format::histogram_tag::HistogramOf;
-use run_format::protocol::NodeMessage;
-use run_format::run_row::Messages;
-use run_format::tables::{Pass, SliceRow};
-use run_format::variant::{BASELINE, Role};
-use run_format::{Budgets, Site};
-use slices::replay::Replay;
-use slices::run_writer::RunWriter;
-use slices::slice::ObservedSlice;
+use run_format::{
+    BASELINE, Budgets, ExplainPlan, HistogramOf, Measurement, Messages, NodeMessage, Pass, Role,
+    RunConfig, SLOW_NS, Site, SliceRow,
+};
+use slices::{ObservedSlice, Replay, RunWriter};
 
 use super::sample::Clocks;
 use super::soak_rows::SoakRows;

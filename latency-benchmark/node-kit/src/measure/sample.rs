@@ -4,10 +4,8 @@ use std::time::Instant;
 
 use anyhow::Result;
 use poll_probe::{QuicCounts, quic_counts};
-use run_format::network::Cores;
-use run_format::tables::{BlockRow, QuicRow, SliceRow};
-use slices::sums;
-use slices::sums::{CpuTime, Sums};
+use run_format::{BlockRow, Cores, QuicRow, SliceRow};
+use slices::{CpuTime, Sums, sums};
 use thread_scope::{UserCounts, UserWork};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
@@ -95,7 +93,12 @@ impl Sampler {
             self.parks += interval.total_park_count;
         }
         let tasks = self.tasks.as_ref().map(TaskMonitor::cumulative);
-        let user = self.user_counts();
+        let user = self.user_work.iter().flatten().map(UserWork::read);
+        let user: Option<Vec<UserCounts>> = user.collect();
+        let user = user.into_iter().flatten().reduce(|sum, of| UserCounts {
+            instructions: sum.instructions + of.instructions,
+            cycles: sum.cycles + of.cycles,
+        });
         Clocks {
             row: SliceRow {
                 sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
@@ -116,15 +119,6 @@ impl Sampler {
             workers,
             quic: self.quic(),
         }
-    }
-
-    fn user_counts(&self) -> Option<UserCounts> {
-        let counts = self.user_work.as_ref()?.iter().map(UserWork::read);
-        let counts: Vec<UserCounts> = counts.collect::<Option<_>>()?;
-        counts.into_iter().reduce(|sum, of| UserCounts {
-            instructions: sum.instructions + of.instructions,
-            cycles: sum.cycles + of.cycles,
-        })
     }
 
     /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.

@@ -2,12 +2,8 @@
 
 use std::time::Instant;
 
-use run_format::Site;
-use run_format::config::SLOW_NS;
-use run_format::histogram_tag::HistogramOf;
-use run_format::soak::SoakRow;
-use slices::slice::ObservedSlice;
-use slices::sums::Sums;
+use run_format::{HistogramOf, SLOW_NS, Site, SoakRow};
+use slices::{ObservedSlice, Sums};
 
 use super::sample::Clocks;
 use crate::connected::Connected;
@@ -17,7 +13,6 @@ pub(super) struct SoakRows {
     began: Instant,
     /// When the last row ended, and what was counted until then.
     ended: (f64, Snapshot),
-    /// What was counted in it.
     counted: Snapshot,
     has_tasks: bool,
 }
@@ -39,7 +34,6 @@ impl SoakRows {
         self.ended = (self.began.elapsed().as_secs_f64(), now);
     }
 
-    /// The row that ended last.
     pub(super) fn row(&self, slice: &ObservedSlice, used: &Clocks) -> SoakRow {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
         let (histograms, woken) = (&slice.histograms, HistogramOf::CotenantWake);

@@ -162,7 +162,7 @@ mod tests {
     use std::task::Poll;
 
     use super::*;
-    use slices::sums::Sums;
+    use slices::Sums;
 
     fn runtime() -> runtime::Runtime {
         runtime::Builder::new_current_thread()

@@ -8,8 +8,7 @@ use std::{io, thread};
 use poll_probe::Recorder;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use run_format::histogram_tag::HistogramOf;
-use run_format::network::Cores;
+use run_format::{Cores, HistogramOf};
 use slices::cotenant::{Cotenant, PAUSE_NS, WakeReceiver, answering, timer, woken};
 
 use super::process::spawn_on;

@@ -7,9 +7,8 @@ use std::{fs, io, thread};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
-use run_format::network::Cores;
-use slices::sums;
-use slices::sums::{CpuTime, Sums};
+use run_format::Cores;
+use slices::{CpuTime, Sums, sums};
 use thread_scope::UserWork;
 
 /// A thread of this process, or another process, whose use of the machine is recorded.

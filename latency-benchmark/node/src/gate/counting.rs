@@ -9,10 +9,8 @@ use std::task::{Context, Poll, Waker};
 use anyhow::{Error, Result, anyhow};
 use node_kit::RequestLog;
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
-use run_format::Site;
-use run_format::gate::{CountKind, CountName, GateCount, GateCounts, GateTask, OWN_CODE};
-use slices::log::LogReader;
-use slices::requests::Answered;
+use run_format::{CountKind, CountName, GateCount, GateCounts, GateTask, OWN_CODE, Site};
+use slices::{Answered, LogReader};
 use thread_scope::SystemCallRecorder;
 use thread_scope::allocations::{self, AllocationSampler};
 

@@ -19,8 +19,7 @@ use libp2p::identity::Keypair;
 use libp2p::{Multiaddr, PeerId, Swarm};
 use libp2p_stream::Behaviour;
 use node_kit::{ConnectionCounts, RequestLog, StackTask, locked};
-use run_format::config::{Load, Workload};
-use run_format::gate::{GateCell, GateCounts, GateTask, GateTransport};
+use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Workload};
 use tokio::runtime;
 
 use self::counting::Counting;

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use anyhow::Context;
 use program::{Failure, bad_input, print};
-use run_format::gate::GateTask;
+use run_format::GateTask;
 use thread_scope::CountingAllocator;
 
 #[global_allocator]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail, ensure};
 use libp2p::{Multiaddr, StreamProtocol};
 use node_kit::{RequestLog, locked};
-use run_format::config::{Load, Pace};
+use run_format::{Load, Pace};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, interval_at};

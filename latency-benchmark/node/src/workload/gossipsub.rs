@@ -12,8 +12,7 @@ use libp2p::gossipsub::{
 use libp2p::identity::Keypair;
 
 use node_kit::{Deliveries, Publisher, RequestLog};
-use run_format::config::Load;
-use run_format::payload::LARGEST_MESSAGE;
+use run_format::{LARGEST_MESSAGE, Load};
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};

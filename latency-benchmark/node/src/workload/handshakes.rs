@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use libp2p::identity::Keypair;
 use libp2p::{Swarm, identify};
 use node_kit::{Pacer, RequestLog};
-use run_format::config::Load;
+use run_format::Load;
 
 use super::NodeWorkload;
 use super::idle::{Idle, KeepInTouch, KeepInTouchEvent, PING_BYTES};

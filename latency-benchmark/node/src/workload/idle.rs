@@ -9,7 +9,7 @@ use libp2p::swarm::NetworkBehaviour;
 use libp2p::{Swarm, identify, ping};
 
 use node_kit::RequestLog;
-use run_format::config::Load;
+use run_format::Load;
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};

@@ -17,7 +17,7 @@ use libp2p::Swarm;
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
 use node_kit::RequestLog;
-use run_format::config::Load;
+use run_format::Load;
 
 pub(crate) use self::burst::Burst;
 pub(crate) use self::duplex::Duplex;
@@ -32,7 +32,7 @@ use crate::linked::Linked;
 /// Evaluates an expression in which the type `$W` is that of a workload.
 macro_rules! with_workload {
     ($workload:expr, $W:ident => $run:expr) => {{
-        use run_format::config::Workload;
+        use run_format::Workload;
         use $crate::workload;
         match $workload {
             Workload::RequestResponse => $crate::workload::with_workload!(@ $W = workload::RequestResponse => $run),

@@ -17,7 +17,7 @@ use libp2p::request_response::{
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 
 use node_kit::{MOST_UNANSWERED, Pacer, RequestLog};
-use run_format::config::Load;
+use run_format::Load;
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};

@@ -28,8 +28,7 @@ use libp2p_node::workload::{Echo, NodeWorkload, RequestResponse, ask};
 use libp2p_node::{Libp2pNode, Linked, central};
 use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
-use run_format::config::{Load, Measurement, NodeConfig};
-use run_format::protocol::{Measured, NodeDescription, PeerTask};
+use run_format::{Load, Measured, Measurement, NodeConfig, NodeDescription, PeerTask};
 use thread_scope::CountingAllocator;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 

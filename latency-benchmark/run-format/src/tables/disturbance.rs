@@ -1,7 +1,7 @@
 //! Blocks that the machine disturbed.
 
 use super::BlockRow;
-use crate::runtime::{RuntimeConfig, Scheduler};
+use crate::{RuntimeConfig, Scheduler};
 
 /// Why a block is no ordinary one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,11 +1,11 @@
-//! Children whose output is read. One that prints without end, or never ends, costs neither memory nor patience.
+//! The processes around this one. A child that prints without end, or never ends, costs neither memory nor patience.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
-use std::process::{Child, ChildStdin, Command, ExitStatus, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
-use std::{iter, thread};
+use std::{iter, process, thread};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
@@ -26,97 +26,59 @@ impl Limits {
         bytes: 1 << 20,
     };
 
-    /// Starts a program whose end [`LimitedChild::output`] waits for.
-    pub fn start(self, command: &mut Command) -> io::Result<LimitedChild> {
-        let child = command
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            // So that what it starts can be ended, too.
-            .process_group(0)
-            .spawn()?;
-        Ok(LimitedChild {
-            child,
-            limits: self,
-        })
-    }
-
     /// What a program without input prints until its end.
     pub fn output(self, command: &mut Command) -> io::Result<Output> {
-        self.start(command.stdin(Stdio::null()))?.output()
-    }
-}
-
-/// A child in a process group of its own.
-#[derive(Debug)]
-pub struct LimitedChild {
-    child: Child,
-    limits: Limits,
-}
-
-impl LimitedChild {
-    /// To write to, where the command has a pipe for it.
-    pub fn take_stdin(&mut self) -> Option<ChildStdin> {
-        self.child.stdin.take()
+        self.output_with(command, Stdio::null())
     }
 
-    /// What it prints until its end. An error if that is too much, or takes too long.
-    pub fn output(mut self) -> io::Result<Output> {
-        let output = self.read();
+    /// What a program prints until its end. An error if that is too much, or takes too long.
+    pub fn output_with(self, command: &mut Command, input: Stdio) -> io::Result<Output> {
+        let command = command.stdin(input).stdout(Stdio::piped());
+        // In a process group of its own, so that what it starts can be ended, too.
+        let mut child = command.stderr(Stdio::piped()).process_group(0).spawn()?;
+        let output = self.read(&mut child);
         if output.is_err() {
-            if let Ok(group) = i32::try_from(self.child.id()) {
+            if let Ok(group) = i32::try_from(child.id()) {
                 let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
             }
-            self.child.wait()?;
+            child.wait()?;
         }
         output
     }
 
-    fn read(&mut self) -> io::Result<Output> {
-        let deadline = Instant::now() + self.limits.time;
-        let stdout = self.child.stdout.take().expect("stdout is piped");
-        let stderr = self.child.stderr.take().expect("stderr is piped");
-        let (stdout, stderr) = (self.receive(stdout)?, self.receive(stderr)?);
-        let stdout = self.text(&stdout, deadline)?;
-        let stderr = self.text(&stderr, deadline)?;
-        // A child may close its output before it ends.
-        let left = deadline.saturating_duration_since(Instant::now());
-        let status = wait_within(&mut self.child, left)?;
+    fn read(self, child: &mut Child) -> io::Result<Output> {
+        let deadline = Instant::now() + self.time;
+        let left = || deadline.saturating_duration_since(Instant::now());
+        let seconds = self.time.as_secs();
+        let too_long = || io::Error::other(format!("it did not end within {seconds} s"));
+        let stdout = self.receive(child.stdout.take().expect("stdout is piped"))?;
+        let stderr = self.receive(child.stderr.take().expect("stderr is piped"))?;
+        let text = |pipe: Receiver<Vec<u8>>| match pipe.recv_timeout(left()) {
+            Ok(text) if text.len() <= self.bytes => Ok(text),
+            Ok(_) => {
+                let limit = format!("it prints more than {} KiB", self.bytes >> 10);
+                Err(io::Error::other(limit))
+            }
+            Err(_) => Err(too_long()),
+        };
         Ok(Output {
-            status: status.ok_or_else(|| self.too_long())?,
-            stdout,
-            stderr,
+            stdout: text(stdout)?,
+            stderr: text(stderr)?,
+            // A child may close its output before it ends.
+            status: wait_within(child, left())?.ok_or_else(too_long)?,
         })
     }
 
     /// All of it, or one byte more than the limit, by another thread.
-    fn receive(&self, pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
+    fn receive(self, pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
         let (sender, text) = channel();
-        let most = self.limits.bytes as u64 + 1;
-        let read = move || {
+        let most = self.bytes as u64 + 1;
+        thread::Builder::new().spawn(move || {
             let mut text = Vec::new();
             let _ = pipe.take(most).read_to_end(&mut text);
             let _ = sender.send(text);
-        };
-        thread::Builder::new().spawn(read)?;
+        })?;
         Ok(text)
-    }
-
-    fn text(&self, pipe: &Receiver<Vec<u8>>, deadline: Instant) -> io::Result<Vec<u8>> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let bytes = self.limits.bytes;
-        match pipe.recv_timeout(left) {
-            Ok(text) if text.len() <= bytes => Ok(text),
-            Ok(_) => {
-                let limit = format!("it prints more than {} KiB", bytes >> 10);
-                Err(io::Error::other(limit))
-            }
-            Err(_) => Err(self.too_long()),
-        }
-    }
-
-    fn too_long(&self) -> io::Error {
-        let seconds = self.limits.time.as_secs();
-        io::Error::other(format!("it did not end within {seconds} s"))
     }
 }
 
@@ -154,6 +116,23 @@ pub fn tail(mut from: impl Read) -> String {
         text.drain(..text.len().saturating_sub(LONGEST));
     }
     String::from_utf8_lossy(&text).into_owned()
+}
+
+/// Waits for lines that are among those known. When standard input ends instead, the parent is gone, and this process
+/// ends at once.
+pub fn lines_or_end<const N: usize>(
+    known: [&'static str; N],
+) -> io::Result<Receiver<&'static str>> {
+    let (sender, receiver) = channel();
+    thread::Builder::new().spawn(move || {
+        for line in io::stdin().lock().lines().map_while(Result::ok) {
+            if let Some(known) = known.into_iter().find(|known| *known == line) {
+                let _ = sender.send(known);
+            }
+        }
+        process::exit(1);
+    })?;
+    Ok(receiver)
 }
 
 #[cfg(test)]
