@@ -10,7 +10,7 @@ use run_format::{LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, S
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
-use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, SubjectBuilder};
+use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, Program, SubjectBuilder};
 
 use crate::args::{is_of_this_workspace, resolve};
 use crate::node_program::{NodeProgramArgs, describe};
@@ -110,7 +110,7 @@ impl Programs {
             let program = node.counting(&config.node)?;
             return Ok(Programs::of(node.stack, vec![program], &config.subjects));
         }
-        let builder = builder(node.stack)?.counting();
+        let builder = builder(node.stack)?.of(Program::Explaining);
         let program = |subject: &SubjectConfig| {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
             Ok(built.program)
@@ -145,7 +145,7 @@ impl Programs {
 
 /// The program that counts for `--gate`, built if need be.
 pub(crate) fn gate_program(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
-    prepare(subject, &builder(stack)?.gate()).with_context(|| subject.label.clone())
+    prepare(subject, &builder(stack)?.of(Program::Gate)).with_context(|| subject.label.clone())
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
@@ -210,7 +210,7 @@ fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
 
 fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
     let found = resolve(stack, subject)?;
-    if found.source.record() != subject.libp2p || found.layer_records() != subject.layers {
+    if found.source.record != subject.libp2p || found.layer_records() != subject.layers {
         bail!("the checkout changed since the sweep began (start again)");
     }
     Ok(found)

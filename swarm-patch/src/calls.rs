@@ -37,26 +37,21 @@ pub(crate) fn child_of_call(
     }
 }
 
-/// Makes something of some of the expressions that it visits, outer ones first.
-pub(crate) struct Picking<F, T> {
-    pick: F,
-    picked: Vec<T>,
+/// The expressions in code, outer ones first.
+#[derive(Default)]
+pub(crate) struct Expressions<'a>(Vec<&'a Expr>);
+
+impl<'a> Expressions<'a> {
+    pub(crate) fn of(visit: impl FnOnce(&mut Expressions<'a>)) -> Vec<&'a Expr> {
+        let mut all = Expressions::default();
+        visit(&mut all);
+        all.0
+    }
 }
 
-/// What `pick` makes of the expressions that `visit` leads to.
-pub(crate) fn picked<'ast, T, F: Fn(&'ast Expr) -> Option<T>>(
-    visit: impl FnOnce(&mut Picking<F, T>),
-    pick: F,
-) -> Vec<T> {
-    let picked = Vec::new();
-    let mut picking = Picking { pick, picked };
-    visit(&mut picking);
-    picking.picked
-}
-
-impl<'ast, T, F: Fn(&'ast Expr) -> Option<T>> Visit<'ast> for Picking<F, T> {
-    fn visit_expr(&mut self, expr: &'ast Expr) {
-        self.picked.extend((self.pick)(expr));
+impl<'a> Visit<'a> for Expressions<'a> {
+    fn visit_expr(&mut self, expr: &'a Expr) {
+        self.0.push(expr);
         visit::visit_expr(self, expr);
     }
 }

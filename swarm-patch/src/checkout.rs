@@ -1,7 +1,7 @@
 //! Finds and grafts crates in a source tree of the user's.
 
+use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
-use std::slice;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -12,7 +12,7 @@ use walkdir::{DirEntry, WalkDir};
 use crate::budget_patch::{self, MANIFEST};
 use crate::crate_source::CrateSource;
 use crate::diff;
-use crate::graft::{GraftedFile, graft};
+use crate::graft::graft;
 use crate::sites::SiteLevels;
 
 /// The crates of these names in `dir`, which is a crate, a workspace, or a folder of crates.
@@ -72,11 +72,7 @@ fn workspace_version(top: &Path, of: &Path) -> Result<Option<String>> {
 }
 
 pub(crate) fn read_toml(path: &Path) -> Result<DocumentMut> {
-    parsed(path, &fs::read_to_string(path)?)
-}
-
-fn parsed(path: &Path, text: &str) -> Result<DocumentMut> {
-    let document = text.parse();
+    let document = fs::read_to_string(path)?.parse();
     document.with_context(|| format!("cannot parse {}", path.display()))
 }
 
@@ -88,112 +84,96 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-pub struct Edit {
-    pub path: PathBuf,
-    pub before: String,
-    pub after: String,
-}
+/// The files that were changed, with their texts before.
+#[derive(Debug, Default)]
+pub struct Edits(BTreeMap<PathBuf, String>);
 
-impl Edit {
-    fn of_file(source: &CrateSource, file: GraftedFile) -> Edit {
-        Edit {
-            path: source.dir.join(&file.file),
-            after: file.grafted(),
-            before: file.original,
-        }
+impl Edits {
+    /// Remembers the text of a file that is about to be changed, or to be made.
+    pub(crate) fn begin(&mut self, path: PathBuf) {
+        let path = fs::canonicalize(&path).unwrap_or(path);
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        self.0.entry(path).or_insert(text);
     }
 
-    /// A change to a manifest or a lock file.
-    pub(crate) fn of_toml(
+    pub(crate) fn write(&mut self, path: PathBuf, text: &str) -> Result<()> {
+        self.begin(path.clone());
+        Ok(fs::write(path, text)?)
+    }
+
+    /// Changes a manifest or a lock file.
+    pub(crate) fn toml(
+        &mut self,
         path: PathBuf,
-        change: impl FnOnce(&mut DocumentMut) -> Result<()>,
-    ) -> Result<Edit> {
-        let before = fs::read_to_string(&path)?;
-        let mut document = parsed(&path, &before)?;
-        change(&mut document)?;
-        let after = document.to_string();
-        Ok(Edit {
-            path,
-            before,
-            after,
-        })
+        change: impl FnOnce(&mut DocumentMut),
+    ) -> Result<()> {
+        let mut document = read_toml(&path)?;
+        change(&mut document);
+        self.write(path, &document.to_string())
+    }
+
+    /// All changes as one diff, with paths relative to `folder`.
+    pub(crate) fn diff(&self, folder: &Path) -> Result<String> {
+        let mut text = String::new();
+        for (path, before) in &self.0 {
+            // A diff may have removed the file.
+            let after = std::fs::read_to_string(path).unwrap_or_default();
+            let below = path.strip_prefix(folder)?.display().to_string();
+            text += &diff::one(&below, before, &after);
+        }
+        Ok(text)
     }
 }
 
 /// Gives crates the patch of a budget, in place.
-pub fn patch(sources: &[CrateSource], budgets: &Budgets) -> Result<Vec<Edit>> {
-    let mut edits = Vec::new();
+pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
     for source in sources {
         for file in budget_patch::files(source, budgets, MANIFEST)? {
-            let mut edit = Edit::of_file(source, file);
-            if edit.path.ends_with(MANIFEST) {
+            let mut text = file.grafted();
+            if file.file == MANIFEST {
                 // No program that depends on libp2p alone can ask for this feature of yamux.
                 let feature = "tokio = [\"dep:tokio\"]";
-                let on = format!("default = [\"tokio\"]\n{feature}");
-                edit.after = edit.after.replace(feature, &on);
+                text = text.replace(feature, &format!("default = [\"tokio\"]\n{feature}"));
             }
-            edits.push(edit);
+            edits.write(source.dir.join(&file.file), &text)?;
         }
     }
-    write(&edits)?;
-    Ok(edits)
+    Ok(())
 }
 
-/// The changes that graft crates, and make them depend on the `poll-probe` at `probe`; and what that records.
-pub fn edits(sources: &[CrateSource], probe: &Path) -> Result<(Vec<Edit>, Vec<SiteLevels>)> {
-    let mut edits = Vec::new();
-    let mut levels = Vec::new();
-    for source in sources {
-        if source.dir.join(".cargo-ok").exists() {
-            bail!(
-                "{}: this is cargo's own copy; apply to a copy of it",
-                source.dir.display()
-            );
-        }
-        let dependency = dependency(source, probe)?;
-        let graft = graft(source)?;
-        levels.extend(graft.sites);
-        let files = graft.files.into_iter();
-        edits.extend(files.map(|file| Edit::of_file(source, file)));
-        edits.push(dependency);
+/// A crate's files with all that its graft changes, and what that records.
+pub struct Grafted {
+    pub files: Vec<(PathBuf, String)>,
+    pub sites: Vec<SiteLevels>,
+}
+
+/// The graft of a crate, which makes it depend on the `poll-probe` at `probe` by a relative path. Nothing is written yet.
+pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
+    if source.dir.join(".cargo-ok").exists() {
+        bail!(
+            "{}: this is cargo's own copy; apply to a copy of it",
+            source.dir.display()
+        );
     }
-    Ok((edits, levels))
-}
-
-fn dependency(source: &CrateSource, probe: &Path) -> Result<Edit> {
-    let path = source.dir.join("Cargo.toml");
-    let shown = path.display().to_string();
-    Edit::of_toml(path, |manifest| {
-        let table = manifest.get("dependencies");
-        if table.is_some_and(|table| table.get("poll-probe").is_some()) {
-            bail!("{shown}: applied already, since it depends on poll-probe");
-        }
-        manifest["dependencies"]["poll-probe"]["path"] = value(probe.display().to_string());
-        Ok(())
-    })
-}
-
-/// What a graft in place changed, and what it records.
-pub struct Applied {
-    pub files: Vec<PathBuf>,
-    /// The sites of each crate, by its name and version.
-    pub sites: Vec<(String, Vec<SiteLevels>)>,
-}
-
-/// Grafts crates in place, and makes them depend on the `poll-probe` at `probe` by a relative path. It writes
-/// nothing unless all of them are as expected.
-pub fn apply(sources: &[CrateSource], probe: &Path) -> Result<Applied> {
-    let probe = fs::canonicalize(probe)?;
-    let (mut all, mut sites) = (Vec::new(), Vec::new());
-    for source in sources {
-        let probe = relative(&source.dir, &probe);
-        let (edits, levels) = edits(slice::from_ref(source), &probe)?;
-        all.extend(edits);
-        sites.push((source.id(), levels));
+    let path = source.dir.join(MANIFEST);
+    let mut manifest = read_toml(&path)?;
+    let table = manifest.get("dependencies");
+    if table.is_some_and(|table| table.get("poll-probe").is_some()) {
+        bail!(
+            "{}: applied already, since it depends on poll-probe",
+            path.display()
+        );
     }
-    write(&all)?;
-    let files = all.into_iter().map(|edit| edit.path).collect();
-    Ok(Applied { files, sites })
+    let probe = relative(&source.dir, probe).display().to_string();
+    manifest["dependencies"]["poll-probe"]["path"] = value(probe);
+    let graft = graft(source)?;
+    let files = graft.files.iter();
+    let mut files: Vec<_> = files
+        .map(|it| (source.dir.join(&it.file), it.grafted()))
+        .collect();
+    files.push((path, manifest.to_string()));
+    let sites = graft.sites;
+    Ok(Grafted { files, sites })
 }
 
 /// The path that leads to `to` from the folder `from`. Both are absolute.
@@ -202,22 +182,4 @@ pub(crate) fn relative(from: &Path, to: &Path) -> PathBuf {
     let common = pairs.take_while(|(from, to)| from == to).count();
     let up = from.components().skip(common).map(|_| Component::ParentDir);
     up.chain(to.components().skip(common)).collect()
-}
-
-pub fn write(edits: &[Edit]) -> Result<()> {
-    for Edit { path, after, .. } in edits {
-        fs::write(path, after)?;
-    }
-    Ok(())
-}
-/// All changes as one diff, with paths relative to a folder, which is canonical.
-pub fn diff(edits: &[Edit], folder: &Path) -> Result<String> {
-    let mut text = String::new();
-    for edit in edits {
-        // A diff may have removed the file.
-        let path = fs::canonicalize(&edit.path).unwrap_or_else(|_| edit.path.clone());
-        let below = path.strip_prefix(folder)?.display().to_string();
-        text += &diff::one(&below, &edit.before, &edit.after);
-    }
-    Ok(text)
 }

@@ -25,14 +25,14 @@ pub struct GraftedFile {
     pub file: String,
     /// Its text without the code.
     pub original: String,
-    /// Its sites, with what is inserted for each.
-    pub sites: Vec<(SiteSpec, Vec<Insertion>)>,
+    /// What is inserted, each with its site.
+    pub insertions: Vec<(SiteSpec, Insertion)>,
 }
 
 impl GraftedFile {
     /// Its text with the code inserted.
     pub fn grafted(&self) -> String {
-        let all = self.sites.iter().flat_map(|(_, insertions)| insertions);
+        let all = self.insertions.iter().map(|(_, insertion)| insertion);
         insert(&self.original, all)
     }
 }
@@ -47,6 +47,19 @@ impl Graft {
         }
     }
 
+    /// Lines of a budget without a probe, before the line `before` and with the indentation of the line `like`.
+    #[cfg(feature = "subjects")]
+    pub(crate) fn add_lines(
+        &mut self,
+        spec: &SiteSpec,
+        file: (&str, &str),
+        (before, like): (usize, usize),
+        text: &str,
+    ) {
+        let lines = Insertion::lines(file.1, (before, like), "budget", text);
+        self.add(spec, file, lines);
+    }
+
     /// Code for a file, given by its path and text.
     pub(crate) fn add(
         &mut self,
@@ -54,22 +67,20 @@ impl Graft {
         (path, text): (&str, &str),
         insertions: Vec<Insertion>,
     ) {
-        for insertion in insertions {
-            let known = self.files.iter().position(|known| known.file == path);
-            let file = known.unwrap_or_else(|| {
-                self.files.push(GraftedFile {
-                    file: path.to_owned(),
-                    original: text.to_owned(),
-                    sites: Vec::new(),
-                });
-                self.files.len() - 1
-            });
-            let sites = &mut self.files[file].sites;
-            match sites.last_mut() {
-                Some((last, known)) if last.name == spec.name => known.push(insertion),
-                _ => sites.push((*spec, vec![insertion])),
-            }
+        if insertions.is_empty() {
+            return;
         }
+        let known = self.files.iter().position(|known| known.file == path);
+        let file = known.unwrap_or_else(|| {
+            self.files.push(GraftedFile {
+                file: path.to_owned(),
+                original: text.to_owned(),
+                insertions: Vec::new(),
+            });
+            self.files.len() - 1
+        });
+        let insertions = insertions.into_iter().map(|it| (*spec, it));
+        self.files[file].insertions.extend(insertions);
     }
 }
 
@@ -85,7 +96,7 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
             bail!("{reason}");
         }
         for (file, insertion) in insertions {
-            graft.add(spec, (&file.path, &file.text), vec![insertion]);
+            graft.add(spec, file.named(), vec![insertion]);
         }
         graft.sites.push(levels);
     }

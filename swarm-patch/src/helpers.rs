@@ -3,8 +3,8 @@
 use syn::visit::Visit;
 use syn::{Block, Expr, Ident};
 
-use crate::calls::{callee, picked};
-use crate::idents::{self, IdentUses};
+use crate::calls::{Expressions, callee};
+use crate::idents::{idents, uses};
 use crate::inner::PROBE;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes};
 
@@ -79,23 +79,16 @@ impl<'a> Helpers<'a> {
         };
         has_loop(function.body, cx)
             || calls(function.body)
-                .into_iter()
                 .filter_map(|(owned, name)| self.parsed.only_function(&self.path(owned, name)?))
                 .any(|called| self.leads_to_loop(&called, depth - 1))
     }
 
     fn is_called_only_here(&self, helper: &FoundFunction<'a>) -> bool {
-        let name = &helper.signature.ident;
-        let is_it = |ident: &Ident| ident == name;
-        let files = self.parsed.files.iter();
-        let everywhere: usize = files
-            .map(|file| idents::count(|uses| uses.visit_file(&file.tree), is_it))
-            .sum();
+        let is_it = |ident: &Ident| *ident == helper.signature.ident;
+        let everywhere = self.parsed.files.iter().flat_map(|it| idents(&it.tree));
         let known = self.found.iter().chain([helper]);
-        let here: usize = known
-            .map(|it| idents::count(|uses| uses.visit_block(it.body), is_it))
-            .sum();
-        everywhere == here + 1
+        let here = known.flat_map(|it| idents(it.body));
+        everywhere.filter(is_it).count() == here.filter(is_it).count() + 1
     }
 }
 
@@ -112,28 +105,23 @@ pub(crate) fn is_own(receiver: &Expr) -> bool {
 
 /// Whether a loop in a body uses the context.
 fn has_loop(body: &Block, cx: &Ident) -> bool {
-    let uses_context = |expr: &Expr| {
-        let uses = |uses: &mut IdentUses| match expr {
-            Expr::Loop(turning) => uses.visit_block(&turning.body),
-            Expr::ForLoop(turning) => uses.visit_block(&turning.body),
-            Expr::While(turning) => uses.visit_expr_while(turning),
-            _ => {}
-        };
-        (idents::count(uses, |ident| ident == cx) > 0).then_some(())
-    };
-    !picked(|finder| finder.visit_block(body), uses_context).is_empty()
+    let expressions = Expressions::of(|all| all.visit_block(body));
+    expressions.into_iter().any(|expr| match expr {
+        Expr::Loop(turning) => uses(&turning.body, cx),
+        Expr::ForLoop(turning) => uses(&turning.body, cx),
+        Expr::While(turning) => uses(turning, cx),
+        _ => false,
+    })
 }
 
 /// The functions that a body calls: whether they are of the site's own type, and their names.
-fn calls(body: &Block) -> Vec<(bool, &Ident)> {
-    picked(
-        |finder| finder.visit_block(body),
-        |expr| match expr {
-            Expr::Call(call) => {
-                callee(call).map(|(segments, name)| (segments[0].ident == "Self", name))
-            }
-            Expr::MethodCall(call) if is_own(&call.receiver) => Some((true, &call.method)),
-            _ => None,
-        },
-    )
+fn calls(body: &Block) -> impl Iterator<Item = (bool, &Ident)> {
+    let expressions = Expressions::of(|all| all.visit_block(body));
+    expressions.into_iter().filter_map(|expr| match expr {
+        Expr::Call(call) => {
+            callee(call).map(|(segments, name)| (segments[0].ident == "Self", name))
+        }
+        Expr::MethodCall(call) if is_own(&call.receiver) => Some((true, &call.method)),
+        _ => None,
+    })
 }

@@ -1,16 +1,35 @@
-//! The identifiers that a function uses, those in macros included.
+//! The identifiers that code uses, those in macros included.
 
 use proc_macro2::{TokenStream, TokenTree};
-use syn::visit::{self, Visit};
-use syn::{Expr, ExprMethodCall, Ident, Macro};
+use quote::ToTokens;
+use syn::Ident;
 
 use crate::error::Refused;
 use crate::locate::{FoundFunction, bytes};
 
+/// All of them, in their order.
+pub(crate) fn idents(code: &impl ToTokens) -> Vec<Ident> {
+    fn collect(tokens: TokenStream, found: &mut Vec<Ident>) {
+        for token in tokens {
+            match token {
+                TokenTree::Ident(ident) => found.push(ident),
+                TokenTree::Group(group) => collect(group.stream(), found),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+    }
+    let mut found = Vec::new();
+    collect(code.to_token_stream(), &mut found);
+    found
+}
+
+pub(crate) fn uses(code: &impl ToTokens, name: &Ident) -> bool {
+    idents(code).contains(name)
+}
+
 /// Refuses a function that uses the name of the inserted variable itself.
 pub(crate) fn refuse_taken_name(function: &FoundFunction<'_>, name: &str) -> Result<(), Refused> {
-    let uses = IdentUses::of(function);
-    match uses.idents.iter().find(|ident| *ident == name) {
+    match idents(function.body).iter().find(|ident| *ident == name) {
         None => Ok(()),
         Some(ident) => Err(function.refused(format!("no variable `{name}`"), "one", ident)),
     }
@@ -23,71 +42,22 @@ pub(crate) fn refuse_other_contexts(
     cx: &Ident,
     marked: &[usize],
 ) -> Result<(), Refused> {
-    let uses = IdentUses::of(function);
+    let idents = idents(function.body);
     let makes_context = |ident: &&Ident| *ident == "from_waker" || *ident == "ContextBuilder";
-    if let Some(made) = uses.idents.iter().find(makes_context) {
+    if let Some(made) = idents.iter().find(makes_context) {
         return Err(function.refused(format!("no context but `{cx}`"), "one made", made));
     }
-    let is_known = |at: usize| marked.contains(&at) || uses.of_waker.contains(&at);
-    let mut contexts = uses.idents.iter().filter(|ident| *ident == cx);
-    match contexts.find(|ident| !is_known(bytes(ident).start)) {
+    let is_known = |ident: &Ident| {
+        let (at, text) = (bytes(ident), &function.file.text);
+        marked.contains(&at.start) || text[at.end..].trim_start().starts_with(".waker()")
+    };
+    let mut contexts = idents.iter().filter(|ident| *ident == cx);
+    match contexts.find(|ident| !is_known(ident)) {
         None => Ok(()),
         Some(other) => Err(function.refused(
             format!("no use of `{cx}` except as an argument of polls and for its waker"),
             "another use",
             other,
         )),
-    }
-}
-
-/// How often the code that `visit` leads to uses such a name, in macros too.
-pub(crate) fn count(visit: impl FnOnce(&mut IdentUses), is_it: impl Fn(&Ident) -> bool) -> usize {
-    let mut uses = IdentUses::default();
-    visit(&mut uses);
-    uses.idents.iter().filter(|ident| is_it(ident)).count()
-}
-
-#[derive(Default)]
-pub(crate) struct IdentUses {
-    idents: Vec<Ident>,
-    /// Where `x` is in `x.waker()`.
-    of_waker: Vec<usize>,
-}
-
-impl IdentUses {
-    fn of(function: &FoundFunction<'_>) -> IdentUses {
-        let mut uses = IdentUses::default();
-        uses.visit_block(function.body);
-        uses
-    }
-
-    fn tokens(&mut self, tokens: TokenStream) {
-        for token in tokens {
-            match token {
-                TokenTree::Ident(ident) => self.idents.push(ident),
-                TokenTree::Group(group) => self.tokens(group.stream()),
-                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
-            }
-        }
-    }
-}
-
-impl<'ast> Visit<'ast> for IdentUses {
-    fn visit_ident(&mut self, ident: &'ast Ident) {
-        self.idents.push(ident.clone());
-    }
-
-    fn visit_macro(&mut self, invocation: &'ast Macro) {
-        self.tokens(invocation.tokens.clone());
-        visit::visit_macro(self, invocation);
-    }
-
-    fn visit_expr_method_call(&mut self, call: &'ast ExprMethodCall) {
-        if call.method == "waker"
-            && let Expr::Path(path) = &*call.receiver
-        {
-            self.of_waker.push(bytes(path).start);
-        }
-        visit::visit_expr_method_call(self, call);
     }
 }

@@ -42,6 +42,6 @@ pub mod node_build;
 #[cfg(feature = "subjects")]
 pub mod subject;
 #[cfg(feature = "subjects")]
+pub mod tables;
+#[cfg(feature = "subjects")]
 pub mod vendor;
-
-pub use package::RacingTest;

@@ -9,7 +9,7 @@ use syn::{Block, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature,
 
 use crate::crate_source::CrateSource;
 use crate::error::Refused;
-use crate::insertion::{Insertion, Place};
+use crate::insertion::Insertion;
 use crate::sites::{LoopShape, SiteSpec};
 use crate::text::{begins_line, ends_line, line_number, one_line};
 
@@ -23,6 +23,13 @@ pub(crate) struct ParsedFile {
     pub(crate) path: String,
     pub(crate) text: String,
     pub(crate) tree: File,
+}
+
+impl ParsedFile {
+    /// Its path and its text.
+    pub(crate) fn named(&self) -> (&str, &str) {
+        (&self.path, &self.text)
+    }
 }
 
 impl ParsedCrate {
@@ -196,7 +203,7 @@ impl<'a> FoundFunction<'a> {
         one_line(&self.file.text, bytes(node))
     }
 
-    /// Code at the start of a block: a line of its own where the opening brace ends its line.
+    /// Code at the start of a block: lines of their own where the opening brace ends its line.
     pub(crate) fn at_start_of(
         &self,
         block: &Block,
@@ -205,11 +212,7 @@ impl<'a> FoundFunction<'a> {
     ) -> Vec<InFile<'a>> {
         let open = bytes(&block.brace_token.span.open());
         let line = self.first_line_in(block);
-        let lines = text.lines().map(|text| match line {
-            Some(line) => (self.file, Insertion::new(line, mark, text)),
-            None => self.within(open.end, mark, format!(" {text}")),
-        });
-        lines.collect()
+        self.code(open.end, line.map(|line| (line, line)), mark, text)
     }
 
     /// Code around the body: at its end, lines of their own where the closing brace begins its line.
@@ -217,17 +220,29 @@ impl<'a> FoundFunction<'a> {
         let close = bytes(&self.body.brace_token.span.close()).start;
         let begins_line = begins_line(&self.file.text, close);
         let like = self.first_line_in(self.body).filter(|_| begins_line);
-        let lines = end.lines().map(|text| match like {
-            Some(like) => {
-                let place = Place::OwnLine { like };
-                let line = Insertion::new(self.line_number(close), "leave", text);
-                (self.file, Insertion { place, ..line })
-            }
-            None => self.within(close, "leave", format!(" {text}")),
-        });
+        let lines = like.map(|like| (self.line_number(close), like));
         let mut around = self.at_start_of(self.body, "enter", begin);
-        around.extend(lines);
+        around.extend(self.code(close, lines, "leave", end));
         around
+    }
+
+    /// Lines of their own, if they can be; else at the byte.
+    fn code(
+        &self,
+        byte: usize,
+        lines: Option<(usize, usize)>,
+        mark: &'static str,
+        text: &str,
+    ) -> Vec<InFile<'a>> {
+        let insertions = match lines {
+            Some(lines) => Insertion::lines(&self.file.text, lines, mark, text),
+            None => text
+                .lines()
+                .map(|line| Insertion::new(byte, mark, format!(" {line}")))
+                .collect(),
+        };
+        let insertions = insertions.into_iter();
+        insertions.map(|insertion| (self.file, insertion)).collect()
     }
 
     pub(crate) fn within(
@@ -236,11 +251,7 @@ impl<'a> FoundFunction<'a> {
         mark: &'static str,
         text: impl Into<String>,
     ) -> InFile<'a> {
-        let insertion = Insertion {
-            place: Place::Within { byte },
-            ..Insertion::new(self.line_number(byte), mark, text)
-        };
-        (self.file, insertion)
+        (self.file, Insertion::new(byte, mark, text))
     }
 
     pub(crate) fn line_number(&self, byte: usize) -> usize {

@@ -1,11 +1,11 @@
 //! The command `swarm-patch` shows and applies the graft.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod tables;
 mod vendor_command;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::slice;
 
 use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
@@ -22,9 +22,9 @@ use swarm_patch::subject::builder::{Profile, SubjectBuilder};
 use swarm_patch::subject::source_spec::SUBJECT_FORMS;
 use swarm_patch::subject::spec::Spec;
 use swarm_patch::subject::{Subject, crates};
+use swarm_patch::tables::{levels_table, sites_table};
 use swarm_patch::{budget_patch, checkout, pristine};
 
-use self::tables::{levels_table, sites_table};
 use self::vendor_command::VendorArgs;
 
 /// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
@@ -196,13 +196,18 @@ fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
             "--probe {shown}: no package poll-probe in it (accepted: the folder poll-probe that `vendor` made)"
         );
     }
-    let applied = checkout::apply(&checkout_sources("", dir, &LIBP2P)?, &probe)?;
-    let files = applied
-        .files
-        .iter()
-        .map(|path| format!("{}\n", path.display()));
-    let files: String = files.collect();
-    Ok(format!("{files}\n{}", levels_table(&applied.sites)))
+    let (probe, mut files, mut levels) = (fs::canonicalize(probe)?, Vec::new(), Vec::new());
+    for source in &checkout_sources("", dir, &LIBP2P)? {
+        let grafted = checkout::grafted(source, &probe)?;
+        files.extend(grafted.files);
+        levels.push((source.id(), grafted.sites));
+    }
+    let mut text = String::new();
+    for (path, grafted) in files {
+        fs::write(&path, grafted)?;
+        text += &format!("{}\n", path.display());
+    }
+    Ok(format!("{text}\n{}", levels_table(&levels)))
 }
 
 impl DiffArgs {
@@ -222,15 +227,12 @@ impl DiffArgs {
     }
 
     fn of_graft(&self, sources: &[CrateSource]) -> Result<String, PatchFailure> {
-        let chosen = match &self.package {
-            Some(name) => vec![named(sources, name)?],
-            None => sources.iter().collect(),
+        let sources = match &self.package {
+            Some(name) => slice::from_ref(named(sources, name)?),
+            None => sources,
         };
-        let mut text = String::new();
-        for source in chosen {
-            text += &diff::below(&self.prefix(source)?, &graft(source)?.files);
-        }
-        Ok(text)
+        let diff = |source| Ok(diff::below(&self.prefix(source)?, &graft(source)?.files));
+        sources.iter().map(diff).collect()
     }
 
     /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
@@ -238,36 +240,30 @@ impl DiffArgs {
         let budgets: Budgets = budget
             .parse()
             .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
-        let mut chosen = budget_patch::packages(&budgets);
-        if chosen.is_empty() {
+        let mut changed = budget_patch::packages(&budgets);
+        if changed.is_empty() {
             reject!(
                 "--budget {budgets}: there is nothing to patch without a bound in libp2p-swarm or yamux"
             );
         }
         if let Some(package) = &self.package {
-            if !chosen.contains(&package.as_str()) {
-                let only = chosen.join(" and ");
+            if !changed.contains(&package.as_str()) {
+                let only = changed.join(" and ");
                 reject!("--crate {package}: {budgets} changes only {only}");
             }
-            chosen.retain(|name| *name == package.as_str());
+            changed.retain(|name| name == package);
         }
-        let is_there = |package: &&str| sources.iter().any(|source| source.name == **package);
-        if !chosen.iter().any(is_there) {
-            named(sources, chosen[0])?;
+        if sources.iter().all(|it| !changed.contains(&&*it.name)) {
+            named(sources, changed[0])?;
         }
-        let mut text = String::new();
-        for package in chosen {
-            let repository = budget_patch::repository(package);
-            if !is_there(&package) {
-                text += &format!(
-                    "# {repository} needs a change too, but {package} is not in --source\n"
-                );
-                continue;
-            }
-            let source = named(sources, package)?;
-            text += &budget_patch::diff(source, &budgets, &self.prefix(source)?)?;
-        }
-        Ok(text)
+        let diff = |package: &&str| match named(sources, package) {
+            Ok(source) => Ok(budget_patch::diff(source, &budgets, &self.prefix(source)?)?),
+            Err(_) => Ok(format!(
+                "# {} needs a change too, but {package} is not in --source\n",
+                budget_patch::repository(package)
+            )),
+        };
+        changed.iter().map(diff).collect()
     }
 }
 

@@ -2,9 +2,9 @@
 
 use syn::spanned::Spanned;
 use syn::visit::Visit;
-use syn::{Expr, ExprMethodCall, Ident};
+use syn::{Expr, ExprMethodCall};
 
-use crate::calls::{callee, picked};
+use crate::calls::{Expressions, callee};
 use crate::error::Refused;
 use crate::inner::{Marks, PROBE};
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
@@ -81,30 +81,26 @@ impl<'a> Spawned<'a> {
         let function = only_one(&place, "one function", parsed.functions(path), |it| {
             it.signature.ident.span()
         })?;
-        let spawns = picked(
-            |finder| finder.visit_block(function.body),
-            |expr| match expr {
-                Expr::MethodCall(call) if call.method == "spawn" && call.args.len() == 1 => {
-                    Some(call)
-                }
-                _ => None,
-            },
-        );
+        let expressions = Expressions::of(|all| all.visit_block(function.body)).into_iter();
+        let spawns = expressions.filter_map(|expr| match expr {
+            Expr::MethodCall(call) => Some(call),
+            _ => None,
+        });
+        let spawns = spawns.filter(|call| call.method == "spawn" && call.args.len() == 1);
         let looked_for = "one `.spawn(FUTURE)`";
-        let call = only_one(&function.place, looked_for, spawns, |call| call.span())?;
+        let call = only_one(&function.place, looked_for, spawns.collect(), |call| {
+            call.span()
+        })?;
         Ok(Spawned { function, call })
     }
 
     pub(crate) fn made_by(&self, parsed: &'a ParsedCrate) -> Option<FoundFunction<'a>> {
-        let callees = picked(
-            |finder| finder.visit_expr(&self.call.args[0]),
-            |expr| match expr {
-                Expr::Call(call) => callee(call),
-                _ => None,
-            },
-        );
-        let named = |(_, name): (_, &Ident)| parsed.only_function(&name.to_string());
-        callees.into_iter().filter_map(named).find(is_future)
+        let expressions = Expressions::of(|all| all.visit_expr(&self.call.args[0])).into_iter();
+        let mut named = expressions.filter_map(|expr| match expr {
+            Expr::Call(call) => parsed.only_function(&callee(call)?.1.to_string()),
+            _ => None,
+        });
+        named.find(is_future)
     }
 
     pub(crate) fn wrapped(&self, spec: &SiteSpec, marks: Option<&Marks<'_>>) -> Vec<InFile<'a>> {

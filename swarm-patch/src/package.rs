@@ -22,20 +22,10 @@ pub fn upstream_manifest() -> PathBuf {
 /// ones of the same name.
 pub const CHANGED: &str = "SWARM_PATCH_CHANGED_CRATES";
 
-/// A test of upstream's that depends on which of two clocks goes off first. It sometimes fails on a busy
-/// machine, with and without the graft.
-#[derive(Clone, Copy, Debug)]
-pub struct RacingTest {
-    pub file: &'static str,
-    /// Its name, which only one function of the file has.
-    pub function: &'static str,
-    /// Which clocks race.
-    pub reason: &'static str,
-}
-
-/// The whole build script of a grafted package. Stops the build if the pristine source is not as
-/// expected.
-pub fn build(racing: &[RacingTest]) {
+/// The whole build script of a grafted package. Stops the build if the pristine source is not as expected. The `racing` tests
+/// of upstream's, each with the reason, depend on which of two clocks goes off first. They sometimes fail on a busy machine,
+/// with and without the graft.
+pub fn build(racing: &[(&str, &str)]) {
     if let Err(error) = try_build(racing) {
         // Cargo shows the standard error of a build script that fails.
         eprintln!("error: {error:#}");
@@ -43,7 +33,7 @@ pub fn build(racing: &[RacingTest]) {
     }
 }
 
-fn try_build(racing: &[RacingTest]) -> Result<()> {
+fn try_build(racing: &[(&str, &str)]) -> Result<()> {
     let name = variable("CARGO_PKG_NAME")?;
     let version = variable("CARGO_PKG_VERSION")?;
     let out_dir = PathBuf::from(variable("OUT_DIR")?);
@@ -74,61 +64,54 @@ fn try_build(racing: &[RacingTest]) -> Result<()> {
         graft.require_all()?;
     }
     write(&source, &graft, &out_dir)?;
-    racing.iter().try_for_each(|test| ignore(test, &out_dir))
+    let mut racing = racing.iter();
+    racing.try_for_each(|(test, reason)| ignore(test, reason, &source, &out_dir))
 }
 
-/// Marks the test as ignored in the copy of the crate in `dir`, so that a test may run it by itself and
+/// Marks the test as ignored in the copy of the crate in `dir`, so that another test may run it by itself and
 /// more than once.
-fn ignore(test: &RacingTest, dir: &Path) -> Result<()> {
-    let path = dir.join(test.file);
-    let text = fs::read_to_string(&path)?;
-    let RacingTest { file, function, .. } = test;
-    let head = format!("fn {function}(");
-    let [(at, _)] = text.match_indices(&head).collect::<Vec<_>>()[..] else {
-        let found = text.matches(&head).count();
-        bail!("{file}: looked for one test {function}, found {found}");
+fn ignore(test: &str, reason: &str, source: &CrateSource, dir: &Path) -> Result<()> {
+    let head = format!("fn {test}(");
+    let mut found = Vec::new();
+    for file in source.rust_files()? {
+        let text = fs::read_to_string(dir.join(&file))?;
+        found.extend(text.match_indices(&head).map(|(at, _)| (file.clone(), at)));
+    }
+    let [(file, at)] = &found[..] else {
+        bail!("looked for one test {test}, found {}", found.len());
     };
-    let (before, after) = text.split_at(text[..at].rfind('\n').map_or(0, |end| end + 1));
-    let ignore = format!("#[ignore = {:?}]\n", test.reason);
-    Ok(fs::write(&path, [before, &ignore, after].concat())?)
+    let mut text = fs::read_to_string(dir.join(file))?;
+    let line = text[..*at].rfind('\n').map_or(0, |end| end + 1);
+    text.insert_str(line, &format!("#[ignore = {reason:?}]\n"));
+    Ok(fs::write(dir.join(file), text)?)
 }
 
 fn variable(name: &str) -> Result<String> {
     env::var(name).with_context(|| format!("{name} is set by cargo in build scripts"))
 }
 
-/// Writes the crate's sources and tests to `out`, grafted, and its root so that it can be included.
+/// Writes the crate's sources and tests to `out`, grafted, and changes them so that `include!` accepts its `lib.rs`. Only a
+/// crate root may have inner attributes, so those are removed. To the compiler every name in the crate now comes from a
+/// macro. Then a path into a module is ambiguous where a glob import brings in the module's name as well, so imports from a
+/// file's own modules get `self::`.
 pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
     for folder in ["src", "tests"] {
         if source.dir.join(folder).exists() {
             sync::folder(&source.dir.join(folder), &out.join(folder))?;
         }
     }
-    for file in &graft.files {
-        fs::write(out.join(&file.file), file.grafted())?;
-    }
-    make_includable(source, out)
-}
-
-/// Changes a crate so that `include!` accepts its `lib.rs`. Only a crate root may have inner attributes,
-/// so those are removed. To the compiler every name in the crate now comes from a macro. Then a path
-/// into a module is ambiguous where a glob import brings in the module's name as well, so imports from a
-/// file's own modules get `self::`.
-fn make_includable(source: &CrateSource, out: &Path) -> Result<()> {
-    let root = out.join("src/lib.rs");
-    let text = fs::read_to_string(&root)?;
-    let tree = syn::parse_file(&text).context("src/lib.rs: not a Rust source")?;
-    let start = tree
-        .items
-        .first()
-        .map_or(text.len(), |first| first.span().byte_range().start);
-    fs::write(&root, &text[start..])?;
     for file in source.rust_files()? {
-        let file = out.join(file);
-        let text = fs::read_to_string(&file)?;
-        let tree = syn::parse_file(&text)
-            .with_context(|| format!("{}: not a Rust source", file.display()))?;
-        fs::write(&file, with_self_paths(&text, &tree.items))?;
+        let grafted = graft.files.iter().find(|it| it.file == file);
+        let text = grafted.map_or_else(|| source.read(&file), |it| Ok(it.grafted()))?;
+        let tree = syn::parse_file(&text).with_context(|| format!("{file}: not a Rust source"))?;
+        let start = match tree.items.first() {
+            Some(first) if file == "src/lib.rs" => first.span().byte_range().start,
+            _ => 0,
+        };
+        fs::write(
+            out.join(&file),
+            &with_self_paths(&text, &tree.items)[start..],
+        )?;
     }
     Ok(())
 }

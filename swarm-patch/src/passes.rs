@@ -6,7 +6,7 @@ use syn::Expr;
 use syn::spanned::Spanned;
 use syn::visit::Visit;
 
-use crate::calls::{child_of_method, picked};
+use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
 use crate::inner::Marks;
 use crate::insertion::Insertion;
@@ -101,9 +101,7 @@ fn only<'a>(
     looked_for: String,
     is_it: impl Fn(&Expr) -> bool,
 ) -> Result<&'a Expr, Refused> {
-    let found = picked(
-        |finder| finder.visit_block(function.body),
-        |expr| is_it(expr).then_some(expr),
-    );
+    let mut found = Expressions::of(|all| all.visit_block(function.body));
+    found.retain(|expr| is_it(expr));
     only_one(&function.place, looked_for, found, |it| it.span())
 }

@@ -1,12 +1,14 @@
 //! The tables that the command prints.
 
 use anyhow::Result;
-use swarm_patch::crate_source::CrateSource;
-use swarm_patch::graft::graft;
-use swarm_patch::sites::SiteLevels;
+
+use crate::crate_source::CrateSource;
+use crate::graft::graft;
+use crate::insertion::Insertion;
+use crate::sites::SiteLevels;
 
 /// What is recorded of every site, and why not more.
-pub(crate) fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
+pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
     let mut rows = vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     for (id, sites) in crates {
         for site in sites {
@@ -26,29 +28,28 @@ pub(crate) fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
 }
 
 /// What is recorded of every site, and everything that is inserted for it.
-pub(crate) fn sites_table(sources: &[CrateSource]) -> Result<String> {
+pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
     let mut levels = Vec::new();
     let mut rows: Vec<[String; 6]> =
         vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
     for source in sources {
         let graft = graft(source)?;
-        levels.push((source.id(), graft.sites));
         for file in &graft.files {
-            for (spec, insertions) in &file.sites {
-                let mut insertions: Vec<_> = insertions.iter().collect();
-                insertions.sort_by_key(|insertion| insertion.before);
-                for insertion in insertions {
-                    rows.push([
-                        source.id(),
-                        file.file.clone(),
-                        insertion.before.to_string(),
-                        spec.name.to_owned(),
-                        insertion.mark.to_owned(),
-                        insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
-                    ]);
-                }
+            let line = |insertion: &Insertion| insertion.line(&file.original);
+            let mut insertions: Vec<_> = file.insertions.iter().collect();
+            insertions.sort_by_key(|(_, insertion)| line(insertion));
+            for (spec, insertion) in insertions {
+                rows.push([
+                    source.id(),
+                    file.file.clone(),
+                    line(insertion).to_string(),
+                    spec.name.to_owned(),
+                    insertion.mark.to_owned(),
+                    insertion.child.clone().unwrap_or_else(|| "-".to_owned()),
+                ]);
             }
         }
+        levels.push((source.id(), graft.sites));
     }
     Ok(format!("{}\n{}", levels_table(&levels), aligned(&rows)))
 }

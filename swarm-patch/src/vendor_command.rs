@@ -7,9 +7,7 @@ use clap::Args;
 use fs_err as fs;
 use program::{Failure, bad_input, reject};
 use swarm_patch::stacks::STACKS;
-use swarm_patch::vendor::{Application, Vendored, vendor};
-
-use crate::tables::levels_table;
+use swarm_patch::vendor::{Application, vendor};
 
 const VENDOR_EXAMPLE: &str = "Example:
   swarm-patch vendor --for ../my-app
@@ -61,7 +59,7 @@ impl VendorArgs {
                 .clone()
                 .unwrap_or_else(|| app.root().join("grafted")),
         )?;
-        Ok(in_words(&vendor(&app, &out)?, &app, &out))
+        Ok(vendor(&app, &out)?)
     }
 }
 
@@ -85,32 +83,4 @@ fn new_folder(path: PathBuf) -> Result<PathBuf, Failure> {
             "--out {shown}: the folder around it does not exist (accepted: a new folder in one that exists)"
         ),
     }
-}
-
-fn in_words(of: &Vendored, app: &Application, out: &Path) -> String {
-    let sites: Vec<_> = of.grafted.iter().flat_map(|it| it.sites.clone()).collect();
-    let list = |head: &str, lines: &[String]| match lines {
-        [] => String::new(),
-        lines => format!("{head}:\n  {}\n\n", lines.join("\n  ")),
-    };
-    let manifest = app.root().join("Cargo.toml");
-    let (out, manifest) = (out.display(), manifest.display());
-    let what = match of.replaces {
-        true => format!("Replace the table [patch.crates-io] of {manifest} by"),
-        false => format!("Add to {manifest}"),
-    };
-    let paths = of
-        .packages
-        .iter()
-        .map(|(name, path)| format!("{name} = {{ path = {path:?} }}\n"));
-    format!(
-        "{}\n{}Written: {out}\n\n{what}:\n\n{}\n\
-         With it cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
-         {}A program that records its polls depends on the same poll-probe:\n\n[dependencies]\n{}",
-        levels_table(&sites),
-        list("Not grafted", &of.left),
-        of.table,
-        list("Other changes of Cargo.lock are then", &of.changes),
-        paths.collect::<String>(),
-    )
 }

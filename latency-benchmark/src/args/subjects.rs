@@ -162,7 +162,7 @@ pub(crate) fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failu
         label: spec.label(),
         role: Role::Candidate,
         spec: spec.to_string(),
-        libp2p: subject.source.record(),
+        libp2p: subject.source.record.clone(),
         yamux: None,
         layers: subject.layer_records(),
         build: None,

@@ -6,11 +6,12 @@
 
 use std::iter;
 use std::sync::atomic::{AtomicPtr, Ordering};
-use std::sync::{Mutex, OnceLock, PoisonError};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
 use quanta::Clock;
 
+use crate::ring::lock;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// What is recorded of an invocation.
@@ -46,7 +47,7 @@ impl Variant {
     ///
     /// Each distinct variant takes a few hundred bytes until the process ends.
     pub fn install(self) -> VariantId {
-        let mut installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut installed = lock(&INSTALLED);
         let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
         let active = known
             .find(|active| active.variant == self)
@@ -170,7 +171,7 @@ pub(crate) fn active() -> &'static Active {
 
 /// The mode of a variant that was installed before.
 pub(crate) fn mode_of(id: VariantId) -> Mode {
-    let installed = INSTALLED.lock().unwrap_or_else(PoisonError::into_inner);
+    let installed = lock(&INSTALLED);
     let number = usize::from(id.0).checked_sub(1); // The initial variant is not among them.
     number.map_or(Mode::Off, |number| installed[number].mode)
 }

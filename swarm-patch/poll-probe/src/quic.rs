@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
-use crate::ring;
+use crate::ring::{self, lock};
 
 /// Counts since a connection began, or of several added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
 pub fn watch<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
     if ring::is_attached() {
         let connection = Arc::downgrade(connection);
-        let mut all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = lock(&CONNECTIONS);
         all.retain(|(it, _)| it.strong_count() > 0);
         all.push((
             connection.clone(),
@@ -75,7 +75,7 @@ fn count(calls: &AtomicU64) {
 /// The counts of each connection that is there, and last the calls of all sockets. Empty without connections. It takes
 /// the lock of every connection for a moment.
 pub fn quic_counts() -> Vec<QuicCounts> {
-    let all = CONNECTIONS.lock().unwrap_or_else(PoisonError::into_inner);
+    let all = lock(&CONNECTIONS);
     let mut counts: Vec<QuicCounts> = all.iter().filter_map(|(_, read)| read()).collect();
     if !counts.is_empty() {
         counts.push(QuicCounts {

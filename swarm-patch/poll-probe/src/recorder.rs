@@ -1,12 +1,12 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use quanta::Clock;
 
 use crate::active::{clock, mode_of};
 use crate::parts::Key;
 use crate::record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED};
-use crate::ring::{self, Arrivals, Emptying, Seat};
+use crate::ring::{self, Arrivals, Emptying, Seat, lock};
 use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
 /// Owns the buffers of the threads attached to it, and empties them.
@@ -149,10 +149,6 @@ impl Recorder {
         });
         drained
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn child_name(raw: &RawRecord, child: u8) -> &'static str {

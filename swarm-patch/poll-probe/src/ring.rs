@@ -3,7 +3,7 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
@@ -77,16 +77,18 @@ type MakeSeat = Box<dyn Fn() -> Option<Seat> + Send>;
 
 static FOR_ALL: Mutex<Option<MakeSeat>> = Mutex::new(None);
 
+/// A panic elsewhere does not harm what a lock protects here.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// Gives a seat to each thread that has none when its first recorded invocation begins.
 pub(crate) fn attach_all(seat: MakeSeat) {
-    *FOR_ALL.lock().unwrap_or_else(PoisonError::into_inner) = Some(seat);
+    *lock(&FOR_ALL) = Some(seat);
 }
 
 fn seat_for_all() -> Option<Seat> {
-    FOR_ALL
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .as_ref()?()
+    lock(&FOR_ALL).as_ref()?()
 }
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
@@ -148,8 +150,7 @@ fn make_buffers() {
         meter,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
-        let mut arrivals = arrivals.lock().unwrap_or_else(PoisonError::into_inner);
-        arrivals.push(Emptying {
+        lock(&arrivals).push(Emptying {
             thread: seat.thread,
             records: emptying_records,
             spans: Parts::new(emptying_spans),

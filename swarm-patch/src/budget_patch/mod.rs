@@ -14,7 +14,6 @@ use crate::{
     error::Refused,
     graft::{Graft, GraftedFile},
     idents::refuse_taken_name,
-    insertion::Insertion,
     locate::{FoundFunction, ParsedCrate, bytes},
     outer::Spawned,
     sites::{LoopShape, SiteSpec},
@@ -41,10 +40,8 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
         };
         let (path, when) = (spec.function, &limit.when);
         news.push(format!("Let `{path}` yield to the executor {when}.{wake}"));
-        let file = (&*function.file.path, &*function.file.text);
-        patch.add(spec, file, lines(&function, &limit)?);
-        let test = unit_test::lines(&function, spec, budget, &limit);
-        patch.add(spec, file, test);
+        add_limit(&function, spec, &limit, &mut patch)?;
+        unit_test::add(&function, spec, budget, &limit, &mut patch);
         if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
             let spawned = Spawned::locate(&parsed, spawned_in)?;
             surroundings::time_polls(&spawned, &function, spec, &mut patch);
@@ -93,24 +90,29 @@ fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
     budgets.at(spec.name.parse().ok()?)
 }
 
-/// The lines that end a poll, where they go.
-fn lines(function: &FoundFunction<'_>, limit: &LimitLines) -> Result<Vec<Insertion>, Refused> {
+/// Adds the lines that end a poll, where they go.
+fn add_limit(
+    function: &FoundFunction<'_>,
+    spec: &SiteSpec,
+    limit: &LimitLines,
+    patch: &mut Graft,
+) -> Result<(), Refused> {
     let the_loop = function.the_loop()?;
-    for variable in &limit.variables {
+    for variable in limit.variables() {
         refuse_taken_name(function, variable)?;
     }
-    let line = |offset: usize| function.line_number(offset);
     // The constant goes before the item at the top level that is the function or contains it.
     let name = bytes(&function.signature.ident).start;
     let mut items = function.file.tree.items.iter().map(bytes);
     let item = items.find(|item| item.contains(&name));
-    let loop_brace = the_loop.body.brace_token.span.open();
-    let places = [
-        (line(item.map_or(name, |item| item.start)), &limit.item),
-        (line(bytes(the_loop).start), &limit.before_loop),
-        (line(bytes(&loop_brace).start) + 1, &limit.in_loop),
-    ];
-    let places = places.iter();
-    let lines = places.flat_map(|(line, text)| Insertion::of_budget(*line, *line, text));
-    Ok(lines.collect())
+    let loop_brace = bytes(&the_loop.body.brace_token.span.open());
+    for (byte, after, text) in [
+        (item.map_or(name, |item| item.start), 0, &limit.item),
+        (bytes(the_loop).start, 0, &limit.before_loop),
+        (loop_brace.start, 1, &limit.in_loop),
+    ] {
+        let line = function.line_number(byte) + after;
+        patch.add_lines(spec, function.file.named(), (line, line), text);
+    }
+    Ok(())
 }

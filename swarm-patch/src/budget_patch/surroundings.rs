@@ -5,8 +5,8 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::{
-    crate_source::CrateSource, graft::Graft, insertion::Insertion, locate::FoundFunction,
-    outer::Spawned, sites::SiteSpec, stacks::sites_of,
+    crate_source::CrateSource, graft::Graft, locate::FoundFunction, outer::Spawned,
+    sites::SiteSpec, stacks::sites_of,
 };
 
 /// The file that cargo builds a crate with.
@@ -30,7 +30,7 @@ pub(super) fn time_polls(
     let module = Path::new(&function.file.path).file_stem();
     let module = module.unwrap_or_default().to_string_lossy();
     for (file, insertion) in spawned.within(&format!("{module}::timed(")) {
-        patch.add(spec, (&file.path, &file.text), vec![insertion]);
+        patch.add(spec, file.named(), vec![insertion]);
     }
 }
 
@@ -60,9 +60,8 @@ pub(super) fn depend_on_tokio(
             format!("[dependencies.tokio]\n{}\n\n", TOKIO.replace(", ", "\n")),
         ),
     };
-    let mut lines = Insertion::of_budget(before, before, &dependency);
-    lines.extend(Insertion::of_budget(end + 1, end + 1, feature));
-    patch.add(spec, (MANIFEST, &text), lines);
+    patch.add_lines(spec, (MANIFEST, &text), (before, before), &dependency);
+    patch.add_lines(spec, (MANIFEST, &text), (end + 1, end + 1), feature);
     Ok(())
 }
 
@@ -85,7 +84,6 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
     let entry =
         |news: &String| format!("- {news}\n  See [PR XXXX]({repository}/pull/XXXX).\n{end}");
     let entries: String = news.iter().map(entry).collect();
-    let lines = Insertion::of_budget(first + 1, first + 1, &entries);
-    patch.add(spec, (path, &text), lines);
+    patch.add_lines(spec, (path, &text), (first + 1, first + 1), &entries);
     Ok(())
 }

@@ -5,20 +5,21 @@ use syn::Item;
 
 use super::limits::{LimitLines, has_tokio};
 use crate::{
-    insertion::Insertion,
+    graft::Graft,
     locate::{FoundFunction, bytes},
     sites::SiteSpec,
 };
 
-/// The test, in the tests of the function's file, and what other tests need under a budget.
-pub(super) fn lines(
+/// Adds the test to the tests of the function's file, and what other tests need under a budget.
+pub(super) fn add(
     function: &FoundFunction<'_>,
     spec: &SiteSpec,
     budget: Budget,
     limit: &LimitLines,
-) -> Vec<Insertion> {
-    let test = text(spec, budget, limit);
-    let tests = function.file.tree.items.iter().find_map(|item| match item {
+    patch: &mut Graft,
+) {
+    let (file, test) = (function.file, text(spec, budget, limit));
+    let tests = file.tree.items.iter().find_map(|item| match item {
         Item::Mod(module) if module.ident == "tests" => module.content.as_ref(),
         _ => None,
     });
@@ -32,15 +33,14 @@ pub(super) fn lines(
             "\n#[cfg(test)]\nmod tests {{\n{}\n{test}}}\n",
             imports(spec)
         );
-        let end = function.file.text.lines().count() + 1;
-        return Insertion::of_budget(end, end, &module);
+        let end = file.text.lines().count() + 1;
+        return patch.add_lines(spec, file.named(), (end, end), &module);
     };
     let like = items.first().map_or(0, |first| bytes(first).start);
-    let end = function.line_number(bytes(&brace.span.close()).start);
-    let like = function.line_number(like);
-    let mut insertions = Insertion::of_budget(end, like, &format!("\n{test}"));
-    insertions.extend(in_other_test(function));
-    insertions
+    let [end, like] =
+        [bytes(&brace.span.close()).start, like].map(|byte| function.line_number(byte));
+    patch.add_lines(spec, file.named(), (end, like), &format!("\n{test}"));
+    add_to_other_test(function, spec, patch);
 }
 
 fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
@@ -84,8 +84,8 @@ fn imports(spec: &SiteSpec) -> &'static str {
 }
 
 /// A test of upstream's counts the streams that one poll accepts. It gets as many polls as may be needed.
-fn in_other_test(function: &FoundFunction<'_>) -> Vec<Insertion> {
-    let text = &function.file.text;
+fn add_to_other_test(function: &FoundFunction<'_>, spec: &SiteSpec, patch: &mut Graft) {
+    let (file, text) = (function.file, &function.file.text);
     let place = || {
         let test = text.find("fn max_negotiating_inbound_streams()")?;
         let poll = text[test..].find("let result = connection.poll_noop_waker();")?;
@@ -98,5 +98,7 @@ for _ in 0..max_negotiating_inbound_streams {
 }
 
 ";
-    place().map_or_else(Vec::new, |line| Insertion::of_budget(line, line, polls))
+    if let Some(line) = place() {
+        patch.add_lines(spec, file.named(), (line, line), polls);
+    }
 }

@@ -5,7 +5,7 @@ use syn::visit::{self, Visit};
 use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Pat};
 
 use super::walk::{Access, Arms, Scope, Walk};
-use crate::calls::{callee, child_of_call, child_of_method, picked};
+use crate::calls::{Expressions, callee, child_of_call, child_of_method};
 use crate::helpers::is_own;
 use crate::inner::PROBE;
 use crate::insertion::Insertion;
@@ -106,15 +106,12 @@ impl Walk<'_, '_> {
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {
-        let polls = |expr: &Expr| {
-            let arguments = match expr {
-                Expr::Call(call) => &call.args,
-                Expr::MethodCall(call) => &call.args,
-                _ => return None,
-            };
-            self.context_among(arguments).map(|_| ())
-        };
-        !picked(|finder| finder.visit_expr(expr), polls).is_empty()
+        let mut expressions = Expressions::of(|all| all.visit_expr(expr)).into_iter();
+        expressions.any(|expr| match expr {
+            Expr::Call(call) => self.context_among(&call.args).is_some(),
+            Expr::MethodCall(call) => self.context_among(&call.args).is_some(),
+            _ => false,
+        })
     }
 
     /// A call of a function of this crate that polls in loops of its own is no child: its polls are.

@@ -1,11 +1,13 @@
 //! The turns of loops.
 
+use quote::ToTokens;
 use syn::visit::Visit;
 use syn::{Block, Expr, ExprWhile, Ident};
 
 use super::walk::{Access, Walk};
+use crate::idents::idents;
+use crate::leave;
 use crate::locate::bytes;
-use crate::{idents, leave};
 
 /// The mark of an entry into a loop.
 pub(super) const ENTRY: &str = "loop";
@@ -20,11 +22,8 @@ impl Walk<'_, '_> {
         }
     }
 
-    pub(super) fn polls(&self, block: &Block) -> bool {
-        idents::count(
-            |uses| uses.visit_block(block),
-            |ident| self.is_polling(ident),
-        ) > 0
+    pub(super) fn polls(&self, code: &impl ToTokens) -> bool {
+        idents(code).iter().any(|ident| self.is_polling(ident))
     }
 
     /// The code that counts a turn.
@@ -73,11 +72,7 @@ impl Walk<'_, '_> {
     pub(super) fn while_loop(&mut self, turning: &ExprWhile) {
         let takes = condition_takes(&turning.cond);
         let first = first_operand(&turning.cond);
-        let polls_first = idents::count(
-            |uses| uses.visit_expr(&turning.cond),
-            |ident| self.is_polling(ident),
-        );
-        if polls_first == 0 && !self.polls(&turning.body) {
+        if !self.polls(&turning.cond) && !self.polls(&turning.body) {
             self.visit_expr(&turning.cond);
         } else if self.scope.awaits || leave::lies_elsewhere(first) {
             self.visit_expr(&turning.cond);

@@ -7,7 +7,6 @@ pub const H2: Stack = Stack {
     name: "h2",
     packages: &["h2"],
     subjects: &["h2"],
-    node: "latency-benchmark/node-h2",
     sites: &[SiteSpec {
         number: 0,
         name: "connection",

@@ -37,7 +37,6 @@ pub const IROH: Stack = Stack {
     name: "iroh",
     packages: &["noq", "iroh-gossip"],
     subjects: &["iroh", "noq", "iroh-gossip"],
-    node: "latency-benchmark/node-iroh",
     sites: &[
         QUIC[0],
         QUIC[1],

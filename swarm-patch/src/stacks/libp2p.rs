@@ -8,7 +8,6 @@ pub const LIBP2P: Stack = Stack {
     name: "libp2p",
     packages: &["libp2p-swarm", "yamux", "quinn"],
     subjects: &["libp2p-swarm"],
-    node: "latency-benchmark/node",
     sites: &[
         SiteSpec {
             number: 0,

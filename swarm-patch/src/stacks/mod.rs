@@ -23,8 +23,6 @@ pub struct Stack {
     pub packages: &'static [&'static str],
     /// The crates of which a checkout has at least one, to be a subject.
     pub subjects: &'static [&'static str],
-    /// The folder of the package of its node program.
-    pub node: &'static str,
     /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],
     /// What its nodes accept for an option; the first value is the default.

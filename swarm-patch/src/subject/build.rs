@@ -5,23 +5,22 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::Metadata;
 use fs_err as fs;
 use run_format::checksums::of_program;
-use run_format::{BuildRecord, CrateRecord, LevelRecord};
+use run_format::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
-use toml_edit::{DocumentMut, value};
+use toml_edit::value;
 
 use super::builder::{
-    Built, EDITS, LAYERS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder, records,
+    Built, EDITS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder, records,
 };
-use super::checkout::Checkout;
-use super::crates::{self, Subject, UPSTREAM};
-use super::layer::{Layer, apply, copy, packages};
-use super::source::{StackSource, newest};
-use super::{build_crates, compiler, lock_file, ours, virtual_timer};
-use crate::checkout::{self, Edit};
+use super::crates::{LAYER, Subject, UPSTREAM, remove_wasm};
+use super::source::{copy, newest, packages};
+use super::{compiler, lock_file, virtual_timer};
+use crate::checkout::{self, Edits, relative};
 use crate::crate_source::CrateSource;
+use crate::stacks::Stack;
 use crate::{layouts, sync};
 
 impl SubjectBuilder {
@@ -33,21 +32,27 @@ impl SubjectBuilder {
             return Ok(built); // Another process built it meanwhile.
         }
         self.remove_leftovers();
+        let stage = tempfile::Builder::new()
+            .prefix(STAGE)
+            .tempdir_in(&self.dir)?;
         let mut build = Build {
             builder: self,
             subject,
-            stage: tempfile::Builder::new()
-                .prefix(STAGE)
-                .tempdir_in(&self.dir)?,
-            edits: Vec::new(),
+            dir: stage.path().join("build"),
+            stage,
+            edits: Edits::default(),
             levels: Vec::new(),
             patches: BTreeMap::new(),
         };
         build.lay_out()?;
-        build.graft_what_the_registry_has()?;
+        let metadata = build.graft_what_the_registry_has()?;
+        let crates = crate_records(&metadata, &build.dir, self.stack, subject)?;
+        for part in fs::read_dir(&build.dir)? {
+            let part = part?;
+            sync::folder(&part.path(), &self.build_dir().join(part.file_name()))?;
+        }
         fs::create_dir(build.done())?;
-        let crates = build_crates::records(&build.metadata()?, self, subject)?;
-        build.compile()?;
+        build.compile(&metadata)?;
         build.keep(id, crates)
     }
 
@@ -65,247 +70,144 @@ impl SubjectBuilder {
 struct Build<'a> {
     builder: &'a SubjectBuilder,
     subject: &'a Subject,
-    /// The folder in which files are prepared, before they are compared with those of the previous build.
     stage: TempDir,
-    /// The changes to files of the stage.
-    edits: Vec<Edit>,
+    /// The folder of the stage in which sources are prepared, before they are compared with those of the previous build.
+    dir: PathBuf,
+    /// The changes to files there.
+    edits: Edits,
     /// What they record.
     levels: Vec<LevelRecord>,
-    /// The folders of the crates that replace the registry's, by name.
+    /// The folders of the crates that replace the registry's, by name. They are relative to the workspace.
     patches: BTreeMap<String, PathBuf>,
 }
 
 impl Build<'_> {
-    /// Copies the sources of a subject, and our own, to where they are built.
+    fn workspace(&self) -> PathBuf {
+        self.dir.join("workspace")
+    }
+
+    /// Copies the sources of a subject, and our own. Grafts those of the subject.
     fn lay_out(&mut self) -> Result<()> {
-        let mut versions = Vec::new();
-        for layer in &self.subject.layers {
-            versions.push(self.lay_out_layer(layer)?);
-        }
-        versions.extend(self.lay_out_stack()?);
-        if self.builder.kind == Program::Gate {
-            self.lay_out_timer()?;
-        }
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
-        let copy = self.stage.path().join("workspace");
-        self.edits
-            .extend(ours::copy(ours, stack, &copy, &versions)?);
-        if ours::digest(ours, stack)? != self.builder.ours_sha256 {
-            bail!("{}: a file was changed during the build", ours.display());
+        let (of_checkout, layers) = self.subject.lay_out(stack, &self.dir, &mut self.edits)?;
+        let mut replacing = layers.clone();
+        if self.subject.source.checkout.is_some() {
+            let lock = fs::read_to_string(ours.root.join(LOCK))?;
+            // The path of a dependency leads to the other crates, or nothing uses them. This comes before the graft, which
+            // adds a dependency on a folder that does not exist yet.
+            let is_known = |it: &CrateSource| lock.contains(&format!("name = \"{}\"\n", it.name));
+            let of_it = packages(&self.dir.join(UPSTREAM))?;
+            replacing.extend(of_it.into_iter().filter(is_known));
         }
-        lock_file::begin(ours, &copy.join(LOCK))?;
-        self.forget_patched(&copy.join(LOCK))?;
-        self.put("workspace")?;
-        self.write_config()
-    }
-
-    /// Makes a timer without a thread replace that of futures-timer.
-    fn lay_out_timer(&mut self) -> Result<()> {
-        let part = format!("crates/{}", virtual_timer::NAME);
-        virtual_timer::write(&self.stage.path().join(&part))?;
-        self.put(&part)?;
-        let dir = self.builder.build_dir().join(part);
-        self.patches.insert(virtual_timer::NAME.to_owned(), dir);
-        Ok(())
-    }
-
-    /// Copies the subject's crates. Returns those that our manifest may name, with their versions.
-    fn lay_out_stack(&mut self) -> Result<Vec<(String, String)>> {
-        let (source, stack) = (&self.subject.source, self.builder.stack);
-        match source {
-            StackSource::Registry(version) => {
-                self.copy_crates(source.of_registry(stack)?)?;
-                let Some(version) = version else {
-                    return Ok(Vec::new());
-                };
-                let stream = ours::stream_release(version)?;
-                Ok(vec![
-                    ("libp2p".to_owned(), version.clone()),
-                    ("libp2p-stream".to_owned(), stream.to_owned()),
-                ])
-            }
-            StackSource::Checkout(checkout) => {
-                let packages = self.check_out(checkout)?;
-                let packages = packages.into_iter();
-                Ok(packages.map(|it| (it.name, it.version)).collect())
-            }
+        let mut versions = self.subject.source.versions()?;
+        versions.extend(
+            replacing
+                .iter()
+                .map(|it| (it.name.clone(), it.version.clone())),
+        );
+        ours.copy(stack, &self.workspace(), &versions, &mut self.edits)?;
+        if ours.digest(stack)? != self.builder.ours_sha256 {
+            bail!(
+                "{}: a file was changed during the build",
+                ours.root.display()
+            );
         }
-    }
-
-    /// Copies a layer, and makes its crate replace the registry's. Returns the crate and its version.
-    fn lay_out_layer(&mut self, layer: &Layer) -> Result<(String, String)> {
-        let part = format!("{LAYERS}/{}", layer.name);
-        let copy = self.stage.path().join(&part);
-        fs::create_dir_all(self.stage.path().join(LAYERS))?;
-        let (source, edits) = layer.copy(&copy)?;
-        self.edits.extend(edits);
-        if self.builder.stack.packages.contains(&&*source.name) {
-            self.graft(std::slice::from_ref(&source))?;
+        if self.builder.kind == Program::Gate {
+            // A timer without a thread replaces that of futures-timer.
+            replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
-        self.put(&part)?;
-        self.replace(&source)?;
-        Ok((source.name, source.version))
-    }
-
-    /// Copies and grafts a checkout, and makes its crates replace the registry's.
-    fn check_out(&mut self, checkout: &Checkout) -> Result<Vec<CrateSource>> {
-        let stack = self.builder.stack;
-        let copy = self.stage.path().join(UPSTREAM);
-        checkout.export(&copy)?;
-        self.edits.extend(apply(&copy, self.subject.diff.as_ref())?);
-        // Before the graft, which adds a dependency on a folder that does not exist yet.
-        let packages = packages(&copy)?;
-        self.graft(&crates::with_sites(&copy, stack, stack.subjects)?)?;
-        self.put(UPSTREAM)?;
-        let known = fs::read_to_string(self.builder.ours.join("Cargo.lock"))?;
-        for package in &packages {
-            // The path of a dependency leads to the other crates, or nothing uses them.
-            if known.contains(&format!("name = \"{}\"\n", package.name)) {
-                self.replace(package)?;
-            }
+        let with_sites = of_checkout.iter().chain(&layers);
+        for source in with_sites.filter(|it| stack.packages.contains(&&*it.name)) {
+            self.graft(source)?;
         }
-        Ok(packages)
+        replacing.iter().try_for_each(|it| self.replace(it))?;
+        self.write_patches()?;
+        let replaced: Vec<&str> = self.patches.keys().map(String::as_str).collect();
+        let lock = lock_file::begin(&ours.root, &replaced)?;
+        Ok(fs::write(self.workspace().join(LOCK), lock)?)
     }
 
     /// Makes a crate of the stage replace the registry's.
     fn replace(&mut self, source: &CrateSource) -> Result<()> {
-        let below = source
-            .dir
-            .strip_prefix(fs::canonicalize(self.stage.path())?)?;
-        let dir = self.builder.build_dir().join(below);
+        let dir = relative(&self.workspace(), &source.dir);
         match self.patches.insert(source.name.clone(), dir) {
             None => Ok(()),
             Some(_) => bail!("{} has two sources", source.name),
         }
     }
 
-    /// Copies a part of the stage to where it is built, if it differs.
-    fn put(&self, part: &str) -> Result<()> {
-        let to = self.builder.build_dir().join(part);
-        Ok(sync::folder(&self.stage.path().join(part), &to)?)
+    fn write_patches(&mut self) -> Result<()> {
+        let manifest = self.workspace().join("Cargo.toml");
+        self.edits.toml(manifest, |manifest| {
+            for (name, dir) in &self.patches {
+                manifest["patch"]["crates-io"][name]["path"] = value(dir.display().to_string());
+            }
+        })
     }
 
-    fn graft(&mut self, sources: &[CrateSource]) -> Result<()> {
-        let probe = self.builder.workspace().join("swarm-patch/poll-probe");
+    fn graft(&mut self, source: &CrateSource) -> Result<()> {
         if let Some(budgets) = &self.subject.budgets {
-            self.edits.extend(checkout::patch(sources, budgets)?);
+            checkout::patch(std::slice::from_ref(source), budgets, &mut self.edits)?;
         }
-        let manifest = |of: &CrateSource| Edit::of_toml(of.dir.join("Cargo.toml"), |_| Ok(()));
-        let mut edits = match self.subject.is_plain {
-            true => sources.iter().map(manifest).collect::<Result<Vec<_>>>()?,
-            false => {
-                let (edits, levels) = checkout::edits(sources, &probe)?;
-                self.levels.extend(records(&levels)?);
-                edits
+        if !self.subject.is_plain {
+            let probe = self.workspace().join("swarm-patch/poll-probe");
+            let grafted = checkout::grafted(source, &probe)?;
+            for (path, text) in grafted.files {
+                self.edits.write(path, &text)?;
             }
-        };
-        for edit in &mut edits {
-            if edit.path.ends_with("Cargo.toml") {
-                edit.after = crates::without_wasm(&edit.after)?;
-            }
+            self.levels.extend(records(&grafted.sites)?);
         }
-        checkout::write(&edits)?;
-        self.edits.extend(edits);
-        Ok(())
+        self.edits.toml(source.dir.join("Cargo.toml"), remove_wasm)
     }
 
-    /// Copies and grafts the crates with sites that cargo still takes from the registry.
-    fn graft_what_the_registry_has(&mut self) -> Result<()> {
+    /// Copies and grafts the crates with sites that cargo still takes from the registry. Returns what cargo then says.
+    fn graft_what_the_registry_has(&mut self) -> Result<Metadata> {
         let stack = self.builder.stack;
-        let mut packages = self.metadata()?.packages;
-        packages.retain(|it| it.source.is_some() && stack.packages.contains(&it.name.as_str()));
-        let sources = packages.iter().map(CrateSource::of_package);
+        let packages = compiler::metadata(&self.workspace(), &[])?.packages;
+        let from_registry = packages
+            .iter()
+            .filter(|it| it.source.is_some() && stack.packages.contains(&it.name.as_str()));
+        let sources = from_registry.map(CrateSource::of_package);
         for source in newest(sources.collect::<Result<_>>()?) {
-            match self.patches.get(&source.name) {
-                None => self.copy_crates(vec![source])?,
-                // Some other crate needs an older version. The stack itself uses the one in our folder.
-                Some(_) if self.is_used(&source.name)? => {}
-                Some(_) => bail!(
+            let mut named = packages.iter().filter(|it| it.name.as_str() == source.name);
+            if !self.patches.contains_key(&source.name) {
+                let folder = format!("crate-{}-{}", source.name, source.version);
+                let copy = copy(&source, &self.dir.join(folder))?;
+                self.graft(&copy)?;
+                self.replace(&copy)?;
+            } else if named.all(|it| it.source.is_some()) {
+                bail!(
                     "its {} is not of a version that {} asks for: cargo takes {} instead",
                     source.name,
                     stack.name,
                     source.id()
-                ),
-            }
+                );
+            } // Else some other crate needs an older version. The stack itself uses the one in our folder.
         }
-        self.forget_patched(&self.builder.workspace().join(LOCK))?;
-        self.write_config()
+        self.write_patches()?;
+        compiler::metadata(&self.workspace(), &[])
     }
 
-    /// Whether a crate of that name comes from a folder.
-    fn is_used(&self, name: &str) -> Result<bool> {
-        let mut packages = self.metadata()?.packages.into_iter();
-        Ok(packages.any(|package| package.name == name && package.source.is_none()))
-    }
-
-    /// Copies and grafts crates of the registry, and makes the copies replace them.
-    fn copy_crates(&mut self, sources: Vec<CrateSource>) -> Result<()> {
-        let is_layer = |of: &CrateSource| self.patches.contains_key(&of.name);
-        let sources: Vec<_> = sources.into_iter().filter(|it| !is_layer(it)).collect();
-        for source in sources {
-            let name = format!("crates/{}-{}", source.name, source.version);
-            let source = copy(&source, &self.stage.path().join(&name))?;
-            self.graft(std::slice::from_ref(&source))?;
-            self.put(&name)?;
-            self.replace(&source)?;
-        }
-        Ok(())
-    }
-
-    /// Removes the replaced crates from a lock file, so that cargo resolves them again.
-    fn forget_patched(&self, lock: &Path) -> Result<()> {
-        let names: Vec<&str> = self.patches.keys().map(String::as_str).collect();
-        lock_file::forget(lock, &names)
-    }
-
-    fn write_config(&self) -> Result<()> {
-        let mut config = DocumentMut::new();
-        for (name, dir) in &self.patches {
-            config["patch"]["crates-io"][name]["path"] = value(dir.display().to_string());
-        }
-        Ok(fs::write(self.config(), config.to_string())?)
-    }
-
-    fn config(&self) -> PathBuf {
-        self.builder.build_dir().join("config.toml")
-    }
-
-    /// Has cargo resolve the dependencies and download the missing ones.
-    fn metadata(&self) -> Result<Metadata> {
-        MetadataCommand::new()
-            .cargo_path(compiler::cargo_path())
-            .current_dir(self.builder.workspace())
-            .other_options(vec![
-                "--config".to_owned(),
-                self.config().display().to_string(),
-            ])
-            .exec()
-            .map_err(|error| compiler::in_short(&error))
-    }
-
-    fn compile(&self) -> Result<()> {
-        let (mut command, stack) = (Command::new(compiler::cargo_path()), self.builder.stack);
-        let (package, program) = (stack.program(), self.builder.program());
-        let is_measured =
-            self.builder.profile() == "release" && self.builder.kind == Program::Measuring;
+    fn compile(&self, metadata: &Metadata) -> Result<()> {
+        let (builder, stack) = (self.builder, self.builder.stack);
+        let mut command = Command::new(compiler::cargo_path());
+        let is_measured = builder.profile() == "release" && builder.kind == Program::Measuring;
         command
             .arg(if is_measured { "rustc" } else { "build" })
-            .args(["--quiet", "--package", &package, "--bin", &program])
-            .arg("--config")
-            .arg(self.config())
-            .arg("--target-dir")
-            .arg(self.builder.build_dir().join("target"))
-            .current_dir(self.builder.workspace());
+            .args(["--quiet", "--package", &stack.program()])
+            .args(["--bin", &builder.program(), "--target-dir"])
+            .arg(builder.target())
+            .current_dir(builder.build_dir().join("workspace"));
         // That of `debug` has another name, and is the default.
-        if self.builder.profile != Profile::Debug {
-            command.args(["--profile", self.builder.profile()]);
+        if builder.profile != Profile::Debug {
+            command.args(["--profile", builder.profile()]);
         }
         // The program of the gate has TCP and the memory transport.
-        let mut features = match self.builder.kind {
+        let mut features = match builder.kind {
             Program::Gate => Vec::new(),
-            _ => ours::optional_features(&self.builder.ours, stack)?,
+            _ => builder.ours.optional_features(stack)?,
         };
-        if self.has_codecs_of_async_trait()? {
+        if has_codecs_of_async_trait(metadata) {
             features.push("async-trait".to_owned());
         }
         command.args(["--features", &features.join(",")]);
@@ -315,21 +217,11 @@ impl Build<'_> {
         };
         if !output.status.success() {
             // The path in an error is relative to the subject.
-            let here = format!("{}/", self.builder.build_dir().display());
+            let here = format!("{}/", builder.build_dir().display());
             let said = String::from_utf8_lossy(&output.stderr).replace(&here, "");
             bail!("it does not build: {}", compiler::first_error(&said));
         }
         Ok(())
-    }
-
-    /// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
-    fn has_codecs_of_async_trait(&self) -> Result<bool> {
-        let packages = self.metadata()?.packages;
-        let with_codecs = packages
-            .iter()
-            .filter(|package| package.name == "libp2p-request-response");
-        let mut needed = with_codecs.flat_map(|package| &package.dependencies);
-        Ok(needed.any(|of| of.name == "async-trait"))
     }
 
     /// The folder for what is kept.
@@ -339,21 +231,19 @@ impl Build<'_> {
 
     /// Moves the program and its description to a folder of their own, which gets its name last.
     fn keep(&self, id: &str, crates: Vec<CrateRecord>) -> Result<Built> {
-        let partial = self.done();
-        let profile = self.builder.profile();
-        let program = self.builder.program();
-        let built = self.builder.build_dir().join("target").join(profile);
+        let (partial, builder) = (self.done(), self.builder);
+        let (profile, program) = (builder.profile(), builder.program());
         let kept = partial.join(&program);
-        fs::copy(built.join(&program), &kept)?;
-        fs::copy(self.builder.workspace().join(LOCK), partial.join(LOCK))?;
-        let edits = checkout::diff(&self.edits, &fs::canonicalize(self.stage.path())?)?;
-        fs::write(partial.join(EDITS), edits)?;
-        let rustc = compiler::rustc(&self.builder.ours)?;
+        fs::copy(builder.target().join(profile).join(&program), &kept)?;
+        let lock = builder.build_dir().join("workspace").join(LOCK);
+        fs::copy(lock, partial.join(LOCK))?;
+        fs::write(partial.join(EDITS), self.edits.diff(&self.dir)?)?;
+        let rustc = compiler::rustc(&builder.ours.root)?;
         let record = BuildRecord {
             id: id.to_owned(),
             profile: profile.to_owned(),
             rustc: rustc.lines().next().unwrap_or_default().to_owned(),
-            features: ours::features(&self.builder.ours, self.builder.stack)?,
+            features: builder.ours.features(builder.stack)?,
             crates,
             levels: self.levels.clone(),
             patches: self.subject.patches(),
@@ -363,7 +253,7 @@ impl Build<'_> {
         };
         let text = serde_json::to_string_pretty(&record)? + "\n";
         fs::write(partial.join(RECORD), text)?;
-        let dir = self.builder.dir.join(id);
+        let dir = builder.dir.join(id);
         if dir.exists() {
             fs::remove_dir_all(&dir)?; // It is incomplete, or `find` would have found it.
         }
@@ -374,4 +264,47 @@ impl Build<'_> {
             record,
         })
     }
+}
+
+/// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
+fn has_codecs_of_async_trait(metadata: &Metadata) -> bool {
+    let packages = metadata.packages.iter();
+    let with_codecs = packages.filter(|package| package.name == "libp2p-request-response");
+    let mut needed = with_codecs.flat_map(|package| &package.dependencies);
+    needed.any(|of| of.name == "async-trait")
+}
+
+/// Which crates of a build do not come from the registry unchanged.
+fn crate_records(
+    metadata: &Metadata,
+    build: &Path,
+    stack: &Stack,
+    subject: &Subject,
+) -> Result<Vec<CrateRecord>> {
+    let mut records = Vec::new();
+    for package in &metadata.packages {
+        let Ok(below) = package.manifest_path.strip_prefix(build) else {
+            continue;
+        };
+        let from = match below.as_str() {
+            below if below.starts_with(UPSTREAM) => CrateOrigin::Subject,
+            below if below.starts_with(LAYER) => CrateOrigin::Layer,
+            below if below.starts_with("crate-") => CrateOrigin::Registry,
+            _ => continue,
+        };
+        records.push(CrateRecord {
+            grafted: !subject.is_plain && stack.packages.contains(&package.name.as_str()),
+            name: package.name.to_string(),
+            version: package.version.to_string(),
+            from,
+        });
+    }
+    records.sort_by(|one, other| one.name.cmp(&other.name));
+    let layers = subject.layers.keys().map(String::as_str);
+    for expected in stack.packages.iter().copied().chain(layers) {
+        if !records.iter().any(|record| record.name == expected) {
+            bail!("nothing in the build accepts this version of {expected}");
+        }
+    }
+    Ok(records)
 }

@@ -3,11 +3,10 @@
 //! ```text
 //! target/subjects/
 //!     build/              shared by all builds
-//!         workspace/      our workspace, copied
+//!         workspace/      our workspace, copied; its manifest makes cargo use the following instead of the registry's
 //!         upstream/       the checkout, grafted
-//!         layers/         crates that come from elsewhere, grafted if they have sites
-//!         crates/         crates with sites that come from the registry, copied and grafted
-//!         config.toml     makes cargo use those instead of the registry's
+//!         layer-NAME/     a crate that comes from elsewhere, grafted if it has sites
+//!         crate-NAME-V/   a crate with sites that comes from the registry, copied and grafted
 //!         target/
 //!     ID/                 a subject: its node program with its layouts, subject.json, edits.diff, Cargo.lock
 //! ```
@@ -27,8 +26,8 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::crates::{self, Subject, UPSTREAM};
-use super::source::StackSource;
-use super::{compiler, layer, ours};
+use super::ours::Ours;
+use super::{compiler, source};
 use crate::graft::graft;
 use crate::sites::SiteLevels;
 use crate::stacks::Stack;
@@ -40,7 +39,6 @@ pub const LOCK: &str = "Cargo.lock";
 /// The [`BuildRecord`], in the same folder. It is written last.
 pub(super) const RECORD: &str = "subject.json";
 pub(super) const STAGE: &str = "stage-";
-pub(super) const LAYERS: &str = "layers";
 
 /// How programs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,18 +51,18 @@ pub enum Profile {
 
 /// Which of the stack's programs is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Program {
+pub enum Program {
     Measuring,
     /// Its allocator can count, and its stacks can be read.
     Explaining,
-    /// Counts for `--gate`.
+    /// Counts for `--gate`. Nothing in it depends on chance or time.
     Gate,
 }
 
 /// Builds the benchmark against subjects, and keeps the programs.
 pub struct SubjectBuilder {
     pub(super) dir: PathBuf,
-    pub(super) ours: PathBuf,
+    pub(super) ours: Ours,
     pub stack: &'static Stack,
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
@@ -82,14 +80,14 @@ pub struct Built {
 impl SubjectBuilder {
     /// A builder that works in the target folder of this workspace.
     pub fn open(stack: &'static Stack, profile: Profile) -> Result<SubjectBuilder> {
-        let ours = ours::root()?;
-        let target =
-            env::var_os("CARGO_TARGET_DIR").map_or_else(|| ours.join("target"), Into::into);
+        let ours = Ours::read()?;
+        let target = env::var_os("CARGO_TARGET_DIR");
+        let target = target.map_or_else(|| ours.root.join("target"), Into::into);
         let dir = target.join("subjects");
         fs::create_dir_all(&dir)?;
         Ok(SubjectBuilder {
             dir: fs::canonicalize(dir)?,
-            ours_sha256: ours::digest(&ours, stack)?,
+            ours_sha256: ours.digest(stack)?,
             ours,
             stack,
             profile,
@@ -97,20 +95,9 @@ impl SubjectBuilder {
         })
     }
 
-    /// One that builds programs that explain, whose allocator can count.
-    pub fn counting(self) -> SubjectBuilder {
-        SubjectBuilder {
-            kind: Program::Explaining,
-            ..self
-        }
-    }
-
-    /// One that builds the programs that count for `--gate`, in which nothing depends on chance or time.
-    pub fn gate(self) -> SubjectBuilder {
-        SubjectBuilder {
-            kind: Program::Gate,
-            ..self
-        }
+    /// One that builds another of the stack's programs.
+    pub fn of(self, kind: Program) -> SubjectBuilder {
+        SubjectBuilder { kind, ..self }
     }
 
     /// The name of its programs.
@@ -135,15 +122,15 @@ impl SubjectBuilder {
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
         let layers = subject.layers.iter();
-        let layers = layers.map(|it| (&it.name, content(it.source.record()), &it.diff));
+        let layers = layers.map(|(name, it)| (name, content(&it.record), &it.diff));
         let layers: Vec<_> = layers.collect();
-        let stack = content(subject.source.record());
+        let stack = content(&subject.source.record);
         let sources = (stack, layers, subject.patches(), subject.is_plain);
         let parts = [
-            "3".to_owned(), // To be increased when programs are built differently from the same inputs.
+            "4".to_owned(), // To be increased when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
             self.ours_sha256.clone(),
-            compiler::rustc(&self.ours)?,
+            compiler::rustc(&self.ours.root)?,
             compiler::flags(),
             format!("{:?} {}", self.profile, self.program()),
             self.dir.display().to_string(),
@@ -173,8 +160,8 @@ impl SubjectBuilder {
         for source in crates::sources(self.stack, subject, copy.path())? {
             levels.extend(records(&graft(&source)?.sites)?);
         }
-        if matches!(subject.source, StackSource::Checkout(_)) {
-            layer::packages(&copy.path().join(UPSTREAM))?;
+        if subject.source.checkout.is_some() {
+            source::packages(&copy.path().join(UPSTREAM))?;
         }
         Ok(levels)
     }
@@ -183,8 +170,8 @@ impl SubjectBuilder {
         self.dir.join("build")
     }
 
-    pub(super) fn workspace(&self) -> PathBuf {
-        self.build_dir().join("workspace")
+    pub(super) fn target(&self) -> PathBuf {
+        self.build_dir().join("target")
     }
 }
 
@@ -202,7 +189,8 @@ pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
 }
 
 /// The source without path and revision, since one commit has many of them.
-fn content(mut source: SourceRecord) -> SourceRecord {
+fn content(source: &SourceRecord) -> SourceRecord {
+    let mut source = source.clone();
     if let SourceRecord::Checkout { path, revision, .. } = &mut source {
         path.clear();
         *revision = None;

@@ -37,16 +37,17 @@ impl Checkout {
         let (mut commit, mut difference, mut tree_sha256) = (None, None, None);
         let (repository, files) = match (known, revision) {
             (Some(repository), Some(revision)) => {
-                let id = repository.commit(revision)?;
-                commit = Some(repository.describe(&id)?);
+                let found = repository.commit(revision)?;
+                let id = found.id.clone();
+                commit = Some(found);
                 (repository, id)
             }
             (Some(_), None) if is_bare => {
                 bail!("{shown}: a bare repository has no files of its own (accepted: PATH@REV)")
             }
             (Some(repository), None) => {
-                let (head, tree) = (repository.commit("HEAD").ok(), repository.snapshot(true)?);
-                commit = head.map(|id| repository.describe(&id)).transpose()?;
+                let tree = repository.snapshot(true)?;
+                commit = repository.commit("HEAD").ok();
                 difference = repository.difference(commit.as_ref(), &tree)?;
                 (repository, tree)
             }

@@ -6,6 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, anyhow, bail};
+use cargo_metadata::{Error, Metadata, MetadataCommand};
 use program::user_tool;
 
 /// The cargo that runs this program, or the one on the path.
@@ -66,12 +67,18 @@ pub(crate) fn first_error(said: &str) -> String {
         .fold(error.to_owned(), |text, cause| format!("{text} {cause}"))
 }
 
-/// The first error of `cargo metadata`.
-pub(crate) fn in_short(error: &cargo_metadata::Error) -> anyhow::Error {
-    match error {
-        cargo_metadata::Error::CargoMetadata { stderr } => anyhow!("{}", first_error(stderr)),
-        other => anyhow!("{other}"),
-    }
+/// What cargo says of the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
+pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
+    let mut command = MetadataCommand::new();
+    let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();
+    let command = command.cargo_path(cargo_path()).current_dir(dir);
+    command
+        .other_options(options)
+        .exec()
+        .map_err(|error| match error {
+            Error::CargoMetadata { stderr } => anyhow!("{}", first_error(&stderr)),
+            other => anyhow!("{other}"),
+        })
 }
 
 #[cfg(test)]

@@ -7,22 +7,19 @@ use anyhow::{Context, Result, anyhow, bail};
 use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
-use super::layer::{Layer, apply, copy, diff};
-use super::ours;
-use super::source::StackSource;
+use super::source::{Source, copy, packages};
 use super::source_spec::SourceSpec;
-use super::spec::Spec;
+use super::spec::{LayerSpec, Spec};
+use crate::checkout::{self, Edits};
 use crate::crate_source::CrateSource;
 use crate::stacks::{LIBP2P, Stack};
 
 /// A version of a stack under test: the sources to build the benchmark against.
 #[derive(Clone, Debug)]
 pub struct Subject {
-    pub source: StackSource,
-    /// The diff that is applied to a copy of its checkout.
-    pub(super) diff: Option<PatchRecord>,
+    pub source: Source,
     /// Crates that come from elsewhere.
-    pub layers: Vec<Layer>,
+    pub layers: BTreeMap<String, Source>,
     /// The budget whose patch its crates get before the graft.
     pub budgets: Option<Budgets>,
     pub is_plain: bool,
@@ -32,8 +29,10 @@ impl Subject {
     /// Finds the sources that the spec names, and refuses sources that have no crate of the stack, or that a patch does not fit.
     pub fn find(stack: &Stack, spec: &Spec) -> Result<Subject> {
         let subject = Subject::resolve(stack, spec)?;
-        let is_checkout = matches!(subject.source, StackSource::Checkout(_));
-        if is_checkout || subject.budgets.is_some() || !subject.layers.is_empty() {
+        if subject.source.checkout.is_some()
+            || subject.budgets.is_some()
+            || !subject.layers.is_empty()
+        {
             let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
             sources(stack, &subject, copies.path()).with_context(|| format!("--subject {spec}"))?;
         }
@@ -48,8 +47,8 @@ impl Subject {
     fn try_resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
         let budgets = spec.sources().filter_map(SourceSpec::budgets);
         let budgets: Vec<Budgets> = budgets.collect();
-        let source = StackSource::resolve(&spec.stack.origin)?;
-        let is_of_libp2p = !budgets.is_empty() || matches!(source, StackSource::Registry(Some(_)));
+        let mut source = Source::resolve(&spec.stack)?;
+        let is_of_libp2p = !budgets.is_empty() || source.release().is_some();
         if stack.name != LIBP2P.name && is_of_libp2p {
             bail!(
                 "released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
@@ -60,29 +59,51 @@ impl Subject {
         if budgets.len() > 1 {
             bail!("a budget changes several crates, so only one may be given");
         }
-        if let StackSource::Registry(Some(version)) = &source {
-            ours::stream_release(version)?;
-        }
-        let layers = spec.layers.iter().map(|layer| Layer::resolve(stack, layer));
-        let mut layers = layers.collect::<Result<Vec<Layer>>>()?;
-        let mut diff = diff(spec.stack.patch.as_ref())?;
-        if !matches!(source, StackSource::Checkout(_))
-            && let Some(diff) = diff.take()
+        source.versions()?;
+        let of_crate = |it: &LayerSpec| Ok((it.name.clone(), Source::of_layer(stack, it)?));
+        let all = spec.layers.iter().map(of_crate);
+        let mut all = all.collect::<Result<Vec<_>>>()?;
+        if source.checkout.is_none()
+            && let Some(diff) = source.diff.take()
         {
-            layers.push(Layer::of_diff(stack, &source, diff)?);
+            all.push(source.with_diff(stack, diff)?);
         }
-        for (at, layer) in layers.iter().enumerate() {
-            if layers[..at].iter().any(|other| other.name == layer.name) {
-                bail!("{} has two sources", layer.name);
+        let mut layers = BTreeMap::new();
+        for (name, source) in all {
+            if layers.insert(name.clone(), source).is_some() {
+                bail!("{name} has two sources");
             }
         }
         Ok(Subject {
             source,
-            diff,
             layers,
             budgets: budgets.first().copied(),
             is_plain: false,
         })
+    }
+
+    /// Copies its checkout, and the crates that come from elsewhere, to folders in `to`, and applies the diffs. Returns the
+    /// checkout's crates with sites, and the crates from elsewhere.
+    pub(super) fn lay_out(
+        &self,
+        stack: &Stack,
+        to: &Path,
+        edits: &mut Edits,
+    ) -> Result<(Vec<CrateSource>, Vec<CrateSource>)> {
+        let mut of_checkout = Vec::new();
+        if self.source.checkout.is_some() {
+            let copy = to.join(UPSTREAM);
+            self.source.copy(stack.name, &copy, edits)?;
+            of_checkout = with_sites(&copy, stack, stack.subjects)?;
+        }
+        let layers = self.layers.iter().map(|(name, source)| {
+            let to = to.join(format!("{LAYER}{name}"));
+            source.copy(name, &to, edits)?;
+            let mut packages = packages(&to)?.into_iter();
+            let found = packages.find(|it| it.name == *name);
+            found.with_context(|| format!("there is no package {name} in it"))
+        });
+        Ok((of_checkout, layers.collect::<Result<_>>()?))
     }
 
     /// What changes its sources before the graft.
@@ -91,25 +112,26 @@ impl Subject {
             patch: budgets.to_string(),
             sha256: None,
         });
-        let layers = self.layers.iter().flat_map(|layer| &layer.diff);
-        let diffs = self.diff.iter().chain(layers).cloned();
+        let diffs = std::iter::once(&self.source).chain(self.layers.values());
+        let diffs = diffs.filter_map(|it| it.diff.clone());
         budget.into_iter().chain(diffs).collect()
     }
 
     /// Where the crates come from that come from elsewhere, for files.
     pub fn layer_records(&self) -> BTreeMap<String, SourceRecord> {
         let layers = self.layers.iter();
-        let record = |layer: &Layer| (layer.name.clone(), layer.source.record());
+        let record = |(name, of): (&String, &Source)| (name.clone(), of.record.clone());
         layers.map(record).collect()
     }
 }
 
 pub(super) const UPSTREAM: &str = "upstream";
+pub(super) const LAYER: &str = "layer-";
 
 /// The crates with sites in the checkout in `dir`, which has one of those expected.
-pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
+fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
     let names = [expected, stack.packages].concat();
-    let mut sources = crate::checkout::find(dir, &names).map_err(|error| {
+    let mut sources = checkout::find(dir, &names).map_err(|error| {
         // Whoever named a checkout knows nothing of its copy.
         let (error, copy) = (format!("{error:#}"), dir.display().to_string());
         let relative = error.replace(&format!("{copy}: "), "");
@@ -124,36 +146,27 @@ pub(super) fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result
 
 /// The sources that a graft of the subject would edit. It copies what is none of cargo's to the empty folder `to`.
 pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
-    let mut sources = match &subject.source {
-        StackSource::Checkout(checkout) => {
-            let copy = to.join(UPSTREAM);
-            checkout.export(&copy)?;
-            // The edits are those of the build.
-            let _ = apply(&copy, subject.diff.as_ref())?;
-            with_sites(&copy, stack, stack.subjects)?
-        }
-        source => source.of_registry(stack)?,
-    };
-    for layer in &subject.layers {
-        sources.retain(|source| source.name != layer.name);
-        let (source, _) = layer.copy(&to.join(&layer.name))?;
-        sources.extend(Some(source).filter(|it| stack.packages.contains(&&*it.name)));
-    }
+    let mut edits = Edits::default();
+    let mut sources = subject.source.of_registry(stack)?;
+    let (of_checkout, layers) = subject.lay_out(stack, to, &mut edits)?;
+    sources.extend(of_checkout);
+    sources.retain(|it| layers.iter().all(|layer| layer.name != it.name));
+    sources.extend(layers);
+    sources.retain(|it| stack.packages.contains(&&*it.name));
     if let Some(budgets) = &subject.budgets {
         for source in &mut sources {
             if source.checksum.is_some() {
                 *source = copy(source, &to.join(&source.name))?;
             }
         }
-        crate::checkout::patch(&sources, budgets)?;
+        checkout::patch(&sources, budgets, &mut edits)?;
     }
     Ok(sources)
 }
 
-/// A manifest without the dependencies that are only for wasm. Some of those have exact versions, which
+/// Removes from a manifest the dependencies that are only for wasm. Some of those have exact versions, which
 /// would decide the versions of other crates too. They stay where a feature names one of them.
-pub(super) fn without_wasm(manifest: &str) -> Result<String> {
-    let mut manifest: DocumentMut = manifest.parse().context("not a manifest")?;
+pub(super) fn remove_wasm(manifest: &mut DocumentMut) {
     let features = manifest.get("features").map(ToString::to_string);
     let features = features.unwrap_or_default();
     if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_like_mut) {
@@ -173,7 +186,6 @@ pub(super) fn without_wasm(manifest: &str) -> Result<String> {
             targets.remove(&target);
         }
     }
-    Ok(manifest.to_string())
 }
 
 #[cfg(test)]
@@ -184,7 +196,11 @@ mod tests {
     fn what_only_wasm_needs_goes_unless_a_feature_names_it() {
         let native = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]\ntokio = \"1\"\n";
         let wasm = "[target.'cfg(target_family=\"wasm\")'.dependencies]\njs = \"=1.0.0\"\n";
-        let without = |manifest: &str| without_wasm(manifest).expect("a manifest");
+        let without = |manifest: &str| {
+            let mut manifest: DocumentMut = manifest.parse().expect("a manifest");
+            remove_wasm(&mut manifest);
+            manifest.to_string()
+        };
         assert_eq!(without(&format!("{native}{wasm}")), native);
         let named = format!("{native}{wasm}[features]\nwasm = [\"dep:js\"]\n");
         assert_eq!(without(&named), named);

@@ -12,8 +12,6 @@ use run_format::{Commit, Difference};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-use crate::checkout::Edit;
-
 /// A repository, by its top folder or, if it is bare, by its own folder. It is only read: what git writes goes to a
 /// temporary folder.
 #[derive(Clone, Debug)]
@@ -29,31 +27,30 @@ impl Repository {
     /// some other repository.
     pub(super) fn open(dir: &Path) -> Result<Option<Repository>> {
         let is_marked = dir.join(".git").exists();
-        let asked = ["rev-parse", "--is-inside-work-tree", "--is-inside-git-dir"];
-        let output = match command(dir).args(asked).output() {
+        let asked =
+            "rev-parse --absolute-git-dir --git-path index --git-path objects --show-toplevel";
+        let output = match command(dir).args(asked.split(' ')).output() {
             Ok(output) => output,
             Err(_) if !is_marked => return Ok(None),
             Err(error) => return Err(error).context("cannot run git"),
         };
         let said = String::from_utf8_lossy(&output.stdout);
-        let has_working_tree = match said.split_whitespace().collect::<Vec<_>>()[..] {
-            ["true", _] => true,
-            ["false", "true"] => false,
-            _ if is_marked || !complaint(&output).contains("not a git repository") => {
-                bail!("{}: git says: {}", dir.display(), complaint(&output))
+        let mut paths = said.lines().map(|path| dir.join(path));
+        let (Some(own), Some(index), Some(objects)) = (paths.next(), paths.next(), paths.next())
+        else {
+            if is_marked || !complaint(&output).contains("not a git repository") {
+                bail!("{}: git says: {}", dir.display(), complaint(&output));
             }
-            _ => return Ok(None),
+            return Ok(None);
         };
-        let mut repository = Repository::new(dir, has_working_tree)?;
-        if has_working_tree && !repository.text(&["rev-parse", "--show-prefix"])?.is_empty() {
+        // A bare repository has no top folder.
+        let has_working_tree = paths.next().is_some_and(|top| top == dir);
+        if !has_working_tree && own != dir {
             return Ok(None);
         }
+        let mut repository = Repository::new(dir, has_working_tree)?;
         let scratch = repository.scratch.path().to_owned();
-        let [index, objects] = ["index", "objects"].map(|name| {
-            let path = repository.text(&["rev-parse", "--git-path", name]);
-            path.map(|path| dir.join(path))
-        });
-        if let Ok(mut index) = File::open(index?) {
+        if let Ok(mut index) = File::open(index) {
             let mut copy = File::create(scratch.join("index"))?;
             io::copy(&mut index, &mut copy)?;
             // As old as the original: git only reads those files again that are not older than its index.
@@ -63,7 +60,7 @@ impl Repository {
         repository.variables = vec![
             ("GIT_INDEX_FILE", scratch.join("index")),
             ("GIT_OBJECT_DIRECTORY", scratch.join("objects")),
-            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects?),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", objects),
         ];
         Ok(Some(repository))
     }
@@ -86,34 +83,31 @@ impl Repository {
         })
     }
 
-    /// The id of the commit that `revision` names.
-    pub(super) fn commit(&self, revision: &str) -> Result<String> {
+    /// The commit that `revision` names.
+    pub(super) fn commit(&self, revision: &str) -> Result<Commit> {
         let wanted = format!("{revision}^{{commit}}");
-        let options = ["--verify", "--quiet", "--end-of-options", &wanted];
-        self.text(&[&["rev-parse"], &options[..]].concat())
-            .map_err(|_| {
-                let shallow = self.text(&["rev-parse", "--is-shallow-repository"]);
-                let hint = match shallow.as_deref() {
-                    Ok("true") => {
-                        " (the repository is shallow; git fetch --depth 1 origin REV gets one)"
-                    }
-                    _ => "",
-                };
-                anyhow!(
-                    "{}: there is no commit {revision:?}{hint}",
-                    self.dir.display()
-                )
-            })
-    }
-
-    /// The first line of its message, and when it was made.
-    pub(super) fn describe(&self, commit: &str) -> Result<Commit> {
-        let text = self.text(&["show", "--no-patch", "--format=%ct%n%s", commit])?;
-        let (time, subject_line) = text.split_once('\n').unwrap_or((&text, ""));
+        // A range of commits is none.
+        let one = self.text(&["rev-parse", "--verify", "--end-of-options", &wanted]);
+        let show = |id: &str| self.text(&["show", "--no-patch", "--format=%H%n%ct%n%s", id]);
+        let text = one.and_then(|id| show(&id)).map_err(|_| {
+            let shallow = self.text(&["rev-parse", "--is-shallow-repository"]);
+            let hint = match shallow.as_deref() {
+                Ok("true") => {
+                    " (the repository is shallow; git fetch --depth 1 origin REV gets one)"
+                }
+                _ => "",
+            };
+            anyhow!(
+                "{}: there is no commit {revision:?}{hint}",
+                self.dir.display()
+            )
+        })?;
+        let mut lines = text.lines().map(str::to_owned);
+        let mut line = || lines.next().unwrap_or_default();
         Ok(Commit {
-            id: commit.to_owned(),
-            subject_line: subject_line.to_owned(),
-            committed_unix_s: time.parse().unwrap_or(0),
+            id: line(),
+            committed_unix_s: line().parse().unwrap_or(0),
+            subject_line: line(),
         })
     }
 
@@ -174,12 +168,8 @@ impl Repository {
     }
 }
 
-/// Refuses a diff that does not apply to the files in `dir`, which is no repository.
-pub(super) fn check(dir: &Path, diff: &Path) -> Result<()> {
-    run_apply(dir, diff, &["--check"]).map(drop)
-}
-
-fn run_apply(dir: &Path, diff: &Path, options: &[&str]) -> Result<String> {
+/// Applies a diff to the files in `dir`, which is no repository. Returns what git prints.
+pub(super) fn apply(dir: &Path, diff: &str, options: &[&str]) -> Result<String> {
     let mut command = command(dir);
     // Git takes no notice of a repository around `dir`.
     let around = dir.parent().unwrap_or(dir);
@@ -190,32 +180,9 @@ fn run_apply(dir: &Path, diff: &Path, options: &[&str]) -> Result<String> {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
             let said = complaint(&output);
-            bail!("{} does not apply: git says: {said}", diff.display())
+            bail!("{diff} does not apply: git says: {said}")
         }
     }
-}
-
-/// Applies a diff to the files in `dir`, which is no repository. Returns what it changed.
-pub(super) fn apply(dir: &Path, diff: &Path) -> Result<Vec<Edit>> {
-    let run = |options: &[&str]| run_apply(dir, diff, options);
-    let files = run(&["--numstat", "-z"])?;
-    // Each is preceded by the numbers of lines that are added and removed.
-    let names = files
-        .split('\0')
-        .filter_map(|file| file.splitn(3, '\t').nth(2));
-    let text = |path: &Path| std::fs::read_to_string(path).unwrap_or_default();
-    let mut edits: Vec<Edit> = names
-        .map(|name| Edit {
-            before: text(&dir.join(name)),
-            path: dir.join(name),
-            after: String::new(),
-        })
-        .collect();
-    run(&[])?;
-    for edit in &mut edits {
-        edit.after = text(&edit.path);
-    }
-    Ok(edits)
 }
 
 /// A git command on the repository in `dir` and no other. It takes no locks there.

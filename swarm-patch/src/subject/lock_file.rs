@@ -4,45 +4,33 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use fs_err as fs;
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::checkout::{Edit, read_toml, write};
+use crate::checkout::read_toml;
 use crate::stacks::STACKS;
 
-/// Writes our lock file to `to`, with the registry's crates in place of the grafted ones.
-pub(super) fn begin(ours: &Path, to: &Path) -> Result<()> {
+/// Our lock file, with the registry's crates in place of the grafted ones. Cargo resolves the `replaced` ones again.
+pub(super) fn begin(ours: &Path, replaced: &[&str]) -> Result<String> {
+    let grafted = STACKS.map(|stack| stack.packages).concat();
     let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
-    let pristine = packages(&mut pristine)?.clone();
-    let edit = Edit::of_toml(ours.join("Cargo.lock"), |lock| {
-        let all = packages(lock)?;
-        // A package without a source is in a folder. Cargo adds the needed ones again.
-        all.retain(|package| package.contains_key("source"));
-        for grafted in STACKS.iter().flat_map(|stack| stack.packages) {
-            let same = |package: &&Table| name(package) == Some(grafted);
-            for package in pristine.iter().filter(same) {
-                let mut package = package.clone();
-                // They may name packages that only the other lock file has.
-                package.remove("dependencies");
-                all.push(package);
-            }
+    let mut lock = read_toml(&ours.join("Cargo.lock"))?;
+    let all = packages(&mut lock)?;
+    // A package without a source is in a folder. Cargo adds the needed ones again.
+    all.retain(|package| package.contains_key("source"));
+    for package in packages(&mut pristine)?.iter() {
+        if grafted.contains(&name(package)) {
+            let mut package = package.clone();
+            // They may name packages that only the other lock file has.
+            package.remove("dependencies");
+            all.push(package);
         }
-        Ok(())
-    })?;
-    Ok(fs::write(to, edit.after)?)
+    }
+    all.retain(|package| !replaced.contains(&name(package)));
+    Ok(lock.to_string())
 }
 
-/// Removes packages from a lock file, so that cargo resolves them again.
-pub(super) fn forget(path: &Path, names: &[&str]) -> Result<()> {
-    let is_kept = |package: &Table| !name(package).is_some_and(|name| names.contains(&name));
-    write(&[Edit::of_toml(path.to_owned(), |lock| {
-        packages(lock)?.retain(is_kept);
-        Ok(())
-    })?])
-}
-
-fn name(package: &Table) -> Option<&str> {
-    package.get("name").and_then(Item::as_str)
+fn name(package: &Table) -> &str {
+    package.get("name").and_then(Item::as_str).unwrap_or("")
 }
 
 fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
@@ -53,6 +41,8 @@ fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
 
 #[cfg(test)]
 mod tests {
+    use fs_err as fs;
+
     use super::*;
 
     const REGISTRY: &str = "source = \"registry+https://example.org\"\nchecksum = \"0\"\n";
@@ -62,7 +52,7 @@ mod tests {
     }
 
     #[test]
-    fn grafted_crates_are_the_registrys_again_and_what_is_forgotten_is_gone() {
+    fn grafted_crates_are_the_registrys_again_and_replaced_ones_are_gone() {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
         let ours = dir.path();
         let upstream = ours.join("swarm-patch/upstream");
@@ -84,32 +74,30 @@ mod tests {
         ];
         fs::write(upstream.join("Cargo.lock"), pristine.concat()).expect("the folder is ours");
 
-        let to = ours.join("new.lock");
-        let said = || -> Vec<String> {
-            let mut lock = read_toml(&to).expect("it was written");
+        let said = |replaced: &[&str]| -> Vec<String> {
+            let lock = begin(ours, replaced).expect("there is a lock file");
+            let mut lock = lock.parse().expect("it is one, too");
             let packages = packages(&mut lock).expect("it has packages").clone();
             let words = packages.iter().map(|package| {
                 let has = |key: &str| package.contains_key(key);
-                let name = name(package).expect("it has a name").to_owned();
                 let version = package["version"].as_str().expect("it has one").to_owned();
+                let name = name(package);
                 format!("{name} {version} {} {}", has("source"), has("dependencies"))
             });
             let mut words: Vec<String> = words.collect();
             words.sort(); // Their order means nothing.
             words
         };
-        begin(ours, &to).expect("there is a lock file");
         assert_eq!(
-            said(),
+            said(&[]),
             [
                 "bytes 1.0.0 true false",
                 "libp2p 0.57.1 true false",
                 "yamux 0.14.1 true false"
             ]
         );
-        forget(&to, &["libp2p"]).expect("it is there");
         assert_eq!(
-            said(),
+            said(&["libp2p"]),
             ["bytes 1.0.0 true false", "yamux 0.14.1 true false"]
         );
     }

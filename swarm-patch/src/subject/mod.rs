@@ -1,17 +1,15 @@
 //! Programs built against other people's versions of a stack: a checkout, a revision of one, another release.
 //!
 //! [`spec`] and [`source_spec`] parse the name of a subject. [`checkout`] determines the state of a checkout and copies it.
-//! [`crates`] finds its crates, of which [`Layer`]s come from elsewhere. [`builder`] builds our benchmark with them and keeps the program. `run-format/src/subject.rs`
-//! describes a subject in files. The user's checkout is only read.
+//! [`crates`] finds its crates, some of which come from elsewhere. [`builder`] builds our benchmark with them and keeps the
+//! program. `run-format/src/subject.rs` describes a subject in files. The user's checkout is only read.
 
 mod build;
-mod build_crates;
 pub mod builder;
 pub mod checkout;
 pub(crate) mod compiler;
 pub mod crates;
 mod git;
-pub(crate) mod layer;
 mod lock_file;
 pub(crate) mod ours;
 pub(crate) mod source;
@@ -20,5 +18,4 @@ pub mod spec;
 mod virtual_timer;
 
 pub use self::crates::Subject;
-pub use self::layer::Layer;
-pub use self::source::StackSource;
+pub use self::source::Source;

@@ -1,37 +1,30 @@
-//! The part of this workspace that the benchmark is built from, as a workspace of its own: it asks for
-//! the subject's versions, and its lock file is not ours.
+//! Copies of this workspace, or of packages of it, without tests and documents.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::{DependencyKind, Metadata, Package};
 use fs_err as fs;
 use sha2::{Digest, Sha256};
-use toml_edit::{Array, DocumentMut, Item, value};
+use toml_edit::{Array, DocumentMut, value};
 use walkdir::WalkDir;
 
-use crate::checkout::{Edit, read_toml};
+use super::compiler;
+use crate::checkout::{Edits, relative};
 use crate::stacks::Stack;
 
-/// Its packages, besides the node program's.
-const MEMBERS: [&str; 9] = [
-    "latency-benchmark/lab/types",
-    "latency-benchmark/node-kit",
-    "latency-benchmark/plan",
-    "latency-benchmark/program",
-    "latency-benchmark/run-format",
-    "latency-benchmark/slices",
-    "latency-benchmark/thread-scope",
-    "swarm-patch",
-    "swarm-patch/poll-probe",
-];
+/// What is copied of a package.
+const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
-/// What is copied of each, if it has it. Tests and documents are not.
-pub(crate) const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
-
-/// What is copied besides.
+/// What is copied of the workspace besides.
 const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
 /// This workspace, where it was when this was built.
+pub(crate) struct Ours {
+    pub(crate) root: PathBuf,
+    metadata: Metadata,
+}
+
 pub(crate) fn root() -> Result<PathBuf> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
     let root = root.filter(|root| root.join("Cargo.lock").is_file());
@@ -42,85 +35,157 @@ pub(crate) fn root() -> Result<PathBuf> {
     ))
 }
 
-fn members(stack: &Stack) -> impl Iterator<Item = &'static str> {
-    MEMBERS.into_iter().chain([stack.node])
-}
-
-/// Of the contents of all that is copied.
-pub(super) fn digest(root: &Path, stack: &Stack) -> Result<String> {
-    let mut hash = Sha256::new();
-    for (name, path) in files(root, stack)? {
-        let text = fs::read(path)?;
-        hash.update(format!("{}\0{}\0", name.display(), text.len()));
-        hash.update(&text);
+impl Ours {
+    pub(crate) fn read() -> Result<Ours> {
+        let metadata = compiler::metadata(&root()?, &["--no-deps"])?;
+        let root = metadata.workspace_root.clone().into_std_path_buf();
+        Ok(Ours { root, metadata })
     }
-    Ok(format!("{:x}", hash.finalize()))
-}
 
-/// Copies it to the new folder `to`. Where it asks for one of these crates, the copy asks for this version. Returns what
-/// was edited.
-pub(super) fn copy(
-    root: &Path,
-    stack: &Stack,
-    to: &Path,
-    versions: &[(String, String)],
-) -> Result<Vec<Edit>> {
-    for (name, path) in files(root, stack)? {
-        let target = to.join(name);
-        if let Some(folder) = target.parent() {
-            fs::create_dir_all(folder)?;
+    fn package(&self, name: &str) -> Result<&Package> {
+        let found = self
+            .metadata
+            .packages
+            .iter()
+            .find(|it| it.name.as_str() == name);
+        found.with_context(|| format!("the workspace has no package {name}"))
+    }
+
+    /// Packages, and those of this workspace that they depend on.
+    pub(crate) fn with_dependencies(&self, names: &[&str]) -> Result<Vec<&Package>> {
+        let found = names.iter().map(|name| self.package(name));
+        let mut found = found.collect::<Result<Vec<_>>>()?;
+        let mut number = 0;
+        while let Some(package) = found.get(number).copied() {
+            number += 1;
+            let needed = package.dependencies.iter();
+            let needed = needed.filter(|it| it.kind != DependencyKind::Development);
+            for dependency in needed.filter(|it| it.path.is_some()) {
+                if found.iter().all(|it| it.name.as_str() != dependency.name) {
+                    found.push(self.package(&dependency.name)?);
+                }
+            }
         }
-        fs::copy(path, target)?;
+        Ok(found)
     }
-    let mut edits = vec![Edit::of_toml(to.join("Cargo.toml"), |root| {
-        workspace(root, stack, versions);
-        Ok(())
-    })?];
-    for member in members(stack) {
-        let manifest = to.join(member).join("Cargo.toml");
-        edits.push(Edit::of_toml(manifest, |manifest| {
-            remove_what_is_not_copied(manifest);
-            Ok(())
-        })?);
+
+    /// The folders of the packages that a stack's node program is built from, relative to the workspace.
+    fn members(&self, stack: &Stack) -> Result<Vec<PathBuf>> {
+        let packages = self.with_dependencies(&[&stack.program()])?;
+        let mut folders: Vec<_> = packages
+            .iter()
+            .map(|it| relative(&self.root, folder(it)))
+            .collect();
+        folders.sort();
+        Ok(folders)
     }
-    crate::checkout::write(&edits)?;
-    Ok(edits)
-}
 
-/// Removes targets whose files are not copied, and what only these need.
-pub(crate) fn remove_what_is_not_copied(manifest: &mut DocumentMut) {
-    for table in ["dev-dependencies", "test", "bench", "example"] {
-        manifest.remove(table);
+    /// The files that a stack's node program is built from, relative to the workspace.
+    fn files(&self, stack: &Stack) -> Result<Vec<PathBuf>> {
+        let mut parts = OTHERS.map(PathBuf::from).to_vec();
+        for member in self.members(stack)? {
+            parts.extend(PARTS.map(|part| member.join(part)));
+        }
+        files(&self.root, &parts)
+    }
+
+    /// Of the contents of all that is copied.
+    pub(super) fn digest(&self, stack: &Stack) -> Result<String> {
+        let mut hash = Sha256::new();
+        for file in self.files(stack)? {
+            let text = fs::read(self.root.join(&file))?;
+            hash.update(format!("{}\0{}\0", file.display(), text.len()));
+            hash.update(&text);
+        }
+        Ok(format!("{:x}", hash.finalize()))
+    }
+
+    /// Copies what a stack's node program is built from to the new folder `to`, as a workspace of its own. Where it asks for
+    /// one of these crates, the copy asks for this version.
+    pub(super) fn copy(
+        &self,
+        stack: &Stack,
+        to: &Path,
+        versions: &[(String, String)],
+        edits: &mut Edits,
+    ) -> Result<()> {
+        copy(&self.root, &self.files(stack)?, to)?;
+        let members = self.members(stack)?;
+        for member in &members {
+            edits.toml(to.join(member).join("Cargo.toml"), |manifest| {
+                // The targets whose files are not copied, and what only these need.
+                for table in ["dev-dependencies", "test", "bench", "example"] {
+                    manifest.remove(table);
+                }
+            })?;
+        }
+        let names = members.iter().map(|it| it.display().to_string());
+        edits.toml(to.join("Cargo.toml"), |root| {
+            root["workspace"]["members"] = value(Array::from_iter(names));
+            root.remove("patch");
+            ask_for(root, versions);
+        })
+    }
+
+    /// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.
+    pub(super) fn features(&self, stack: &Stack) -> Result<Vec<String>> {
+        let needed = self.package(&stack.program())?.dependencies.iter();
+        let of_stack = needed.filter(|it| it.name == stack.name);
+        let features = of_stack.flat_map(|it| it.features.clone());
+        Ok(features.chain(self.optional_features(stack)?).collect())
+    }
+
+    /// The features of the program that are features of the stack's crate, each by the same name.
+    pub(super) fn optional_features(&self, stack: &Stack) -> Result<Vec<String>> {
+        let features = self.package(&stack.program())?.features.iter();
+        let of_stack = features.filter(|(name, of)| of.contains(&format!("{}/{name}", stack.name)));
+        Ok(of_stack.map(|(name, _)| name.clone()).collect())
     }
 }
 
-/// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.
-pub(super) fn features(root: &Path, stack: &Stack) -> Result<Vec<String>> {
-    let manifest = program_manifest(root, stack)?;
-    let features = manifest["dependencies"][stack.name].get("features");
-    let features = features.and_then(Item::as_array).into_iter().flatten();
-    let names = features.filter_map(|name| Some(name.as_str()?.to_owned()));
-    Ok(names.chain(optional_features(root, stack)?).collect())
+/// The folder of a package.
+pub(crate) fn folder(package: &Package) -> &Path {
+    package
+        .manifest_path
+        .as_std_path()
+        .parent()
+        .unwrap_or(Path::new(""))
 }
 
-/// The features of the program that are features of the stack's crate, each by the same name.
-pub(super) fn optional_features(root: &Path, stack: &Stack) -> Result<Vec<String>> {
-    let manifest = program_manifest(root, stack)?;
-    let features = manifest.get("features").and_then(Item::as_table);
-    let is_of_stack = |name: &str, value: &Item| {
-        let of = value.as_array().into_iter().flatten();
-        of.filter_map(|feature| feature.as_str())
-            .any(|feature| feature.split_once('/') == Some((stack.name, name)))
-    };
-    let names = features
-        .into_iter()
-        .flatten()
-        .filter(|(name, value)| is_of_stack(name, value));
-    Ok(names.map(|(name, _)| name.to_owned()).collect())
+/// The files of the parts of a folder that it has, relative to it.
+pub(crate) fn files(dir: &Path, parts: &[impl AsRef<Path>]) -> Result<Vec<PathBuf>> {
+    let parts = parts.iter().map(|part| dir.join(part));
+    let mut found = Vec::new();
+    for part in parts.filter(|it| it.exists()) {
+        for entry in WalkDir::new(part).sort_by_file_name() {
+            let path = entry?.into_path();
+            if !path.is_dir() {
+                found.push(path.strip_prefix(dir)?.to_owned());
+            }
+        }
+    }
+    Ok(found)
 }
 
-fn program_manifest(root: &Path, stack: &Stack) -> Result<DocumentMut> {
-    read_toml(&root.join(stack.node).join("Cargo.toml"))
+pub(crate) fn copy(from: &Path, files: &[PathBuf], to: &Path) -> Result<()> {
+    for file in files {
+        let target = to.join(file);
+        target.parent().map_or(Ok(()), fs::create_dir_all)?;
+        fs::copy(from.join(file), target)?;
+    }
+    Ok(())
+}
+
+fn ask_for(manifest: &mut DocumentMut, versions: &[(String, String)]) {
+    for (name, version) in versions {
+        if let Some(asked) = manifest["workspace"]["dependencies"].get_mut(name) {
+            let asked = match asked.get("version") {
+                Some(_) => &mut asked["version"],
+                None => asked,
+            };
+            *asked = value(requirement(version));
+        }
+    }
 }
 
 /// The release of libp2p-stream that goes with one of libp2p. Its versions are all pre-releases, of
@@ -138,40 +203,6 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
             "no libp2p-stream is known to go with libp2p {libp2p} (accepted: {})",
             RELEASES.map(|(minor, _)| minor).join(", ")
         ),
-    }
-}
-
-fn files(root: &Path, stack: &Stack) -> Result<Vec<(PathBuf, PathBuf)>> {
-    let of_member = |member: &str| PARTS.map(|part| root.join(member).join(part));
-    let of_members = members(stack).flat_map(of_member);
-    let others = OTHERS.map(|part| root.join(part));
-    let mut found = Vec::new();
-    for part in others
-        .into_iter()
-        .chain(of_members.filter(|it| it.exists()))
-    {
-        for entry in WalkDir::new(part).sort_by_file_name() {
-            let path = entry?.into_path();
-            if !path.is_dir() {
-                found.push((path.strip_prefix(root)?.to_owned(), path));
-            }
-        }
-    }
-    Ok(found)
-}
-
-fn workspace(manifest: &mut DocumentMut, stack: &Stack, versions: &[(String, String)]) {
-    manifest["workspace"]["members"] = value(Array::from_iter(members(stack)));
-    // The command line says what takes whose place.
-    manifest.remove("patch");
-    for (name, version) in versions {
-        if let Some(asked) = manifest["workspace"]["dependencies"].get_mut(name) {
-            let asked = match asked.get("version") {
-                Some(_) => &mut asked["version"],
-                None => asked,
-            };
-            *asked = value(requirement(version));
-        }
     }
 }
 
@@ -203,15 +234,13 @@ mod tests {
 
     #[test]
     fn subjects_have_all_that_nodes_may_be_asked_for() {
-        let root = root().expect("it is there");
-        assert_eq!(
-            optional_features(&root, &LIBP2P).expect("it is a manifest"),
-            ["gossipsub", "quic", "tls"]
-        );
-        let of = |stack| features(&root, stack).expect("it is a manifest");
+        let ours = Ours::read().expect("it is there");
+        let optional = ours.optional_features(&LIBP2P).expect("it is a package");
+        assert_eq!(optional, ["gossipsub", "quic", "tls"]);
+        let of = |stack| ours.features(stack).expect("it is a package");
         assert_eq!(of(&IROH), ["tls-ring"]);
         assert!(of(&H2).is_empty());
-        let features = features(&root, &LIBP2P).expect("it is a manifest");
+        let features = of(&LIBP2P);
         for name in ["noise", "quic", "tcp", "tls"] {
             assert!(features.iter().any(|feature| feature == name), "{name}");
         }
@@ -219,16 +248,14 @@ mod tests {
 
     #[test]
     fn the_copy_is_a_workspace_that_has_all_its_members() {
-        let root = root().expect("it is there");
+        let ours = Ours::read().expect("it is there");
         for stack in STACKS {
             let dir = tempfile::tempdir().expect("a temporary folder can be made");
             let versions = [stack.name, "nothing-of-ours"].map(|it| (it.into(), "9.9.9".into()));
-            copy(&root, stack, dir.path(), &versions).expect("it can be copied");
-            let metadata = cargo_metadata::MetadataCommand::new()
-                .manifest_path(dir.path().join("Cargo.toml"))
-                .no_deps()
-                .exec()
-                .expect("it is a workspace");
+            let copied = ours.copy(stack, dir.path(), &versions, &mut Edits::default());
+            copied.expect("it can be copied");
+            let metadata = compiler::metadata(dir.path(), &["--no-deps"]);
+            let metadata = metadata.expect("it is a workspace");
             let packages = metadata.packages.iter();
             let mut members: Vec<String> = packages.map(|it| it.name.to_string()).collect();
             members.sort();

@@ -1,64 +1,153 @@
 //! Where the crates of a stack come from: the registry, or a checkout.
 
 use std::cmp::Reverse;
-use std::process::Command;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::semver::Version;
 use fs_err as fs;
-use run_format::SourceRecord;
+use run_format::checksums::of_program;
+use run_format::{PatchRecord, SourceRecord};
+use toml_edit::{DocumentMut, Item};
 
 use super::checkout::Checkout;
-use super::source_spec::Origin;
-use super::{compiler, ours};
+use super::source_spec::{Origin, PatchSpec, SourceSpec};
+use super::spec::LayerSpec;
+use super::{compiler, git, ours};
+use crate::checkout::{Edits, read_toml};
 use crate::crate_source::CrateSource;
 use crate::package::upstream_manifest;
-use crate::pristine;
-use crate::stacks::{STACKS, Stack};
+use crate::stacks::{LIBP2P, STACKS, Stack};
+use crate::{pristine, sync};
 
 #[derive(Clone, Debug)]
-pub enum StackSource {
-    /// The release of that version, or the one in our lock file.
-    Registry(Option<String>),
-    Checkout(Box<Checkout>),
+pub struct Source {
+    pub record: SourceRecord,
+    /// Absent if it is the registry.
+    pub(super) checkout: Option<Checkout>,
+    /// The diff that is applied to a copy.
+    pub(super) diff: Option<PatchRecord>,
 }
 
-impl StackSource {
-    pub(super) fn resolve(origin: &Origin) -> Result<StackSource> {
-        Ok(match origin {
-            Origin::Registry(version) => StackSource::Registry(version.clone()),
+impl Source {
+    pub(super) fn resolve(spec: &SourceSpec) -> Result<Source> {
+        let diff = match &spec.patch {
+            Some(PatchSpec::File(file)) => Some(PatchRecord {
+                patch: fs::canonicalize(file)?.display().to_string(),
+                sha256: Some(of_program(file)?),
+            }),
+            _ => None,
+        };
+        let (record, checkout) = match spec.origin.clone() {
+            Origin::Registry(None) => (SourceRecord::Released, None),
+            Origin::Registry(Some(version)) => (SourceRecord::Release { version }, None),
             Origin::Checkout(path, revision) => {
-                let checkout = Checkout::resolve(path, revision.as_deref())?;
-                StackSource::Checkout(Box::new(checkout))
+                let checkout = Checkout::resolve(&path, revision.as_deref())?;
+                (checkout.record.clone(), Some(checkout))
             }
+        };
+        Ok(Source {
+            record,
+            checkout,
+            diff,
         })
     }
 
-    pub fn record(&self) -> SourceRecord {
-        match self {
-            StackSource::Registry(None) => SourceRecord::Released,
-            StackSource::Registry(Some(version)) => SourceRecord::Release {
-                version: version.clone(),
-            },
-            StackSource::Checkout(checkout) => checkout.record.clone(),
+    /// Another source of a crate that nodes of the stack depend on.
+    pub(super) fn of_layer(
+        stack: &Stack,
+        LayerSpec { name, source }: &LayerSpec,
+    ) -> Result<Source> {
+        let has = |stack: &Stack| stack.packages.contains(&&**name);
+        let lock = fs::read_to_string(ours::root()?.join("Cargo.lock"))?;
+        let is_of_another = STACKS.into_iter().any(has) && !has(stack);
+        if is_of_another || !lock.contains(&format!("name = \"{name}\"\n")) {
+            bail!("nodes of {} do not depend on a crate {name}", stack.name);
         }
+        if source.budgets().is_some() && !has(&LIBP2P) {
+            bail!("no budget changes {name}");
+        }
+        Source::resolve(source)
+    }
+
+    /// The crate with sites, of this release, to which a diff applies, and the same with the diff.
+    pub(super) fn with_diff(&self, stack: &Stack, diff: PatchRecord) -> Result<(String, Source)> {
+        let mut crates = self.of_registry(stack)?;
+        crates.retain(|it| git::apply(&it.dir, &diff.patch, &["--check"]).is_ok());
+        let [of] = &crates[..] else {
+            bail!(
+                "{} applies to {} of {} (accepted: a diff of one of them with paths such as a/src/lib.rs; \
+                 released+CRATE=released+FILE names the crate, and says why the diff does not apply)",
+                diff.patch,
+                if crates.is_empty() { "none" } else { "several" },
+                stack.packages.join(", ")
+            );
+        };
+        let mut source = self.clone();
+        if let SourceRecord::Release { version } = &mut source.record {
+            version.clone_from(&of.version);
+        }
+        source.diff = Some(diff);
+        Ok((of.name.clone(), source))
+    }
+
+    /// The version, if it is not that of our lock file.
+    pub(super) fn release(&self) -> Option<&str> {
+        match &self.record {
+            SourceRecord::Release { version } => Some(version),
+            _ => None,
+        }
+    }
+
+    /// Copies the checkout, or that crate of the registry, to the new folder `to`, and applies the diff.
+    pub(super) fn copy(&self, name: &str, to: &Path, edits: &mut Edits) -> Result<()> {
+        match &self.checkout {
+            Some(checkout) => checkout.export(to)?,
+            None => drop(copy(&of_crate(name, self.release())?, to)?),
+        }
+        if let Some(PatchRecord { patch, .. }) = &self.diff {
+            let files = git::apply(to, patch, &["--numstat", "-z"])?;
+            // Each is preceded by the numbers of lines that are added and removed.
+            let names = files.split('\0');
+            let names = names.filter_map(|file| file.splitn(3, '\t').nth(2));
+            names.for_each(|name| edits.begin(to.join(name)));
+            git::apply(to, patch, &[])?;
+        }
+        Ok(())
+    }
+
+    /// The crates that our manifest names, with their versions in a release.
+    pub(super) fn versions(&self) -> Result<Vec<(String, String)>> {
+        let Some(version) = self.release() else {
+            return Ok(Vec::new());
+        };
+        let stream = ours::stream_release(version)?;
+        let versions = [("libp2p", version), ("libp2p-stream", stream)];
+        Ok(versions.map(|(name, of)| (name.into(), of.into())).to_vec())
     }
 
     /// The crates with sites that the registry has; none of a checkout.
     pub(super) fn of_registry(&self, stack: &Stack) -> Result<Vec<CrateSource>> {
-        match self {
-            StackSource::Registry(None) => pristine::find(&upstream_manifest(), stack.packages),
-            StackSource::Registry(Some(version)) => {
+        match self.release() {
+            _ if self.checkout.is_some() => Ok(Vec::new()),
+            None => pristine::find(&upstream_manifest(), stack.packages),
+            Some(version) => {
                 let features = "[\"macros\", \"quic\", \"tokio\", \"yamux\"]";
                 of_release(stack.name, version, features, stack.packages)
             }
-            StackSource::Checkout(_) => Ok(Vec::new()),
         }
     }
 }
 
+pub(crate) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+    sync::folder(&source.dir, to)?;
+    // This file says that cargo unpacked the crate there, which is not so.
+    let _ = fs::remove_file(to.join(".cargo-ok"));
+    CrateSource::new(&source.name, &source.version, to.to_owned())
+}
+
 /// One crate of the registry, of the version in the lock file unless another is asked for.
-pub(super) fn of_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
+fn of_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
     let found = match version {
         Some(version) => of_release(name, version, "[]", &[name])?,
         None => {
@@ -90,15 +179,8 @@ fn of_release(
          [dependencies]\n{name} = {{ version = \"{requirement}\", features = {features} }}\n"
     );
     fs::write(&manifest, text)?;
-    let locked = Command::new(compiler::cargo_path())
-        .args(["generate-lockfile", "--quiet", "--manifest-path"])
-        .arg(&manifest)
-        .output()
-        .context("cannot run cargo")?;
-    if !locked.status.success() {
-        let said = String::from_utf8_lossy(&locked.stderr);
-        bail!("released@{version}: {}", compiler::first_error(&said));
-    }
+    // It writes the lock file.
+    compiler::metadata(dir.path(), &[]).with_context(|| format!("released@{version}"))?;
     Ok(newest(pristine::find(&manifest, packages)?))
 }
 
@@ -108,4 +190,64 @@ pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
     sources.sort_by_key(|source| (source.name.clone(), Reverse(number(source))));
     sources.dedup_by(|later, first| later.name == first.name);
     sources
+}
+
+/// All packages of the crate or workspace in `dir`.
+pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
+    let manifest = dir.join("Cargo.toml");
+    if !manifest.is_file() {
+        bail!("there is no Cargo.toml in it");
+    }
+    let path = manifest.display().to_string();
+    // Not in `dir`, since a toolchain file there would take effect.
+    let metadata = compiler::metadata(&ours::root()?, &["--no-deps", "--manifest-path", &path])?;
+    let packages = metadata.packages.iter().map(CrateSource::of_package);
+    let packages = packages.collect::<Result<Vec<_>>>()?;
+    refuse_other_patches(&read_toml(&manifest)?, &packages)?;
+    Ok(packages)
+}
+
+/// A workspace may replace crates of the registry by `[patch]`. Cargo applies that only in the workspace
+/// that it builds, which is ours. The workspace's own packages are replaced in any case.
+fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateSource]) -> Result<()> {
+    let registries = manifest.get("patch").and_then(Item::as_table_like);
+    let patches = registries
+        .into_iter()
+        .flat_map(|registries| registries.iter())
+        .filter_map(|(_, patches)| patches.as_table_like())
+        .flat_map(|patches| patches.iter());
+    for (name, _) in patches {
+        if !packages.iter().any(|package| package.name == name) {
+            bail!(
+                "its [patch] of {name} would have no effect, since {name} is not one of its packages"
+            );
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_patch_that_would_be_lost_is_refused() {
+        let own = CrateSource {
+            name: "libp2p-identity".to_owned(),
+            version: String::new(),
+            dir: Default::default(),
+            checksum: None,
+        };
+        let packages = [own];
+        let refused = |text: &str| {
+            let manifest = text.parse().expect("a manifest");
+            refuse_other_patches(&manifest, &packages).map_err(|error| error.to_string())
+        };
+        let own = "[patch.crates-io]\nlibp2p-identity = { path = \"identity\" }\n";
+        assert_eq!(refused(own), Ok(()));
+        assert_eq!(refused("[workspace]\n"), Ok(()));
+        let other = format!("{own}yamux = {{ git = \"https://example.org\" }}\n");
+        let refusal = refused(&other).expect_err("it is another");
+        assert!(refusal.starts_with("its [patch] of yamux would have no effect"));
+    }
 }

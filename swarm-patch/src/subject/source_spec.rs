@@ -71,26 +71,52 @@ impl SourceSpec {
 impl FromStr for SourceSpec {
     type Err = String;
 
+    /// A folder, a revision and a file may have `@` and `+` in their names. If the whole text is a folder, there is nothing
+    /// else. Otherwise the shortest existing folder is the path whose rest can be meant.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (name, patch) = text.split_at(text.find('+').unwrap_or(text.len()));
-        let version = name.strip_prefix("released@");
-        let (origin, patch) = match version {
-            None if name != "released" => checkout(text)?,
-            Some(version) if !is_version(version) => {
-                return Err(format!(
-                    "{version:?} is not a release (accepted: a version such as released@0.56)"
-                ));
+        let mut refusal = None;
+        let is_release = text.split(['@', '+']).next() == Some("released");
+        let whole = Some(text.len()).filter(|_| !is_release && Path::new(text).is_dir());
+        let splits = text.match_indices(['@', '+']).map(|(at, _)| at);
+        for at in whole.into_iter().chain(splits).chain([text.len()]) {
+            let (name, rest) = text.split_at(at);
+            if name != "released" && !Path::new(name).is_dir() {
+                continue;
             }
-            _ => match split_patch(patch)? {
-                ("", patch) => (Origin::Registry(version.map(str::to_owned)), patch),
-                _ => return Err(neither(&patch[1..])),
-            },
-        };
-        Ok(SourceSpec {
-            origin,
-            patch,
-            text: text.to_owned(),
-        })
+            match split_rest(name, rest) {
+                Ok((origin, patch)) => {
+                    let text = text.to_owned();
+                    return Ok(SourceSpec {
+                        origin,
+                        patch,
+                        text,
+                    });
+                }
+                Err(wrong) => refusal = refusal.or(Some(wrong)),
+            }
+        }
+        let no_folder = || format!("there is no such folder (accepted: {SUBJECT_FORMS})");
+        Err(refusal.unwrap_or_else(no_folder))
+    }
+}
+
+/// What follows `released` or the path of a folder: a version or a revision, and a patch.
+fn split_rest(name: &str, rest: &str) -> Result<(Origin, Option<PatchSpec>), String> {
+    let (version, patch) = match rest.strip_prefix('@') {
+        Some(rest) => split_patch(rest).map(|(version, patch)| (Some(version), patch))?,
+        None => match split_patch(rest)? {
+            ("", patch) => (None, patch),
+            _ => return Err(neither(&rest[1..])),
+        },
+    };
+    let owned = version.map(str::to_owned);
+    match (name, version) {
+        ("released", Some(version)) if !is_version(version) => Err(format!(
+            "{version:?} is not a release (accepted: a version such as released@0.56)"
+        )),
+        ("released", _) => Ok((Origin::Registry(owned), patch)),
+        (_, Some("")) => Err("there is no revision after the @ (accepted: PATH@REV)".to_owned()),
+        _ => Ok((Origin::Checkout(name.into(), owned), patch)),
     }
 }
 
@@ -134,40 +160,6 @@ fn is_version(text: &str) -> bool {
     let is_number =
         |part: &&str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
     (2..=3).contains(&parts.len()) && parts.iter().all(is_number)
-}
-
-/// A folder, a revision and a file may have `@` and `+` in their names. If the whole text is a folder, there
-/// is nothing else. Otherwise the shortest existing folder is the path whose rest can be meant.
-fn checkout(text: &str) -> Result<(Origin, Option<PatchSpec>), String> {
-    let origin = |path: &str, revision: Option<&str>| {
-        Origin::Checkout(path.into(), revision.map(str::to_owned))
-    };
-    if Path::new(text).is_dir() {
-        return Ok((origin(text, None), None));
-    }
-    let mut refusal = None;
-    let splits = text.match_indices(['@', '+']);
-    for (path, rest) in splits.map(|(at, _)| text.split_at(at)) {
-        if !Path::new(path).is_dir() {
-            continue;
-        }
-        let parts = match rest.strip_prefix('@') {
-            Some(rest) => split_patch(rest).map(|(revision, patch)| (Some(revision), patch)),
-            None => {
-                split_patch(rest).map(|(before, patch)| (None, patch.filter(|_| before.is_empty())))
-            }
-        };
-        match parts {
-            Ok((Some(""), _)) => {
-                return Err("there is no revision after the @ (accepted: PATH@REV)".to_owned());
-            }
-            // What follows a `+` that begins no patch.
-            Ok((None, None)) => {}
-            Ok((revision, patch)) => return Ok((origin(path, revision), patch)),
-            Err(error) => refusal = refusal.or(Some(error)),
-        }
-    }
-    Err(refusal.unwrap_or_else(|| format!("there is no such folder (accepted: {SUBJECT_FORMS})")))
 }
 
 impl fmt::Display for SourceSpec {

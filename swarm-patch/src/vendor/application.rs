@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::{CargoOpt, Metadata, MetadataCommand, Package};
+use cargo_metadata::{Metadata, Package};
 use fs_err as fs;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
@@ -22,13 +22,7 @@ pub struct Application {
 impl Application {
     /// The application in `dir`. Cargo downloads the crates that its lock file names.
     pub fn read(dir: &Path) -> Result<Application> {
-        let metadata = MetadataCommand::new()
-            .cargo_path(compiler::cargo_path())
-            .current_dir(dir)
-            .features(CargoOpt::AllFeatures)
-            .other_options(["--locked".to_owned()])
-            .exec()
-            .map_err(|error| compiler::in_short(&error))?;
+        let metadata = compiler::metadata(dir, &["--all-features", "--locked"])?;
         let dir = fs::canonicalize(dir)?;
         Ok(Application { dir, metadata })
     }

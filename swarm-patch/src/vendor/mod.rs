@@ -7,26 +7,25 @@ mod application;
 mod packages;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::slice;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Package;
 use fs_err as fs;
 
 pub use self::application::Application;
-pub use self::packages::COPIED;
-use crate::checkout::{self, Applied};
+use self::packages::COPIED;
+use crate::checkout;
 use crate::crate_source::CrateSource;
 use crate::sites::SiteLevels;
 use crate::stacks::sites_of;
-use crate::subject::layer;
+use crate::subject::source;
+use crate::tables::levels_table;
 
 /// A grafted copy of a crate.
-pub struct Grafted {
+struct Grafted {
     source: CrateSource,
-    /// Its name and version with its sites.
-    pub sites: Vec<(String, Vec<SiteLevels>)>,
+    sites: Vec<SiteLevels>,
 }
 
 impl Grafted {
@@ -39,25 +38,10 @@ fn folder(source: &CrateSource) -> String {
     format!("{}-{}", source.name, source.version)
 }
 
-/// The copies that an application got.
-pub struct Vendored {
-    /// The grafted crates. Cargo uses all of them once the application has the table.
-    pub grafted: Vec<Grafted>,
-    /// The crates that stay as they are, with the reasons.
-    pub left: Vec<String>,
-    /// The application's table `[patch.crates-io]` that makes cargo use the copies.
-    pub table: String,
-    /// Whether the application has such a table already, whose entries are in this one.
-    pub replaces: bool,
-    /// What else cargo then changes in the lock file.
-    pub changes: Vec<String>,
-    /// The packages that the application may depend on, with their paths for its manifest.
-    pub packages: [(&'static str, PathBuf); COPIED.len()],
-}
-
 /// Grafts copies of the application's crates in the new folder `out`, and copies the packages that it needs. Nothing is
-/// written unless cargo would use all of the copies. The application's files are only read.
-pub fn vendor(app: &Application, out: &Path) -> Result<Vendored> {
+/// written unless cargo would use all of the copies. The application's files are only read. Returns what the user has to
+/// know.
+pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     let stage = tempfile::Builder::new()
         .prefix(".grafted-")
         .tempdir_in(out.parent().context("it has a parent")?)?;
@@ -71,14 +55,29 @@ pub fn vendor(app: &Application, out: &Path) -> Result<Vendored> {
     let changes = app.resolve(&grafted, &folder)?;
     let (table, replaces) = app.table(&grafted, out)?;
     fs::rename(&folder, out)?;
-    Ok(Vendored {
-        grafted,
-        left,
-        table,
-        replaces,
-        changes,
-        packages: COPIED.map(|name| (name, app.path_to(&out.join(name)))),
-    })
+
+    let list = |head: &str, lines: &[String]| match lines {
+        [] => String::new(),
+        lines => format!("{head}:\n  {}\n\n", lines.join("\n  ")),
+    };
+    let what = match replaces {
+        true => "Replace the table [patch.crates-io] of",
+        false => "Add to",
+    };
+    let by = if replaces { " by" } else { "" };
+    let path = |name| format!("{name} = {{ path = {:?} }}\n", app.path_to(&out.join(name)));
+    let sites = grafted.into_iter().map(|it| (it.source.id(), it.sites));
+    Ok(format!(
+        "{}\n{}Written: {}\n\n{what} {}{by}:\n\n{table}\n\
+         With it cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
+         {}A program that records its polls depends on the same poll-probe:\n\n[dependencies]\n{}",
+        levels_table(&sites.collect::<Vec<_>>()),
+        list("Not grafted", &left),
+        out.display(),
+        app.root().join("Cargo.toml").display(),
+        list("Other changes of Cargo.lock are then", &changes),
+        COPIED.map(path).concat(),
+    ))
 }
 
 /// Grafts copies in `folder`, which will be at `out`. Returns them, and why other crates are left as they are.
@@ -100,9 +99,15 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
         if let Some(reason) = elsewhere(package, &original, out) {
             left.push(format!("{id}: {reason}"));
         } else {
-            let source = layer::copy(&original, &folder.join(self::folder(&original)))?;
-            match checkout::apply(slice::from_ref(&source), &folder.join("poll-probe")) {
-                Ok(Applied { sites, .. }) => grafted.push(Grafted { source, sites }),
+            let source = source::copy(&original, &folder.join(self::folder(&original)))?;
+            match checkout::grafted(&source, &folder.join("poll-probe")) {
+                Ok(it) => {
+                    for (path, text) in it.files {
+                        fs::write(path, text)?;
+                    }
+                    let sites = it.sites;
+                    grafted.push(Grafted { source, sites });
+                }
                 Err(error) => {
                     fs::remove_dir_all(&source.dir)?;
                     left.push(format!("{id}: {error:#}"));

@@ -23,14 +23,21 @@ fn inserted_lines() -> String {
     let mut lines = String::new();
     for source in sources_of_all_stacks() {
         for file in graft(&source).expect("it is as expected").files {
-            for (spec, insertions) in &file.sites {
-                let (id, name) = (source.id(), spec.name);
-                lines += &format!("{id}, {}, {}: {name}\n", file.file, spec.function);
-                for insertion in insertions {
-                    let child = insertion.child.iter().map(|child| format!(" {child}"));
-                    let mark = format!("{}{}", insertion.mark, child.collect::<String>());
-                    lines += &format!("{:5}  {mark}: {}\n", insertion.before, insertion.text);
+            let mut site = "";
+            for (spec, insertion) in &file.insertions {
+                if spec.name != site {
+                    site = spec.name;
+                    let id = source.id();
+                    lines += &format!("{id}, {}, {}: {site}\n", file.file, spec.function);
                 }
+                let child = insertion.child.iter().map(|child| format!(" {child}"));
+                let mark = format!("{}{}", insertion.mark, child.collect::<String>());
+                let text = match insertion.text.strip_suffix('\n') {
+                    Some(line) => line.trim_start(),
+                    None => &insertion.text,
+                };
+                let line = insertion.line(&file.original);
+                lines += &format!("{line:5}  {mark}: {text}\n");
             }
         }
     }

@@ -344,11 +344,10 @@ fn what_a_poll_leads_to_in_an_else_is_marked() {
         "            let Poll::Ready(()) = self.socket.poll_flush_unpin(cx)? else {\n                self.expensive();\n                let _ = self.socket.poll_ready_unpin(cx);\n                return Poll::Pending;\n            };",
     );
     let files = graft(&source).expect("all of it can be marked").files;
-    let marks: Vec<(usize, &str)> = files[0].sites[0]
-        .1
-        .iter()
-        .filter(|insertion| (424..=429).contains(&insertion.before))
-        .map(|insertion| (insertion.before, insertion.mark))
+    let insertions = files[0].insertions.iter();
+    let marks: Vec<(usize, &str)> = insertions
+        .map(|(_, insertion)| (insertion.line(&files[0].original), insertion.mark))
+        .filter(|(line, _)| (424..=429).contains(line))
         .collect();
     assert_eq!(
         marks,

@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
 use run_format::Budgets;
 use swarm_patch::budget_patch::{self, MANIFEST};
-use swarm_patch::checkout;
+use swarm_patch::checkout::{self, Edits};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::diff::{Layout, below};
 use swarm_patch::graft::graft;
@@ -176,7 +176,8 @@ fn patched_sources_keep_all_levels_of_their_sites() {
             .iter()
             .map(|source| copy(source, dir.path()))
             .collect();
-        checkout::patch(&copies, &budgets(&text)).expect("it is as expected");
+        checkout::patch(&copies, &budgets(&text), &mut Edits::default())
+            .expect("it is as expected");
         for source in copies {
             let graft = graft(&source).unwrap_or_else(|error| panic!("{text}: {error:#}"));
             graft
@@ -205,7 +206,7 @@ fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
         CrateSource::new(&source.name, &source.version, named).expect("it is there")
     };
     let copies: Vec<_> = pristine_sources().into_iter().map(named).collect();
-    checkout::patch(&copies, &budgets(text)).expect("it is as expected");
+    checkout::patch(&copies, &budgets(text), &mut Edits::default()).expect("it is as expected");
     copies
 }
 

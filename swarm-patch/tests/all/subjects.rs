@@ -9,7 +9,7 @@ use crate::scratch::{folder, replace};
 use run_format::{Commit, Difference, SourceRecord};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::stacks::LIBP2P;
-use swarm_patch::subject::builder::{Profile, SubjectBuilder};
+use swarm_patch::subject::builder::{Profile, Program, SubjectBuilder};
 use swarm_patch::subject::checkout::Checkout;
 use swarm_patch::subject::source_spec::{Origin, SourceSpec};
 use swarm_patch::subject::{Subject, crates};
@@ -156,7 +156,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     assert!(refusal.contains("only one may be given"), "{refusal}");
     let released = "released".parse().expect("a release");
     let released = Subject::find(&LIBP2P, &released).expect("it is there");
-    let counting = builder.counting().id(&released);
+    let counting = builder.of(Program::Explaining).id(&released);
     assert!(ids.insert(counting.expect("it can be named")));
 }
 

@@ -1,23 +1,17 @@
 //! The timer of programs that count for `--gate`. The crate futures-timer has a thread, so its times are those of the
 //! machine.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Result;
 use fs_err as fs;
 
-/// The crate whose place it takes.
-pub(super) const NAME: &str = "futures-timer";
+use crate::crate_source::CrateSource;
 
-const FILES: [(&str, &str); 2] = [
-    ("Cargo.toml", include_str!("inserted/Cargo.toml")),
-    ("lib.rs", include_str!("inserted/lib.rs")),
-];
-
-/// Writes the crate to a new folder.
-pub(super) fn write(dir: &Path) -> Result<()> {
-    fs::create_dir_all(dir)?;
-    FILES
-        .iter()
-        .try_for_each(|(name, text)| Ok(fs::write(dir.join(name), text)?))
+/// Writes the crate that takes the place of futures-timer to the new folder `dir`.
+pub(super) fn write(dir: PathBuf) -> Result<CrateSource> {
+    fs::create_dir_all(&dir)?;
+    fs::write(dir.join("Cargo.toml"), include_str!("inserted/Cargo.toml"))?;
+    fs::write(dir.join("lib.rs"), include_str!("inserted/lib.rs"))?;
+    CrateSource::new("futures-timer", "", dir)
 }
