@@ -52,6 +52,9 @@ pub const COUNTERS: &str = "counters.csv";
 pub const SYSTEM_CALLS: &str = "system_calls.csv";
 pub const TIMELINE: &str = "timeline.csv";
 pub const ACTIVITY: &str = "activity.csv";
+/// These two are in the folder of a gate.
+pub const GATE_REPORT: &str = "gate.md";
+pub const COUNTS: &str = "counts.csv";
 
 /// The folder of a run below that of its cell: `run-1`, or `s0-run-1` where subjects are compared.
 pub fn run_folder(run: u32, subject: Option<usize>) -> String {

@@ -20,8 +20,10 @@ pub struct GateCell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateTransport {
-    /// libp2p's memory transport.
+    /// libp2p's memory transport, which holds all that is written.
     Memory,
+    /// A pipe in memory that holds little, so that writes are partial and wait.
+    Pipe,
     /// TCP on loopback.
     Tcp,
 }
@@ -30,6 +32,7 @@ impl fmt::Display for GateCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let transport = match self.transport {
             GateTransport::Memory => "memory",
+            GateTransport::Pipe => "pipe",
             GateTransport::Tcp => "TCP",
         };
         let security = match self.security {
@@ -74,15 +77,30 @@ pub struct GateCounts {
     /// Those that were answered meanwhile.
     pub requests: u64,
     /// In the order of their names. Counts of zero are left out.
-    pub counts: Vec<GateCount>,
+    pub counts: Vec<(CountName, u64)>,
     /// Kinds that this machine cannot count, and why.
     pub missing: Vec<(CountKind, String)>,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GateCount {
-    pub name: CountName,
+/// A row of `counts.csv`.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct GateCountRow {
+    /// Transport, security, workload, number of peers, payload and requests outstanding per peer.
+    pub cell: String,
+    /// `base` or `head`.
+    pub program: String,
+    /// 1 or 2. Each program runs each cell twice.
+    pub attempt: usize,
+    /// What was counted, by its name in `--allow`.
+    pub kind: CountKind,
+    /// The site that did it. Empty for all of central's tasks.
+    pub site: Option<Site>,
+    /// The child that the site polled, `own code` outside of its children, or a system call. Empty for the whole site.
+    pub child: Option<String>,
+    /// In all requests together. What is zero has no row.
     pub count: u64,
+    /// Requests that were answered meanwhile.
+    pub requests: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -99,15 +117,14 @@ pub const OWN_CODE: &str = "own code";
 
 impl fmt::Display for CountName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.site, &self.child) {
-            (None, None) => write!(f, "central: {}", self.kind),
-            (None, Some(call)) => write!(f, "central, `{call}`: {}", self.kind),
-            (Some(site), None) => write!(f, "`{site}`: {}", self.kind),
-            (Some(site), Some(child)) if child == OWN_CODE => {
-                write!(f, "`{site}`, {child}: {}", self.kind)
-            }
-            (Some(site), Some(child)) => write!(f, "`{site}`, `{child}`: {}", self.kind),
-        }
+        let place = match (self.site, self.child.as_deref()) {
+            (None, None) => "central".to_owned(),
+            (None, Some(call)) => format!("central, `{call}`"),
+            (Some(site), None) => format!("`{site}`"),
+            (Some(site), Some(OWN_CODE)) => format!("`{site}`, {OWN_CODE}"),
+            (Some(site), Some(child)) => format!("`{site}`, `{child}`"),
+        };
+        write!(f, "{place}: {}", self.kind)
     }
 }
 
@@ -138,26 +155,11 @@ impl CountKind {
         CountKind::Bytes,
         CountKind::Frees,
     ];
-
-    /// The name in files and on command lines.
-    pub fn name(self) -> &'static str {
-        match self {
-            CountKind::Polls => "polls",
-            CountKind::Iterations => "iterations",
-            CountKind::Yields => "yields",
-            CountKind::Wakes => "wakes",
-            CountKind::SuperfluousWakes => "superfluous-wakes",
-            CountKind::Allocations => "allocations",
-            CountKind::Bytes => "bytes",
-            CountKind::Frees => "frees",
-            CountKind::SystemCalls => "system-calls",
-            CountKind::Instructions => "instructions",
-        }
-    }
 }
 
+/// As it is written, in files and on command lines.
 impl fmt::Display for CountKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.name().replace('-', " "))
+        self.serialize(f)
     }
 }

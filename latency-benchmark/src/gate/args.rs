@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
-use run_format::{Budgets, CountKind, NodeConfig, Security, Transport, Workload};
+use run_format::{Budgets, CountKind, NodeConfig, Security, SubjectConfig, Transport, Workload};
 use swarm_patch::stacks::LIBP2P;
 
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
@@ -16,7 +16,7 @@ use crate::sweep::args::SweepArgs;
 #[command(next_help_heading = "A gate for pull requests")]
 pub(crate) struct GateArgs {
     /// Count instead of timing: compare polls, wakes, allocations, system calls and instructions per request of two
-    /// versions in 56 small cells, or those of --peers, --payload, --security and --workload. Give two --subject, one
+    /// versions in 72 small cells, or those of --peers, --payload, --security and --workload. Give two --subject, one
     /// --yamux or --tokio, or two --budget. Exit codes: 0 no count rose by more than --allow, 1 one did, 3 the counts of
     /// a cell are not the same in every run
     #[arg(long, conflicts_with_all = ["rtt", "quick", "transport", "outstanding", "rate", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "SearchArgs", "resume", "prove", "no_aa", "runtime_setting", "peers_subject", "explain", "measure_only", "seed"])]
@@ -43,7 +43,8 @@ pub(super) enum Rise {
 
 fn kinds() -> String {
     let kinds = CountKind::value_variants().iter();
-    kinds.map(|kind| kind.name()).collect::<Vec<_>>().join(", ")
+    let kinds: Vec<String> = kinds.map(CountKind::to_string).collect();
+    kinds.join(", ")
 }
 
 impl FromStr for Allowance {
@@ -98,38 +99,38 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         refuse_unknown_sites(&LIBP2P, node, budgets)?;
     }
     let specs = compared.subjects.specs();
-    let (specs, budgets) = match (&specs[..], &compared.budget[..]) {
-        ([base, head], []) => ([base, head], [Budgets::NONE; 2]),
-        ([base, head], [same]) => ([base, head], [*same; 2]),
-        ([same], [base, head]) => ([same, same], [*base, *head]),
+    let compares = match (&specs[..], &compared.budget[..]) {
+        ([base, head], []) => [(base, Budgets::NONE), (head, Budgets::NONE)],
+        ([base, head], [same]) => [(base, *same), (head, *same)],
+        ([same], [base, head]) => [(same, *base), (same, *head)],
         (specs, budgets) => reject!(
             "--gate: it compares two programs, but subjects: {}, budgets: {} (accepted: two --subject, one --yamux or --tokio, or two --budget)",
             specs.len(),
             budgets.len()
         ),
     };
-    let subjects = [look_up(&LIBP2P, specs[0])?, look_up(&LIBP2P, specs[1])?];
-    let mut sides = Vec::new();
-    for (subject, budgets) in subjects.iter().zip(budgets) {
+    // Both are looked up before one is built.
+    let looked_up =
+        compares.map(|(spec, budgets)| look_up(&LIBP2P, spec).map(|subject| (subject, budgets)));
+    let [base, head] = looked_up;
+    let (base, head) = (base?, head?);
+    let side = |(subject, budgets): (SubjectConfig, Budgets)| -> Result<Side, Failure> {
         let program = match &args.program.program {
-            Some(given) if is_of_this_workspace(subject) => given.clone(),
+            Some(given) if is_of_this_workspace(&subject) => given.clone(),
             Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
-            None => gate_program(subject, &LIBP2P)?.program,
+            None => gate_program(&subject, &LIBP2P)?.program,
         };
-        sides.push(Side {
+        Ok(Side {
+            sources: subject.sources(),
             label: match budgets {
-                Budgets::NONE if compared.budget.is_empty() => subject.label.clone(),
+                Budgets::NONE if compared.budget.is_empty() => subject.label,
                 _ => format!("{} with budget {budgets}", subject.label),
             },
-            sources: subject.sources(),
             program,
             budgets,
-        });
-    }
-    match <[Side; 2]>::try_from(sides) {
-        Ok(sides) => Ok(sides),
-        Err(_) => unreachable!("there are two subjects"),
-    }
+        })
+    };
+    Ok([side(base)?, side(head)?])
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 use std::fs;
 
 use program::{Failure, reject};
-use run_format::{GateCell, GateTransport, Load, Pace, Payload, Security, Workload};
+use run_format::GateTransport::{self, Memory, Pipe, Tcp};
+use run_format::{GateCell, Load, Pace, Payload, Security, Workload};
 
 use crate::sweep::args::SweepArgs;
 
@@ -39,12 +40,11 @@ pub(super) fn too_small_buffers() -> Option<String> {
 
 /// Over TCP the kernel decides how many requests are read at once, which differs with 16 outstanding.
 const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
-    (Payload::kib(16), 2, &BOTH),
-    (Payload::kib(16), 16, &[GateTransport::Memory]),
-    (Payload::kib(256), 4, &BOTH),
-    (Payload::kib(1024), 4, &BOTH),
+    (Payload::kib(16), 2, &[Memory, Pipe, Tcp]),
+    (Payload::kib(16), 16, &[Memory]),
+    (Payload::kib(256), 4, &[Memory, Pipe, Tcp]),
+    (Payload::kib(1024), 4, &[Memory, Tcp]),
 ];
-const BOTH: [GateTransport; 2] = [GateTransport::Memory, GateTransport::Tcp];
 
 /// Those that have what is asked for, or all.
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
@@ -52,8 +52,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
     let mut cells = every_cell();
     let are_small = too_small_buffers().is_some();
     cells.retain(|PlannedCell { cell, .. }| {
-        let needs_buffers =
-            cell.transport == GateTransport::Tcp && cell.load.payload > Payload::kib(16);
+        let needs_buffers = cell.transport == Tcp && cell.load.payload > Payload::kib(16);
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
         has_peers

@@ -1,8 +1,8 @@
 //! What changed between the base and the head, in each cell.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{CountKind, CountName};
+use run_format::{CountKind, CountName, Site};
 
 use super::args::{Allowance, Rise};
 use super::measure::{Counts, MeasuredCell, SIDES};
@@ -36,58 +36,88 @@ impl Change {
 
 pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared {
     let mut whole = Vec::new();
-    for (side, label) in measured.sides.iter().zip(SIDES) {
-        let mut attempts = Vec::new();
-        for attempt in &side.attempts {
-            match attempt {
+    for (attempts, label) in measured.sides.iter().zip(SIDES) {
+        let mut first = None;
+        for attempt in attempts {
+            let counts = match attempt {
                 None => return Compared::Failed("not counted".to_owned()),
                 Some(Err(error)) => return Compared::Failed(format!("{label}: {error:#}")),
-                Some(Ok(counts)) => attempts.push(counts),
+                Some(Ok(counted)) => &counted.counts,
+            };
+            let differs = changes(first.get_or_insert(counts), counts, &[]);
+            if let Some(it) = differs.first() {
+                let counts = format!("{} {} and {} per request", it.name, it.base, it.head);
+                return Compared::NotDeterministic(format!("{label}: {counts}"));
             }
         }
-        let first = attempts[0];
-        for again in &attempts[1..] {
-            if let Some(name) = names(first, again).find(|name| differs(first, again, name)) {
-                let [first, again] = [first, again].map(|counts| per_request(counts, &name));
-                return Compared::NotDeterministic(format!(
-                    "{label}: {name} {first} and {again} per request"
-                ));
-            }
-        }
-        whole.push(first);
+        whole.extend(first);
     }
-    let (base, head) = (whole[0], whole[1]);
-    let changed = names(base, head).filter(|name| differs(base, head, name));
-    let changes = changed.map(|name| {
-        let [base, head] = [base, head].map(|counts| per_request(counts, &name));
+    let head = with_names_of(whole[0], whole[1]);
+    Compared::Changes(changes(whole[0], &head, allow))
+}
+
+fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<Change> {
+    let names: BTreeSet<_> = base.keys().chain(head.keys()).collect();
+    let changes = names.into_iter().map(|name| {
+        let [base, head] = [base, head].map(|counts| counts.get(name).map_or(0.0, per_request));
         Change {
-            is_refused: head - base > allowed(allow, name.kind, base),
-            name,
+            name: name.clone(),
             base,
             head,
+            is_refused: head - base > allowed(allow, name.kind, base),
         }
     });
-    Compared::Changes(changes.collect())
+    changes.filter(differs).collect()
 }
 
-fn names(one: &Counts, other: &Counts) -> impl Iterator<Item = CountName> + use<> {
-    let names: BTreeSet<_> = one.keys().chain(other.keys()).cloned().collect();
-    names.into_iter()
-}
-
-fn per_request(counts: &Counts, name: &CountName) -> f64 {
-    let count = counts.get(name);
-    count.map_or(0.0, |(count, requests)| *count as f64 / *requests as f64)
+fn per_request((count, requests): &(u64, u64)) -> f64 {
+    *count as f64 / *requests as f64
 }
 
 /// Instructions are counted by another program, in which a few depend on addresses.
-fn differs(one: &Counts, other: &Counts, name: &CountName) -> bool {
+fn differs(change: &Change) -> bool {
     const SAME: f64 = 1e-4;
-    let [one, other] = [one, other].map(|counts| per_request(counts, name));
-    match name.kind {
-        CountKind::Instructions => (one - other).abs() > SAME * one.max(other),
-        _ => one != other,
+    let Change { base, head, .. } = *change;
+    match change.name.kind {
+        CountKind::Instructions => (base - head).abs() > SAME * base.max(head),
+        _ => base != head,
     }
+}
+
+/// The counts of the head. A child is named by the code that polls it, so it may have another name there. Where all its
+/// counts are those of a child that is gone, it gets the name of that.
+fn with_names_of(base: &Counts, head: &Counts) -> Counts {
+    let [of_base, of_head] = [base, head].map(by_child);
+    let gone = of_base.iter().filter(|it| !of_head.contains_key(it.0));
+    let mut gone: Vec<_> = gone.collect();
+    let mut names = BTreeMap::new();
+    for (child, counts) in of_head.iter().filter(|it| !of_base.contains_key(it.0)) {
+        let is_same = |of: &(&Child, &Vec<_>)| of.0.0 == child.0 && of.1 == counts;
+        if let Some(at) = gone.iter().position(is_same) {
+            names.insert(*child, gone.swap_remove(at).0.1);
+        }
+    }
+    let named = head.iter().map(|(name, count)| {
+        let child = name.site.zip(name.child.as_deref());
+        let child = child.map(|it| names.get(&it).copied().unwrap_or(it.1).to_owned());
+        let child = child.or_else(|| name.child.clone());
+        let name = CountName { child, ..*name };
+        (name, *count)
+    });
+    named.collect()
+}
+
+/// By its site and its name there.
+type Child<'a> = (Site, &'a str);
+
+fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, Vec<(CountKind, (u64, u64))>> {
+    let mut children = BTreeMap::<_, Vec<_>>::new();
+    for (name, count) in counts {
+        if let Some(child) = name.site.zip(name.child.as_deref()) {
+            children.entry(child).or_default().push((name.kind, *count));
+        }
+    }
+    children
 }
 
 /// By how much a count may rise per request.
@@ -102,5 +132,33 @@ fn allowed(allow: &[Allowance], kind: CountKind, base: f64) -> f64 {
     match rise {
         Rise::PerRequest(rise) => rise,
         Rise::Percent(percent) => base * percent / 100.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counts(of: &[(CountKind, &str, u64)]) -> Counts {
+        let named = |(kind, child, count): &(CountKind, &str, u64)| {
+            let (kind, site, child) = (*kind, Some(Site::Muxer), Some((*child).to_owned()));
+            (CountName { kind, site, child }, (*count, 4))
+        };
+        of.iter().map(named).collect()
+    }
+
+    #[test]
+    fn a_child_with_a_new_name_is_the_same_where_its_counts_are() {
+        use CountKind::{Bytes, Polls};
+        let base = counts(&[(Polls, "a", 8), (Bytes, "a", 3), (Polls, "b", 8)]);
+        let renamed = counts(&[(Polls, "c", 8), (Bytes, "c", 3), (Polls, "b", 8)]);
+        assert_eq!(with_names_of(&base, &renamed), base);
+        for changed in [
+            [(Polls, "c", 9), (Bytes, "c", 3), (Polls, "b", 8)],
+            [(Polls, "a", 8), (Bytes, "c", 3), (Polls, "b", 8)],
+        ] {
+            let changed = counts(&changed);
+            assert_eq!(with_names_of(&base, &changed), changed);
+        }
     }
 }

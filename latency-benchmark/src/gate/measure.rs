@@ -19,7 +19,10 @@ use crate::interrupts::Interrupts;
 use crate::progress::Progress;
 
 /// How often each program runs a cell.
-pub(super) const ATTEMPTS: usize = 2;
+const ATTEMPTS: usize = 2;
+
+/// The runs of a cell.
+pub(super) const RUNS: usize = ATTEMPTS * SIDES.len();
 
 /// The names of the two programs.
 pub(super) const SIDES: [&str; 2] = ["base", "head"];
@@ -27,11 +30,9 @@ pub(super) const SIDES: [&str; 2] = ["base", "head"];
 /// Counts, each with the number of requests that it is of. A count of zero is absent.
 pub(super) type Counts = BTreeMap<CountName, (u64, u64)>;
 
-/// What one program counted in one cell.
-#[derive(Default)]
-pub(super) struct Measured {
-    /// Of each attempt. Absent if it was interrupted.
-    pub(super) attempts: [Option<Result<Counts>>; ATTEMPTS],
+/// What one program counted in one run of a cell.
+pub(super) struct Counted {
+    pub(super) counts: Counts,
     /// Instructions by function, and of how many requests, where callgrind counted them.
     pub(super) profile: Option<(Profile, u64)>,
     /// Kinds that cannot be counted here, and why.
@@ -41,14 +42,22 @@ pub(super) struct Measured {
 /// What both programs counted, the base first.
 pub(super) struct MeasuredCell {
     pub(super) cell: GateCell,
-    pub(super) sides: [Measured; 2],
+    /// Of each attempt. Absent if it was interrupted.
+    pub(super) sides: [[Option<Result<Counted>>; ATTEMPTS]; SIDES.len()],
 }
 
-#[derive(Clone, Copy)]
-struct Run {
-    cell: usize,
-    side: usize,
-    attempt: usize,
+impl MeasuredCell {
+    /// The runs that counted: which program, the number of the attempt, and its counts.
+    pub(super) fn counted(&self) -> impl Iterator<Item = (&'static str, usize, &Counted)> {
+        let sides = SIDES.into_iter().zip(&self.sides);
+        sides.flat_map(|(side, attempts)| {
+            let attempts = (1..).zip(attempts);
+            attempts.filter_map(move |(attempt, run)| {
+                let counted = run.as_ref()?.as_ref().ok()?;
+                Some((side, attempt, counted))
+            })
+        })
+    }
 }
 
 pub(super) fn measure(
@@ -64,23 +73,24 @@ pub(super) fn measure(
         sides: Default::default(),
     });
     let measured = Mutex::new(empty.collect::<Vec<_>>());
-    let runs = runs(cells.len());
     let next = AtomicUsize::new(0);
     let work = || {
-        while let Some(run) = runs.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let (planned, side) = (&cells[run.cell], &sides[run.side]);
-            progress.show(&planned.cell.to_string());
-            let mut counted = Measured::default();
-            let counts = count(planned, side, callgrind, scratch.path(), &mut counted);
+        loop {
+            // The second attempts come last, when the machine does something else.
+            let run = next.fetch_add(1, Ordering::Relaxed);
+            let (attempt, run) = (run / (2 * cells.len()), run % (2 * cells.len()));
+            let (cell, side) = (run / 2, run % 2);
+            if attempt >= ATTEMPTS {
+                return;
+            }
+            progress.show(&cells[cell].cell.to_string());
+            let counted = count(&cells[cell], &sides[side], callgrind, scratch.path());
             // What fails after an interrupt was interrupted, too.
             if interrupts.seen() > 0 {
                 return;
             }
             let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
-            let of_side = &mut measured[run.cell].sides[run.side];
-            of_side.attempts[run.attempt] = Some(counts);
-            of_side.profile = counted.profile;
-            of_side.missing = counted.missing;
+            measured[cell].sides[side][attempt] = Some(counted);
             progress.advance(1);
         }
     };
@@ -94,32 +104,12 @@ pub(super) fn measure(
         .unwrap_or_else(PoisonError::into_inner))
 }
 
-/// The second attempts come last, when the machine does something else.
-fn runs(cells: usize) -> Vec<Run> {
-    let of_attempt = |attempt| {
-        let of_cell = move |cell| {
-            [0, 1].map(|side| Run {
-                cell,
-                side,
-                attempt,
-            })
-        };
-        (0..cells).flat_map(of_cell)
-    };
-    (0..ATTEMPTS).flat_map(of_attempt).collect()
-}
-
-pub(super) fn planned_runs(cells: usize) -> u64 {
-    runs(cells).len() as u64
-}
-
 fn count(
     planned: &PlannedCell,
     side: &Side,
     callgrind: Option<&Callgrind>,
     scratch: &Path,
-    measured: &mut Measured,
-) -> Result<Counts> {
+) -> Result<Counted> {
     let task = GateTask {
         cell: planned.cell,
         budgets: side.budgets,
@@ -127,11 +117,14 @@ fn count(
         requests: planned.requests,
         counts: true,
     };
-    let counted = run(Command::new(&side.program), &task)?;
-    let counts = counted.counts.into_iter();
-    let counts = counts.map(|it| (it.name, (it.count, counted.requests)));
-    let mut counts: Counts = counts.collect();
-    measured.missing = counted.missing;
+    let of_requests = run(Command::new(&side.program), &task)?;
+    let counts = of_requests.counts.into_iter();
+    let counts = counts.map(|(name, count)| (name, (count, of_requests.requests)));
+    let mut counted = Counted {
+        counts: counts.collect(),
+        profile: None,
+        missing: of_requests.missing,
+    };
     if let (Some(callgrind), Some(requests)) = (callgrind, planned.instructions_of) {
         let task = GateTask {
             requests,
@@ -139,17 +132,18 @@ fn count(
             ..task
         };
         let file = tempfile::NamedTempFile::new_in(scratch)?;
-        let counted = run(callgrind.command(&side.program, file.path()), &task)?;
+        let requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
         let profile = callgrind::read(file.path())?;
         let name = CountName {
             kind: CountKind::Instructions,
             site: None,
             child: None,
         };
-        counts.insert(name, (profile.values().sum(), counted.requests));
-        measured.profile = Some((profile, counted.requests));
+        let instructions = profile.values().sum();
+        counted.counts.insert(name, (instructions, requests));
+        counted.profile = Some((profile, requests));
     }
-    Ok(counts)
+    Ok(counted)
 }
 
 fn run(mut command: Command, task: &GateTask) -> Result<GateCounts> {

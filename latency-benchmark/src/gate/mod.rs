@@ -10,27 +10,20 @@ mod report;
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use program::{Failure, print};
-use run_format::files::write_whole;
-use run_format::{CountName, Site};
+use run_format::files::{COUNTS, GATE_REPORT, write_whole};
+use run_format::{CountName, GateCountRow, TableWriters};
 
 use self::args::{GateArgs, sides};
 use self::callgrind::Callgrind;
 use self::cells::cells;
-use self::compare::compare;
-use self::measure::{MeasuredCell, SIDES, measure, planned_runs};
+use self::measure::{MeasuredCell, RUNS, measure};
 use self::report::Gate;
 use crate::interrupts::Interrupts;
-use crate::progress::{INTERRUPTED, MEASURED, Progress, SOME_FAILED};
+use crate::progress::{INTERRUPTED, Progress};
 use crate::results_folder;
 use crate::sweep::args::SweepArgs;
-
-/// The exit code where nothing rose, and some counts are not the same in every run.
-const NOT_DETERMINISTIC: u8 = 3;
-
-const REPORT: &str = "gate.md";
-const COUNTS: &str = "counts.csv";
 
 pub(crate) fn run(
     gate: &GateArgs,
@@ -46,56 +39,38 @@ pub(crate) fn run(
         true => None,
         false => Callgrind::find(),
     };
-    let progress = Progress::new(planned_runs(planned.len()), true);
+    let progress = Progress::new((planned.len() * RUNS) as u64, true);
     let cells = measure(&planned, &sides, callgrind.as_ref(), &progress, interrupts)?;
-    write_counts(&dir.join(COUNTS), &cells)?;
-    let compared = cells.iter().map(|cell| compare(cell, &gate.allow));
-    let gate = Gate {
-        sides: &sides,
-        cells: &cells,
-        compared: compared.collect(),
-        lacks_callgrind: callgrind.is_none() && !gate.no_instructions,
-    };
+    write_counts(&dir, &cells)?;
+    let lacks_callgrind = callgrind.is_none() && !gate.no_instructions;
+    let gate = Gate::new(&sides, &cells, &gate.allow, lacks_callgrind);
     let text = gate.text();
-    write_whole(&dir.join(REPORT), &text)?;
+    write_whole(&dir.join(GATE_REPORT), &text)?;
     print(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);
-    Ok(match &gate {
+    Ok(match gate.outcome() {
         _ if interrupts.seen() > 0 => INTERRUPTED,
-        gate if gate.has_risen() || gate.has_failed() => SOME_FAILED,
-        gate if !gate.is_deterministic() => NOT_DETERMINISTIC,
-        _ => MEASURED,
+        code => code,
     })
 }
 
 /// One row for each count of each attempt.
-fn write_counts(path: &Path, cells: &[MeasuredCell]) -> Result<()> {
-    let mut table =
-        csv::Writer::from_path(path).with_context(|| format!("cannot write {}", path.display()))?;
-    table.write_record([
-        "cell", "program", "attempt", "kind", "site", "child", "count", "requests",
-    ])?;
+fn write_counts(dir: &Path, cells: &[MeasuredCell]) -> Result<()> {
+    let mut table = TableWriters::create(dir, &[COUNTS])?;
     for cell in cells {
-        for (side, measured) in SIDES.iter().zip(&cell.sides) {
-            for (attempt, counts) in measured.attempts.iter().enumerate() {
-                for (CountName { kind, site, child }, (count, requests)) in
-                    counts.iter().flatten().flatten()
-                {
-                    let cell = cell.cell.to_string();
-                    let site = site.map(Site::name);
-                    table.serialize((
-                        cell,
-                        side,
-                        attempt + 1,
-                        kind.name(),
-                        site,
-                        child,
-                        count,
-                        requests,
-                    ))?;
-                }
-            }
+        for (program, attempt, counted) in cell.counted() {
+            let row = |(name, (count, requests)): (&CountName, &(u64, u64))| GateCountRow {
+                cell: cell.cell.to_string(),
+                program: program.to_owned(),
+                attempt,
+                kind: name.kind,
+                site: name.site,
+                child: name.child.clone(),
+                count: *count,
+                requests: *requests,
+            };
+            table.rows(COUNTS, counted.counts.iter().map(row))?;
         }
     }
-    Ok(table.flush()?)
+    table.finish()
 }

@@ -1,68 +1,85 @@
 //! The report of a gate, which fits on a screen.
 
-use std::collections::BTreeMap;
+use std::cmp::Ordering;
+use std::collections::{BTreeMap, BTreeSet};
 
+use run_format::files::COUNTS;
 use run_format::{CountKind, CountName, GateCell};
 
-use super::args::Side;
+use super::args::{Allowance, Side};
 use super::callgrind::Profile;
 use super::cells::too_small_buffers;
-use super::compare::{Change, Compared};
+use super::compare::{Change, Compared, compare};
 use super::measure::{MeasuredCell, SIDES};
 use crate::manifest::command;
+use crate::progress::{MEASURED, SOME_FAILED};
+
+/// The exit code where nothing rose, and some counts are not the same in every run.
+const NOT_DETERMINISTIC: u8 = 3;
 
 /// Rows of a table. The file of counts has all.
 const MOST_ROWS: usize = 15;
 
 /// Everything that the report is about.
 pub(super) struct Gate<'a> {
-    pub(super) sides: &'a [Side; 2],
-    pub(super) cells: &'a [MeasuredCell],
-    pub(super) compared: Vec<Compared>,
-    pub(super) lacks_callgrind: bool,
+    sides: &'a [Side; 2],
+    cells: &'a [MeasuredCell],
+    lacks_callgrind: bool,
+    /// In which cells a count changed.
+    changes: BTreeMap<CountName, Vec<(GateCell, Change)>>,
+    /// Cells without a verdict, a line each.
+    without: Vec<String>,
+    has_failed: bool,
 }
 
 impl Gate<'_> {
-    /// Those of all cells, with their cells.
-    fn changes(&self) -> impl Iterator<Item = (&GateCell, &Change)> {
-        let cells = self.cells.iter().zip(&self.compared);
-        cells.flat_map(|(measured, compared)| {
-            let changes = match compared {
-                Compared::Changes(changes) => &changes[..],
-                _ => &[],
-            };
-            changes.iter().map(|change| (&measured.cell, change))
-        })
-    }
-
-    /// What goes wrong in some cells, a line each.
-    fn without_verdict(&self) -> Vec<String> {
-        let cells = self.cells.iter().zip(&self.compared);
-        let lines = cells.filter_map(|(measured, compared)| match compared {
-            Compared::Failed(why) => Some(format!("- failed: {}: {why}", measured.cell)),
-            Compared::NotDeterministic(what) => {
-                Some(format!("- not deterministic: {}: {what}", measured.cell))
+    pub(super) fn new<'a>(
+        sides: &'a [Side; 2],
+        cells: &'a [MeasuredCell],
+        allow: &[Allowance],
+        lacks_callgrind: bool,
+    ) -> Gate<'a> {
+        let mut gate = Gate {
+            sides,
+            cells,
+            lacks_callgrind,
+            changes: BTreeMap::new(),
+            without: Vec::new(),
+            has_failed: false,
+        };
+        for measured in cells {
+            let cell = measured.cell;
+            match compare(measured, allow) {
+                Compared::Failed(why) => {
+                    gate.has_failed = true;
+                    gate.without.push(format!("- failed: {cell}: {why}"));
+                }
+                Compared::NotDeterministic(what) => {
+                    let line = format!("- not deterministic: {cell}: {what}");
+                    gate.without.push(line);
+                }
+                Compared::Changes(changes) => changes.into_iter().for_each(|it| {
+                    let of_name = gate.changes.entry(it.name.clone()).or_default();
+                    of_name.push((cell, it));
+                }),
             }
-            Compared::Changes(_) => None,
-        });
-        lines.collect()
+        }
+        gate
     }
 
-    pub(super) fn has_risen(&self) -> bool {
-        self.changes().any(|(_, change)| change.is_refused)
+    /// The exit code.
+    pub(super) fn outcome(&self) -> u8 {
+        match self.without.is_empty() {
+            _ if self.risen() > 0 || self.has_failed => SOME_FAILED,
+            false => NOT_DETERMINISTIC,
+            true => MEASURED,
+        }
     }
 
-    pub(super) fn has_failed(&self) -> bool {
-        self.compared
-            .iter()
-            .any(|it| matches!(it, Compared::Failed(_)))
-    }
-
-    pub(super) fn is_deterministic(&self) -> bool {
-        !self
-            .compared
-            .iter()
-            .any(|it| matches!(it, Compared::NotDeterministic(_)))
+    /// How many counts rose by more than is allowed.
+    fn risen(&self) -> usize {
+        let has_risen = |of: &&Vec<(_, Change)>| of.iter().any(|(_, it)| it.is_refused);
+        self.changes.values().filter(has_risen).count()
     }
 
     pub(super) fn text(&self) -> String {
@@ -73,23 +90,19 @@ impl Gate<'_> {
         text += &format!("- command: `{}`\n", command().join(" "));
         text += &self.table();
         text += &self.functions();
-        text += &shortened("Without a verdict", &self.without_verdict());
+        text += &shortened("Without a verdict", &self.without);
         text += &self.missing();
         text
     }
 
     /// The first line.
     fn answer(&self) -> String {
-        let compared = self.cells.len() - self.without_verdict().len();
-        let names = self.by_name();
-        let risen = names
-            .values()
-            .filter(|cells| cells.iter().any(|(_, it)| it.is_refused));
-        let without = match self.cells.len() - compared {
+        let compared = self.cells.len() - self.without.len();
+        let without = match self.without.len() {
             0 => String::new(),
             count => format!("; without a verdict: {}", cells(count)),
         };
-        let answer = match (names.len(), risen.count()) {
+        let answer = match (self.changes.len(), self.risen()) {
             _ if compared == 0 => return format!("**No cell was compared**{without}."),
             (0, _) => "No count changed".to_owned(),
             (changed, 0) => {
@@ -102,68 +115,46 @@ impl Gate<'_> {
         format!("**{answer}**, in {}{without}.", cells(compared))
     }
 
-    fn by_name(&self) -> BTreeMap<&CountName, Vec<(&GateCell, &Change)>> {
-        let mut names: BTreeMap<_, Vec<_>> = BTreeMap::new();
-        for (cell, change) in self.changes() {
-            names.entry(&change.name).or_default().push((cell, change));
-        }
-        names
-    }
-
     /// One row for each count, with the cell in which it changed most. Those that rose too much come first, then the
     /// largest change.
     fn table(&self) -> String {
-        let size = |change: &Change| change.percent().abs();
-        let mut rows = Vec::new();
-        for cells in self.by_name().into_values() {
-            let refused = cells.iter().any(|(_, change)| change.is_refused);
-            let most = cells.iter().max_by(|one, other| {
-                let key = |it: &Change| (it.is_refused, size(it));
-                key(one.1)
-                    .partial_cmp(&key(other.1))
-                    .expect("no size is NaN")
-            });
-            let (cell, change) = most.expect("a name has a cell");
-            rows.push((
-                refused,
-                size(change),
-                format!(
-                    "| {}{} | {} → {} | {} | {}, most in {cell} |\n",
-                    change.name,
-                    if refused { " ▲" } else { "" },
-                    rounded(change.base),
-                    rounded(change.head),
-                    percent(change),
-                    cells.len(),
-                ),
-            ));
-        }
-        if rows.is_empty() {
-            return String::new();
-        }
-        rows.sort_by(|one, other| {
-            (other.0, other.1)
-                .partial_cmp(&(one.0, one.1))
-                .expect("no size is NaN")
+        let most = |of: &'_ Vec<(GateCell, Change)>| {
+            let most = of.iter().max_by(|one, other| order(&one.1, &other.1));
+            most.map(|(cell, change)| (*cell, change.clone(), of.len()))
+        };
+        let mut rows: Vec<_> = self.changes.values().filter_map(most).collect();
+        rows.sort_by(|one, other| order(&other.1, &one.1));
+        let head = "\n| count per request (▲ rose by more than is allowed) | base → head | change | cells |\n|---|---|---|---|\n";
+        let shown = rows.iter().take(MOST_ROWS).map(|(cell, change, cells)| {
+            format!(
+                "| {}{} | {} → {} | {} | {cells}, most in {cell} |\n",
+                change.name,
+                if change.is_refused { " ▲" } else { "" },
+                rounded(change.base),
+                rounded(change.head),
+                percent(change),
+            )
         });
-        let mut text = "\n| count per request (▲ rose by more than is allowed) | base → head | change | cells |\n|---|---|---|---|\n".to_owned();
-        text.extend(rows.iter().take(MOST_ROWS).map(|(_, _, row)| row.as_str()));
-        text + &more(rows.len(), MOST_ROWS)
+        match rows.is_empty() {
+            true => String::new(),
+            false => format!("{head}{}{}", shown.collect::<String>(), more(rows.len())),
+        }
     }
 
     /// What changed most, in the cell whose instructions changed most.
     fn functions(&self) -> String {
         const MOST: usize = 8;
         let cells = self.cells.iter().filter_map(|measured| {
-            let (base, of_base) = measured.sides[0].profile.as_ref()?;
-            let (head, of_head) = measured.sides[1].profile.as_ref()?;
-            let rows = differences((base, *of_base), (head, *of_head));
+            let of_side = |side| {
+                let runs = measured.counted().filter(move |run| run.0 == side);
+                runs.filter_map(|run| run.2.profile.as_ref()).last()
+            };
+            let rows = differences(of_side(SIDES[0])?, of_side(SIDES[1])?);
             let largest = rows.first()?.1.abs();
             Some((measured.cell, rows, largest))
         });
-        let has_changed = self
-            .changes()
-            .any(|(_, it)| it.name.kind == CountKind::Instructions);
+        let mut changed = self.changes.keys();
+        let has_changed = changed.any(|it| it.kind == CountKind::Instructions);
         let largest = cells.max_by(|one, other| one.2.total_cmp(&other.2));
         let Some((cell, rows, _)) = largest.filter(|_| has_changed) else {
             return String::new();
@@ -183,8 +174,8 @@ impl Gate<'_> {
         if self.lacks_callgrind {
             lines.push("Instructions were not counted, since valgrind is not installed (Debian: apt-get install valgrind).".to_owned());
         }
-        let sides = self.cells.iter().flat_map(|it| &it.sides);
-        if let Some((kind, why)) = sides.flat_map(|it| &it.missing).next() {
+        let mut runs = self.cells.iter().flat_map(MeasuredCell::counted);
+        if let Some((kind, why)) = runs.find_map(|run| run.2.missing.first()) {
             lines.push(format!("Not counted: {kind}, since {why}."));
         }
         match lines.is_empty() {
@@ -202,18 +193,13 @@ fn cells(count: usize) -> String {
 }
 
 /// The change per request of each function, the largest first.
-fn differences(
-    (base, of_base): (&Profile, u64),
-    (head, of_head): (&Profile, u64),
-) -> Vec<(String, f64)> {
-    let per_request = |profile: &Profile, of: u64, name: &String| {
-        profile.get(name).copied().unwrap_or(0) as f64 / of as f64
+fn differences(base: &(Profile, u64), head: &(Profile, u64)) -> Vec<(String, f64)> {
+    let per_request = |(profile, requests): &(Profile, u64), name: &String| {
+        profile.get(name).copied().unwrap_or(0) as f64 / *requests as f64
     };
-    let names = base
-        .keys()
-        .chain(head.keys().filter(|name| !base.contains_key(*name)));
-    let changes = names.map(|name| {
-        let change = per_request(head, of_head, name) - per_request(base, of_base, name);
+    let names: BTreeSet<_> = base.0.keys().chain(head.0.keys()).collect();
+    let changes = names.into_iter().map(|name| {
+        let change = per_request(head, name) - per_request(base, name);
         (name.clone(), change)
     });
     let mut changes: Vec<_> = changes.filter(|(_, change)| change.abs() >= 1.0).collect();
@@ -221,22 +207,24 @@ fn differences(
     changes
 }
 
-fn shortened(heading: &str, lines: &[String]) -> String {
-    if lines.is_empty() {
-        return String::new();
-    }
-    let shown: Vec<&str> = lines.iter().take(MOST_ROWS).map(String::as_str).collect();
-    format!(
-        "\n{heading}:\n\n{}\n{}",
-        shown.join("\n"),
-        more(lines.len(), MOST_ROWS)
-    )
+/// By whether it rose too much, and by its size.
+fn order(one: &Change, other: &Change) -> Ordering {
+    let by_size = one.percent().abs().total_cmp(&other.percent().abs());
+    one.is_refused.cmp(&other.is_refused).then(by_size)
 }
 
-fn more(all: usize, shown: usize) -> String {
-    match all.saturating_sub(shown) {
+fn shortened(heading: &str, lines: &[String]) -> String {
+    let shown = lines[..lines.len().min(MOST_ROWS)].join("\n");
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!("\n{heading}:\n\n{shown}\n{}", more(lines.len())),
+    }
+}
+
+fn more(all: usize) -> String {
+    match all.saturating_sub(MOST_ROWS) {
         0 => String::new(),
-        more => format!("\nand {more} more, which `counts.csv` has\n"),
+        more => format!("\nand {more} more, which `{COUNTS}` has\n"),
     }
 }
 

@@ -4,33 +4,29 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::task::{Context, Poll, Waker};
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Result, anyhow};
 use node_kit::RequestLog;
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
-use run_format::{CountKind, CountName, GateCount, GateCounts, GateTask, OWN_CODE, Site};
+use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
 use slices::{Answered, LogReader};
 use thread_scope::SystemCallRecorder;
 use thread_scope::allocations::{self, AllocationSampler};
+use tokio::sync::oneshot::Sender;
 
-static WAKES: AtomicU64 = AtomicU64::new(0);
-static SUPERFLUOUS_WAKES: AtomicU64 = AtomicU64::new(0);
+/// Those that are wanted, and those that are superfluous.
+static WAKES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 pub(super) fn count_wake(is_superfluous: bool) {
-    let count = match is_superfluous {
-        true => &SUPERFLUOUS_WAKES,
-        false => &WAKES,
-    };
-    count.fetch_add(1, Relaxed);
+    WAKES[usize::from(is_superfluous)].fetch_add(1, Relaxed);
 }
 
 /// The counters of this thread, in the order of [`CountKind::METERED`].
 fn meter(counts: &mut MeterCounts) {
     let allocated = allocations::of_this_thread();
     let now = [
-        WAKES.load(Relaxed),
-        SUPERFLUOUS_WAKES.load(Relaxed),
+        WAKES[0].load(Relaxed),
+        WAKES[1].load(Relaxed),
         allocated.objects,
         allocated.bytes,
         allocated.frees,
@@ -64,14 +60,15 @@ pub(super) struct Counting {
     missing: Vec<(CountKind, String)>,
     /// Its stacks are never read, but it makes the allocator count.
     _allocations: Option<AllocationSampler>,
-    is_over: bool,
-    result: Option<Result<GateCounts>>,
-    /// Of who waits for the result.
-    waiting: Option<Waker>,
+    /// Gets the result. None when it is over.
+    done: Option<Sender<Result<GateCounts>>>,
 }
 
 impl Counting {
-    pub(super) fn new(task: &GateTask) -> Result<(Counting, RequestLog)> {
+    pub(super) fn new(
+        task: &GateTask,
+        done: Sender<Result<GateCounts>>,
+    ) -> Result<(Counting, RequestLog)> {
         // Of one poll, after which they are emptied.
         const CAPACITY: Capacity = Capacity {
             records: 1 << 12,
@@ -91,9 +88,7 @@ impl Counting {
             calls: None,
             missing: Vec::new(),
             _allocations: None,
-            is_over: false,
-            result: None,
-            waiting: None,
+            done: Some(done),
         };
         if task.counts {
             counting._allocations = Some(allocations::watch_this_thread(u64::MAX, || 0)?);
@@ -111,7 +106,7 @@ impl Counting {
 
     /// Before a poll of one of central's tasks. Returns whether it is counted.
     pub(super) fn begin(&self) -> bool {
-        let is_counted = self.begun.is_some() && !self.is_over;
+        let is_counted = self.begun.is_some() && self.done.is_some();
         let mode = match is_counted && self.task.counts {
             true => Mode::Metered,
             false => Mode::Off,
@@ -147,8 +142,10 @@ impl Counting {
             lost += calls.lost();
         }
         match self.begun {
-            _ if self.is_over => {}
-            _ if lost > 0 => self.fail(anyhow!("a buffer was too small for {lost} records")),
+            _ if self.done.is_none() => {}
+            _ if lost > 0 => {
+                self.end_with(Err(anyhow!("a buffer was too small for {lost} records")));
+            }
             None if self.requests >= self.task.warm_up => {
                 if let Some(calls) = &self.calls {
                     calls.set_recording(true);
@@ -169,31 +166,20 @@ impl Counting {
         if self.task.counts {
             add_metered(&mut counts, None, None, &grown);
         }
-        let counts = counts.into_iter();
-        let counts = counts.map(|(name, count)| GateCount { name, count });
-        let result = GateCounts {
+        counts.retain(|_, count| *count > 0);
+        let missing = std::mem::take(&mut self.missing);
+        self.end_with(Ok(GateCounts {
             requests,
-            counts: counts.filter(|it| it.count > 0).collect(),
-            missing: std::mem::take(&mut self.missing),
-        };
-        self.end_with(Ok(result));
+            counts: counts.into_iter().collect(),
+            missing,
+        }));
     }
 
-    pub(super) fn fail(&mut self, error: Error) {
-        self.end_with(Err(error));
-    }
-
-    fn end_with(&mut self, result: Result<GateCounts>) {
-        self.is_over = true;
-        self.result = Some(result);
-        if let Some(waiting) = self.waiting.take() {
-            waiting.wake();
+    pub(super) fn end_with(&mut self, result: Result<GateCounts>) {
+        if let Some(done) = self.done.take() {
+            // Who waits for it is there as long as central is.
+            let _ = done.send(result);
         }
-    }
-
-    pub(super) fn poll_result(&mut self, cx: &mut Context<'_>) -> Poll<Result<GateCounts>> {
-        self.waiting = Some(cx.waker().clone());
-        self.result.take().map_or(Poll::Pending, Poll::Ready)
     }
 }
 

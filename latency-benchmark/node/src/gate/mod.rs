@@ -2,6 +2,7 @@
 //! Central's tasks are watched: what they do meanwhile is counted, and nothing is timed.
 
 mod counting;
+mod pipe;
 mod watched;
 
 use std::convert::Infallible;
@@ -16,11 +17,12 @@ use futures::stream::FuturesUnordered;
 use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::{Boxed, MemoryTransport};
 use libp2p::identity::Keypair;
-use libp2p::{Multiaddr, PeerId, Swarm};
+use libp2p::{Multiaddr, PeerId, Swarm, Transport as _};
 use libp2p_stream::Behaviour;
 use node_kit::{ConnectionCounts, RequestLog, StackTask, locked};
 use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Workload};
 use tokio::runtime;
+use tokio::sync::oneshot;
 
 use self::counting::Counting;
 use self::watched::Watched;
@@ -31,7 +33,8 @@ use crate::workload::{NodeWorkload, OneStream, RequestResponse, Stream, open};
 /// Runs a cell. Time stands still from the call of `hold_time` on, which comes after the clock of records has been
 /// compared with the real one.
 pub fn run(task: &GateTask, hold_time: impl FnOnce()) -> Result<GateCounts> {
-    let (counting, log) = Counting::new(task)?;
+    let (done, mut counted) = oneshot::channel();
+    let (counting, log) = Counting::new(task, done)?;
     hold_time();
     let counting = Arc::new(Mutex::new(counting));
     let runtime = runtime::Builder::new_current_thread()
@@ -55,7 +58,7 @@ pub fn run(task: &GateTask, hold_time: impl FnOnce()) -> Result<GateCounts> {
         if let Poll::Ready(Some(Err(error))) = nodes.poll_next_unpin(cx) {
             return Poll::Ready(Err(error));
         }
-        locked(&counting).poll_result(cx)
+        Pin::new(&mut counted).poll(cx).map(|counted| counted?)
     });
     runtime.block_on(all)
 }
@@ -81,7 +84,7 @@ where
         };
         let mut swarm = build::<W>(&task.cell, number, spawn)?;
         let at: Multiaddr = match task.cell.transport {
-            GateTransport::Memory => format!("/memory/{number}").parse()?,
+            GateTransport::Memory | GateTransport::Pipe => format!("/memory/{number}").parse()?,
             GateTransport::Tcp => "/ip4/127.0.0.1/tcp/0".parse()?,
         };
         addresses.push(swarm::listen(&mut swarm, at).await?);
@@ -105,9 +108,11 @@ fn build<W: NodeWorkload>(
 ) -> Result<Swarm<W::Behaviour>> {
     let seed = u8::try_from(number).context("more peers than keys")?;
     let key = Keypair::ed25519_from_bytes([seed; 32])?;
+    let (memory, security) = (MemoryTransport::new(), cell.security);
     let transport: Boxed<(PeerId, StreamMuxerBox)> = match cell.transport {
-        GateTransport::Memory => swarm::upgraded(MemoryTransport::new(), cell.security, &key)?,
-        GateTransport::Tcp => swarm::upgraded(swarm::tcp(), cell.security, &key)?,
+        GateTransport::Memory => swarm::upgraded(memory, security, &key)?,
+        GateTransport::Pipe => swarm::upgraded(memory.map(pipe::end), security, &key)?,
+        GateTransport::Tcp => swarm::upgraded(swarm::tcp(), security, &key)?,
     };
     Ok(swarm::with_transport(
         transport,
@@ -144,7 +149,8 @@ async fn stream(
                 workload.ask(number, link, log).await
             };
             let Err(error) = asked.await;
-            locked(&counting).fail(error.context(format!("the stream to {peer} broke")));
+            let error = error.context(format!("the stream to {peer} broke"));
+            locked(&counting).end_with(Err(error));
         }));
     }
     loop {

@@ -8,9 +8,10 @@ use std::{env, fs};
 use syn::{Attribute, Expr, ExprLit, Field, Item, ItemStruct, Lit, Meta};
 
 /// Every source file with types of rows that RESULTS.md describes.
-const SOURCES: [&str; 2] = [
+const SOURCES: [&str; 3] = [
     include_str!("../../src/tables.rs"),
     include_str!("../../src/soak.rs"),
+    include_str!("../../src/gate.rs"),
 ];
 
 const HEAD: &str = "| column | unit | meaning |\n|---|---|---|\n";
@@ -119,8 +120,9 @@ fn name(field: &Field) -> String {
 
 /// As the name says. What is neither a time nor a size, and names nothing, is counted.
 fn unit(name: &str) -> &'static str {
-    const NAMES: [&str; 10] = [
+    const NAMES: [&str; 14] = [
         "slice", "pass", "block", "variant", "site", "child", "budget", "peer", "worker", "cores",
+        "cell", "program", "attempt", "kind",
     ];
     match name.rsplit('_').next() {
         _ if NAMES.contains(&name) => "",

@@ -137,7 +137,7 @@ fn the_exit_code_is_that_of_the_counts_or_of_a_loss() {
         });
         let counts = match outputs[0] {
             "failed" => "failed.",
-            _ => "No count changed in 56 cells.",
+            _ => "No count changed, in 72 cells.",
         };
         let first = format!("**Counts: {counts} Paired run: {}.**", outputs[1]);
         assert_eq!(comment.lines().next(), Some(&*first));
@@ -187,7 +187,7 @@ fn one_comment_is_written_and_then_updated() {
     let first = github.bodies();
     assert_eq!(first.len(), 101);
     assert!(
-        first[100].starts_with("**Counts: No count changed in 56 cells. Paired run: unknown.**\n"),
+        first[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: unknown.**\n"),
         "{}",
         first[100]
     );
@@ -200,7 +200,7 @@ fn one_comment_is_written_and_then_updated() {
     assert_eq!(second.len(), 101);
     assert_eq!(second[..100], first[..100]);
     assert!(
-        second[100].starts_with("**Counts: No count changed in 56 cells. Paired run: worse.**\n")
+        second[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: worse.**\n")
     );
     assert!(!second[100].contains("https://github.com/files"));
 }

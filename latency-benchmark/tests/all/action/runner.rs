@@ -56,7 +56,7 @@ impl Runner {
         }
         runner.write(
             "gate.md",
-            "**No count changed in 56 cells**.\n\n- base: a\n",
+            "**No count changed**, in 72 cells.\n\n- base: a\n",
         );
         runner.write("event", r#"{"pull_request": {"number": 7}}"#);
         runner.program("sweep.sh", SWEEP);
