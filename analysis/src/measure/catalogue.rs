@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{CotenantTimer, CotenantWake, HistogramOf, LastDelivery, Latency, QuicRow, Site};
+use run_format::HistogramOf::{self, CotenantTimer, CotenantWake, LastDelivery, Latency};
+use run_format::{QuicRow, Site};
 
 use crate::load::{LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::RatioKind::{self, Amount, Count, Share};

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use run_format::{CotenantSameWorker, CotenantWake, WorkerRow};
+use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
+use run_format::WorkerRow;
 
 use crate::load::LoadedRun;
 use crate::stats::{self, Counts, LaunchCounts};
