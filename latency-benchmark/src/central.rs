@@ -118,7 +118,8 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         peers: Topology::of_this_process()?.available(),
         sharing: Sharing::Core,
     };
-    let payload = args.payload.payload;
+    let payload = args.node.profile_payload(args.peers.len())?;
+    let payload = payload.unwrap_or(args.payload.payload);
     let stack = args.program.stack;
     let node = args.node.node(stack)?;
     Ok(RunConfig {
@@ -132,10 +133,10 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         beside: 0,
         layout: None,
         seed: u64::from(rand::random::<u32>()),
-        node,
         load: args.node.load(payload)?,
         runtime: args.runtime.runtime()?,
-        variants: variants((stack, node), &args.budget, &[Budgets::NONE], false)?,
+        variants: variants((stack, &node), &args.budget, &[Budgets::NONE], false)?,
+        node,
         plan: Plan {
             max_ms: args.seconds * 1000,
             ..plan::run::of_long_slices(Rtt::ZERO, Some(args.slice))

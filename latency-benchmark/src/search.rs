@@ -47,7 +47,7 @@ pub(crate) struct SearchArgs {
 
 impl SearchArgs {
     /// No budget, then those asked for, or else all; then those given as candidates.
-    fn candidates(&self, asked: &[Budgets], node: NodeConfig) -> Result<Vec<Budgets>, Failure> {
+    fn candidates(&self, asked: &[Budgets], node: &NodeConfig) -> Result<Vec<Budgets>, Failure> {
         let mut all = every_budget();
         all.retain(|budgets| unknown_site(&LIBP2P, node, budgets).is_none());
         refuse_twice("--candidate", &self.candidate)?;
@@ -66,7 +66,7 @@ impl SearchArgs {
             return Ok(dir.clone());
         }
         let (config, chooses_cells) = sweep.search()?;
-        let node = config.node;
+        let node = &config.node;
         let candidates = self.candidates(&sweep.compared.budget, node)?;
         let search = Search {
             schema: SCHEMA,
@@ -171,7 +171,7 @@ pub(crate) fn run(
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),
-            variants: variants((&LIBP2P, search.config.node), &budgets, &[], true)?,
+            variants: variants((&LIBP2P, &search.config.node), &budgets, &[], true)?,
             ..search.config.clone()
         };
         let share = time.saturating_sub(began.elapsed()) / (ROUNDS + 1 - number);

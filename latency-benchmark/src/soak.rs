@@ -83,8 +83,10 @@ impl SoakArgs {
             );
         }
         let node = self.node.node(self.program.stack)?;
-        refuse_unknown_sites(self.program.stack, node, &self.budget)?;
-        let (peers, rtt_ms, payload_bytes) = (self.peers, self.rtt.rtt, self.payload.payload);
+        refuse_unknown_sites(self.program.stack, &node, &self.budget)?;
+        let (peers, rtt_ms) = (self.peers, self.rtt.rtt);
+        let payload_bytes = self.node.profile_payload(peers)?;
+        let payload_bytes = payload_bytes.unwrap_or(self.payload.payload);
         let load = self.node.load(payload_bytes)?;
         let lab = self.hosts.network(&[peers], &[rtt_ms], 1)?;
         Ok(SoakConfig {

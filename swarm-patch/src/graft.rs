@@ -114,7 +114,17 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
     let named = parsed.locate(spec);
     let function = named.or_else(|refused| by_spawn().ok_or(refused));
     let marks = function.clone().and_then(|it| match spec.shape {
-        LoopShape::Poll { loop_in } => inline::marks(parsed, &it, Access::Variable, loop_in),
+        LoopShape::Poll { loop_in, states } => {
+            let known = states.filter(|(needed, _)| parsed.only_function(needed).is_some());
+            let states = known.map_or(&[][..], |(_, states)| states).iter();
+            let states = states.map(|state| passes::around(parsed, &it, "count", state));
+            let states: Result<Vec<_>, _> = states.collect();
+            let mut marks = inline::marks(parsed, &it, Access::Variable, loop_in)?;
+            marks
+                .insertions
+                .extend(states.into_iter().flatten().flatten());
+            Ok(marks)
+        }
         LoopShape::Task { .. } => inline::marks(parsed, &it, Access::Lent, None),
         LoopShape::Passes(of) | LoopShape::Future(of) => passes::marks(parsed, &it, &of),
     });

@@ -77,7 +77,8 @@ fn named<'a>(
     })
 }
 
-fn around<'a>(
+/// Code around an expression of a function that the site calls.
+pub(crate) fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
     mark: &'static str,

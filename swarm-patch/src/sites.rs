@@ -25,6 +25,8 @@ pub enum LoopShape {
     Poll {
         /// The function that it calls and whose loop does the work, if that is not its own loop.
         loop_in: Option<&'static str>,
+        /// Where its state is to be had, in releases that have this function.
+        states: Option<(&'static str, &'static [Rewrite])>,
     },
     /// An `async` function, driven by the runtime as a task.
     Task {

@@ -104,6 +104,10 @@ metrics! {
     LatencyP99Ms: WorkerQuantile(Latency, 0.99);
     LastDeliveryP50Ms: WorkerQuantile(LastDelivery, 0.5);
     LastDeliveryP99Ms: WorkerQuantile(LastDelivery, 0.99);
+    YamuxRttMs: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_rtt_ns?));
+    YamuxGrownKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_grown_bytes?));
+    YamuxCreditKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_credit_bytes?));
+    YamuxUnreadKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_unread_bytes?));
     QuicRttMs: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0));
     QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| counts(quic.datagrams_sent, quic.send_calls));
     QuicDatagramsPerReceive: QuicRatio(Amount, |quic, _| {
@@ -150,6 +154,10 @@ impl SliceView<'_> {
 
     fn by_request(&self, sampled: u64) -> Parts {
         part(sampled as f64, self.sampled_requests()?)
+    }
+
+    fn by_turn(&self, summed: u64) -> Parts {
+        part(summed as f64, self.slice.row.turns.into())
     }
 
     fn seconds(&self) -> f64 {

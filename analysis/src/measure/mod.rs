@@ -8,6 +8,7 @@ pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
 pub(crate) mod jobs;
+mod levels;
 mod metric;
 mod metric_info;
 pub(crate) mod predicted;
@@ -31,6 +32,7 @@ pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
 use self::jobs::JobsOfCell;
+use self::levels::Levels;
 pub(crate) use self::metric::{Metric, MetricKey};
 pub(crate) use self::metric_info::{Better, Place, Term};
 use self::predicted::Predicted;
@@ -78,6 +80,8 @@ pub(crate) struct CellMeasured {
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
+    /// By variant, if its throughput has two levels.
+    pub(crate) levels: Vec<Option<Levels>>,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,
     /// What bounds would have done to the baseline's polls.
@@ -137,6 +141,7 @@ impl CellMeasured {
             curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
+            levels: levels::of(&blocks, setup),
             checks: Checks::of(&rows, &runs),
             breakdown: match measured {
                 true => breakdown::of(&of_first, setup.threshold_ns),

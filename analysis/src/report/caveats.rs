@@ -4,7 +4,7 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use run_format::{
-    DelayBackend, LabConfig, Machine, Manifest, Measurement, Role, Sharing, Site, SiteLevel,
+    Cell, DelayBackend, LabConfig, Machine, Manifest, Measurement, Role, Sharing, Site, SiteLevel,
 };
 
 use super::markdown::quoted;
@@ -18,6 +18,7 @@ use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
 use crate::text::{capitalised, joined};
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
+    const MOST_LEVELS: usize = 5;
     const MOST_PROBLEMS: usize = 12;
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
@@ -34,6 +35,13 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let threshold_ns = options.figures.threshold;
     let slow_from_ns = slow_from_ns(threshold_ns);
     let mut calibrations = summary.calibrations.values();
+    let levels = summary.measured().flat_map(|cell| {
+        let levels = cell.measured.levels.iter().zip(&summary.variants);
+        levels.filter_map(|(levels, variant)| {
+            let [low, high] = (*levels)?;
+            Some((cell.measured.cell, quoted(&variant.label), low, high))
+        })
+    });
     let mut problems = problems(summary);
     let more_problems = problems.len().saturating_sub(MOST_PROBLEMS);
     problems.truncate(MOST_PROBLEMS);
@@ -59,6 +67,7 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         unsealed: usize = identity.unsealed,
         shown: Option<String> = summary.what_is_shown(),
         few: usize = cells().filter(|it| it.blocks < FEWEST_BLOCKS).count(),
+        levels: Vec<(Cell, String, f64, f64)> = levels.take(MOST_LEVELS).collect(),
         is_calibrated: bool = calibrations.any(|it| it.factor.is_some()),
         slow_from_us: Option<u64> = slow_from_ns.filter(|it| *it != threshold_ns).map(|ns| ns / 1000),
         has_no_band: bool = slow_from_ns.is_none(),

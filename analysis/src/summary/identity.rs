@@ -133,8 +133,12 @@ fn measured(manifest: &Manifest) -> String {
 
 pub(crate) fn of_node(node: &NodeConfig) -> String {
     let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
+    let profile = match node.parts.len() {
+        0 => String::new(),
+        parts => format!(", the first of {parts} parts of a profile,"),
+    };
     format!(
-        "{workload} over {}, {security}",
+        "{workload}{profile} over {}, {security}",
         name_in_files(node.transport)
     )
 }

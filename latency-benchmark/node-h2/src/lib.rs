@@ -27,6 +27,7 @@ impl NodeProgram for H2Node {
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
         let known = NodeConfig {
             workload: Workload::RequestResponse,
+            parts: Vec::new(),
             security: Security::Plaintext,
             transport: Transport::Tcp,
         };

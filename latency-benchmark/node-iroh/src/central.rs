@@ -8,8 +8,9 @@ use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
-use node_kit::{Central, Chunks, RequestLog, ask_at_pace};
-use run_format::{Load, Measured, Workload};
+use node_kit::{Central, RequestLog, Turns, ask_at_pace, send_chunks};
+use run_format::{Load, Measured, Part, Workload};
+use tokio::time::Instant;
 
 use crate::gossip::Joined;
 use crate::quic::{PROTOCOL, endpoint};
@@ -59,13 +60,14 @@ pub async fn ask(connection: &Connection, request: &[u8]) -> Result<Vec<u8>> {
 
 /// Sends chunks over one stream to each peer. It ends only with an error.
 async fn stream(connections: &[Connection], load: Load, log: RequestLog) -> Result<Infallible> {
-    let (chunks, log) = (Chunks::new(load)?, Mutex::new(log));
+    let (part, log) = (Part::whole(Workload::Stream, load), Mutex::new(log));
     let numbered = connections.iter().enumerate();
     let streams = numbered.map(|(peer, connection)| {
-        let log = &log;
+        let (part, log) = (&part, &log);
         let asked = async move {
             let (sending, receiving) = connection.open_bi().await?;
-            chunks.send(peer, receiving, sending, log).await
+            let turns = Turns::new(part, Instant::now());
+            send_chunks(part, turns, peer, (receiving, sending), log, |_| false).await
         };
         async move {
             let broken = || format!("the stream to peer {} broke", peer + 1);

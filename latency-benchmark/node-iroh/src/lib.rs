@@ -36,6 +36,7 @@ impl NodeProgram for IrohNode {
             },
             security: Security::Tls,
             transport: Transport::Quic,
+            parts: Vec::new(),
         };
         let name = "the workloads request-response, stream and gossipsub over quic and tls";
         node_kit::refuse_unless(*node == known, measurement, name)

@@ -6,9 +6,9 @@ use std::net::SocketAddr;
 use anyhow::{Context, Result, bail};
 use iroh::endpoint::{Incoming, RecvStream, SendStream};
 use iroh::{Endpoint, SecretKey};
-use node_kit::acknowledge_chunks;
+use node_kit::count_chunks;
 use program::{Failure, bad_input};
-use run_format::{Listen, PeerTask, Workload};
+use run_format::{Listen, Payload, PeerTask, Sizes, Workload};
 use tokio::io::join;
 
 use crate::gossip;
@@ -31,12 +31,16 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     node_kit::announce(&format!("{}@{at}", endpoint.id()));
     Ok(match task.node.workload {
         Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
-        workload => serve(&endpoint, workload, task.load.payload.len()).await?,
+        workload => serve(&endpoint, workload, task.load.payload).await?,
     })
 }
 
 /// Serves everyone. It ends only with an error.
-pub async fn serve(endpoint: &Endpoint, workload: Workload, payload: usize) -> Result<Infallible> {
+pub async fn serve(
+    endpoint: &Endpoint,
+    workload: Workload,
+    payload: Payload,
+) -> Result<Infallible> {
     while let Some(incoming) = endpoint.accept().await {
         // Central may be gone.
         tokio::spawn(async move { serve_one(incoming, workload, payload).await.ok() });
@@ -44,7 +48,7 @@ pub async fn serve(endpoint: &Endpoint, workload: Workload, payload: usize) -> R
     bail!("iroh has closed its socket")
 }
 
-async fn serve_one(incoming: Incoming, workload: Workload, payload: usize) -> Result<Infallible> {
+async fn serve_one(incoming: Incoming, workload: Workload, payload: Payload) -> Result<Infallible> {
     let connection = incoming.await?;
     loop {
         let (sending, receiving) = connection.accept_bi().await?;
@@ -52,9 +56,9 @@ async fn serve_one(incoming: Incoming, workload: Workload, payload: usize) -> Re
             match workload {
                 Workload::Stream => {
                     let link = join(receiving, sending);
-                    let _ = acknowledge_chunks(link, payload).await;
+                    let _ = count_chunks(link, &Sizes::of(payload)).await;
                 }
-                _ => drop(echo(sending, receiving, payload).await),
+                _ => drop(echo(sending, receiving, payload.len()).await),
             }
         });
     }

@@ -1,80 +1,148 @@
-//! Chunks over one long stream to each peer, which acknowledges each with a byte. A request is a chunk.
+//! Chunks over one long stream to each peer, which counts what it receives, and acknowledges each chunk with its counts. A
+//! request is a chunk.
 
 use std::convert::Infallible;
-use std::io;
 use std::sync::Mutex;
 
-use anyhow::{Context, Result, bail};
-use run_format::{Load, Pace, Payload};
+use anyhow::{Context, Result, ensure};
+use run_format::{Part, Sizes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 
-use crate::RequestLog;
 use crate::stack_task::locked;
+use crate::{RequestLog, Turns};
 
-/// What is sent.
-#[derive(Clone, Copy)]
-pub struct Chunks {
-    payload: Payload,
-    outstanding: usize,
+/// Sends chunks to that peer: at a rate, or while fewer than so many are unacknowledged. `is_last` gets the turn of a chunk
+/// that has arrived, and says whether it is the last one of that turn.
+pub async fn send_chunks(
+    part: &Part,
+    mut turns: Turns<'_>,
+    peer: usize,
+    (mut reading, mut writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    log: &Mutex<RequestLog>,
+    is_last: impl Fn(u64) -> bool,
+) -> Result<Infallible> {
+    /// A peer that is slower than the rate gets ever later chunks, which measures nothing.
+    const MOST_UNDER_WAY: usize = 64;
+    let (sizes, clock) = (&part.sizes, locked(log).clock());
+    let most = part
+        .outstanding
+        .map_or(MOST_UNDER_WAY, |most| most.get() as usize);
+    let (sent, mut chunks_sent) = mpsc::channel(most);
+    let write = async {
+        let chunk = vec![0; sizes.largest().len()];
+        let mut number = 0;
+        loop {
+            let (turn, due) = turns.next().await;
+            let (place, due) = match part.rate {
+                Some(_) => (sent.try_reserve().ok(), due),
+                None => (sent.reserve().await.ok(), Instant::now()),
+            };
+            let place = place.with_context(|| {
+                format!(
+                    "peer {} lacks {most} chunks: the rate is more than it can take",
+                    peer + 1
+                )
+            })?;
+            let late_ns = due.elapsed().as_nanos() as u64;
+            place.send((turn, clock.now_ns().saturating_sub(late_ns)));
+            writing.write_all(&chunk[..sizes.nth(number).len()]).await?;
+            writing.flush().await?;
+            number += 1;
+        }
+    };
+    let read = async {
+        let mut sent = (0, 0);
+        loop {
+            let bytes = u64::from(sizes.nth(sent.0).bytes());
+            sent = (sent.0 + 1, sent.1 + bytes);
+            let counted = (reading.read_u64().await?, reading.read_u64().await?);
+            ensure!(
+                counted == sent,
+                "peer {} has counted {counted:?} chunks and bytes, but was sent {sent:?}",
+                peer + 1
+            );
+            let (turn, since_ns) = chunks_sent.recv().await.context("nothing was sent")?;
+            locked(log).chunk_delivered(peer, since_ns, bytes, is_last(turn));
+        }
+    };
+    tokio::select! {
+        broken = write => broken,
+        broken = read => broken,
+    }
 }
 
-impl Chunks {
-    /// Of a closed loop.
-    pub fn new(load: Load) -> Result<Chunks> {
-        let Pace::Outstanding(outstanding) = load.pace else {
-            bail!("the workload stream has a fixed number of unacknowledged chunks");
-        };
-        Ok(Chunks {
-            payload: load.payload,
-            outstanding: outstanding as usize,
-        })
+/// What a peer does with chunks of those sizes.
+pub async fn count_chunks(
+    mut link: impl AsyncRead + AsyncWrite + Unpin,
+    sizes: &Sizes,
+) -> Result<Infallible> {
+    let mut chunk = vec![0; sizes.largest().len()];
+    let (mut chunks, mut bytes) = (0, 0);
+    loop {
+        let (mut received, length) = (0, sizes.nth(chunks).len());
+        while received < length {
+            let read = link.read(&mut chunk[received..length]).await?;
+            ensure!(read > 0, "central closed the stream");
+            received += read;
+            bytes += read as u64;
+        }
+        chunks += 1;
+        link.write_u64(chunks).await?;
+        link.write_u64(bytes).await?;
+        link.flush().await?;
     }
+}
 
-    /// Sends chunks while fewer than so many are unacknowledged.
-    pub async fn send(
-        self,
-        peer: usize,
-        mut reading: impl AsyncRead + Unpin,
-        mut writing: impl AsyncWrite + Unpin,
-        log: &Mutex<RequestLog>,
-    ) -> Result<Infallible> {
-        let chunk = vec![0; self.payload.len()];
-        let clock = locked(log).clock();
-        let (sent, mut sent_since) = mpsc::channel(self.outstanding);
-        let write = async {
-            loop {
-                // A place among the unacknowledged, before the chunk goes out.
-                let place = sent.reserve().await.context("the reading side is gone")?;
-                place.send(clock.now_ns());
-                writing.write_all(&chunk).await?;
-                writing.flush().await?;
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::sync::Arc;
+
+    use poll_probe::{Capacity, Recorder};
+    use run_format::{Load, Pace, Payload, Workload};
+    use tokio::io::{duplex, split};
+    use tokio::task::yield_now;
+
+    use super::*;
+
+    /// Until so many chunks of two sizes are acknowledged by a peer that counts chunks of other sizes, or of the same.
+    async fn exchange(enough: u64, sizes_of_peer: Option<Sizes>) -> Result<Infallible> {
+        let pace = Pace::Outstanding(3);
+        let payload = Payload::of_bytes(16);
+        let mut part = Part::whole(Workload::Stream, Load { payload, pace });
+        part.sizes = vec!["16B x 2".to_owned(), "64B".to_owned()]
+            .try_into()
+            .expect("sizes");
+        let ((near, far), acknowledged) = (duplex(100), Cell::new(0));
+        let (log, _seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())));
+        let log = Mutex::new(log);
+        let turns = Turns::new(&part, Instant::now());
+        let is_last = |_| {
+            acknowledged.set(acknowledged.get() + 1);
+            false
+        };
+        let until_enough = async {
+            while acknowledged.get() < enough {
+                yield_now().await;
             }
         };
-        let read = async {
-            loop {
-                reading.read_u8().await?;
-                let since_ns = sent_since.recv().await;
-                let since_ns = since_ns.context("the writing side is gone")?;
-                locked(log).answered(peer, since_ns, self.payload.bytes().into());
-            }
-        };
+        let sizes_of_peer = sizes_of_peer.unwrap_or(part.sizes.clone());
         tokio::select! {
-            broken = write => broken,
-            broken = read => broken,
+            ended = send_chunks(&part, turns, 0, split(near), &log, is_last) => ended,
+            ended = count_chunks(far, &sizes_of_peer) => ended,
+            () = until_enough => anyhow::bail!("enough"),
         }
     }
-}
 
-/// What a peer does with chunks of that length.
-pub async fn acknowledge_chunks(
-    mut link: impl AsyncRead + AsyncWrite + Unpin,
-    length: usize,
-) -> io::Result<Infallible> {
-    let mut chunk = vec![0; length];
-    loop {
-        link.read_exact(&mut chunk).await?;
-        link.write_all(&[1]).await?;
-        link.flush().await?;
+    #[tokio::test]
+    async fn chunks_of_all_sizes_are_counted_and_a_wrong_count_is_noticed() {
+        let ended = exchange(100, None).await.expect_err("it ends");
+        assert_eq!(ended.to_string(), "enough");
+        let larger = Sizes::of(Payload::of_bytes(32));
+        let ended = exchange(100, Some(larger)).await.expect_err("it ends");
+        let wrong = "peer 1 has counted (1, 32) chunks and bytes, but was sent (1, 16)";
+        assert_eq!(ended.to_string(), wrong);
     }
 }

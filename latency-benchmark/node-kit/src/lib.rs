@@ -15,9 +15,10 @@ mod pace;
 mod parent;
 mod paths;
 mod stack_task;
+mod turns;
 
 pub use self::central::Central;
-pub use self::chunks::{Chunks, acknowledge_chunks};
+pub use self::chunks::{count_chunks, send_chunks};
 pub use self::messages::{Deliveries, Publisher};
 pub use self::node_program::{NodeProgram, described, main};
 pub use self::observe::activity::ConnectionCounts;
@@ -25,4 +26,5 @@ pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
 pub use self::parent::{announce, report_stall};
 pub use self::paths::{TrafficPath, TurnTaker};
 pub use self::stack_task::{StackTask, locked};
+pub use self::turns::Turns;
 pub use slices::{Findings, RequestLog};

@@ -4,10 +4,11 @@
 use std::convert::Infallible;
 use std::io::{self, Error, ErrorKind};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use node_kit::{RequestLog, locked};
 use poll_probe::Recorder;
-use run_format::Payload;
+use run_format::{Payload, Sizes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 
 pub(crate) struct Asker<L> {
@@ -19,32 +20,40 @@ pub(crate) struct Asker<L> {
 }
 
 impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
-    pub(crate) fn new(link: L, payload: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<L> {
+    pub(crate) fn new(link: L, largest: Payload, log: Arc<Mutex<RequestLog>>) -> Asker<L> {
         let clock = locked(&log).clock();
         Asker {
             clock,
             log,
             link,
-            request: vec![0; payload.len()],
-            answer: vec![0; payload.len()],
+            request: vec![0; largest.len()],
+            answer: vec![0; largest.len()],
         }
     }
 
-    /// Asks that peer, waits for the answer, and notes it.
-    pub(crate) async fn ask(&mut self, peer: usize) -> io::Result<()> {
-        let since_ns = self.clock.now_ns();
+    /// Asks that peer, waits for the answer, and notes it. The request was due so long ago.
+    pub(crate) async fn ask(
+        &mut self,
+        peer: usize,
+        size: Payload,
+        late: Duration,
+    ) -> io::Result<()> {
+        let late_ns = late.as_nanos() as u64;
+        let since_ns = self.clock.now_ns().saturating_sub(late_ns);
+        let request = &mut self.request[..size.len()];
+        let answer = &mut self.answer[..size.len()];
         // Each differs from the one before, so that an answer to another is seen.
-        if let Some(first) = self.request.first_mut() {
+        if let Some(first) = request.first_mut() {
             *first = first.wrapping_add(1);
         }
-        self.link.write_all(&self.request).await?;
+        self.link.write_all(request).await?;
         self.link.flush().await?;
-        self.link.read_exact(&mut self.answer).await?;
-        if self.answer != self.request {
+        self.link.read_exact(answer).await?;
+        if answer != request {
             let wrong = "the answer is not what was sent";
             return Err(Error::new(ErrorKind::InvalidData, wrong));
         }
-        locked(&self.log).answered(peer, since_ns, 2 * self.request.len() as u64);
+        locked(&self.log).answered(peer, since_ns, 2 * size.len() as u64);
         Ok(())
     }
 }
@@ -52,12 +61,15 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
 /// The side that answers, until the link breaks.
 pub(crate) async fn echo(
     mut link: impl AsyncRead + AsyncWrite + Unpin,
-    payload: Payload,
+    sizes: &Sizes,
 ) -> io::Result<Infallible> {
-    let mut bytes = vec![0; payload.len()];
+    let mut bytes = vec![0; sizes.largest().len()];
+    let mut number = 0;
     loop {
-        link.read_exact(&mut bytes).await?;
-        link.write_all(&bytes).await?;
+        let bytes = &mut bytes[..sizes.nth(number).len()];
+        number += 1;
+        link.read_exact(bytes).await?;
+        link.write_all(bytes).await?;
         link.flush().await?;
     }
 }

@@ -4,13 +4,14 @@
 use std::convert::Infallible;
 use std::future::pending;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::StreamExt;
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog, TrafficPath, TurnTaker};
-use run_format::{Load, Measured};
+use run_format::{Load, Measured, Sizes};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
@@ -18,7 +19,7 @@ use tokio::task::JoinSet;
 use crate::asker::{Asker, echo};
 use crate::beside::address;
 use crate::swarm::{self, refuse_loss};
-use crate::workload::{NodeWorkload, Rr, open};
+use crate::workload::{NodeWorkload, Streams, open};
 
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
@@ -31,7 +32,7 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
             if let Ok((socket, _)) = listener.accept().await
                 && socket.set_nodelay(true).is_ok()
             {
-                tokio::spawn(echo(socket, load.payload));
+                tokio::spawn(async move { echo(socket, &Sizes::of(load.payload)).await });
             }
         }
     });
@@ -42,9 +43,9 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
 pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());
     central.run(async move |task| {
-        let (node, load) = (task.config.node, task.config.load);
+        let (node, load) = (&task.config.node, task.config.load);
         let key = Keypair::generate_ed25519();
-        let mut swarm = swarm::build(node, &key, Rr::behaviour(&key)?, spawn)?;
+        let mut swarm = swarm::build(node, &key, Streams::behaviour(&key)?, spawn)?;
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let mut sockets = Vec::new();
         for (_, at) in &peers {
@@ -68,7 +69,8 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
                 asking.spawn(client(TrafficPath::RawTcp).run(socket));
                 let (client, control) =
                     (client(TrafficPath::Libp2p), swarm.behaviour().new_control());
-                asking.spawn(async move { client.run(open::<Rr>(control, id).await?).await });
+                let link = open(control, id, [0; 2]);
+                asking.spawn(async move { client.run(link.await?).await });
             }
             loop {
                 tokio::select! {
@@ -95,7 +97,9 @@ impl Client {
         while self.turns.begin(self.path).await {
             while self.turns.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);
-                let asked = asker.ask(self.peer).await;
+                let asked = asker
+                    .ask(self.peer, self.load.payload, Duration::ZERO)
+                    .await;
                 asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
             }
             self.turns.end();

@@ -5,7 +5,7 @@ use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
 use program::{Failure, bad_input};
-use run_format::{CentralTask, Load, Measured, Measurement};
+use run_format::{CentralTask, Measured, Measurement};
 
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;
@@ -21,7 +21,7 @@ pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
 }
 
 pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
-    with_workload!(central.task().config.node.workload, W => work::<W>(central, peers))
+    with_workload!(central.task().config.node, W => work::<W>(central, peers))
 }
 
 /// Runs central with a workload of its own.
@@ -32,15 +32,16 @@ pub fn work<W: NodeWorkload + 'static>(
     let (spawn, connections) = (central.spawner(), central.connections());
     central.run(async move |task| {
         let key = Keypair::generate_ed25519();
-        let mut swarm = swarm::build(task.config.node, &key, W::behaviour(&key)?, spawn)?;
+        let mut swarm = swarm::build(&task.config.node, &key, W::behaviour(&key)?, spawn)?;
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let on_loss = match task.config.measurement {
             _ if W::CLOSES => OnLoss::Expect,
             Measurement::Soak(_) => OnLoss::Redial,
             Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => OnLoss::Fail,
         };
-        let load: Load = task.config.load;
+        let load = task.config.load;
+        let parts = task.config.node.parts(load);
         let swarm = Linked::new(swarm, peers, connections, on_loss);
-        Ok(async move |log: RequestLog| W::central(swarm, load, log).await)
+        Ok(async move |log: RequestLog| W::central(swarm, parts, load, log).await)
     })
 }

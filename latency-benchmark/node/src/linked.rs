@@ -73,8 +73,8 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.peers.len()
     }
 
-    pub(crate) fn addresses(&self) -> Vec<&Multiaddr> {
-        self.peers.iter().map(|(_, at)| at).collect()
+    pub(crate) fn address(&self, number: usize) -> &Multiaddr {
+        &self.peers[number].1
     }
 
     pub(crate) fn peer(&self, number: usize) -> PeerId {

@@ -21,7 +21,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     if task.measurement == Measurement::BesideTcp {
         beside_tcp::serve(&listen, task.load).await?;
     }
-    let served = with_workload!(task.node.workload, W => serve::<W>(task, key, listen).await);
+    let served = with_workload!(task.node, W => serve::<W>(task, key, listen).await);
     Ok(served?)
 }
 
@@ -55,8 +55,8 @@ async fn serve<W: NodeWorkload>(
     let spawn = |task| {
         tokio::spawn(task);
     };
-    let mut swarm = swarm::build(task.node, &key, W::behaviour(&key)?, spawn)?;
+    let mut swarm = swarm::build(&task.node, &key, W::behaviour(&key)?, spawn)?;
     let address = swarm::listen(&mut swarm, listen).await?;
     node_kit::announce(&address.to_string());
-    W::peer(swarm, task.load).await
+    W::peer(swarm, task.node.parts(task.load), task.load).await
 }

@@ -22,7 +22,7 @@ use run_format::{NodeConfig, Security, Transport};
 
 /// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
 pub(crate) fn build<B: NetworkBehaviour>(
-    node: NodeConfig,
+    node: &NodeConfig,
     key: &Keypair,
     behaviour: B,
     executor: impl Executor + Send + 'static,
@@ -48,7 +48,7 @@ pub(crate) fn with_transport<B: NetworkBehaviour>(
     Swarm::new(transport, behaviour, key.public().to_peer_id(), config)
 }
 
-fn transport(node: NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
+fn transport(node: &NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
     match node.transport {
         Transport::Tcp => upgraded(tcp(), node.security, key),
         #[cfg(feature = "quic")]

@@ -34,7 +34,7 @@ pub fn run(
                 layout_of((at as u32, run), subject.layouts, subject.role)
             }),
         seed,
-        node: sweep.node,
+        node: sweep.node.clone(),
         load: Load {
             payload: cell.payload_bytes,
             pace: sweep.pace,
@@ -97,7 +97,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
         beside: 0,
         layout: None,
         seed: soak.seed,
-        node: soak.node,
+        node: soak.node.clone(),
         load: soak.load,
         runtime: soak.runtime,
         variants: VariantConfig::all(vec![soak.budgets], false),

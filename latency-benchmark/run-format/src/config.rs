@@ -7,8 +7,8 @@ use lab_types::LabConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Axes, Cell, Churn, JobsConfig, Payload, Precision, RuntimeConfig, Shard, Site, SubjectConfig,
-    VariantConfig,
+    Axes, Cell, Churn, JobsConfig, Load, Pace, Part, Precision, RuntimeConfig, Shard, Site,
+    SubjectConfig, VariantConfig, Workload,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -93,14 +93,26 @@ pub struct SoakPlan {
     pub churn: Churn,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeConfig {
+    /// If there are parts, that of the first of them.
     pub workload: Workload,
     pub security: Security,
     pub transport: Transport,
+    /// Of a profile. The first is measured, and the others are its load beside it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub parts: Vec<Part>,
 }
 
 impl NodeConfig {
+    /// What the nodes do at the same time.
+    pub fn parts(&self, load: Load) -> Vec<Part> {
+        match self.parts.is_empty() {
+            true => vec![Part::whole(self.workload, load)],
+            false => self.parts.clone(),
+        }
+    }
+
     /// Whether its transport and workload have the site.
     pub fn has_site(&self, site: Site) -> bool {
         match self.transport {
@@ -131,44 +143,6 @@ impl NodeConfig {
     }
 }
 
-/// What the nodes do with each other.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
-#[serde(rename_all = "kebab-case")]
-pub enum Workload {
-    /// Central sends requests, peers echo them
-    RequestResponse,
-    /// Central sends chunks over one long stream per peer, peers acknowledge each with a byte
-    Stream,
-    /// Every node publishes to a topic, and central relays among the peers: by gossipsub of libp2p, or by iroh-gossip
-    Gossipsub,
-    /// Ping and identify only
-    Idle,
-    /// Central sends one request at a time over one long stream per peer, and peers echo it
-    Rr,
-    /// Central sends a block to all peers at once, at a rate, and peers acknowledge each
-    Burst,
-    /// Both ends send chunks over one long stream per peer, as fast as flow control allows
-    Duplex,
-    /// Central connects to a peer, both identify themselves, central pings and leaves, at a rate
-    Handshakes,
-}
-
-impl Workload {
-    /// Whether a peer that never answers is an error.
-    pub fn has_answers(self) -> bool {
-        match self {
-            Workload::RequestResponse
-            | Workload::Stream
-            | Workload::Rr
-            | Workload::Burst
-            | Workload::Duplex
-            | Workload::Handshakes => true,
-            Workload::Gossipsub | Workload::Idle => false,
-        }
-    }
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -187,25 +161,6 @@ pub enum Transport {
     /// QUIC, which encrypts and multiplexes by itself. It has the sites `quic-connection` and `quic-endpoint` instead of
     /// `muxer`
     Quic,
-}
-
-/// How hard central works its peers.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Load {
-    pub payload: Payload,
-    pub pace: Pace,
-}
-
-/// When the next request is sent.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Pace {
-    /// Closed loop: as soon as one of this number per peer is answered. Latency counts from the sending.
-    Outstanding(u32),
-    /// Open loop: this number per second to each peer, answered or not. Latency counts from when it was due.
-    PerSecond(f64),
-    /// Closed loop with as many for each peer as still raise throughput. Central doubles the number while it warms up.
-    Saturating,
 }
 
 /// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so

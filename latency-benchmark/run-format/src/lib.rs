@@ -12,6 +12,7 @@ pub mod files;
 mod gate;
 mod grid;
 mod histogram_tag;
+mod load;
 mod manifest;
 mod protocol;
 mod quantities;
@@ -34,6 +35,6 @@ pub use poll_probe::{Budget, Limit, Wake, number};
 
 pub use self::{
     application::*, budgets::*, config::*, evidence::*, gate::*, grid::*, histogram_tag::*,
-    manifest::*, protocol::*, quantities::*, run_row::*, runtime::*, site::*, soak::*, subject::*,
-    table::*, tables::*,
+    load::*, manifest::*, protocol::*, quantities::*, run_row::*, runtime::*, site::*, soak::*,
+    subject::*, table::*, tables::*,
 };

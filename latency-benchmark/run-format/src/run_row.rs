@@ -99,6 +99,10 @@ pub struct StreamEnd {
     pub unsent_bytes: u64,
     pub sent_nothing_ms: u64,
     pub received_nothing_ms: u64,
+    /// What the node may send on all its streams before the other ends grant more.
+    pub credit_bytes: Option<u64>,
+    /// What was received on all streams and not read.
+    pub unread_bytes: Option<u64>,
 }
 
 impl fmt::Display for Stall {

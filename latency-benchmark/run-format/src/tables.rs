@@ -108,6 +108,16 @@ pub struct SliceRow {
     pub central_instructions: Option<u64>,
     /// Cycles of central's workers in user mode, likewise.
     pub central_cycles: Option<u64>,
+    /// The round trip that yamux estimates, at the end of a turn, the mean over connections. Divide this column and the next
+    /// ones by `turns`: their values at the end of each turn are added up. They are there with workloads whose streams live
+    /// long: `stream`, `rr`, `burst`, `duplex` and profiles. Runs of older versions have none of them.
+    pub yamux_rtt_ns: Option<u64>,
+    /// By how much the receive windows of all streams together are larger than the 256 KiB that each begins with.
+    pub yamux_grown_bytes: Option<u64>,
+    /// What central may send on all streams together before peers grant more.
+    pub yamux_credit_bytes: Option<u64>,
+    /// What central has received and the workload has not read.
+    pub yamux_unread_bytes: Option<u64>,
 }
 
 /// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in

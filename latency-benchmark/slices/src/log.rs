@@ -135,6 +135,15 @@ impl RequestLog {
         (log, reader)
     }
 
+    /// Of what goes on beside that is not measured. It has the same findings.
+    pub fn unread(&self) -> RequestLog {
+        RequestLog {
+            log: log(0).0,
+            findings: self.findings(),
+            clock: self.clock(),
+        }
+    }
+
     /// The time, by the clock of all records.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
@@ -159,8 +168,8 @@ impl RequestLog {
         self.note(peer, since_ns, bytes, expected, false);
     }
 
-    /// The same of a block that was due for all peers at `since_ns`, and has now reached this one, the last one or not.
-    pub fn block_delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, is_last: bool) {
+    /// The same of a chunk that was sent at `since_ns`, perhaps to all peers, of which this one is the last or not.
+    pub fn chunk_delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, is_last: bool) {
         self.note(peer, since_ns, bytes, 1, is_last);
     }
 

@@ -2,7 +2,7 @@
 
 use std::ops::{Add, Sub};
 
-use poll_probe::QuicCounts;
+use poll_probe::{MuxerCounts, QuicCounts};
 use run_format::{BlockRow, SLOW_NS, SliceRow};
 
 /// Polls, and those of them that were slow for tokio.
@@ -89,10 +89,11 @@ pub struct CpuTime {
 sums!(CpuTime: cpu_ns, runqueue_ns);
 sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
     monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
-    central_instructions, central_cycles);
+    central_instructions, central_cycles, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes);
 sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
     central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
     delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
     central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms);
+sums!(MuxerCounts: connections, rtt_ns, grown_bytes, credit_bytes, unread_bytes);
 sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
     datagrams_sent, datagrams_received, send_calls, receive_calls);

@@ -23,7 +23,7 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     Ok(())
 }
 
-fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
+fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
     let sites = Site::BUDGETED.into_iter();
     sites
@@ -31,7 +31,7 @@ fn bounded_sites(stack: &Stack, node: NodeConfig) -> Vec<Site> {
         .collect()
 }
 
-pub(crate) fn unknown_site(stack: &Stack, node: NodeConfig, budgets: &Budgets) -> Option<Site> {
+pub(crate) fn unknown_site(stack: &Stack, node: &NodeConfig, budgets: &Budgets) -> Option<Site> {
     let known = bounded_sites(stack, node);
     let mut bounded = Site::BUDGETED.into_iter();
     bounded.find(|site| budgets.at(*site).is_some() && !known.contains(site))
@@ -39,7 +39,7 @@ pub(crate) fn unknown_site(stack: &Stack, node: NodeConfig, budgets: &Budgets) -
 
 pub(crate) fn refuse_unknown_sites(
     stack: &Stack,
-    node: NodeConfig,
+    node: &NodeConfig,
     budgets: &Budgets,
 ) -> Result<(), Failure> {
     let Some(site) = unknown_site(stack, node, budgets) else {
@@ -58,7 +58,7 @@ pub(crate) fn refuse_unknown_sites(
 }
 
 pub(crate) fn variants(
-    (stack, node): (&Stack, NodeConfig),
+    (stack, node): (&Stack, &NodeConfig),
     given: &[Budgets],
     default: &[Budgets],
     control: bool,

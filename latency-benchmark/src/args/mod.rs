@@ -4,6 +4,8 @@ mod budgets;
 mod network;
 mod new_run;
 mod node;
+mod pace;
+mod profile;
 mod runtime;
 mod subjects;
 

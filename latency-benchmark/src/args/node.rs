@@ -1,19 +1,23 @@
 //! What central and its peers have to agree on.
 
+use anyhow::anyhow;
 use clap::{Args, ValueEnum};
-use program::{Failure, reject};
+use program::{Failure, bad_input, reject};
 use run_format::number::decimal;
 use run_format::{
-    Load, NodeConfig, PAYLOAD_FORMS, Pace, Payload, SMALLEST_MESSAGE, Security, Transport, Workload,
+    Load, NodeConfig, PAYLOAD_FORMS, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport,
+    Workload,
 };
-use swarm_patch::stacks::Stack;
+use swarm_patch::stacks::{LIBP2P, Stack};
+
+use super::pace::{name, pace};
+use super::profile::{self, Asked};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeArgs {
-    /// What the nodes do with each other [default: request-response]
-    #[arg(long, value_enum)]
-    pub(crate) workload: Option<Workload>,
+    #[arg(long, value_name = "WORKLOAD|FILE", value_parser = asked, help = workloads())]
+    pub(crate) workload: Option<Asked>,
     /// Encryption of the TCP connections [default: noise; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) security: Option<Security>,
@@ -44,73 +48,61 @@ impl NodeArgs {
             workload: self.workload(),
             security: security.unwrap_or(Security::Plaintext),
             transport: transport.unwrap_or(Transport::Tcp),
+            parts: self.parts().to_vec(),
         };
-        refuse_others(stack, node)?;
+        if !node.parts.is_empty() && stack.name != LIBP2P.name {
+            reject!(
+                "--workload: nodes of {} do not read profiles (accepted: a workload)",
+                stack.name
+            );
+        }
+        refuse_others(stack, &node)?;
         Ok(node)
     }
 
-    fn workload(&self) -> Workload {
-        self.workload.unwrap_or(Workload::RequestResponse)
+    /// Of a profile. Otherwise none.
+    fn parts(&self) -> &[Part] {
+        self.workload.as_ref().map_or(&[], |(_, parts)| parts)
     }
 
-    /// The pace, if it fits the workload and every one of the payloads.
+    fn workload(&self) -> Workload {
+        let asked = self.workload.as_ref();
+        asked.map_or(Workload::RequestResponse, |(workload, _)| *workload)
+    }
+
+    /// Of a profile the largest size, which is the payload of its cells. They have at least so many peers.
+    pub(crate) fn profile_payload(&self, peers: usize) -> Result<Option<Payload>, Failure> {
+        let parts = self.parts().iter();
+        let known = parts.clone().flat_map(|part| part.peers.iter().flatten());
+        if let Some(needed) = known.max().filter(|needed| needed.get() > peers) {
+            reject!(
+                "--peers {peers}: a part of the profile is for peer {needed} (accepted: at least {needed} peers)"
+            );
+        }
+        Ok(parts.map(|part| part.sizes.largest()).max())
+    }
+
+    /// The pace, if it fits the workload and every one of the payloads. That of a profile is its own.
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
-        const CLOSED: Pace = Pace::Outstanding(2);
-        const MOST_PER_SECOND: f64 = 1e6;
-        // Peers that are silent for longer count as lost.
-        const FEWEST_PER_SECOND: f64 = 0.5;
-        let workload = self.workload();
-        let name = workload.to_possible_value();
-        let name = name.as_ref().map_or("", |value| value.get_name());
+        let (workload, asked) = (self.workload(), self.rate.map(Pace::PerSecond));
+        let asked = asked.or(self.outstanding);
+        if let Some(measured) = self.parts().first() {
+            if asked.is_some() {
+                reject!(
+                    "--workload: a profile has its own paces (remove --rate and --outstanding)"
+                );
+            }
+            return Ok(measured.pace());
+        }
         let least = least_bytes(workload);
         if let Some(size) = payloads.iter().find(|size| size.bytes() < least) {
             reject!(
-                "--payload {size}: the workload {name} needs at least {}",
+                "--payload {size}: the workload {} needs at least {}",
+                name(workload),
                 Payload::of_bytes(least)
             );
         }
-        let pace = self.rate.map(Pace::PerSecond).or(self.outstanding);
-        match (workload, pace) {
-            (_, Some(Pace::PerSecond(rate))) if rate > MOST_PER_SECOND => {
-                reject!("--rate {rate}: it is more than {MOST_PER_SECOND} per second")
-            }
-            (Workload::RequestResponse, pace) => Ok(pace.unwrap_or(CLOSED)),
-            (Workload::Stream, None) => Ok(CLOSED),
-            (Workload::Stream, Some(Pace::Outstanding(count))) => Ok(Pace::Outstanding(count)),
-            (Workload::Stream, Some(Pace::PerSecond(_))) => reject!(
-                "--rate: the workload stream sends as fast as it can (accepted: --outstanding)"
-            ),
-            (Workload::Stream, Some(Pace::Saturating)) => reject!(
-                "--outstanding max: only the workload request-response finds that number (accepted: a number)"
-            ),
-            (Workload::Rr, None | Some(Pace::Outstanding(1))) => Ok(Pace::Outstanding(1)),
-            (Workload::Rr, Some(Pace::PerSecond(_))) => reject!(
-                "--rate: the workload rr sends a request when the last one is answered, so it has no rate (remove --rate)"
-            ),
-            (Workload::Rr, Some(_)) => {
-                reject!("--outstanding: the workload rr has one request at a time (accepted: 1)")
-            }
-            (Workload::Idle | Workload::Duplex, None) => Ok(CLOSED),
-            (Workload::Idle | Workload::Duplex, Some(_)) => {
-                reject!(
-                    "--workload {name}: it has no rate and no number of requests (remove --rate and --outstanding)"
-                )
-            }
-            (Workload::Gossipsub, None) => Ok(Pace::PerSecond(20.0)),
-            (Workload::Burst, None) => Ok(Pace::PerSecond(2.0)),
-            (Workload::Handshakes, None) => Ok(Pace::PerSecond(5.0)),
-            (Workload::Burst | Workload::Handshakes, Some(Pace::PerSecond(rate)))
-                if rate < FEWEST_PER_SECOND =>
-            {
-                reject!(
-                    "--rate {rate}: the workload {name} has at least {FEWEST_PER_SECOND} per second"
-                )
-            }
-            (_, Some(Pace::PerSecond(rate))) => Ok(Pace::PerSecond(rate)),
-            (_, Some(_)) => {
-                reject!("--outstanding: the workload {name} has a rate (accepted: --rate)")
-            }
-        }
+        pace(workload, asked).map_err(|wrong| bad_input(anyhow!(wrong)))
     }
 
     pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
@@ -128,6 +120,25 @@ fn least_bytes(workload: Workload) -> u32 {
     }
 }
 
+fn asked(text: &str) -> Result<Asked, String> {
+    let named = Workload::from_str(text, false);
+    named.map_or_else(
+        |_| profile::read(text),
+        |workload| Ok((workload, Vec::new())),
+    )
+}
+
+/// The help of `--workload`.
+fn workloads() -> String {
+    let mut help = "What the nodes do with each other [default: request-response]:".to_owned();
+    let workloads = Workload::value_variants().iter();
+    for value in workloads.filter_map(Workload::to_possible_value) {
+        let says = value.get_help().map(ToString::to_string);
+        help += &format!("\n- {}: {}", value.get_name(), says.unwrap_or_default());
+    }
+    help + "\n- the TOML file of a profile, which is a mix of them"
+}
+
 fn outstanding(text: &str) -> Result<Pace, String> {
     match text.parse() {
         _ if text == "max" => Ok(Pace::Saturating),
@@ -136,7 +147,7 @@ fn outstanding(text: &str) -> Result<Pace, String> {
     }
 }
 
-fn refuse_others(stack: &Stack, node: NodeConfig) -> Result<(), Failure> {
+fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
     let asked = [
         ("--workload", node.workload.to_possible_value()),
         ("--security", node.security.to_possible_value()),

@@ -191,7 +191,7 @@ impl PeerProcess {
         if let Some(mut input) = process.child.stdin.take() {
             let is_restarted = matches!(config.measurement, Measurement::Soak(_));
             let task = PeerTask {
-                node: config.node,
+                node: config.node.clone(),
                 load: config.load,
                 measurement: config.measurement.clone(),
                 listen,

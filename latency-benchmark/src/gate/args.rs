@@ -94,9 +94,10 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         workload: Workload::RequestResponse,
         security: Security::Noise,
         transport: Transport::Tcp,
+        parts: Vec::new(),
     };
     for budgets in &compared.budget {
-        refuse_unknown_sites(&LIBP2P, node, budgets)?;
+        refuse_unknown_sites(&LIBP2P, &node, budgets)?;
     }
     let specs = compared.subjects.specs();
     let compares = match (&specs[..], &compared.budget[..]) {

@@ -59,7 +59,10 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
             && has_payload
             && !(needs_buffers && are_small)
             && node.security.is_none_or(|it| it == cell.security)
-            && node.workload.is_none_or(|it| it == cell.workload)
+            && node
+                .workload
+                .as_ref()
+                .is_none_or(|it| *it == (cell.workload, Vec::new()))
     });
     if cells.is_empty() {
         reject!(

@@ -187,7 +187,14 @@ impl SweepArgs {
     fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
         let (grid, compared, length) = (&self.grid, &self.compared, &self.length);
         let stack = self.program.stack;
-        let axes = grid.axes(quick, self.hosts.count())?;
+        let mut axes = grid.axes(quick, self.hosts.count())?;
+        let fewest = axes.peers.iter().copied().min().unwrap_or(0);
+        if let Some(largest) = self.node.profile_payload(fewest)? {
+            if !grid.payload.is_empty() {
+                reject!("--payload: a profile has its own sizes (remove --payload)");
+            }
+            axes.payload_bytes = vec![largest];
+        }
         let pace = self.node.pace(&axes.payload_bytes)?;
         let runtime = self.runtime.runtime()?;
         let (peers, rtts) = (&axes.peers, &axes.rtt_ms);
@@ -217,12 +224,12 @@ impl SweepArgs {
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
         let node = self.node.node(stack)?;
-        let defaults = self.default_budgets(node, has_subjects);
+        let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here.
         let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
         let mut config = SweepConfig {
             axes,
-            variants: variants((stack, node), &budgets, &defaults, has_control)?,
+            variants: variants((stack, &node), &budgets, &defaults, has_control)?,
             subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
             node,
             pace,
@@ -254,7 +261,7 @@ impl SweepArgs {
         Ok(config)
     }
 
-    fn default_budgets(&self, node: NodeConfig, has_subjects: bool) -> Vec<Budgets> {
+    fn default_budgets(&self, node: &NodeConfig, has_subjects: bool) -> Vec<Budgets> {
         let stack = self.program.stack;
         let texts: &[&str] = match (has_subjects, self.grid.quick) {
             // A subject may bring a budget of its own.

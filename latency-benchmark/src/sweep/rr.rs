@@ -85,7 +85,7 @@ impl RrArgs {
         refuse_twice("--payload", &payloads)?;
         let (peers, rtt) = (self.peers, self.rtt.rtt);
         let nodes = NodeArgs {
-            workload: Some(Workload::Rr),
+            workload: Some((Workload::Rr, Vec::new())),
             security: Some(self.security),
             transport: Some(Transport::Tcp),
             outstanding: None,

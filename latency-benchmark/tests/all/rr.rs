@@ -230,8 +230,10 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
         assert!(!bench.out().exists(), "{arguments:?}");
     }
     for (arguments, says) in [
-        (&["--rate", "10"][..], "--rate: the workload rr"),
-        (&["--outstanding", "2"], "--outstanding: the workload rr"),
+        (
+            &["--outstanding", "2"][..],
+            "--outstanding: the workload rr",
+        ),
         (
             &["--payload", "0B"],
             "--payload 0B: the workload rr needs at least 1B",

@@ -51,6 +51,8 @@ mod budget;
 mod invocation;
 #[cfg(feature = "recorder")]
 mod meter;
+#[cfg(feature = "recorder")]
+mod muxer;
 pub mod number;
 #[cfg(feature = "recorder")]
 mod parts;
@@ -69,6 +71,8 @@ mod site;
 mod task;
 #[cfg(feature = "recorder")]
 mod wake;
+#[cfg(feature = "recorder")]
+mod watched;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
 pub use site::Site;
@@ -77,6 +81,7 @@ pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     meter::Meter,
+    muxer::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers},
     passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},

@@ -1,11 +1,12 @@
-//! What the connections of QUIC count. They are asked between measurements, so that no poll waits for it.
+//! What the connections of QUIC count.
 
 use std::any::Any;
+use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Mutex, Weak};
 
-use crate::ring::{self, lock};
+use crate::ring;
+use crate::watched::Watched;
 
 /// Counts since a connection began, or of several added up.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,25 +35,14 @@ pub struct QuicCounts {
     pub receive_calls: u64,
 }
 
-type Connection = (
-    Weak<dyn Any + Send + Sync>,
-    Box<dyn Fn() -> Option<QuicCounts> + Send>,
-);
-
-static CONNECTIONS: Mutex<Vec<Connection>> = Mutex::new(Vec::new());
+static CONNECTIONS: Watched<QuicCounts> = Watched::new();
 static SEND_CALLS: AtomicU64 = AtomicU64::new(0);
 static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
 
 /// Notes a new connection, and how to read its counts, unless no recorder is attached to this thread.
 pub fn watch<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
     if ring::is_attached() {
-        let connection = Arc::downgrade(connection);
-        let mut all = lock(&CONNECTIONS);
-        all.retain(|(it, _)| it.strong_count() > 0);
-        all.push((
-            connection.clone(),
-            Box::new(move || Some(read(&*connection.upgrade()?))),
-        ));
+        CONNECTIONS.add(connection, read);
     }
 }
 
@@ -72,11 +62,9 @@ fn count(calls: &AtomicU64) {
     }
 }
 
-/// The counts of each connection that is there, and last the calls of all sockets. Empty without connections. It takes
-/// the lock of every connection for a moment.
+/// The counts of each connection that is there, and last the calls of all sockets. Empty without connections.
 pub fn quic_counts() -> Vec<QuicCounts> {
-    let all = lock(&CONNECTIONS);
-    let mut counts: Vec<QuicCounts> = all.iter().filter_map(|(_, read)| read()).collect();
+    let mut counts = CONNECTIONS.counts();
     if !counts.is_empty() {
         counts.push(QuicCounts {
             send_calls: SEND_CALLS.load(Relaxed),

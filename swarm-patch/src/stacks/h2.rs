@@ -15,6 +15,7 @@ pub const H2: Stack = Stack {
         function: "Connection::poll",
         shape: LoopShape::Poll {
             loop_in: Some("poll2"),
+            states: None,
         },
         called: "h2 Connection::poll",
         takes_budget: true,

@@ -1,7 +1,52 @@
 use super::{Stack, quinn};
-use crate::sites::{LoopShape, SiteSpec};
+use crate::sites::{LoopShape, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::OF_QUINN);
+
+/// A connection knows its round-trip time, and by how much all receive windows have grown. A stream knows the rest.
+const STATES_OF_YAMUX: &[Rewrite] = &[
+    quinn::bound(
+        "Connection::new",
+        "Active::new(socket, cfg, mode)",
+        r#"{
+                let it = {};
+                let rtt = it.rtt.clone();
+                ::poll_probe::watch_muxer(&it.accumulated_max_stream_windows, move |grown| {
+                    ::poll_probe::MuxerCounts {
+                        connections: rtt.get().is_some().into(),
+                        rtt_ns: rtt.get().map_or(0, |it| it.as_nanos() as u64),
+                        grown_bytes: *grown.lock() as u64,
+                        ..Default::default()
+                    }
+                });
+                it
+            }"#,
+    ),
+    stream("Active::poll_new_outbound"),
+    stream("Active::on_data"),
+    stream("Active::on_window_update"),
+];
+
+const fn stream(opened_in: &'static str) -> Rewrite {
+    let watched = r#"{
+                let shared = {};
+                ::poll_probe::watch_muxer(&shared, |it| {
+                    let it = it.lock();
+                    ::poll_probe::MuxerCounts {
+                        credit_bytes: it.send_window().into(),
+                        unread_bytes: it.buffer.len() as u64,
+                        ..Default::default()
+                    }
+                });
+                shared
+            }"#;
+    quinn::bound(opened_in, "stream.clone_shared()", watched)
+}
+
+const POLL: LoopShape = LoopShape::Poll {
+    loop_in: None,
+    states: None,
+};
 
 /// rust-libp2p with yamux, or over QUIC.
 pub const LIBP2P: Stack = Stack {
@@ -15,7 +60,7 @@ pub const LIBP2P: Stack = Stack {
             package: "libp2p-swarm",
             file: "src/connection.rs",
             function: "Connection::poll",
-            shape: LoopShape::Poll { loop_in: None },
+            shape: POLL,
             called: "Connection::poll",
             takes_budget: true,
         },
@@ -25,7 +70,7 @@ pub const LIBP2P: Stack = Stack {
             package: "libp2p-swarm",
             file: "src/lib.rs",
             function: "Swarm::poll_next_event",
-            shape: LoopShape::Poll { loop_in: None },
+            shape: POLL,
             called: "Swarm::poll_next_event",
             takes_budget: false,
         },
@@ -35,7 +80,10 @@ pub const LIBP2P: Stack = Stack {
             package: "yamux",
             file: "src/connection.rs",
             function: "Active::poll",
-            shape: LoopShape::Poll { loop_in: None },
+            shape: LoopShape::Poll {
+                loop_in: None,
+                states: Some(("Rtt::get", STATES_OF_YAMUX)),
+            },
             called: "yamux Active::poll",
             takes_budget: true,
         },

@@ -8,7 +8,7 @@ use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
 use iroh_node::{PROTOCOL, ask, endpoint, serve};
 use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
-use run_format::{Budgets, Site, Workload};
+use run_format::{Budgets, Payload, Site, Workload};
 use tokio::runtime;
 use tokio::task::JoinSet;
 
@@ -27,7 +27,12 @@ fn serve_elsewhere() -> EndpointAddr {
             let address = EndpointAddr::new(endpoint.id());
             let at = endpoint.bound_sockets()[0];
             tell.send(address.with_ip_addr(at)).unwrap();
-            serve(&endpoint, Workload::RequestResponse, BYTES).await
+            serve(
+                &endpoint,
+                Workload::RequestResponse,
+                Payload::of_bytes(BYTES as u32),
+            )
+            .await
         });
         served.unwrap();
     });

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
-use poll_probe::{QuicCounts, quic_counts};
+use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
 use slices::{CpuTime, Sums, sums};
 use thread_scope::{UserCounts, UserWork};
@@ -36,6 +36,8 @@ pub(super) struct Sampler {
     own_cores: Vec<String>,
     /// All round-trip times that were read, added up, and their number.
     rtts: (u64, u64),
+    /// All states of yamux that were read, added up.
+    muxers: MuxerCounts,
 }
 
 /// Sums at one time, or the differences between two, that take little time to read: it is done twice in every turn.
@@ -80,6 +82,7 @@ impl Sampler {
             },
             central_cores,
             rtts: (0, 0),
+            muxers: MuxerCounts::default(),
         })
     }
 
@@ -93,6 +96,7 @@ impl Sampler {
             self.parks += interval.total_park_count;
         }
         let tasks = self.tasks.as_ref().map(TaskMonitor::cumulative);
+        let yamux = self.yamux();
         let user = self.user_work.iter().flatten().map(UserWork::read);
         let user: Option<Vec<UserCounts>> = user.collect();
         let user = user.into_iter().flatten().reduce(|sum, of| UserCounts {
@@ -114,6 +118,10 @@ impl Sampler {
                 monitor_scheduled_ns: tasks.map(|tasks| ns(tasks.total_scheduled_duration)),
                 runtime_busy_ns: self.busy_ns,
                 runtime_parks: self.parks,
+                yamux_rtt_ns: yamux.map(|it| it.rtt_ns),
+                yamux_grown_bytes: yamux.map(|it| it.grown_bytes),
+                yamux_credit_bytes: yamux.map(|it| it.credit_bytes),
+                yamux_unread_bytes: yamux.map(|it| it.unread_bytes),
                 ..SliceRow::default()
             },
             workers,
@@ -131,6 +139,14 @@ impl Sampler {
             connections,
             ..now
         })
+    }
+
+    /// Summed up over readings, likewise. None before yamux has an estimate of the round trip.
+    fn yamux(&mut self) -> Option<MuxerCounts> {
+        let mut now = muxer_counts().into_iter().reduce(Sums::plus)?;
+        now.rtt_ns = now.rtt_ns.checked_div(now.connections)?;
+        self.muxers = self.muxers.plus(now);
+        Some(self.muxers)
     }
 
     /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.

@@ -20,7 +20,7 @@ use libp2p::identity::Keypair;
 use libp2p::{Multiaddr, PeerId, Swarm, Transport as _};
 use libp2p_stream::Behaviour;
 use node_kit::{ConnectionCounts, RequestLog, StackTask, locked};
-use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Workload};
+use run_format::{GateCell, GateCounts, GateTask, GateTransport, Load, Part, Workload};
 use tokio::runtime;
 use tokio::sync::oneshot;
 
@@ -28,7 +28,7 @@ use self::counting::Counting;
 use self::watched::Watched;
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;
-use crate::workload::{NodeWorkload, OneStream, RequestResponse, Stream, open};
+use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 
 /// Runs a cell. Time stands still from the call of `hold_time` on, which comes after the clock of records has been
 /// compared with the real one.
@@ -48,8 +48,8 @@ pub fn run(task: &GateTask, hold_time: impl FnOnce()) -> Result<GateCounts> {
         }
         Workload::Stream => {
             let same = Arc::clone(&counting);
-            let work = async move |linked, load, log| stream(linked, load, log, &same).await;
-            runtime.block_on(nodes::<Stream, _>(task, &counting, log, work))
+            let work = async move |linked, parts, _, log| stream(linked, parts, log, &same).await;
+            runtime.block_on(nodes::<Streams, _>(task, &counting, log, work))
         }
         other => bail!("the workload {other:?} has no end that is the same each time"),
     };
@@ -74,9 +74,11 @@ async fn nodes<W, C>(
 ) -> Result<Nodes>
 where
     W: NodeWorkload + 'static,
-    C: AsyncFnOnce(Linked<W::Behaviour>, Load, RequestLog) -> Result<Infallible> + 'static,
+    C: AsyncFnOnce(Linked<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
+        + 'static,
 {
     let (nodes, load) = (Nodes::new(), task.cell.load);
+    let parts = vec![Part::whole(task.cell.workload, load)];
     let mut addresses = Vec::new();
     for number in 1..=task.cell.peers {
         let spawn = |task| {
@@ -88,13 +90,14 @@ where
             GateTransport::Tcp => "/ip4/127.0.0.1/tcp/0".parse()?,
         };
         addresses.push(swarm::listen(&mut swarm, at).await?);
-        nodes.push(Box::pin(W::peer(swarm, load)));
+        nodes.push(Box::pin(W::peer(swarm, parts.clone(), load)));
     }
     let mut swarm = build::<W>(&task.cell, 0, spawner(counting))?;
     let central = async move {
         let links = Arc::new(ConnectionCounts::default());
         let peers = swarm::connect(&mut swarm, &addresses, &links).await?;
-        work(Linked::new(swarm, peers, links, OnLoss::Fail), load, log).await
+        let linked = Linked::new(swarm, peers, links, OnLoss::Fail);
+        work(linked, parts, load, log).await
     };
     nodes.push(Box::pin(Watched::new(Box::pin(central), counting)));
     Ok(nodes)
@@ -133,25 +136,20 @@ fn spawner(counting: &Arc<Mutex<Counting>>) -> impl Fn(StackTask) + Send + 'stat
 /// As the workload has it, but each task that works a peer is watched.
 async fn stream(
     mut linked: Linked<Behaviour>,
-    load: Load,
+    parts: Vec<Part>,
     log: RequestLog,
     counting: &Arc<Mutex<Counting>>,
 ) -> Result<Infallible> {
     let spawn = spawner(counting);
-    let (workload, log) = (Stream::new(load, &[])?, Arc::new(Mutex::new(log)));
+    let works = Works::new(parts, linked.peers(), log);
     for number in 0..linked.peers() {
-        let (control, peer) = (linked.swarm.behaviour().new_control(), linked.peer(number));
-        let (workload, log) = (workload.clone(), Arc::clone(&log));
-        let counting = Arc::clone(counting);
-        spawn(Box::pin(async move {
-            let asked = async {
-                let link = open::<Stream>(control, peer).await?;
-                workload.ask(number, link, log).await
-            };
-            let Err(error) = asked.await;
-            let error = error.context(format!("the stream to {peer} broke"));
-            locked(&counting).end_with(Err(error));
-        }));
+        for task in works.of_peer(&linked, number) {
+            let counting = Arc::clone(counting);
+            spawn(Box::pin(async move {
+                let error = task.await;
+                locked(&counting).end_with(Err(error));
+            }));
+        }
     }
     loop {
         linked.next().await?;

@@ -1,6 +1,7 @@
 //! Both ends send chunks over one stream as fast as flow control lets them. A chunk has its number and how many bytes its
 //! sender has received. A request is a chunk of central and the first chunk of the peer that says it was received.
 
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -8,120 +9,123 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
-use libp2p::{Multiaddr, StreamProtocol};
+use libp2p::Multiaddr;
 use node_kit::{Findings, RequestLog, locked};
-use run_format::{Load, SMALLEST_MESSAGE, Stall, StreamEnd};
+use poll_probe::{MuxerCounts, muxer_counts};
+use run_format::{Sizes, Stall, StreamEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use super::one_stream::{Link, OneStream, split};
 use crate::beside::address;
 
-#[derive(Clone)]
-pub(crate) struct Duplex {
-    chunk_bytes: usize,
-    /// Where peers say how far they are, by another path than the one that may stall.
-    peers: Vec<Option<SocketAddr>>,
-    /// Of a peer's newest stream.
-    served: Arc<Mutex<Option<Arc<Progress>>>>,
+/// The number of its part, and which of the part's streams to a peer it is.
+pub(super) type StreamId = [u8; 2];
+
+/// How far a peer is with each of its streams.
+pub(super) type Served = Arc<Mutex<HashMap<StreamId, Arc<Progress>>>>;
+
+/// What central does.
+pub(super) async fn exchange_chunks(
+    sizes: &Sizes,
+    peer: usize,
+    (id, at): (StreamId, &Multiaddr),
+    (reading, writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    log: &Mutex<RequestLog>,
+) -> Result<Infallible> {
+    let clock = locked(log).clock();
+    let progress = Progress::new(locked(log).findings());
+    let (sent, mut sent_since) = mpsc::unbounded_channel();
+    let write = write_chunks(writing, &progress, sizes, || {
+        // The reading side is in the same task.
+        let _ = sent.send(clock.now_ns());
+    });
+    let (mut received_chunks, mut bytes) = (0, 0);
+    // Of those that the peer says it has.
+    let (mut answered, mut answered_bytes) = (0, 0);
+    let read = read_chunks(reading, &progress, sizes, |received| {
+        let all = progress.sent.bytes();
+        ensure!(
+            received <= all,
+            "the peer has received {received} of {all} bytes"
+        );
+        bytes += u64::from(sizes.nth(received_chunks).bytes());
+        received_chunks += 1;
+        loop {
+            let chunk_bytes = u64::from(sizes.nth(answered).bytes());
+            if answered_bytes + chunk_bytes > received {
+                return Ok(());
+            }
+            answered += 1;
+            answered_bytes += chunk_bytes;
+            let since_ns = sent_since.try_recv().context("it was not sent")?;
+            let bytes = chunk_bytes + std::mem::take(&mut bytes);
+            locked(log).delivered(peer, since_ns, bytes, 1);
+        }
+    });
+    tokio::select! {
+        broken = write => broken,
+        broken = read => broken,
+        () = stalled(&progress, LOOK) => {
+            let stall = Stall {
+                variant: progress.variant.load(Ordering::Relaxed),
+                peer: peer + 1,
+                after_ms: progress.last_ms(),
+                central: progress.end(),
+                other: peer_end(address(at).ok(), id).await,
+            };
+            node_kit::report_stall(stall);
+            bail!("{stall}")
+        }
+    }
 }
 
-impl OneStream for Duplex {
-    const PROTOCOL: StreamProtocol = StreamProtocol::new("/latency-benchmark/duplex/1");
-
-    fn new(load: Load, peers: &[&Multiaddr]) -> Result<Duplex> {
-        ensure!(
-            load.payload.bytes() >= SMALLEST_MESSAGE,
-            "a chunk has at least {SMALLEST_MESSAGE} bytes"
-        );
-        Ok(Duplex {
-            chunk_bytes: load.payload.len(),
-            peers: peers.iter().map(|at| address(at).ok()).collect(),
-            served: Arc::default(),
-        })
+/// What a peer does.
+pub(super) async fn answer_chunks(
+    sizes: &Sizes,
+    id: StreamId,
+    (reading, writing): (impl AsyncRead + Unpin, impl AsyncWrite + Unpin),
+    served: &Served,
+) -> Result<Infallible> {
+    let progress = Arc::new(Progress::new(Arc::default()));
+    locked(served).insert(id, Arc::clone(&progress));
+    tokio::select! {
+        broken = write_chunks(writing, &progress, sizes, || ()) => broken,
+        broken = read_chunks(reading, &progress, sizes, |_| Ok(())) => broken,
     }
+}
 
-    async fn ask(self, peer: usize, link: Link, log: Arc<Mutex<RequestLog>>) -> Result<Infallible> {
-        let (reading, writing) = split(link);
-        let clock = locked(&log).clock();
-        let progress = Progress::new(locked(&log).findings());
-        let (sent, mut sent_since) = mpsc::unbounded_channel();
-        let write = write_chunks(writing, &progress, self.chunk_bytes, || {
-            // The reading side is in the same task.
-            let _ = sent.send(clock.now_ns());
-        });
-        let chunk_bytes = self.chunk_bytes as u64;
-        let (mut answered, mut bytes) = (0, 0);
-        let read = read_chunks(reading, &progress, self.chunk_bytes, |received| {
-            let all = progress.sent.bytes();
-            ensure!(
-                received <= all,
-                "the peer has received {received} of {all} bytes"
-            );
-            bytes += chunk_bytes;
-            while (answered + 1) * chunk_bytes <= received {
-                answered += 1;
-                let since_ns = sent_since.try_recv().context("it was not sent")?;
-                let bytes = chunk_bytes + std::mem::take(&mut bytes);
-                locked(&log).delivered(peer, since_ns, bytes, 1);
-            }
-            Ok(())
-        });
-        tokio::select! {
-            broken = write => broken,
-            broken = read => broken,
-            () = stalled(&progress, LOOK) => {
-                let stall = Stall {
-                    variant: progress.variant.load(Ordering::Relaxed),
-                    peer: peer + 1,
-                    after_ms: progress.last_ms(),
-                    central: progress.end(),
-                    other: peer_end(self.peers.get(peer).copied().flatten()).await,
-                };
-                node_kit::report_stall(stall);
-                bail!("{stall}")
-            }
-        }
-    }
-
-    async fn answer(self, link: Link) -> Result<Infallible> {
-        let (reading, writing) = split(link);
-        let progress = Arc::new(Progress::new(Arc::default()));
-        *locked(&self.served) = Some(Arc::clone(&progress));
-        tokio::select! {
-            broken = write_chunks(writing, &progress, self.chunk_bytes, || ()) => broken,
-            broken = read_chunks(reading, &progress, self.chunk_bytes, |_| Ok(())) => broken,
-        }
-    }
-
-    /// Says over TCP how far the newest stream is. Peers that share an IP address cannot all do so.
-    async fn serve_beside(&self, listen: &Multiaddr) -> Result<()> {
-        let Ok(listener) = TcpListener::bind(address(listen)?).await else {
-            return Ok(());
-        };
-        let served = Arc::clone(&self.served);
-        tokio::spawn(async move {
-            loop {
-                let Ok((mut socket, _)) = listener.accept().await else {
-                    continue;
-                };
-                let end = locked(&served).as_ref().map(|progress| progress.end());
+/// Has a peer that listens there say over TCP how far its streams are, by another path than the one that may stall. Peers
+/// that share an IP address cannot all do so.
+pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<()> {
+    let Ok(listener) = TcpListener::bind(address(listen)?).await else {
+        return Ok(());
+    };
+    let served = Arc::clone(served);
+    tokio::spawn(async move {
+        loop {
+            let Ok((mut socket, _)) = listener.accept().await else {
+                continue;
+            };
+            let mut id = StreamId::default();
+            if socket.read_exact(&mut id).await.is_ok() {
+                let end = locked(&served).get(&id).map(|progress| progress.end());
                 let end = serde_json::to_vec(&end).expect("it is plain data");
                 let _ = socket.write_all(&end).await;
             }
-        });
-        Ok(())
-    }
+        }
+    });
+    Ok(())
 }
 
 /// What a peer says of its end. None if it does not answer.
-async fn peer_end(at: Option<SocketAddr>) -> Option<StreamEnd> {
+async fn peer_end(at: Option<SocketAddr>, id: StreamId) -> Option<StreamEnd> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let asked = async {
         let mut text = Vec::new();
         let mut socket = TcpStream::connect(at?).await.ok()?;
+        socket.write_all(&id).await.ok()?;
         socket.read_to_end(&mut text).await.ok()?;
         serde_json::from_slice(&text).ok()?
     };
@@ -129,7 +133,7 @@ async fn peer_end(at: Option<SocketAddr>) -> Option<StreamEnd> {
 }
 
 /// How far one end of a stream is.
-struct Progress {
+pub(super) struct Progress {
     began: Instant,
     sent: Moved,
     received: Moved,
@@ -184,21 +188,25 @@ impl Progress {
     }
 
     fn end(&self) -> StreamEnd {
-        let now_ms = self.now_ms();
+        let (now_ms, muxers) = (self.now_ms(), muxer_counts());
+        let all =
+            |of: fn(&MuxerCounts) -> u64| (!muxers.is_empty()).then(|| muxers.iter().map(of).sum());
         StreamEnd {
             sent_bytes: self.sent.bytes(),
             received_bytes: self.received.bytes(),
             unsent_bytes: self.unsent.load(Ordering::Relaxed) as u64,
             sent_nothing_ms: now_ms.saturating_sub(self.sent.at_ms()),
             received_nothing_ms: now_ms.saturating_sub(self.received.at_ms()),
+            credit_bytes: all(|it| it.credit_bytes),
+            unread_bytes: all(|it| it.unread_bytes),
         }
     }
 }
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends when no byte has moved in one of the directions from one look to the tenth after it. Time in which the process is paused does not
-/// count.
+/// Ends when no byte has moved in one of the directions from one look to the tenth after it. Time in which the process is
+/// paused does not count.
 async fn stalled(progress: &Progress, look: Duration) {
     const LOOKS: u32 = 11;
     let mut looks = interval(look);
@@ -219,18 +227,19 @@ const WORD: usize = 8;
 async fn write_chunks(
     mut writing: impl AsyncWrite + Unpin,
     progress: &Progress,
-    chunk_bytes: usize,
+    sizes: &Sizes,
     mut begin: impl FnMut(),
 ) -> Result<Infallible> {
-    let mut chunk = vec![0; chunk_bytes];
+    let mut chunk = vec![0; sizes.largest().len()];
     let mut number = 0_u64;
     loop {
+        let chunk = &mut chunk[..sizes.nth(number).len()];
         number += 1;
         chunk[..WORD].copy_from_slice(&number.to_be_bytes());
         let received = progress.received.bytes().to_be_bytes();
         chunk[WORD..2 * WORD].copy_from_slice(&received);
         begin();
-        let mut rest = &chunk[..];
+        let mut rest = &*chunk;
         while !rest.is_empty() {
             progress.unsent.store(rest.len(), Ordering::Relaxed);
             let written = writing.write(rest).await?;
@@ -247,12 +256,13 @@ async fn write_chunks(
 async fn read_chunks(
     mut reading: impl AsyncRead + Unpin,
     progress: &Progress,
-    chunk_bytes: usize,
+    sizes: &Sizes,
     mut received: impl FnMut(u64) -> Result<()>,
 ) -> Result<Infallible> {
-    let mut chunk = vec![0; chunk_bytes];
+    let mut chunk = vec![0; sizes.largest().len()];
     let mut expected = 0;
     loop {
+        let chunk = &mut chunk[..sizes.nth(expected).len()];
         expected += 1;
         let mut filled = 0;
         while filled < chunk.len() {
@@ -273,11 +283,16 @@ async fn read_chunks(
 
 #[cfg(test)]
 mod tests {
+    use run_format::Payload;
     use tokio::io::duplex;
 
     use super::*;
 
     const CHUNK: usize = 64;
+
+    fn sizes() -> Sizes {
+        Sizes::of(Payload::of_bytes(CHUNK as u32))
+    }
 
     fn progress() -> Progress {
         Progress::new(Arc::default())
@@ -286,11 +301,11 @@ mod tests {
     #[tokio::test]
     async fn a_stream_that_nobody_reads_stalls_and_its_bytes_are_told() {
         let (near, _far) = duplex(3 * CHUNK / 2);
-        let progress = progress();
+        let (progress, sizes) = (progress(), sizes());
         let (reading, writing) = tokio::io::split(near);
         tokio::select! {
-            _ = write_chunks(writing, &progress, CHUNK, || ()) => panic!("it cannot go on"),
-            _ = read_chunks(reading, &progress, CHUNK, |_| Ok(())) => panic!("nothing comes"),
+            _ = write_chunks(writing, &progress, &sizes, || ()) => panic!("it cannot go on"),
+            _ = read_chunks(reading, &progress, &sizes, |_| Ok(())) => panic!("nothing comes"),
             () = stalled(&progress, Duration::from_millis(1)) => {}
         }
         let end = progress.end();
@@ -301,7 +316,7 @@ mod tests {
     #[tokio::test]
     async fn both_ends_receive_all_and_a_chunk_that_is_missing_is_noticed() {
         let (near, far) = duplex(3 * CHUNK / 2);
-        let (here, there) = (progress(), progress());
+        let (here, there, sizes) = (progress(), progress(), sizes());
         let ((near_in, near_out), (far_in, far_out)) =
             (tokio::io::split(near), tokio::io::split(far));
         let mut told = 0;
@@ -311,17 +326,17 @@ mod tests {
             Ok(())
         };
         let ended = tokio::select! {
-            ended = write_chunks(near_out, &here, CHUNK, || ()) => ended,
-            ended = read_chunks(near_in, &here, CHUNK, enough) => ended,
-            ended = write_chunks(far_out, &there, CHUNK, || ()) => ended,
-            ended = read_chunks(far_in, &there, CHUNK, |_| Ok(())) => ended,
+            ended = write_chunks(near_out, &here, &sizes, || ()) => ended,
+            ended = read_chunks(near_in, &here, &sizes, enough) => ended,
+            ended = write_chunks(far_out, &there, &sizes, || ()) => ended,
+            ended = read_chunks(far_in, &there, &sizes, |_| Ok(())) => ended,
         };
         assert_eq!(ended.expect_err("it ends").to_string(), "enough");
         assert!(told <= here.sent.bytes() && told <= there.received.bytes());
 
         let mut second = [0; CHUNK];
         second[WORD - 1] = 2;
-        let read = read_chunks(&second[..], &here, CHUNK, |_| Ok(()));
+        let read = read_chunks(&second[..], &here, &sizes, |_| Ok(()));
         let error = read.await.expect_err("the first one is missing");
         assert_eq!(error.to_string(), "chunk 2 came in the place of chunk 1");
     }

@@ -12,7 +12,7 @@ use libp2p::gossipsub::{
 use libp2p::identity::Keypair;
 
 use node_kit::{Deliveries, Publisher, RequestLog};
-use run_format::{LARGEST_MESSAGE, Load};
+use run_format::{LARGEST_MESSAGE, Load, Part};
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};
@@ -33,6 +33,7 @@ impl NodeWorkload for Gossipsub {
 
     async fn central(
         mut linked: Linked<Behaviour>,
+        _: Vec<Part>,
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
@@ -52,7 +53,7 @@ impl NodeWorkload for Gossipsub {
         }
     }
 
-    async fn peer(mut swarm: Swarm<Behaviour>, load: Load) -> Result<Infallible> {
+    async fn peer(mut swarm: Swarm<Behaviour>, _: Vec<Part>, load: Load) -> Result<Infallible> {
         let mut publisher = begin(swarm.behaviour_mut(), load)?;
         loop {
             tokio::select! {

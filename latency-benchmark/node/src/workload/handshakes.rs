@@ -8,7 +8,7 @@ use anyhow::{Result, bail, ensure};
 use libp2p::identity::Keypair;
 use libp2p::{Swarm, identify};
 use node_kit::{Pacer, RequestLog};
-use run_format::Load;
+use run_format::{Load, Part};
 
 use super::NodeWorkload;
 use super::idle::{Idle, KeepInTouch, KeepInTouchEvent, PING_BYTES};
@@ -27,6 +27,7 @@ impl NodeWorkload for Handshakes {
 
     async fn central(
         mut linked: Linked<KeepInTouch>,
+        _: Vec<Part>,
         load: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
@@ -67,8 +68,8 @@ impl NodeWorkload for Handshakes {
         }
     }
 
-    async fn peer(swarm: Swarm<KeepInTouch>, load: Load) -> Result<Infallible> {
-        Idle::peer(swarm, load).await
+    async fn peer(swarm: Swarm<KeepInTouch>, parts: Vec<Part>, load: Load) -> Result<Infallible> {
+        Idle::peer(swarm, parts, load).await
     }
 }
 

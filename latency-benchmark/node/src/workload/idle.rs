@@ -9,7 +9,7 @@ use libp2p::swarm::NetworkBehaviour;
 use libp2p::{Swarm, identify, ping};
 
 use node_kit::RequestLog;
-use run_format::Load;
+use run_format::{Load, Part};
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};
@@ -36,6 +36,7 @@ impl NodeWorkload for Idle {
 
     async fn central(
         mut swarm: Linked<KeepInTouch>,
+        _: Vec<Part>,
         _: Load,
         mut log: RequestLog,
     ) -> Result<Infallible> {
@@ -57,7 +58,7 @@ impl NodeWorkload for Idle {
         }
     }
 
-    async fn peer(mut swarm: Swarm<KeepInTouch>, _: Load) -> Result<Infallible> {
+    async fn peer(mut swarm: Swarm<KeepInTouch>, _: Vec<Part>, _: Load) -> Result<Infallible> {
         loop {
             swarm.select_next_some().await;
         }

@@ -1,13 +1,12 @@
 //! What the nodes do with each other. Each workload is a behaviour, what central does with it, and what a peer does.
 
-mod burst;
 mod duplex;
 #[cfg(feature = "gossipsub")]
 mod gossipsub;
 mod handshakes;
 mod idle;
-mod one_stream;
 mod request_response;
+mod streams;
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -17,34 +16,32 @@ use libp2p::Swarm;
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
 use node_kit::RequestLog;
-use run_format::Load;
+use run_format::{Load, Part};
 
-pub(crate) use self::burst::Burst;
-pub(crate) use self::duplex::Duplex;
 #[cfg(feature = "gossipsub")]
 pub(crate) use self::gossipsub::Gossipsub;
 pub(crate) use self::handshakes::Handshakes;
 pub(crate) use self::idle::Idle;
-pub(crate) use self::one_stream::{OneStream, Rr, Stream, open};
 pub use self::request_response::{Echo, RequestResponse, ask};
+pub(crate) use self::streams::{Streams, Works, open};
 use crate::linked::Linked;
 
-/// Evaluates an expression in which the type `$W` is that of a workload.
+/// Evaluates an expression in which the type `$W` is that of what nodes do.
 macro_rules! with_workload {
-    ($workload:expr, $W:ident => $run:expr) => {{
+    ($node:expr, $W:ident => $run:expr) => {{
         use run_format::Workload;
         use $crate::workload;
-        match $workload {
+        match $node.workload {
+            _ if !$node.parts.is_empty() => $crate::workload::with_workload!(@ $W = workload::Streams => $run),
             Workload::RequestResponse => $crate::workload::with_workload!(@ $W = workload::RequestResponse => $run),
-            Workload::Stream => $crate::workload::with_workload!(@ $W = workload::Stream => $run),
+            Workload::Stream | Workload::Rr | Workload::Burst | Workload::Duplex => {
+                $crate::workload::with_workload!(@ $W = workload::Streams => $run)
+            }
             #[cfg(feature = "gossipsub")]
             Workload::Gossipsub => $crate::workload::with_workload!(@ $W = workload::Gossipsub => $run),
             #[cfg(not(feature = "gossipsub"))]
             Workload::Gossipsub => unreachable!("refused before"),
             Workload::Idle => $crate::workload::with_workload!(@ $W = workload::Idle => $run),
-            Workload::Rr => $crate::workload::with_workload!(@ $W = workload::Rr => $run),
-            Workload::Burst => $crate::workload::with_workload!(@ $W = workload::Burst => $run),
-            Workload::Duplex => $crate::workload::with_workload!(@ $W = workload::Duplex => $run),
             Workload::Handshakes => $crate::workload::with_workload!(@ $W = workload::Handshakes => $run),
         }
     }};
@@ -66,14 +63,19 @@ pub trait NodeWorkload {
     /// Makes the behaviour of a node with that key.
     fn behaviour(key: &Keypair) -> Result<Self::Behaviour>;
 
-    /// Works the peers. It ends only with an error. A peer that is lost, where that is allowed, gets its work
+    /// Works the peers, with all parts of the load or, if the workload is in no profile, with that load. It ends only with an error. A peer that is lost, where that is allowed, gets its work
     /// again when it is back.
     fn central(
         swarm: Linked<Self::Behaviour>,
+        parts: Vec<Part>,
         load: Load,
         log: RequestLog,
     ) -> impl Future<Output = Result<Infallible>>;
 
     /// Serves central. It ends only with an error.
-    fn peer(swarm: Swarm<Self::Behaviour>, load: Load) -> impl Future<Output = Result<Infallible>>;
+    fn peer(
+        swarm: Swarm<Self::Behaviour>,
+        parts: Vec<Part>,
+        load: Load,
+    ) -> impl Future<Output = Result<Infallible>>;
 }

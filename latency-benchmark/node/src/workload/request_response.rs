@@ -17,7 +17,7 @@ use libp2p::request_response::{
 use libp2p::swarm::{NetworkBehaviour, SwarmEvent};
 
 use node_kit::{MOST_UNANSWERED, Pacer, RequestLog};
-use run_format::Load;
+use run_format::{Load, Part};
 
 use super::NodeWorkload;
 use crate::linked::{LinkEvent, Linked};
@@ -40,13 +40,14 @@ impl NodeWorkload for RequestResponse {
 
     async fn central(
         swarm: Linked<Self::Behaviour>,
+        _: Vec<Part>,
         load: Load,
         log: RequestLog,
     ) -> Result<Infallible> {
         ask(swarm, load, log).await
     }
 
-    async fn peer(mut swarm: Swarm<Self::Behaviour>, _: Load) -> Result<Infallible> {
+    async fn peer(mut swarm: Swarm<Self::Behaviour>, _: Vec<Part>, _: Load) -> Result<Infallible> {
         loop {
             if let SwarmEvent::Behaviour(Event::Message {
                 message:

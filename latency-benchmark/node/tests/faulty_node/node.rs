@@ -28,7 +28,7 @@ use libp2p_node::workload::{Echo, NodeWorkload, RequestResponse, ask};
 use libp2p_node::{Libp2pNode, Linked, central};
 use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
-use run_format::{Load, Measured, Measurement, NodeConfig, NodeDescription, PeerTask};
+use run_format::{Load, Measured, Measurement, NodeConfig, NodeDescription, Part, PeerTask};
 use thread_scope::CountingAllocator;
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -108,11 +108,16 @@ impl NodeWorkload for FaultyEcho {
         })
     }
 
-    async fn central(swarm: Linked<Faulty>, load: Load, log: RequestLog) -> Result<Infallible> {
+    async fn central(
+        swarm: Linked<Faulty>,
+        _: Vec<Part>,
+        load: Load,
+        log: RequestLog,
+    ) -> Result<Infallible> {
         ask(swarm, load, log).await
     }
 
-    async fn peer(_: Swarm<Faulty>, _: Load) -> Result<Infallible> {
+    async fn peer(_: Swarm<Faulty>, _: Vec<Part>, _: Load) -> Result<Infallible> {
         bail!("peers have no fault")
     }
 }

@@ -7,6 +7,7 @@ mod futures;
 mod invocations;
 mod iteration_ends;
 mod metered;
+mod muxers;
 mod numbers;
 mod passes;
 mod quic;

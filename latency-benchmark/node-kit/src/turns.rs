@@ -1,0 +1,45 @@
+//! When a part of a load sends.
+
+use std::time::Duration;
+
+use run_format::Part;
+use tokio::time::{Instant, sleep_until};
+
+/// The moments at which one stream of a part sends.
+pub struct Turns<'a> {
+    part: &'a Part,
+    began: Instant,
+    next: u64,
+}
+
+impl Turns<'_> {
+    /// Streams of a part have their turns at the same moments, counted from when it began. One that is opened later joins
+    /// the next of them.
+    pub fn new(part: &Part, began: Instant) -> Turns<'_> {
+        let missed = |rate: f64| (began.elapsed().as_secs_f64() * rate).ceil() as u64;
+        Turns {
+            part,
+            began,
+            next: part.rate.map_or(0, missed),
+        }
+    }
+
+    /// The number of the next turn, and when it was due, once that time has come. No turn is outside of the phase of its
+    /// part. In an open loop, one that is late is not left out.
+    pub async fn next(&mut self) -> (u64, Instant) {
+        loop {
+            let number = self.next;
+            self.next += 1;
+            let mut due = Instant::now();
+            if let Some(rate) = self.part.rate {
+                due = self.began + Duration::from_secs_f64(number as f64 / rate);
+                sleep_until(due).await;
+            }
+            let wait = self.part.phase.map(|phase| phase.wait(due - self.began));
+            match wait.filter(|wait| !wait.is_zero()) {
+                Some(wait) => sleep_until(due + wait).await,
+                None => return (number, due),
+            }
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Workloads in which central works each peer over streams, by tasks of their own: one of them, or several as the parts of a
+//! profile.
+
+use std::collections::HashMap;
+use std::convert::Infallible;
+use std::iter;
+use std::sync::{Arc, Mutex};
+
+use anyhow::{Context, Error, Result, anyhow};
+use futures::future::BoxFuture;
+use futures::stream::SelectAll;
+use futures::{AsyncReadExt, FutureExt, StreamExt};
+use libp2p::identity::Keypair;
+use libp2p::{Multiaddr, PeerId, StreamProtocol, Swarm};
+use libp2p_stream::{Behaviour, Control};
+use node_kit::{RequestLog, Turns, count_chunks, locked, send_chunks};
+use run_format::{Load, Part, Workload};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use tokio_util::compat::{Compat, FuturesAsyncReadCompatExt as _, FuturesAsyncWriteCompatExt as _};
+
+use super::NodeWorkload;
+use super::duplex::{Served, StreamId, answer_chunks, exchange_chunks, serve_beside};
+use crate::asker::{Asker, echo};
+use crate::linked::{LinkEvent, Linked};
+
+/// A stream of libp2p.
+type Link = Compat<libp2p::Stream>;
+
+/// Each stream has its own, because libp2p-stream keeps one stream of a protocol until the peer accepts it, and resets others
+/// that come meanwhile.
+fn protocol([part, stream]: StreamId) -> Result<StreamProtocol> {
+    let name = format!("/latency-benchmark/streams/1/{part}/{stream}");
+    Ok(StreamProtocol::try_from_owned(name)?)
+}
+
+pub(crate) async fn open(mut control: Control, peer: PeerId, id: StreamId) -> Result<Link> {
+    let stream = control.open_stream(peer, protocol(id)?).await;
+    let stream = stream.map_err(|error| anyhow!("no stream to {peer}: {error}"))?;
+    Ok(stream.compat())
+}
+
+/// The two directions of a stream.
+fn split(
+    link: Link,
+) -> (
+    impl AsyncRead + Send + Unpin,
+    impl AsyncWrite + Send + Unpin,
+) {
+    let (reading, writing) = link.into_inner().split();
+    (reading.compat(), writing.compat_write())
+}
+
+/// What goes over the streams of a part.
+struct Work {
+    part: Part,
+    began: Instant,
+    /// Of each stream, by its peer: the turn of the newest chunk that has arrived.
+    newest: Mutex<HashMap<(usize, StreamId), u64>>,
+    /// Only requests of the first part are noted.
+    log: Arc<Mutex<RequestLog>>,
+}
+
+impl Work {
+    async fn ask(
+        &self,
+        peer: usize,
+        link: Link,
+        (id, at): (StreamId, &Multiaddr),
+    ) -> Result<Infallible> {
+        let (part, log) = (&self.part, &self.log);
+        let mut turns = Turns::new(part, self.began);
+        match part.workload {
+            Workload::Duplex => {
+                exchange_chunks(&part.sizes, peer, (id, at), split(link), log).await
+            }
+            Workload::Rr => {
+                let mut asker = Asker::new(link, part.sizes.largest(), Arc::clone(log));
+                let mut number = 0;
+                loop {
+                    let ((_, due), size) = (turns.next().await, part.sizes.nth(number));
+                    asker.ask(peer, size, due.elapsed()).await?;
+                    number += 1;
+                }
+            }
+            _ => {
+                let is_last = |turn| self.is_last((peer, id), turn);
+                send_chunks(part, turns, peer, split(link), log, is_last).await
+            }
+        }
+    }
+
+    /// Notes that the chunk of that turn has arrived over a stream, and says whether it has now arrived over all of them.
+    /// Chunks in a closed loop are not sent to all at once.
+    fn is_last(&self, stream: (usize, StreamId), turn: u64) -> bool {
+        let mut newest = locked(&self.newest);
+        newest.insert(stream, turn);
+        self.part.rate.is_some() && newest.values().all(|it| *it >= turn)
+    }
+}
+
+async fn answer(
+    (id, link): (StreamId, Link),
+    parts: &[Part],
+    served: &Served,
+) -> Result<Infallible> {
+    let part = parts.get(usize::from(id[0])).context("no such part")?;
+    match part.workload {
+        Workload::Duplex => answer_chunks(&part.sizes, id, split(link), served).await,
+        Workload::Rr => Ok(echo(link, &part.sizes).await?),
+        _ => count_chunks(link, &part.sizes).await,
+    }
+}
+
+/// All streams, as central has them: each with its peer, and with the part that it is of.
+pub(crate) struct Works(Vec<(usize, StreamId, Arc<Work>)>);
+
+impl Works {
+    pub(crate) fn new(parts: Vec<Part>, peers: usize, log: RequestLog) -> Works {
+        let began = Instant::now();
+        let others = iter::repeat(Arc::new(Mutex::new(log.unread())));
+        let logs = iter::once(Arc::new(Mutex::new(log))).chain(others);
+        let works = (0..)
+            .zip(parts)
+            .zip(logs)
+            .flat_map(|((number, part), log)| {
+                let peers = (0..peers).filter(|peer| part.has_peer(*peer + 1));
+                let streams = peers.flat_map(|peer| {
+                    (0..part.streams()).map(move |stream| (peer, [number, stream]))
+                });
+                let streams: Vec<(usize, StreamId)> = streams.collect();
+                let newest = streams.iter().map(|stream| (*stream, 0)).collect();
+                let work = Arc::new(Work {
+                    newest: Mutex::new(newest),
+                    part,
+                    began,
+                    log,
+                });
+                let of_part = move |(peer, id)| (peer, id, Arc::clone(&work));
+                streams.into_iter().map(of_part)
+            });
+        Works(works.collect())
+    }
+
+    /// What works the peer with that number, from zero. Each ends with the reason.
+    pub(crate) fn of_peer(
+        &self,
+        linked: &Linked<Behaviour>,
+        number: usize,
+    ) -> impl Iterator<Item = BoxFuture<'static, Error>> {
+        let streams = self.0.iter().filter(move |(peer, ..)| *peer == number);
+        streams.map(move |(_, id, work)| {
+            let (peer, control) = (linked.peer(number), linked.swarm.behaviour().new_control());
+            let (id, work, at) = (*id, Arc::clone(work), linked.address(number).clone());
+            let asked = async move {
+                let link = open(control, peer, id).await?;
+                work.ask(number, link, (id, &at)).await
+            };
+            let failed = asked.map(move |Err(error)| {
+                Error::context(error, format!("the stream to {peer} broke"))
+            });
+            failed.boxed()
+        })
+    }
+}
+
+pub(crate) struct Streams;
+
+impl NodeWorkload for Streams {
+    type Behaviour = Behaviour;
+
+    fn behaviour(_: &Keypair) -> Result<Behaviour> {
+        poll_probe::watch_muxers();
+        Ok(Behaviour::new())
+    }
+
+    async fn central(
+        mut linked: Linked<Behaviour>,
+        parts: Vec<Part>,
+        _: Load,
+        log: RequestLog,
+    ) -> Result<Infallible> {
+        let works = Works::new(parts, linked.peers(), log);
+        let begin = |linked: &Linked<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
+            let tasks = works.of_peer(linked, number);
+            let tasks = tasks.map(|task| asking.spawn(task.map(move |error| (number, error))));
+            tasks.collect::<Vec<AbortHandle>>()
+        };
+        let mut asking = JoinSet::new();
+        // Of each peer, those that ask it.
+        let askers = (0..linked.peers()).map(|number| begin(&linked, &mut asking, number));
+        let mut askers: Vec<Vec<AbortHandle>> = askers.collect();
+        loop {
+            tokio::select! {
+                seen = linked.next() => match seen? {
+                    LinkEvent::Behaviour(()) => {}
+                    LinkEvent::Lost(number) => askers[number].iter().for_each(AbortHandle::abort),
+                    LinkEvent::Back(number) => askers[number] = begin(&linked, &mut asking, number),
+                },
+                Some(ended) = asking.join_next_with_id() => match ended {
+                    Ok((_, (_, error))) if !linked.forgives() => return Err(error),
+                    // A link of which a stream broke is as good as lost, if it is still the same.
+                    Ok((id, (number, _))) if askers[number].iter().any(|it| it.id() == id) => {
+                        linked.disconnect(number);
+                    }
+                    Ok(_) => {}
+                    // Its peer was lost.
+                    Err(error) if error.is_cancelled() => {}
+                    Err(error) => return Err(error.into()),
+                },
+            }
+        }
+    }
+
+    async fn peer(mut swarm: Swarm<Behaviour>, parts: Vec<Part>, _: Load) -> Result<Infallible> {
+        let served = Served::default();
+        if let Some(listen) = swarm.listeners().next()
+            && parts.iter().any(|part| part.workload == Workload::Duplex)
+        {
+            serve_beside(listen, &served).await?;
+        }
+        let parts: Arc<[Part]> = parts.into();
+        let mut incoming = SelectAll::new();
+        for (number, part) in parts.iter().enumerate() {
+            for stream in 0..part.streams() {
+                let id = [number as u8, stream];
+                let accepted = swarm.behaviour().new_control().accept(protocol(id)?)?;
+                incoming.push(accepted.map(move |(_, stream)| (id, stream.compat())));
+            }
+        }
+        loop {
+            tokio::select! {
+                _ = swarm.select_next_some() => {}
+                Some(stream) = incoming.next() => {
+                    let (parts, served) = (Arc::clone(&parts), Arc::clone(&served));
+                    tokio::spawn(async move { answer(stream, &parts, &served).await });
+                }
+            }
+        }
+    }
+}

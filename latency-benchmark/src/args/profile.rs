@@ -1,0 +1,80 @@
+//! A profile: a TOML file with workloads that nodes carry out at the same time.
+
+use std::fs;
+
+use run_format::{Pace, Part, Phase, Workload};
+use serde::Deserialize;
+use toml::Spanned;
+
+use super::pace::{name, pace};
+
+/// A workload, or that of the first part of a profile and all of its parts.
+pub(crate) type Asked = (Workload, Vec<Part>);
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Profile {
+    part: Vec<Spanned<Part>>,
+}
+
+/// The parts of the profile in that file.
+pub(super) fn read(path: &str) -> Result<Asked, String> {
+    let text = fs::read_to_string(path).map_err(|error| {
+        format!("it is no workload, and no file with a profile: {error} (see --help)")
+    })?;
+    let line = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
+    let profile: Profile = toml::from_str(&text).map_err(|error| {
+        let at = error.span().map_or(0, |span| span.start);
+        format!(
+            "line {}: {}",
+            line(at),
+            error.message().trim_end().replace('\n', ", ")
+        )
+    })?;
+    let parts = profile.part.into_iter().map(|part| {
+        let at = line(part.span().start);
+        checked(part.into_inner()).map_err(|wrong| format!("the part in line {at}: {wrong}"))
+    });
+    let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
+    // A stream says in a byte which part it is of.
+    let Some(first) = parts.first().filter(|_| parts.len() < 256) else {
+        let count = parts.len();
+        return Err(format!(
+            "the profile has {count} parts (accepted: 1 to 255)"
+        ));
+    };
+    if first.peers.is_some() || first.phase.is_some() {
+        return Err("the first part is measured all the time (remove its peers and phase)".into());
+    }
+    Ok((first.workload, parts))
+}
+
+/// With its pace, if all of it goes together.
+fn checked(part: Part) -> Result<Part, String> {
+    const HOUR: f64 = 3600.0;
+    let is_duplex = match part.workload {
+        Workload::Duplex => true,
+        Workload::Stream | Workload::Rr | Workload::Burst => false,
+        other => {
+            let name = name(other);
+            return Err(format!(
+                "workload {name} (accepted: stream, rr, burst, duplex)"
+            ));
+        }
+    };
+    if part.rate.and(part.outstanding).is_some() {
+        return Err("it has both rate and outstanding (remove one of them)".to_owned());
+    }
+    if part.peers.as_ref().is_some_and(Vec::is_empty) {
+        return Err("it is for no peer (accepted: peers such as [1, 2])".to_owned());
+    }
+    let fits = |Phase { from, to, of }| 0.0 <= from && from < to && to <= of && of <= HOUR;
+    if !part.phase.is_none_or(|phase| fits(phase) && !is_duplex) {
+        let accepted = "0 <= from < to <= of <= 3600, and none with duplex";
+        return Err(format!("phase (accepted: {accepted})"));
+    }
+    let asked = part.outstanding.map(|count| Pace::Outstanding(count.get()));
+    let asked = asked.or(part.rate.map(Pace::PerSecond));
+    let pace = pace(part.workload, asked).map_err(|wrong| wrong.replace("--", ""))?;
+    Ok(part.paced(pace))
+}

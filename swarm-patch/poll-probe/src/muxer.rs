@@ -1,0 +1,46 @@
+//! What yamux knows of its connections and streams, where streams live long.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::Relaxed;
+
+use crate::watched::Watched;
+
+/// The state of a connection or a stream at the moment, or of several added up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MuxerCounts {
+    /// How many connections have an estimate of the round-trip time.
+    pub connections: u64,
+    /// These estimates.
+    pub rtt_ns: u64,
+    /// By how much receive windows are larger than at first.
+    pub grown_bytes: u64,
+    /// What may be sent before the other side grants more.
+    pub credit_bytes: u64,
+    /// What was received and waits to be read.
+    pub unread_bytes: u64,
+}
+
+static WATCHED: Watched<MuxerCounts> = Watched::new();
+static IS_ON: AtomicBool = AtomicBool::new(false);
+
+/// Has connections and streams watched that are opened from now on.
+pub fn watch_muxers() {
+    IS_ON.store(true, Relaxed);
+}
+
+/// Notes a connection or a stream, and how to read its state, if that is wanted.
+pub fn watch_muxer<T: Any + Send + Sync>(
+    muxer: &Arc<T>,
+    read: impl Fn(&T) -> MuxerCounts + Send + 'static,
+) {
+    if IS_ON.load(Relaxed) {
+        WATCHED.add(muxer, read);
+    }
+}
+
+/// The state of each connection and each stream that is watched.
+pub fn muxer_counts() -> Vec<MuxerCounts> {
+    WATCHED.counts()
+}
