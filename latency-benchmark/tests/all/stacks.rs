@@ -83,7 +83,14 @@ fn sites_of_http2_are_counted_bounded_and_named() {
     let sum = |rows: &[Row], column| rows.iter().map(|row| number(row, column)).sum::<u64>();
     let (polls, monitor) = (sum(&sites, "polls"), sum(&slices, "monitor_task_polls"));
     assert!(polls.abs_diff(monitor) <= polls / 2, "{polls} {monitor}");
-    let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+    // The page explains all metrics, those of yamux too.
+    let others = [
+        "libp2p-swarm",
+        "Swarm::poll",
+        "yamux Active",
+        ",muxer,",
+        ",task,",
+    ];
     reports(&bench, "`connection` is `h2 Connection::poll`", &others);
 }
 
@@ -161,7 +168,14 @@ fn exhaustive_sites_of_iroh_are_counted_bounded_and_named() {
         if workload == "request-response" {
             explains(&bench);
         }
-        let others = ["libp2p-swarm", "Swarm::poll", "yamux", ",muxer,", ",task,"];
+        // The page explains all metrics, those of yamux too.
+        let others = [
+            "libp2p-swarm",
+            "Swarm::poll",
+            "yamux Active",
+            ",muxer,",
+            ",task,",
+        ];
         reports(
             &bench,
             "`quic-connection` is `ConnectionDriver::poll`",

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use quanta::Clock;
 
-use crate::ring::lock;
+use crate::lock::lock;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// What is recorded of an invocation.

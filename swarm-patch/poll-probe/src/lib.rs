@@ -50,6 +50,8 @@ mod budget;
 #[cfg(feature = "recorder")]
 mod invocation;
 #[cfg(feature = "recorder")]
+mod lock;
+#[cfg(feature = "recorder")]
 mod meter;
 #[cfg(feature = "recorder")]
 mod muxer;

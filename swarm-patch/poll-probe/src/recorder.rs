@@ -4,9 +4,10 @@ use std::sync::{Arc, Mutex};
 use quanta::Clock;
 
 use crate::active::{clock, mode_of};
+use crate::lock::lock;
 use crate::parts::Key;
 use crate::record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED};
-use crate::ring::{self, Arrivals, Emptying, Seat, lock};
+use crate::ring::{self, Arrivals, Emptying, Seat};
 use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
 /// Owns the buffers of the threads attached to it, and empties them.

@@ -3,10 +3,11 @@
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
+use crate::lock::lock;
 use crate::meter::{Frame, ThreadMeter};
 use crate::parts::Parts;
 use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span};
@@ -76,11 +77,6 @@ thread_local! {
 type MakeSeat = Box<dyn Fn() -> Option<Seat> + Send>;
 
 static FOR_ALL: Mutex<Option<MakeSeat>> = Mutex::new(None);
-
-/// A panic elsewhere does not harm what a lock protects here.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// Gives a seat to each thread that has none when its first recorded invocation begins.
 pub(crate) fn attach_all(seat: MakeSeat) {

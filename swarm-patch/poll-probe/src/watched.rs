@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
-use crate::ring::lock;
+use crate::lock::lock;
 
 /// How to read the counts of things that may be gone.
 pub(crate) struct Watched<C>(Mutex<Vec<Read<C>>>);
