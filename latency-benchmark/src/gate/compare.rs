@@ -110,8 +110,11 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
 /// By its site and its name there.
 type Child<'a> = (Site, &'a str);
 
-fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, Vec<(CountKind, (u64, u64))>> {
-    let mut children = BTreeMap::<_, Vec<_>>::new();
+/// The counts of a child by kind, each with the number of requests that it is of.
+type OfChild = Vec<(CountKind, (u64, u64))>;
+
+fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, OfChild> {
+    let mut children = BTreeMap::<_, OfChild>::new();
     for (name, count) in counts {
         if let Some(child) = name.site.zip(name.child.as_deref()) {
             children.entry(child).or_default().push((name.kind, *count));

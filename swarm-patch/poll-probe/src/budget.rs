@@ -76,7 +76,9 @@ impl FromStr for Budget {
             Some((limit, wake)) => (limit, Some(wake.trim())),
             None => (text, None),
         };
-        let (limit, segments) = match limit.split_once('x') {
+        let is_count = |limit: &str| limit.chars().all(|it| it.is_ascii_digit());
+        let parts = limit.split_once('x').filter(|(limit, _)| is_count(limit));
+        let (limit, segments) = match parts {
             Some((limit, segments)) => (limit, Some(parse_count(segments.trim())?)),
             None => (limit, None),
         };

@@ -67,7 +67,9 @@ fn sites_lists_every_inserted_line_with_where_it_goes() {
         .enumerate()
         .map(|(number, row)| {
             let place: Vec<&str> = row.split_whitespace().take(4).collect();
-            let is_within = row.contains("  child  ") || row.contains("  own  ");
+            let is_within = ["  child  ", "  own  ", "  count  "]
+                .iter()
+                .any(|it| row.contains(it));
             format!("{place:?} {}", if is_within { 0 } else { 1 + number })
         })
         .collect();
