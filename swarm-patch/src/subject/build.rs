@@ -112,11 +112,20 @@ impl Build<'_> {
                 ours.root.display()
             );
         }
+        let mut copied = Vec::new();
+        for source in self.subject.source.of_registry(stack)? {
+            // Cargo cannot resolve the one of the registry: for wasm it asks for exact versions, and we have others.
+            let is_layer = layers.iter().any(|it| it.name == source.name);
+            if stack.subjects.contains(&&*source.name) && !is_layer {
+                copied.push(self.copy(&source)?);
+            }
+        }
+        replacing.extend(copied.iter().cloned());
         if self.builder.kind == Program::Gate {
             // A timer without a thread replaces that of futures-timer.
             replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
-        let with_sites = of_checkout.iter().chain(&layers);
+        let with_sites = of_checkout.iter().chain(&layers).chain(&copied);
         for source in with_sites.filter(|it| stack.packages.contains(&&*it.name)) {
             self.graft(source)?;
         }
@@ -125,6 +134,11 @@ impl Build<'_> {
         let replaced: Vec<&str> = self.patches.keys().map(String::as_str).collect();
         let lock = lock_file::begin(&ours.root, &replaced)?;
         Ok(fs::write(self.workspace().join(LOCK), lock)?)
+    }
+
+    fn copy(&self, source: &CrateSource) -> Result<CrateSource> {
+        let folder = format!("crate-{}-{}", source.name, source.version);
+        copy(source, &self.dir.join(folder))
     }
 
     /// Makes a crate of the stage replace the registry's.
@@ -171,8 +185,7 @@ impl Build<'_> {
         for source in newest(sources.collect::<Result<_>>()?) {
             let mut named = packages.iter().filter(|it| it.name.as_str() == source.name);
             if !self.patches.contains_key(&source.name) {
-                let folder = format!("crate-{}-{}", source.name, source.version);
-                let copy = copy(&source, &self.dir.join(folder))?;
+                let copy = self.copy(&source)?;
                 self.graft(&copy)?;
                 self.replace(&copy)?;
             } else if named.all(|it| it.source.is_some()) {
