@@ -32,7 +32,7 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
         runs: usize = cells().map(|it| it.runs).sum(),
         blocks: usize = cells().map(|it| it.blocks).sum(),
         upstream: String = of_upstream(&manifest.tool),
-        pace: String = pace(config.pace),
+        pace: String = pace(config),
         delay: String = capitalised(&summary.identity.delay()),
         labels: String = joined(labels, ", "),
         is_widened: bool = calibrations.any(|it| it.factor.is_some()),
@@ -44,10 +44,15 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
     document.command(&command(manifest));
 }
 
-pub(super) fn pace(pace: Pace) -> String {
-    match pace {
+pub(super) fn pace(config: &SweepConfig) -> String {
+    match config.pace {
         Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
-        Pace::PerSecond(rate) => format!("{rate} requests per second and peer"),
+        Pace::PerSecond(rate) => match config.node.workload {
+            Workload::Burst => format!("{rate} bursts per second"),
+            Workload::Gossipsub => format!("{rate} messages per second and node"),
+            Workload::Handshakes => format!("{rate} connections per second and peer"),
+            _ => format!("{rate} requests per second and peer"),
+        },
         Pace::Saturating => {
             "as many requests outstanding per peer as raise throughput, which each launch finds by doubling (`outstanding` in `run.json`)".to_owned()
         }
