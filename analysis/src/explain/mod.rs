@@ -103,6 +103,11 @@ impl Explanation {
         self.variants.iter().any(|it| it.subject > 0)
     }
 
+    pub(crate) fn launches(&self) -> impl Iterator<Item = &CellEvidence> {
+        let cells = self.cells.iter();
+        cells.flat_map(|cell| cell.launches.values())
+    }
+
     pub(crate) fn label(&self, number: usize) -> &str {
         let found = self.variants.iter().find(|it| it.number() == number);
         found.map_or("", |it| &it.label)

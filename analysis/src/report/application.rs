@@ -2,7 +2,7 @@
 
 use run_format::{ApplicationFile, Ended};
 
-use super::markdown::{Document, joined, quoted};
+use super::markdown::{joined, quoted};
 use crate::load::application::Application;
 use crate::prose::{self, prose};
 use crate::summary::{Summary, of_hosts};
@@ -18,18 +18,14 @@ pub(super) fn sentences(summary: &Summary) -> Vec<String> {
     }))
 }
 
-pub(super) fn method(
-    document: &mut Document,
-    summary: &Summary,
-    Application { file, .. }: &Application,
-) {
+pub(super) fn method(summary: &Summary, Application { file, .. }: &Application) -> String {
     let labels = summary.variants.iter().map(|it| quoted(&it.label));
-    document.prose(&prose!('a "application.txt" {
+    prose::text(&prose!('a "application.txt" {
         file: &'a ApplicationFile = file,
         blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
         labels: String = joined(labels, ", "),
         limit_s: f64 = file.limit_ms as f64 / 1000.0,
         date: String = date(file.created_unix_s),
         hosts: String = of_hosts(&summary.identity.hosts),
-    }));
+    }))
 }

@@ -4,11 +4,11 @@ use std::fmt::Debug;
 
 use run_format::Manifest;
 
-use super::markdown::{Document, Frame, Row, joined, quoted, table};
+use super::markdown::{self, Frame, Row, joined, quoted, table};
 use super::{method, published};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{Identity, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
@@ -63,7 +63,6 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let mut document = Document::new("comparison", &title, sites, frame);
     let is_published = is_published([before, after]);
     let published_cells = match compared {
         [only] if is_published => {
@@ -73,15 +72,6 @@ pub(crate) fn text(
         _ => None,
     };
     let mut cells = compared.iter().flat_map(|it| it.summary.measured());
-    document.prose(&prose!('a "comparison.txt" {
-        published_cells: Option<String> = published_cells,
-        table: String = table(rows(compared)),
-        before: &'a Summary = before,
-        after: &'a Summary = after,
-        is_published: bool = is_published,
-        has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
-        warnings: &'a [String] = warnings,
-    }));
     let command = |side: &Summary| {
         let manifest = side.identity.manifest.as_ref();
         let what = match side.identity.application {
@@ -91,8 +81,17 @@ pub(crate) fn text(
         let published = || format!("# {}: {what}", side.identity.name);
         manifest.map_or_else(published, method::command)
     };
-    document.command(&format!("{}\n{}", command(before), command(after)));
-    document.finish()
+    let text = prose::text(&prose!('a "comparison.txt" {
+        published_cells: Option<String> = published_cells,
+        table: String = table(rows(compared)),
+        before: &'a Summary = before,
+        after: &'a Summary = after,
+        is_published: bool = is_published,
+        has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
+        warnings: &'a [String] = warnings,
+        command: String = format!("{}\n{}", command(before), command(after)),
+    }));
+    markdown::report("comparison", &title, sites, frame, [Some(text)])
 }
 
 fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {

@@ -2,7 +2,6 @@
 
 use run_format::Disturbance;
 
-use super::markdown::Document;
 use crate::load::Disturbances;
 use crate::measure::Checks;
 use crate::measure::checks::sum;
@@ -41,12 +40,12 @@ pub(super) fn of_sweep(summary: &Summary, is_named: impl Fn(Disturbance) -> bool
     in_words((&set_aside, &kept), (blocks, "block"), is_named)
 }
 
-pub(crate) fn write(document: &mut Document, verdict: &Verdict, with_all: &Verdict) {
+pub(super) fn text(verdict: &Verdict, with_all: &Verdict) -> String {
     let pairs = verdict.candidates.iter().zip(&with_all.candidates);
-    document.prose(&prose!('a "with_disturbed.txt" {
+    prose::text(&prose!('a "with_disturbed.txt" {
         verdict: &'a Verdict = verdict,
         pairs: Vec<(&'a Candidate, &'a Candidate)> = pairs.filter(|(it, _)| !it.is_idle).collect(),
-    }));
+    }))
 }
 
 /// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of

@@ -3,7 +3,7 @@
 use run_format::Budgets;
 
 use super::changes;
-use super::markdown::{Document, Frame, Row, table};
+use super::markdown::{self, Frame, Row, table};
 use crate::in_grid::{InGrid, TOO_FAR};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::prose::{self, prose};
@@ -44,7 +44,6 @@ pub(crate) fn text(
     frame: Frame,
 ) -> String {
     let sites = &place.application.identity.sites;
-    let mut document = Document::new("in-grid", title, sites, frame);
     let levels = place.cells().map(|cell| {
         let row = Row::of("cell", cell.measured.cell);
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
@@ -53,10 +52,10 @@ pub(crate) fn text(
             row.with_any(metric.title(), value.map(number))
         })
     });
-    document.prose(&prose!('a "in_grid.txt" {
+    let text = prose::text(&prose!('a "in_grid.txt" {
         place: &'a InGrid = place,
         levels: String = table(levels),
         changes: String = table(changes("budget", verdict, shared.iter().copied())),
     }));
-    document.finish()
+    markdown::report("in-grid", title, sites, frame, [Some(text)])
 }

@@ -6,20 +6,16 @@ use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
 use plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
 
-use super::markdown::{Document, Row, table};
+use super::markdown::{Row, table};
 use crate::measure::jobs::JobsOfCell;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats::{self, Interval};
 use crate::summary::Summary;
 use crate::text::{self, count};
 
-pub(super) fn write(document: &mut Document, summary: &Summary) {
-    let Some(Manifest { config, .. }) = &summary.identity.manifest else {
-        return;
-    };
-    let Some(jobs) = &config.jobs else {
-        return;
-    };
+pub(super) fn text(summary: &Summary) -> Option<String> {
+    let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
+    let jobs = config.jobs.as_ref()?;
     let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
     let mut runs = BTreeMap::<usize, usize>::new();
     for (jobs, of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
@@ -63,7 +59,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
         };
         Some(stats::mean(pairs.iter().filter_map(noise))?.sqrt())
     };
-    document.prose(&prose!('a "jobs.txt" {
+    Some(prose::text(&prose!('a "jobs.txt" {
         at_a_time: Vec<String> = at_a_time.collect(),
         places: &'a [Placement] = &jobs.places,
         pairs: usize = pairs.len(),
@@ -72,5 +68,5 @@ pub(super) fn write(document: &mut Document, summary: &Summary) {
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
         unknown: Vec<&'static str> = named(|it| !it.is_harmless()),
         noise: Option<[f64; 2]> = of_control(0).zip(of_control(1)).map(<[f64; 2]>::from),
-    }));
+    })))
 }

@@ -5,25 +5,23 @@ use run_format::{
 };
 
 use super::application;
-use super::markdown::{Document, joined, quoted};
+use super::markdown::{joined, quoted};
 use crate::load::compared;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, date};
 
-pub(crate) fn write(document: &mut Document, summary: &Summary) {
+pub(super) fn text(summary: &Summary) -> Option<String> {
     if let Some(application) = &summary.identity.application {
-        return application::method(document, summary, application);
+        return Some(application::method(summary, application));
     }
-    let Some(manifest) = &summary.identity.manifest else {
-        return;
-    };
+    let manifest = summary.identity.manifest.as_ref()?;
     let config = &manifest.config;
     let payloads = summary.axes.payload_bytes.iter();
     let cells = || summary.measured().map(|cell| &cell.measured);
     let labels = summary.variants.iter().map(|it| quoted(&it.label));
     let mut calibrations = summary.calibrations.values();
-    document.prose(&prose!('a "method.txt" {
+    Some(prose::text(&prose!('a "method.txt" {
         summary: &'a Summary = summary,
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
@@ -40,8 +38,8 @@ pub(crate) fn write(document: &mut Document, summary: &Summary) {
         hosts: String = of_hosts(&summary.identity.hosts),
         tool: String = of_tool(&manifest.tool),
         has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),
-    }));
-    document.command(&command(manifest));
+        command: String = command(manifest),
+    })))
 }
 
 pub(super) fn pace(pace: Pace) -> String {

@@ -1,21 +1,16 @@
 //! What the changes between programs vary by, and what more launches would buy.
 
-use super::markdown::Document;
 use crate::measure::{Metric, MetricKey};
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats::{VarianceParts, launch_parts};
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    let parts = of(summary, verdict);
-    if parts.is_empty() {
-        return;
-    }
-    document.prose(&prose!('a "parts.txt" {
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
+    prose::text(&prose!('a "parts.txt" {
         summary: &'a Summary = summary,
-        parts: Vec<OfVariant> = parts,
-    }));
+        parts: Vec<OfVariant> = of(summary, verdict),
+    }))
 }
 
 /// Of a metric and a variant, with the factor for twice the time.

@@ -4,10 +4,10 @@ use std::cmp::Reverse;
 
 use run_format::Site;
 
-use super::markdown::{Document, Frame, Row, joined, table};
+use super::markdown::{self, Frame, Row, joined, table};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{count, number};
 
@@ -38,12 +38,11 @@ pub(crate) fn sentences(summary: &Summary, site: Site, variant: usize) -> Vec<St
 pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
     let title = format!("Slow polls in a published table: {}", summary.identity.name);
     let sites = &summary.identity.sites;
-    let mut document = Document::new("published", &title, sites, frame);
-    document.prose(&prose!("published.txt" {
+    let text = prose::text(&prose!("published.txt" {
         source: String = summary.identity.line(),
         cells: String = table(cells(summary, frame.2, &["value"])),
     }));
-    document.finish()
+    markdown::report("published", &title, sites, frame, [Some(text)])
 }
 
 /// The figures of every cell under each variant, in these words. What no cell has is no column.

@@ -3,7 +3,7 @@
 use run_format::{End, SoakConfig, Stop, Tool};
 
 use super::disturbed::in_words;
-use super::markdown::{Document, Frame};
+use super::markdown::{self, Frame, details, list};
 use super::{caveats, method};
 use crate::drift::Drifts;
 use crate::load::Soak;
@@ -40,9 +40,9 @@ pub(crate) fn identity(soak: &Soak) -> String {
 pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {
     let (file, config) = (&soak.file, &soak.file.config);
     let sites = SiteNames::of(Some((&file.tool, &config.node)));
-    let mut document = Document::new("soak", title, &sites, frame);
     let networks = file.end.iter().map(|end| &end.network);
-    document.prose(&prose!('a "soak.txt" {
+    let program = format!("{}soak", method::BENCHMARK);
+    let text = prose::text(&prose!('a "soak.txt" {
         config: &'a SoakConfig = config,
         drifts: &'a Drifts = drifts,
         requested_s: f64 = config.duration_ms as f64 / 1e3,
@@ -50,18 +50,10 @@ pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> S
         restarts: Option<u64> = soak.rows.last().and_then(|row| row.restarts),
         identity: String = identity(soak),
         real_network: Option<String> = of_real_network(&config.lab, networks),
+        command: String = method::typed(&file.command, &file.tool, config.seed, &program),
     }));
-    let program = format!("{}soak", method::BENCHMARK);
-    document.command(&method::typed(
-        &file.command,
-        &file.tool,
-        config.seed,
-        &program,
-    ));
-    document.details("Caveats of this soak", |document| {
-        document.list(caveats(soak, drifts));
-    });
-    document.finish()
+    let caveats = details("Caveats of this soak", [Some(list(caveats(soak, drifts)))]);
+    markdown::report("soak", title, &sites, frame, [text, caveats].map(Some))
 }
 
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {

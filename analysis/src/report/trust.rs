@@ -2,9 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::markdown::{Document, Row, quoted, table};
+use super::markdown::{Row, quoted, table};
 use crate::measure::{Checks, Metric, MetricKey};
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
@@ -61,7 +61,7 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
     known.collect()
 }
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let measured = || summary.measured().map(|cell| &cell.measured);
     let round_trips = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
         let cells = measured().filter(|measured| measured.cell.rtt_ms == *rtt_ms);
@@ -69,14 +69,14 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let (shortest, longest) = (number(shortest), number(longest));
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
     });
-    document.prose(&prose!('a "trust.txt" {
+    prose::text(&prose!('a "trust.txt" {
         summary: &'a Summary = summary,
         checks: String = table(checks(summary)),
         work_us: Option<[f64; 2]> = range(measured().filter_map(|it| it.checks.work_us)),
         round_trips: Vec<String> = round_trips.collect(),
         calibration: Option<String> = calibration(summary, verdict),
         carry_over: Option<(&'a str, String)> = carry_over(summary, verdict),
-    }));
+    }))
 }
 
 fn checks(summary: &Summary) -> impl Iterator<Item = Row> {

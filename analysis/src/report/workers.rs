@@ -1,14 +1,14 @@
 //! What each of central's workers did, where there are several.
 
-use super::markdown::{Document, Row, quoted, table};
+use super::markdown::{Row, quoted, table};
 use crate::measure::workers::Workers;
 use crate::options::Options;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats::Counts;
 use crate::summary::Summary;
 use crate::text::number;
 
-pub(super) fn write(document: &mut Document, summary: &Summary, options: &Options) {
+pub(super) fn text(summary: &Summary, options: &Options) -> Option<String> {
     let cells = summary.measured().map(|cell| &cell.measured.workers);
     let cells: Vec<&Vec<Workers>> = cells.collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
@@ -19,9 +19,7 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
         sum
     };
     let sums: Vec<Workers> = (0..variants).map(sum).collect();
-    let Some(baseline) = sums.first() else {
-        return;
-    };
+    let baseline = sums.first()?;
     let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
     let threads = baseline.threads.iter().map(|row| {
         let thread = match row.worker {
@@ -50,12 +48,12 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
             .with_any("same worker: late", late(&sums.same_worker_ns))
             .with_any("p90, µs", p90_us(&sums.same_worker_ns))
     });
-    document.prose(&prose!('a "workers.txt" {
+    Some(prose::text(&prose!('a "workers.txt" {
         function: &'a str = summary.function(summary.identity.sites.of_connections()),
         threads: String = table(threads),
         threshold: String = options.threshold_text(),
         variants: String = table(variants),
-    }));
+    })))
 }
 
 fn percent(part: f64, whole: f64) -> Option<String> {

@@ -5,17 +5,17 @@ use run_format::Site;
 use super::{MOST_ROWS, Section};
 use crate::explain::events::{self, EventRates};
 use crate::explain::worst;
-use crate::prose::prose;
-use crate::report::markdown::{Document, Row, quoted, table};
+use crate::prose::{self, prose};
+use crate::report::markdown::{Row, quoted, table};
 use crate::text::number;
 
 const MOST_POLLS: usize = 10;
 
 impl Section<'_> {
-    pub(super) fn details(&self, document: &mut Document) {
+    pub(super) fn details(&self) -> String {
         let (allocations, functions) = self.allocations().unwrap_or_default();
         let disturbing = events::disturbing_reading(self.evidence, self.site);
-        document.prose(&prose!('a "evidence.txt" {
+        prose::text(&prose!('a "evidence.txt" {
             section: &'a Section<'a> = self,
             allocations: String = allocations,
             functions: String = functions,
@@ -23,7 +23,7 @@ impl Section<'_> {
             disturbing: Option<[f64; 2]> = disturbing,
             system_calls: String = self.system_calls().unwrap_or_default(),
             worst: String = self.worst(),
-        }));
+        }))
     }
 
     fn allocations(&self) -> Option<(String, String)> {

@@ -7,13 +7,13 @@ use crate::explain::flamegraph::flamegraphs;
 use crate::explain::thresholds::AGREEMENT_PP;
 use crate::explain::{stacks, warm_core};
 use crate::prose::{self, prose};
-use crate::report::markdown::{Document, Row, quoted};
+use crate::report::markdown::{Row, paragraphs, quoted, table};
 use crate::stats::quotient;
 use crate::summary::CONFIDENCE;
 use crate::text::{self, count, number};
 
 impl Section<'_> {
-    pub(super) fn in_short(&self, document: &mut Document) {
+    pub(super) fn in_short(&self) -> String {
         let (evidence, site, from_ns) = (self.evidence, self.site, self.explanation.slow_from_ns);
         let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
             let percent = format!("{} %", number(evidence.slow_percent(site, from_ns?)?));
@@ -24,13 +24,13 @@ impl Section<'_> {
         });
         let links = flamegraphs(self.explanation, self.cell).into_iter();
         let links = links.map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
-        document.prose(&prose!('a "explained.txt" {
+        prose::text(&prose!('a "explained.txt" {
             section: &'a Section<'a> = self,
             of_launches: Vec<String> = of_launches.collect(),
             in_kernel_percent: Option<f64> = from_ns.and_then(|it| stacks::in_kernel_percent(evidence, site, it)),
             warm: Option<String> = from_ns.and_then(|it| self.warm(it)),
             flamegraphs: Vec<String> = links.collect(),
-        }));
+        }))
     }
 
     fn warm(&self, from_ns: u64) -> Option<String> {
@@ -52,25 +52,20 @@ impl Section<'_> {
         })))
     }
 
-    pub(super) fn frames(&self, document: &mut Document) {
-        let Some(from_ns) = self.explanation.slow_from_ns else {
-            return;
-        };
+    pub(super) fn frames(&self) -> Option<String> {
+        let from_ns = self.explanation.slow_from_ns?;
         let site = self.site;
         let found =
             self.by_variant(|evidence, variant| stacks::frames(evidence, variant, site, from_ns));
-        let Some((_, (baseline, samples))) = found.first().filter(|(_, (_, all))| *all > 0) else {
-            return;
-        };
+        let (_, (baseline, samples)) = found.first().filter(|(_, (_, all))| *all > 0)?;
         let function = self.function;
         if *samples < ENOUGH_SLOW_SAMPLES {
-            document.paragraph(format!(
+            return Some(format!(
                 "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",
                 count(*samples as usize, "sample")
             ));
-            return;
         }
-        document.table(baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
             let row = Row::of("innermost frame in slow polls", quoted(name));
             found.iter().fold(row, |row, (label, (frames, samples))| {
                 let same = frames.iter().find(|(other, _)| other == name);
@@ -78,11 +73,12 @@ impl Section<'_> {
                 let percent = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
                 row.with_any(format!("% of samples, {label}"), percent)
             })
-        }));
-        document.paragraph(format!(
+        });
+        let about = format!(
             "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",
             self.agreement(from_ns)
-        ));
+        );
+        Some(paragraphs([table(rows), about].map(Some)))
     }
 
     fn agreement(&self, from_ns: u64) -> String {

@@ -8,65 +8,55 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{Pass, Site};
 
-use super::markdown::{Document, quoted};
+use super::markdown::{paragraphs, quoted};
 use crate::explain::Explanation;
 use crate::explain::files::FOLDER;
 use crate::explain::findings::WorkFinding;
 use crate::explain::stacks::given_interval_ns;
 use crate::explain::thresholds::RARER_SAMPLES;
 use crate::load::{CellEvidence, CellExplained};
-use crate::prose::prose;
+use crate::options::Options;
+use crate::prose::{self, prose};
 use crate::text::{joined, number};
 
 /// The details of at most `detailed` cells are written.
-pub(super) fn write(document: &mut Document, explanation: &Explanation, detailed: usize) {
+pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options) -> String {
     const MOST_FINDINGS: usize = 6;
     let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
-    let launches = || {
-        explanation
-            .cells
-            .iter()
-            .flat_map(|cell| cell.launches.values())
-    };
-    let unseen = needed.filter(|pass| launches().any(|it| !it.has(*pass)));
-    document.prose(&prose!('a "explain.txt" {
+    let unseen = needed.filter(|pass| explanation.launches().any(|it| !it.has(*pass)));
+    let text = prose::text(&prose!('a "explain.txt" {
         explanation: &'a Explanation = explanation,
-        link_base: String = document.link_base.clone(),
+        link_base: String = options.link_base(),
         unseen: Vec<String> = unseen.map(quoted).collect(),
         findings: Vec<&'a WorkFinding> = explanation.findings.iter().take(MOST_FINDINGS).collect(),
     }));
-    for (at, cell) in explanation.cells.iter().enumerate() {
+    let sections = explanation.cells.iter().enumerate().flat_map(|(at, cell)| {
         let section = Section {
             explanation,
             cell,
             evidence: cell.evidence(),
             site: explanation.site,
             function: explanation.sites.function(explanation.site),
-            link_base: document.link_base.clone(),
+            link_base: options.link_base(),
         };
-        section.in_short(document);
-        section.frames(document);
-        if explanation.has_subjects() {
-            section.side_by_side(document);
-            section.per_request(document);
-        }
-        if at < detailed {
-            section.details(document);
-        }
-    }
-    caveats(document, explanation);
+        let has_subjects = explanation.has_subjects();
+        [
+            Some(section.in_short()),
+            section.frames(),
+            has_subjects.then(|| section.side_by_side()),
+            has_subjects.then(|| section.per_request()),
+            (at < detailed).then(|| section.details()),
+        ]
+    });
+    let parts = [Some(text)].into_iter().chain(sections);
+    paragraphs(parts.chain([Some(caveats(explanation))]))
 }
 
-fn caveats(document: &mut Document, explanation: &Explanation) {
-    let launches = || {
-        explanation
-            .cells
-            .iter()
-            .flat_map(|cell| cell.launches.values())
-    };
+fn caveats(explanation: &Explanation) -> String {
     // Evidence is usually unavailable in all cells, so each reason is written once.
     let mut unavailable: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
-    for it in launches().flat_map(|evidence| &evidence.seen.unavailable) {
+    let launches = explanation.launches();
+    for it in launches.flat_map(|evidence| &evidence.seen.unavailable) {
         let reason = (it.pass.to_string(), &*it.why);
         unavailable.entry(reason).or_default().insert(&it.what);
     }
@@ -82,11 +72,11 @@ fn caveats(document: &mut Document, explanation: &Explanation) {
         (evidence.name.clone(), rarer, lost.collect())
     };
     let listed = |(reason, what): (_, BTreeSet<&str>)| (reason, joined(what, ", "));
-    document.prose(&prose!('a "explain_caveats.txt" {
+    prose::text(&prose!('a "explain_caveats.txt" {
         explanation: &'a Explanation = explanation,
-        launches: Vec<(String, Option<(f64, f64)>, Vec<String>)> = launches().map(of_launch).collect(),
+        launches: Vec<(String, Option<(f64, f64)>, Vec<String>)> = explanation.launches().map(of_launch).collect(),
         unavailable: Vec<((String, &'a str), String)> = unavailable.into_iter().map(listed).collect(),
-    }));
+    }))
 }
 
 /// The µs of polls in which there is a sample of the stack, and in which one was asked for.

@@ -6,13 +6,13 @@ use std::collections::BTreeMap;
 use super::{MOST_ROWS, Section};
 use crate::explain::events;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
-use crate::report::markdown::{Document, Row};
+use crate::report::markdown::{Row, paragraphs, table};
 use crate::stats::{CellEstimate, change};
 use crate::text::{number, uncertain};
 
 impl Section<'_> {
     /// The flame graphs of slow polls, and below them what changes.
-    pub(super) fn side_by_side(&self, document: &mut Document) {
+    pub(super) fn side_by_side(&self) -> String {
         let all = flamegraphs(self.explanation, self.cell);
         let of_slow = |end| all.iter().filter(move |it| it.name.ends_with(end));
         let picture = |it: &CellFlamegraph| {
@@ -20,14 +20,12 @@ impl Section<'_> {
             format!("[![{}]({file})]({file})", it.link.replace('`', ""))
         };
         let row = of_slow("slow.svg").map(|it| (it.link.clone(), picture(it)));
-        let row: Vec<_> = row.collect();
-        if !row.is_empty() {
-            document.table([Row(row)]);
-        }
-        of_slow("slow-difference.svg").for_each(|it| document.paragraph(picture(it)));
+        let row = Some(Row(row.collect())).filter(|row| !row.0.is_empty());
+        let differences = of_slow("slow-difference.svg").map(picture);
+        paragraphs([table(row)].into_iter().chain(differences).map(Some))
     }
 
-    pub(super) fn per_request(&self, document: &mut Document) {
+    pub(super) fn per_request(&self) -> String {
         let mut often: BTreeMap<&str, u64> = BTreeMap::new();
         let launches = self.cell.launches.values();
         for row in launches.flat_map(|evidence| &evidence.system_calls) {
@@ -51,11 +49,9 @@ impl Section<'_> {
                 }
             })
         });
-        document.table_below(
-            "**Allocations and system calls per request.** Intervals (95 %) come from the slices of one launch of each program. \
-             What changes from launch to launch is not in them.",
-            rows,
-        );
+        let about = "**Allocations and system calls per request.** Intervals (95 %) come from the slices of one launch of each program. \
+             What changes from launch to launch is not in them.";
+        paragraphs([about.to_owned(), table(rows)].map(Some))
     }
 }
 
