@@ -17,7 +17,7 @@ use run_format::{BASELINE, ExplainFile, Pass, Site};
 use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
 use self::thresholds::LOST_PERCENT;
-use crate::load::explain::Explained;
+use crate::load::explain::{Explained, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::options::Options;
@@ -54,7 +54,14 @@ pub(crate) struct Explanation {
 impl Explanation {
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
-        let explained = Explained::read(&sweep.dir, manifest).map_err(bad_input)?;
+        let slow_from_ns = slow_from_ns(options.figures.threshold);
+        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
+        let polls = SlowPolls {
+            site: options.first_site(&sites),
+            // With a threshold above all bands, no poll is known to be slow.
+            from_ns: slow_from_ns.unwrap_or(u64::MAX),
+        };
+        let explained = Explained::read(&sweep.dir, manifest, polls).map_err(bad_input)?;
         let Some(explained) = explained else {
             return Ok(None);
         };
@@ -74,15 +81,12 @@ impl Explanation {
                 label: label.clone(),
             }
         });
-        let slow_from_ns = slow_from_ns(options.figures.threshold);
-        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
-        let site = options.first_site(&sites);
         let cells = explained.cells;
         let mut findings = Vec::new();
         for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
             let of = manifest.config.subjects.get(*subject);
             let of = of.map_or_else(String::new, |it| format!("`{}`: ", it.label));
-            let found = findings::find(evidence, &sites, slow_from_ns).into_iter();
+            let found = findings::find(evidence, &sites).into_iter();
             findings.extend(found.map(|mut finding| {
                 finding.sentence.insert_str(0, &of);
                 finding
@@ -90,7 +94,7 @@ impl Explanation {
         }
         Ok(Some(Explanation {
             variants: variants.collect(),
-            site,
+            site: polls.site,
             sites,
             slow_from_ns,
             cells,
@@ -126,7 +130,8 @@ impl CellExplained {
 
 impl CellEvidence {
     /// The share of slow polls of the baseline in slices that collect no evidence.
-    pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
+    pub(crate) fn slow_percent(&self) -> Option<f64> {
+        let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::of(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Some(100.0 * quotient(slow, all)?)
@@ -170,7 +175,8 @@ pub(crate) struct WarmCore {
 }
 
 /// For the baseline. None without any block that has both slices.
-pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
+pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<WarmCore> {
+    let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
         let place = match slice.pass {

@@ -3,8 +3,9 @@
 use run_format::Site;
 
 use super::{MOST_ROWS, Section};
-use crate::explain::events::{self, EventRates};
+use crate::explain::events::EventRates;
 use crate::explain::worst;
+use crate::load::CellEvidence;
 use crate::prose::{self, prose};
 use crate::report::markdown::{Row, quoted, table};
 use crate::text::number;
@@ -14,7 +15,7 @@ const MOST_POLLS: usize = 10;
 impl Section<'_> {
     pub(super) fn details(&self) -> String {
         let (allocations, functions) = self.allocations().unwrap_or_default();
-        let disturbing = events::disturbing_reading(self.evidence, self.site);
+        let disturbing = self.evidence.disturbing_reading();
         prose::text(&prose!('a "evidence.txt" {
             section: &'a Section<'a> = self,
             allocations: String = allocations,
@@ -27,7 +28,7 @@ impl Section<'_> {
     }
 
     fn allocations(&self) -> Option<(String, String)> {
-        let by_variant = self.by_variant(events::allocations);
+        let by_variant = self.by_variant(CellEvidence::allocation_rates);
         let (_, baseline) = by_variant.first()?;
         let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
         let most = |key| {
@@ -43,7 +44,7 @@ impl Section<'_> {
                 with_rates(row, "objects (bytes) per poll", label, rates)
             })
         });
-        let functions = events::allocating_functions(self.evidence, self.site);
+        let functions = self.evidence.allocating_functions();
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
         let functions = functions.iter().take(MOST_ROWS);
         let functions = functions.map(|(function, [objects, bytes])| {
@@ -57,10 +58,7 @@ impl Section<'_> {
     }
 
     fn counters(&self, has_polls: bool) -> String {
-        let from_ns = self.explanation.slow_from_ns;
-        let counters =
-            |evidence: &_, variant| events::counters(evidence, variant, self.site, from_ns);
-        let by_variant = self.by_variant(counters);
+        let by_variant = self.by_variant(CellEvidence::counter_rates);
         let variants = by_variant.iter();
         let rates =
             variants.flat_map(|(label, of)| of.iter().map(move |(name, it)| (name, label, it)));
@@ -78,8 +76,7 @@ impl Section<'_> {
     }
 
     fn system_calls(&self) -> Option<String> {
-        let by_variant =
-            self.by_variant(|evidence, variant| events::system_calls(evidence, variant, self.site));
+        let by_variant = self.by_variant(CellEvidence::call_rates);
         let (_, baseline) = by_variant.first()?;
         let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
             let row = Row::of("call", quoted(name));

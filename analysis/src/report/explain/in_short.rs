@@ -5,7 +5,8 @@ use run_format::{ChosenBecause, ENOUGH_SLOW_SAMPLES};
 use super::{MOST_ROWS, Section};
 use crate::explain::flamegraph::flamegraphs;
 use crate::explain::thresholds::AGREEMENT_PP;
-use crate::explain::{stacks, warm_core};
+use crate::explain::warm_core;
+use crate::load::CellEvidence;
 use crate::prose::{self, prose};
 use crate::report::markdown::{Row, paragraphs, quoted, table};
 use crate::stats::quotient;
@@ -14,9 +15,8 @@ use crate::text::{self, count, number};
 
 impl Section<'_> {
     pub(super) fn in_short(&self) -> String {
-        let (evidence, site, from_ns) = (self.evidence, self.site, self.explanation.slow_from_ns);
         let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
-            let percent = format!("{} %", number(evidence.slow_percent(site, from_ns?)?));
+            let percent = format!("{} %", number(evidence.slow_percent()?));
             Some(match self.explanation.has_subjects() {
                 true => format!("{percent} ({})", quoted(self.explanation.label(*subject))),
                 false => percent,
@@ -27,14 +27,14 @@ impl Section<'_> {
         prose::text(&prose!('a "explained.txt" {
             section: &'a Section<'a> = self,
             of_launches: Vec<String> = of_launches.collect(),
-            in_kernel_percent: Option<f64> = from_ns.and_then(|it| stacks::in_kernel_percent(evidence, site, it)),
-            warm: Option<String> = from_ns.and_then(|it| self.warm(it)),
+            in_kernel_percent: Option<f64> = self.evidence.in_kernel_percent(),
+            warm: Option<String> = self.warm(),
             flamegraphs: Vec<String> = links.collect(),
         }))
     }
 
-    fn warm(&self, from_ns: u64) -> Option<String> {
-        let warm = warm_core(self.evidence, self.site, from_ns)?;
+    fn warm(&self) -> Option<String> {
+        let warm = warm_core(self.evidence)?;
         let (normal, with) = (warm.normal.value, warm.warm.value);
         let change = warm.change.filter(|_| warm.blocks > 1);
         let pp = |sign: f64| {
@@ -53,10 +53,7 @@ impl Section<'_> {
     }
 
     pub(super) fn frames(&self) -> Option<String> {
-        let from_ns = self.explanation.slow_from_ns?;
-        let site = self.site;
-        let found =
-            self.by_variant(|evidence, variant| stacks::frames(evidence, variant, site, from_ns));
+        let found = self.by_variant(CellEvidence::frames);
         let (_, (baseline, samples)) = found.first().filter(|(_, (_, all))| *all > 0)?;
         let function = self.function;
         if *samples < ENOUGH_SLOW_SAMPLES {
@@ -76,13 +73,13 @@ impl Section<'_> {
         });
         let about = format!(
             "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",
-            self.agreement(from_ns)
+            self.agreement()
         );
         Some(paragraphs([table(rows), about].map(Some)))
     }
 
-    fn agreement(&self, from_ns: u64) -> String {
-        let shares = stacks::shares(self.evidence, self.site, from_ns);
+    fn agreement(&self) -> String {
+        let shares = self.evidence.shares();
         let Some(worst) = shares.first() else {
             return "There is no table of children to compare the flamegraph with.".to_owned();
         };

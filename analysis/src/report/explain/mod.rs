@@ -6,13 +6,12 @@ mod subjects;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{Pass, Site};
+use run_format::Pass;
 
 use super::markdown::{paragraphs, quoted};
 use crate::explain::Explanation;
 use crate::explain::files::FOLDER;
 use crate::explain::findings::WorkFinding;
-use crate::explain::stacks::given_interval_ns;
 use crate::explain::thresholds::RARER_SAMPLES;
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
@@ -35,7 +34,6 @@ pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options
             explanation,
             cell,
             evidence: cell.evidence(),
-            site: explanation.site,
             function: explanation.sites.function(explanation.site),
             link_base: options.link_base(),
         };
@@ -68,7 +66,7 @@ fn caveats(explanation: &Explanation) -> String {
         let lost = evidence.lost().into_iter();
         let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
         let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));
-        let rarer = rarer_samples(explanation, evidence);
+        let rarer = rarer_samples(evidence);
         (evidence.name.clone(), rarer, lost.collect())
     };
     let listed = |(reason, what): (_, BTreeSet<&str>)| (reason, joined(what, ", "));
@@ -80,9 +78,9 @@ fn caveats(explanation: &Explanation) -> String {
 }
 
 /// The µs of polls in which there is a sample of the stack, and in which one was asked for.
-fn rarer_samples(explanation: &Explanation, evidence: &CellEvidence) -> Option<(f64, f64)> {
+fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
     let asked_ns = evidence.seen.stack_interval_ns? as f64;
-    let given_ns = given_interval_ns(evidence, explanation.site)?;
+    let given_ns = evidence.given_interval_ns()?;
     (given_ns > RARER_SAMPLES * asked_ns).then_some((given_ns / 1000.0, asked_ns / 1000.0))
 }
 
@@ -92,7 +90,6 @@ struct Section<'a> {
     explanation: &'a Explanation,
     cell: &'a CellExplained,
     evidence: &'a CellEvidence,
-    site: Site,
     function: &'a str,
     link_base: String,
 }

@@ -4,7 +4,6 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::{MOST_ROWS, Section};
-use crate::explain::events;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
 use crate::report::markdown::{Row, paragraphs, table};
 use crate::stats::{CellEstimate, change};
@@ -34,8 +33,7 @@ impl Section<'_> {
         let mut calls: Vec<&str> = often.keys().copied().collect();
         calls.sort_by_key(|call| Reverse(often[call]));
         calls.truncate(MOST_ROWS);
-        let counted =
-            self.by_variant(|evidence, variant| events::by_request(evidence, variant, &calls));
+        let counted = self.by_variant(|evidence, variant| evidence.by_request(variant, &calls));
         let (_, baseline) = &counted[0];
         let rows = baseline.iter().enumerate().map(|(at, (what, before))| {
             let row = Row::of("per request", what);
