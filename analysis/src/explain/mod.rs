@@ -61,7 +61,7 @@ impl Explanation {
             // With a threshold above all bands, no poll is known to be slow.
             from_ns: slow_from_ns.unwrap_or(u64::MAX),
         };
-        let explained = Explained::read(&sweep.dir, manifest, polls).map_err(bad_input)?;
+        let explained = Explained::read(sweep, polls).map_err(bad_input)?;
         let Some(explained) = explained else {
             return Ok(None);
         };

@@ -11,7 +11,7 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
-use super::{outside, rows};
+use super::{Sweep, outside, rows};
 
 pub(crate) struct CellExplained {
     pub(crate) chosen: ChosenCell,
@@ -27,12 +27,8 @@ pub(crate) struct Explained {
 }
 
 impl Explained {
-    pub(crate) fn read(
-        run: &Path,
-        manifest: &Manifest,
-        polls: SlowPolls,
-    ) -> Result<Option<Explained>> {
-        let dir = run.join(files::EXPLAIN);
+    pub(crate) fn read(sweep: &Sweep, polls: SlowPolls) -> Result<Option<Explained>> {
+        let (dir, manifest) = (sweep.dir.join(files::EXPLAIN), &sweep.manifest);
         if !dir.is_dir() {
             return Ok(None);
         }
