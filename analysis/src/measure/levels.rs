@@ -1,6 +1,6 @@
 //! Two levels of throughput: a mode that lasts for several slices, of which a mean would tell nothing.
 
-use super::cell_blocks::{CellBlocks, SweepSetup};
+use super::sums::{CellBlocks, SweepSetup};
 use crate::load::LoadedSlice;
 
 /// Requests per second, the lower level first.

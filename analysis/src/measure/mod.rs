@@ -3,14 +3,12 @@
 
 mod breakdown;
 mod catalogue;
-mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
 pub(crate) mod jobs;
 mod levels;
 mod metric;
-mod metric_info;
 pub(crate) mod predicted;
 mod quantity;
 pub(crate) mod sums;
@@ -26,19 +24,16 @@ use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};
-use self::cell_blocks::CellBlocks;
-pub(crate) use self::cell_blocks::SweepSetup;
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
 use self::jobs::JobsOfCell;
 use self::levels::Levels;
-pub(crate) use self::metric::{Metric, MetricKey};
-pub(crate) use self::metric_info::{Better, Place, Term};
+pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
-use self::sums::CellSums;
-pub(crate) use self::sums::Estimates;
+use self::sums::{CellBlocks, CellSums};
+pub(crate) use self::sums::{Estimates, SweepSetup};
 use self::turns::Turns;
 use self::workers::Workers;
 use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};

@@ -9,7 +9,7 @@ use crate::explain::files::File;
 use crate::load::name_in_files;
 use crate::measure::details::{edges, stops};
 use crate::measure::{CellState, Metric, MetricKey};
-use crate::report::{parts, trust};
+use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{Judged, RANKS, Verdict, holders};
@@ -82,7 +82,7 @@ pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": of_verdict(verdict),
-        "parts": parts::of(summary, verdict),
+        "parts": trust::parts(summary, verdict),
     })
 }
 

@@ -1,11 +1,12 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    Manifest, Measurement, Pace, ReceiveOn, Scheduler, SweepConfig, Tool, Transport, Workload,
+    ApplicationFile, Ended, Manifest, Measurement, Pace, ReceiveOn, Scheduler, SweepConfig, Tool,
+    Transport, Workload,
 };
 
-use super::application;
 use super::markdown::{joined, quoted};
+use crate::load::application::Application;
 use crate::load::compared;
 use crate::prose::{self, prose};
 use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
@@ -13,7 +14,7 @@ use crate::text::{capitalised, date};
 
 pub(super) fn text(summary: &Summary) -> Option<String> {
     if let Some(application) = &summary.identity.application {
-        return Some(application::method(summary, application));
+        return Some(of_application(summary, application));
     }
     let manifest = summary.identity.manifest.as_ref()?;
     let config = &manifest.config;
@@ -40,6 +41,28 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),
         command: String = command(manifest),
     })))
+}
+
+fn of_application(summary: &Summary, Application { file, .. }: &Application) -> String {
+    let labels = summary.variants.iter().map(|it| quoted(&it.label));
+    prose::text(&prose!('a "application.txt" {
+        file: &'a ApplicationFile = file,
+        blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
+        labels: String = joined(labels, ", "),
+        limit_s: f64 = file.limit_ms as f64 / 1000.0,
+        date: String = date(file.created_unix_s),
+        hosts: String = of_hosts(&summary.identity.hosts),
+    }))
+}
+
+/// How an application ended, unless that was as planned. Empty of a sweep.
+pub(super) fn ended(summary: &Summary) -> Vec<String> {
+    let Some(Application { run, .. }) = &summary.identity.application else {
+        return Vec::new();
+    };
+    prose::sentences(&prose!('a "application_in_short.txt" {
+        ended: Option<&'a Ended> = run.as_ref().map(|run| &run.ended),
+    }))
 }
 
 pub(super) fn pace(pace: Pace) -> String {

@@ -1,6 +1,5 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
-mod application;
 mod bounds;
 pub(crate) mod caveats;
 pub(crate) mod comment;
@@ -11,7 +10,6 @@ pub(crate) mod in_grid;
 mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
-pub(crate) mod parts;
 mod prove;
 pub(crate) mod published;
 mod questions;
@@ -56,7 +54,7 @@ pub(crate) fn text(
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
-    sentences.extend(application::sentences(summary));
+    sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(disturbed::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
@@ -80,8 +78,8 @@ fn with(
     let caveats = list(caveats::of_sweep(summary, options));
     let trusted = || {
         let disturbed = with_disturbed.map(|it| disturbed::text(verdict, it));
-        let texts = [trust::text(summary, verdict), parts::text(summary, verdict)];
-        let texts = texts.map(Some).into_iter().chain([disturbed]);
+        let parts = trust::of_parts(summary, verdict);
+        let texts = [Some(trust::text(summary, verdict)), Some(parts), disturbed];
         details("Can the figures be trusted?", texts)
     };
     let parts = [

@@ -1,10 +1,9 @@
 //! The figures of all cells: what differs from the baseline, by how much, and whether it is resolved.
 
-mod compare;
+pub(crate) mod compare;
 mod identity;
 pub(crate) mod predicted;
 mod shown;
-pub(crate) mod sweeps;
 pub(crate) mod table;
 
 use std::collections::BTreeMap;

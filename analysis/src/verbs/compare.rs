@@ -14,7 +14,7 @@ use crate::report::comparison::{self, Compared};
 use crate::report::in_grid;
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::summary::sweeps::between;
+use crate::summary::compare::between;
 use crate::summary::{Summary, Tables, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;

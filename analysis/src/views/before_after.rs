@@ -1,11 +1,14 @@
 //! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
 
-use super::grid;
-use super::scene::{Entry, Scene};
-use crate::charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell};
-use crate::measure::{Metric, MetricKey, Place, Quantity};
+use run_format::{Cell, Rtt};
+
+use super::scene::{Entry, Scene, of_figure};
+use crate::charts::{
+    Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
+};
+use crate::measure::{Better, CellState, Metric, MetricKey, Place, Quantity};
 use crate::stats::{CONFIDENCE, Interval};
-use crate::summary::{CellSummary, ChangeFigure, Resolved};
+use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;
 use crate::verdict::Judged;
 
@@ -54,12 +57,12 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
     });
     let colours = Colours::Sequential;
     let mut scales = vec![ColourScale::new(metric.words, metric.unit, colours, levels)];
-    let level = |variant| move |cell: Option<&CellSummary>| grid::level(cell, key, variant);
+    let level = |variant| move |cell: Option<&CellSummary>| level(cell, key, variant);
     let (before, after) = (level(0), level(variant));
     let between = |cell: Option<&CellSummary>| difference(cell, key, variant);
     let label = scene.label(variant);
-    let mut parts: Vec<grid::Part> = vec![(scene.label(0), 0, &before)];
-    let (mut kind, mut rows) = ("heatmap", "");
+    let mut parts: Vec<Part> = vec![(scene.label(0), 0, &before)];
+    let (mut kind, mut about_rows) = ("heatmap", "");
     if variant > 0 {
         scales.push(difference_scale(scene, key));
         let name = match is_relative(key.metric) {
@@ -69,19 +72,30 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
         parts.extend([(label, 0, &after as _), (name, 1, &between as _)]);
         kind = "before-after";
         if summary.identity.application.is_none() {
-            rows = "one row of panels per payload; ";
+            about_rows = "one row of panels per payload; ";
         }
     }
-    let facets = grid::facets(summary, &parts);
+    let axes = summary.shown_axes();
+    let (rows, columns) = match &summary.identity.application {
+        Some(application) => (
+            Categories::new("", [&application.file.program]),
+            Categories::new("", [""]),
+        ),
+        None => (
+            Categories::new("peers", &axes.peers),
+            Categories::new("RTT, ms", &axes.rtt_ms),
+        ),
+    };
+    let facets = facets(summary, &parts);
     let heatmap = Heatmap {
-        rows: grid::rows(summary),
-        columns: grid::columns(summary),
+        rows,
+        columns,
         across: facets.len().clamp(1, 3),
         facets,
         scales,
     };
     let site = key.site.map_or("worker", |site| site.name());
-    let notes = format!("{rows}below each value: {}", scene.intervals());
+    let notes = format!("{about_rows}below each value: {}", scene.intervals());
     let subtitle = scene.explained(key.metric, &notes);
     let texts = [title(scene, key, variant), subtitle];
     scene.entry(&[kind, metric.name, site, label], is_first, texts, heatmap)
@@ -109,7 +123,7 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
 
 fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(key, variant));
-    let value = grid::value_of(cell, |_| {
+    let value = value_of(cell, |_| {
         let (value, interval) = shown(change?, key.metric)?;
         Some(ChartValue::new(value, interval))
     });
@@ -142,7 +156,7 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
         variants.filter_map(move |variant| cell.change(key, *variant))
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
-    let colours = grid::of_differences(key.metric);
+    let colours = of_differences(key.metric);
     let values = resolved.filter_map(|change| Some(shown(change, key.metric)?.0));
     let (name, unit) = match is_relative(key.metric) {
         false => ("difference", key.metric.change_unit()),
@@ -151,12 +165,66 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     ColourScale::new(name, unit, colours, values)
 }
 
+/// The name of a facet, the index of its scale, and what it shows of a cell.
+type Part<'a> = (
+    &'a str,
+    usize,
+    &'a dyn Fn(Option<&CellSummary>) -> HeatmapCell,
+);
+
+fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
+    let axes = summary.shown_axes();
+    let mut facets = Vec::new();
+    for &payload_bytes in &axes.payload_bytes {
+        for &(name, scale, shown) in parts {
+            let title = match summary.identity.application {
+                Some(_) => name.to_owned(),
+                None => format!("{}: {name}", payload_bytes.in_words()),
+            };
+            let cell = |&peers: &usize, &rtt_ms: &Rtt| {
+                shown(summary.cell(Cell {
+                    peers,
+                    rtt_ms,
+                    payload_bytes,
+                }))
+            };
+            facets.push(Facet::new(title, scale, &axes.peers, &axes.rtt_ms, cell));
+        }
+    }
+    facets
+}
+
+fn level(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
+    HeatmapCell::level(value_of(cell, |cell| {
+        cell.figure(key, variant).map(of_figure)
+    }))
+}
+
+fn value_of(
+    cell: Option<&CellSummary>,
+    value: impl Fn(&CellSummary) -> Option<ChartValue>,
+) -> Result<ChartValue, NoValue> {
+    let cell = cell.ok_or(NoValue::Missing)?;
+    match cell.measured.state {
+        CellState::Missing => Err(NoValue::Missing),
+        CellState::Failed(_) => Err(NoValue::Failed),
+        CellState::Invalid(_) => Err(NoValue::Invalid),
+        CellState::Measured => value(cell).ok_or(NoValue::NotApplicable),
+    }
+}
+
+pub(super) fn of_differences(metric: Metric) -> Colours {
+    match metric.info().better {
+        Better::Higher => Colours::HigherIsBetter,
+        Better::Lower | Better::Neither => Colours::LowerIsBetter,
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use run_format::Site;
-
     use super::*;
     use crate::charts::NoValue;
+    use run_format::Site;
 
     #[test]
     fn a_cell_that_is_missing_has_no_difference() {

@@ -2,7 +2,6 @@
 
 mod before_after;
 pub(crate) mod drift;
-mod grid;
 pub(crate) mod lines;
 mod scene;
 pub(crate) mod search_map;

@@ -3,7 +3,7 @@
 use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Role, Site};
 
-use super::grid;
+use super::before_after::of_differences;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
 use crate::measure::predicted::room;
@@ -58,7 +58,7 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         })
     };
     let facets: Vec<Facet> = places.iter().map(facet).collect();
-    let (info, colours) = (metric.info(), grid::of_differences(metric));
+    let (info, colours) = (metric.info(), of_differences(metric));
     let name = format!("change of {}", info.words);
     let changes = facets.iter().flat_map(Facet::coloured);
     let scale = ColourScale::new(&name, unit(metric), colours, changes);
