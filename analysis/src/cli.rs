@@ -147,7 +147,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Verdict { run, options } => {
             verbs::report::print_verdict(&run, &options.into())?
         }
-        AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
+        AnalysisVerb::Page { runs, options } => verbs::report::write_page(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();
             print(serde_json::to_string(&next)?);
@@ -161,7 +161,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Merge { runs, out } => verbs::merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
         AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
-        AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
+        AnalysisVerb::Published { table, options } => {
+            verbs::report::of_published(&table, &options)?
+        }
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -1,10 +1,11 @@
-//! `report`
+//! `report`, and what it shares with `comment`, `verdict`, `page` and `published`.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::anyhow;
-use program::{Failure, bad_input, reject, say};
+use anyhow::{Context, anyhow};
+use program::{Failure, bad_input, print, reject, say};
 use run_format::Site;
 
 use crate::drift::{self, Drifts};
@@ -15,6 +16,7 @@ use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
 use crate::options::Options;
 use crate::page::{self, Page, data};
+use crate::published;
 use crate::report::markdown::{Frame, terms};
 use crate::report::{self, caveats, comment};
 use crate::report_folder::{self, Content, ReportRecord};
@@ -49,7 +51,7 @@ pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure
     }
     let files = make(run, None, options)?.files;
     if let Some(file) = files.iter().find(|file| file.name == comment::COMMENT) {
-        program::print(String::from_utf8_lossy(&file.content).trim_end());
+        print(String::from_utf8_lossy(&file.content).trim_end());
     }
     Ok(())
 }
@@ -61,8 +63,45 @@ pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure
     }
     let summary = Summary::of(&mut Sweep::open(run)?, options)?;
     let verdict = Verdict::of(&summary, options);
-    program::print(report::verdict::text(&summary, &verdict).trim_end());
+    print(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
+}
+
+pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out("page");
+    refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
+    let file = out.join(page::FILE);
+    if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
+        let file = file.display();
+        reject!("{file}: this file exists and is not a page; choose another --out");
+    }
+    let pages = runs.iter().map(|run| Ok(make(run, None, options)?.page));
+    let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
+    let page = Page::of_several(pages.into_iter().flatten().collect());
+    fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
+    fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
+    print(file.display());
+    Ok(())
+}
+
+pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure> {
+    let summary = published::read(path, options)?;
+    let verdict = Verdict::of(&summary, options);
+    let pictures = Scene::new(&summary, &verdict, options).entries();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let out = options.out(path.with_file_name(format!("{stem}-report")));
+    refuse_inside(&out, [path])?;
+    let in_short = report::published::sentences(&summary, summary.first_site(options), 0);
+    let content = Content {
+        tables: Tables::of(tables(&summary, options))?,
+        text: report::published::text(&summary, Frame(&in_short, &pictures, options)),
+        in_short,
+        pictures,
+        files: Vec::new(),
+        page: None,
+        record: ReportRecord::new("published", [&summary.identity.name], options),
+    };
+    report_folder::write(&out, content)
 }
 
 fn open(out: &Path) -> Result<(), Failure> {
