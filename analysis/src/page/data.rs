@@ -1,6 +1,6 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::{Axes, Cell, HistogramOf, Site};
+use run_format::{Axes, HistogramOf, Site};
 use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
@@ -151,17 +151,12 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
     });
     let sites = sites.iter();
     let children = sites.map(|site| (site.name().to_owned(), children(cell, *site)));
-    let Cell {
-        peers,
-        rtt_ms,
-        payload_bytes,
-    } = measured.cell;
     let waited = measured.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
-        "n": peers,
-        "rtt": rtt_ms.ms(),
-        "payload": axes.payload_bytes.iter().position(|it| *it == payload_bytes),
+        "n": measured.cell.peers,
+        "rtt": measured.cell.rtt_ms.ms(),
+        "payload": axes.payload_bytes.iter().position(|it| *it == measured.cell.payload_bytes),
         "why": why,
         "flaws": measured.flaws,
         "runs": measured.runs,

@@ -1,8 +1,8 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    ApplicationFile, Ended, Manifest, Measurement, Pace, ReceiveOn, Scheduler, SweepConfig, Tool,
-    Transport, Workload,
+    ApplicationFile, Ended, Machine, Manifest, Measurement, Pace, ReceiveOn, Scheduler,
+    SweepConfig, Tool, Transport, Workload,
 };
 
 use super::markdown::{joined, quoted};
@@ -26,20 +26,12 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         summary: &'a Summary = summary,
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
-        measured: usize = cells().count(),
         payloads: Vec<String> = payloads.map(|it| it.in_words()).collect(),
         runs: usize = cells().map(|it| it.runs).sum(),
         blocks: usize = cells().map(|it| it.blocks).sum(),
-        upstream: String = of_upstream(&manifest.tool),
-        pace: String = pace(config.pace),
-        delay: String = capitalised(&summary.identity.delay()),
         labels: String = joined(labels, ", "),
         is_widened: bool = calibrations.any(|it| it.factor.is_some()),
-        date: String = date(manifest.created_unix_s),
-        hosts: String = of_hosts(&summary.identity.hosts),
-        tool: String = of_tool(&manifest.tool),
         has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),
-        command: String = command(manifest),
     })))
 }
 
@@ -50,8 +42,7 @@ fn of_application(summary: &Summary, Application { file, .. }: &Application) -> 
         blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
         labels: String = joined(labels, ", "),
         limit_s: f64 = file.limit_ms as f64 / 1000.0,
-        date: String = date(file.created_unix_s),
-        hosts: String = of_hosts(&summary.identity.hosts),
+        hosts: &'a [Machine] = &summary.identity.hosts,
     }))
 }
 
@@ -66,13 +57,7 @@ pub(super) fn ended(summary: &Summary) -> Vec<String> {
 }
 
 pub(super) fn pace(pace: Pace) -> String {
-    match pace {
-        Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
-        Pace::PerSecond(rate) => format!("{rate} requests per second and peer"),
-        Pace::Saturating => {
-            "as many requests outstanding per peer as raise throughput, which each launch finds by doubling (`outstanding` in `run.json`)".to_owned()
-        }
-    }
+    prose::text(&prose!("pace.txt" { pace: Pace = pace }))
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {

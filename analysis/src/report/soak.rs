@@ -45,8 +45,6 @@ pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> S
     let text = prose::text(&prose!('a "soak.txt" {
         config: &'a SoakConfig = config,
         drifts: &'a Drifts = drifts,
-        requested_s: f64 = config.duration_ms as f64 / 1e3,
-        interval_s: f64 = config.interval_ms as f64 / 1e3,
         restarts: Option<u64> = soak.rows.last().and_then(|row| row.restarts),
         identity: String = identity(soak),
         real_network: Option<String> = of_real_network(&config.lab, networks),

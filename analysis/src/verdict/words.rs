@@ -15,38 +15,11 @@ impl Judged {
     }
 
     pub(crate) fn phrase(&self) -> String {
-        let (words, change, margin) = (self.quantity.words, self.change(), self.margin());
-        let Interval { low, high } = self.loss();
-        match self.outcome() {
-            Outcome::Better | Outcome::Worse => {
-                let what = self.quantity.changed(self.is(Outcome::Better));
-                format!("{what}{} ({change})", self.levels())
-            }
-            _ if high < 0.0 && self.excludes_gain() => {
-                format!("{words} better, by less than {margin} ({change})")
-            }
-            _ if high < 0.0 => {
-                format!("{words} better, perhaps within the margin of {margin} ({change})")
-            }
-            Outcome::NotWorse if !self.quantity.is_benefit => {
-                format!("{words} {} ({change})", self.at_most())
-            }
-            _ if low > 0.0 && high > self.margin => {
-                format!("{words} worse, perhaps within the margin of {margin} ({change})")
-            }
-            _ if self.quantity.is_benefit && self.excludes_gain() => {
-                format!("no gain in {words} greater than {margin} ({change})")
-            }
-            _ => format!("{words} undecided ({change})"),
-        }
-    }
-
-    /// ", 619 → 147 ms per s"
-    fn levels(&self) -> String {
-        self.levels.map_or_else(String::new, |[before, after]| {
-            let unit = self.quantity.metric.info().unit;
-            format!(", {} → {} {unit}", number(before), number(after))
-        })
+        prose::text(&prose!('a "phrase.txt" {
+            judged: &'a Judged = self,
+            words: &'static str = self.quantity.words,
+            loss: Interval = self.loss(),
+        }))
     }
 
     pub(crate) fn title(&self, subject: &str, label: &str) -> String {
@@ -251,14 +224,8 @@ impl Candidate {
     }
 
     pub(crate) fn firing(&self) -> String {
-        match self.yields.as_slice() {
-            [] => "–".to_owned(),
-            [one] => one.words(),
-            several => {
-                let named = several.iter();
-                joined(named.map(|it| format!("{} {}", it.site, it.words())), "; ")
-            }
-        }
+        let yields = &self.yields[..];
+        prose::text(&prose!('a "firing.txt" { yields: &'a [SiteYields] = yields }))
     }
 
     pub(crate) fn result(&self) -> &'static str {
@@ -271,21 +238,6 @@ impl Candidate {
             Class::Harms => "harms",
             Class::NoGain => "no gain greater than the margins",
             Class::Unknown => "not known",
-        }
-    }
-}
-
-impl SiteYields {
-    fn words(&self) -> String {
-        match self.per_1000 {
-            None => "not polled".to_owned(),
-            Some((_, 0.0)) => "never".to_owned(),
-            Some((mean, most)) => {
-                let is_rare = mean < RARE_YIELDS_PER_1000;
-                let rarely = if is_rare { "rarely: " } else { "" };
-                let [mean, most] = [mean, most].map(number);
-                format!("{rarely}{mean} ({most} in the worst cell)")
-            }
         }
     }
 }
