@@ -8,7 +8,6 @@ use crate::measure::checks::sum;
 use crate::prose::{self, prose};
 use crate::stats::spread;
 use crate::summary::Summary;
-use crate::text::number;
 use crate::verdict::{Candidate, Judged, Verdict};
 
 /// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
@@ -58,23 +57,14 @@ pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
     summary.identity.manifest.as_ref()?;
     let lost = |check: fn(&Checks) -> Option<f64>| {
         let (_, median, worst) = spread(summary.checks().filter_map(check))?;
-        let words = format!("{} % (worst cell {} %)", number(median), number(worst));
-        Some((median, words))
+        Some((median, worst))
     };
     let stolen = lost(|checks| checks.steal_percent);
     let lost = stolen.zip(lost(|checks| checks.waiting_percent));
-    let grade = match lost
-        .as_ref()
-        .map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0)
-    {
-        lost if lost < QUIET_PERCENT => "quiet",
-        lost if lost < NEARLY_QUIET_PERCENT => "nearly quiet",
-        _ => "disturbed",
-    };
     let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
     Some(prose::text(&prose!("grade.txt" {
-        grade: &'static str = grade,
-        lost: Option<[String; 2]> = lost.map(|(stolen, waiting)| [stolen.1, waiting.1]),
+        percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
+        lost: Option<((f64, f64), (f64, f64))> = lost,
         // What is in the grade is not named again.
         disturbed: String = of_sweep(summary, |it| it != Disturbance::Waiting),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),

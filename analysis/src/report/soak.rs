@@ -1,6 +1,6 @@
 //! The report of a soak: what drifts, how it was measured, and what can have been missed.
 
-use run_format::{End, SoakConfig, Stop, Tool};
+use run_format::{DelayBackend, End, SoakConfig, Stop, Tool};
 
 use super::disturbed::in_words;
 use super::markdown::{self, Frame, details, list};
@@ -10,31 +10,16 @@ use crate::load::Soak;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
 use crate::summary::{of_node, of_real_network, of_tool, of_upstream};
-use crate::text::{self, date};
+use crate::text::date;
 
 pub(crate) fn identity(soak: &Soak) -> String {
-    let file = &soak.file;
-    let config = &file.config;
-    let node = &config.node;
-    let end = file.end.as_ref();
+    let end = soak.file.end.as_ref();
     let lab = end.and_then(|end| end.network.lab.as_ref());
-    let delay = match lab.and_then(|lab| lab.backend) {
-        _ if config.lab.peer_hosts.is_some() => "a real network".to_owned(),
-        Some(backend) => format!("delay by {backend}"),
-        None if config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
-        None => "delay by an unknown means".to_owned(),
-    };
-    [
-        format!("soak {} of {}", soak.name(), date(file.created_unix_s)),
-        config.cell.to_string(),
-        format!("budget {}, churn {}", config.budgets, config.churn),
-        of_upstream(&file.tool),
-        of_node(node),
-        text::machine(&file.machine),
-        delay,
-        of_tool(&file.tool),
-    ]
-    .join(" · ")
+    prose::text(&prose!('a "soak_identity.txt" {
+        soak: &'a Soak = soak,
+        config: &'a SoakConfig = &soak.file.config,
+        backend: Option<DelayBackend> = lab.and_then(|lab| lab.backend),
+    }))
 }
 
 pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {

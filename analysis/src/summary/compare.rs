@@ -38,25 +38,12 @@ impl Summary {
         })
     }
 
-    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside, or if taken before.
-    pub(crate) fn take_disturbed(&mut self, site: Site) -> Option<Summary> {
-        let mut cells = self.cells.iter();
-        cells.find(|cell| cell.with_disturbed.is_some())?;
-        let calibrations = &self.calibrations;
-        let uncalibrated = |figures: &Figures| {
-            let judged = figures.iter().filter(|(key, _)| is_judged(**key, site));
-            let judged = judged.map(|(key, figures)| {
-                let factor = calibrations.get(key).map_or(1.0, Calibration::inflation);
-                let raw = |it: &Option<CellFigure>| Some(it.clone()?.inflated(1.0 / factor));
-                (*key, figures.iter().map(raw).collect())
-            });
-            judged.collect::<Figures>()
-        };
+    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside.
+    pub(crate) fn take_disturbed(&mut self) -> Option<Summary> {
+        let mut checks = self.checks();
+        checks.find(|checks| !checks.set_aside.is_empty())?;
         let with_disturbed = self.cells.iter_mut().map(|cell| CellSummary {
-            figures: match cell.with_disturbed.take() {
-                Some(figures) => figures,
-                None => uncalibrated(&cell.figures),
-            },
+            figures: mem::take(&mut cell.with_disturbed),
             measured: cell.measured.clone(),
             ..CellSummary::default()
         });
@@ -79,18 +66,15 @@ fn is_judged(what: MetricKey, site: Site) -> bool {
 impl CellSummary {
     pub(crate) fn of(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let with_disturbed = measured.with_disturbed.take();
-        let figures = |estimates: &Estimates| {
+        let all_blocks = measured.with_disturbed.take();
+        let of = |estimates: &Estimates| {
             let figures = estimates.iter();
             let figures = figures.map(|(key, it)| (*key, figures_of(*key, it, control, &measured)));
             figures.collect::<Figures>()
         };
-        let with_disturbed = with_disturbed.map(|estimates| {
-            let mut figures = figures(&estimates);
-            figures.retain(|key, _| is_judged(*key, site));
-            figures
-        });
-        let figures = figures(&estimates);
+        let figures = of(&estimates);
+        let mut with_disturbed = all_blocks.map_or_else(|| figures.clone(), |all| of(&all));
+        with_disturbed.retain(|key, _| is_judged(*key, site));
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });

@@ -132,7 +132,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = summary.take_disturbed(verdict.site);
+    let with_all = summary.take_disturbed();
     let with_all = with_all.map(|it| Verdict::of(&it, options));
     let explanation = Explanation::of(&sweep, options)?;
     let scene = Scene::new(&summary, &verdict, options);
