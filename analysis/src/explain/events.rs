@@ -6,11 +6,12 @@ use std::collections::BTreeMap;
 use run_format::{BASELINE, CounterRow, CounterScope, Pass, Site};
 
 use super::sums::{PassSums, apart, counted_once, is_slow};
+use super::thresholds::{FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
 use crate::stats::{CellEstimate, quotient};
-use crate::text::quoted;
+use crate::text::{number, quoted};
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -61,15 +62,6 @@ const WAITING: [&str; 13] = [
     "select",
     "wait4",
 ];
-
-pub(crate) struct WaitingChild {
-    pub(crate) child: String,
-    pub(crate) call: String,
-    pub(crate) percent: f64,
-    pub(crate) us_per_call: f64,
-    pub(crate) slow_polls: u64,
-    pub(crate) calls: u64,
-}
 
 impl CellEvidence {
     /// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
@@ -195,8 +187,9 @@ impl CellEvidence {
         counted
     }
 
-    /// What slow polls of a site wait in.
-    pub(crate) fn waiting(&self, site: Site) -> Option<WaitingChild> {
+    /// The child in which slow polls of a site wait, for how many percent of their time, and most of it in which call. None of
+    /// too few polls or calls.
+    pub(crate) fn waiting(&self, site: Site) -> Option<(&str, f64, String)> {
         let from_ns = self.polls.from_ns;
         let sums = PassSums::of(self, Pass::SystemCalls, 0);
         // By child and call: how many, and their time.
@@ -216,14 +209,13 @@ impl CellEvidence {
         let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
         let calls = slow.iter().filter(|((of, _), _)| *of == child);
         let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
-        Some(WaitingChild {
-            child: child.unwrap_or(OWN).to_owned(),
-            call: (*call).to_owned(),
-            percent: 100.0 * quotient(waited_ns as f64, own_ns as f64)?,
-            us_per_call: quotient(*in_call as f64 / 1000.0, *count as f64)?,
-            slow_polls,
-            calls: *count,
-        })
+        if slow_polls < FEWEST_SLOW_POLLS || *count < FEWEST_WAITS {
+            return None;
+        }
+        let percent = 100.0 * quotient(waited_ns as f64, own_ns as f64)?;
+        let us = number(quotient(*in_call as f64 / 1000.0, *count as f64)?);
+        let call = format!("`{call}` ({us} µs per call)");
+        Some((child.unwrap_or(OWN), percent, call))
     }
 }
 

@@ -8,8 +8,8 @@ use serde::Serialize;
 
 use super::sums::PassSums;
 use super::thresholds::{
-    CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS, FEWEST_WAITS,
-    GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
+    CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, GROWTH_PERCENT,
+    IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
     MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
@@ -139,13 +139,9 @@ impl FindingSearch<'_> {
 
     fn sleeping(&mut self) {
         for site in SITES {
-            let Some(it) = self.evidence.waiting(site) else {
-                continue;
-            };
-            if it.slow_polls >= FEWEST_SLOW_POLLS && it.calls >= FEWEST_WAITS {
-                let (kind, excess) = (FindingKind::SleepingPoll, (it.percent, SLEEPING_PERCENT));
-                let call = format!("`{}` ({} µs per call)", it.call, number(it.us_per_call));
-                self.add(kind, Some(site), &it.child, excess, call);
+            if let Some((child, percent, call)) = self.evidence.waiting(site) {
+                let (kind, excess) = (FindingKind::SleepingPoll, (percent, SLEEPING_PERCENT));
+                self.add(kind, Some(site), child, excess, call);
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
+use crate::stats::{self, Change, RatioKind, RatioPart, change, quotient};
 
 /// A variant of the only program, or the baseline variant of a subject.
 pub(crate) struct ExplainedVariant {
@@ -165,17 +165,9 @@ impl CellEvidence {
     }
 }
 
-/// The shares of slow polls, from the blocks that have a slice of each kind.
-pub(crate) struct WarmCore {
-    pub(crate) blocks: usize,
-    pub(crate) normal: CellEstimate,
-    pub(crate) warm: CellEstimate,
-    /// None if a single block does not show the noise.
-    pub(crate) change: Option<Change>,
-}
-
-/// For the baseline. None without any block that has both slices.
-pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<WarmCore> {
+/// The shares of slow polls of the baseline as it is and with a warm core, from the blocks that have a slice of each kind; and the
+/// change, which a single block does not show. None without any such block.
+pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
     let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
@@ -199,10 +191,6 @@ pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<WarmCore> {
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;
     let warm = stats::ratio(&[warm], RatioKind::Share)?;
-    Some(WarmCore {
-        blocks,
-        change: change(&normal, &warm),
-        normal,
-        warm,
-    })
+    let change = change(&normal, &warm).filter(|_| blocks > 1);
+    Some(([normal.value, warm.value], change))
 }

@@ -18,18 +18,14 @@ pub(crate) type Folded = BTreeMap<String, u64>;
 /// A child's share of the time of slow polls, measured in two ways.
 pub(crate) struct ChildShares {
     pub(crate) child: String,
-    pub(crate) stacks_percent: f64,
-    pub(crate) table_percent: f64,
+    /// By stacks, less that by the table.
+    pub(crate) pp: f64,
     pub(crate) slices: usize,
     /// Of the difference. None if slices are too few to show the noise.
     pub(crate) interval_pp: Option<Interval>,
 }
 
 impl ChildShares {
-    pub(crate) fn pp(&self) -> f64 {
-        self.stacks_percent - self.table_percent
-    }
-
     /// None if the interval holds differences that are acceptable, and others.
     pub(crate) fn agree(&self) -> Option<bool> {
         let Interval { low, high } = self.interval_pp?;
@@ -163,14 +159,13 @@ impl CellEvidence {
             let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
             Some(ChildShares {
                 child: child.clone(),
-                stacks_percent: 100.0 * stacks.value,
-                table_percent: 100.0 * table.value,
+                pp: 100.0 * stacks.value - 100.0 * table.value,
                 slices: slices.len(),
                 interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
             })
         };
         let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();
-        shares.sort_by(|one, other| other.pp().abs().total_cmp(&one.pp().abs()));
+        shares.sort_by(|one, other| other.pp.abs().total_cmp(&one.pp.abs()));
         shares
     }
 }

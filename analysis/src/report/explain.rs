@@ -139,9 +139,7 @@ impl Section<'_> {
     }
 
     fn warm(&self) -> Option<String> {
-        let warm = warm_core(self.evidence)?;
-        let (normal, with) = (warm.normal.value, warm.warm.value);
-        let change = warm.change.filter(|_| warm.blocks > 1);
+        let ([normal, with], change) = warm_core(self.evidence)?;
         let pp = |sign: f64| {
             let (change, percent) = (change?.difference, sign * 100.0);
             let interval = change.interval(CONFIDENCE).times(percent);
@@ -189,8 +187,8 @@ impl Section<'_> {
             return "There is no table of children to compare the flamegraph with.".to_owned();
         };
         let difference = match worst.interval_pp {
-            Some(interval) => text::change(worst.pp(), "pp", interval),
-            None => format!("{} pp", text::with_plus(worst.pp(), number(worst.pp()))),
+            Some(interval) => text::change(worst.pp, "pp", interval),
+            None => format!("{} pp", text::with_plus(worst.pp, number(worst.pp))),
         };
         prose::text(&prose!('a "agreement.txt" {
             agrees: Option<bool> = worst.agree(),

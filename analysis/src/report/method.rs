@@ -7,7 +7,6 @@ use run_format::{
 
 use super::markdown::{joined, quoted};
 use crate::load::application::Application;
-use crate::load::compared;
 use crate::prose::{self, prose};
 use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, date};
