@@ -7,7 +7,6 @@ pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
 pub(crate) mod jobs;
-mod levels;
 mod metric;
 pub(crate) mod predicted;
 mod quantity;
@@ -28,13 +27,12 @@ pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
 use self::jobs::JobsOfCell;
-use self::levels::Levels;
 pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
-use self::turns::Turns;
+use self::turns::{Levels, Turns, levels};
 use self::workers::Workers;
 use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};
 use crate::stats::{self, RatioKind, RatioPart, Uncertain};
@@ -136,7 +134,7 @@ impl CellMeasured {
             curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
-            levels: levels::of(&blocks, setup),
+            levels: levels(&blocks, setup),
             checks: Checks::of(&rows, &runs),
             breakdown: match measured {
                 true => breakdown::of(&of_first, setup.threshold_ns),

@@ -13,7 +13,7 @@ use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{Judged, RANKS, Verdict, holders};
-use crate::views::{Scene, drift};
+use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -87,7 +87,7 @@ pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
 }
 
 pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
-    let (seconds, unit) = drift::time_unit(drifts.last_s);
+    let (seconds, unit) = lines::time_unit(drifts.last_s);
     let quiet = drifts.all.iter().filter(|it| !it.is_drifting());
     let of_one = |it: &Drift| {
         let end = |(at_s, value): (f64, f64)| [number(at_s / seconds), number(value)];
@@ -95,13 +95,13 @@ pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
         let values = it.values.iter().map(|(_, value)| optional(*value));
         json!({
             "words": it.series.words,
-            "inShort": drift::in_short(it, drifts),
+            "inShort": lines::in_short(it, drifts),
             "unit": it.series.unit,
             "timeUnit": unit,
             "warmUp": number(drifts.warm_up_s / seconds),
             "times": times.collect::<Value>(),
             "values": values.collect::<Value>(),
-            "trend": drift::trend(it).map(|ends| ends.map(end)),
+            "trend": lines::trend(it).map(|ends| ends.map(end)),
         })
     };
     drifts.drifting().chain(quiet).map(of_one).collect()

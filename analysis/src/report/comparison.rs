@@ -1,18 +1,19 @@
-//! The report that compares two sweeps.
+//! The reports of `compare`: of two sweeps, and where an application is in the grid of a lab and what the lab found there.
 
 use std::fmt::Debug;
 
-use run_format::Manifest;
+use run_format::{Budgets, Manifest};
 
 use super::markdown::{self, Frame, Row, joined, quoted, table};
-use super::{method, published};
+use super::{changes, method, published};
+use crate::in_grid::{InGrid, TOO_FAR};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{Identity, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
-use crate::verdict::{Verdict, words};
+use crate::verdict::{Candidate, Verdict, words};
 
 pub(crate) struct Compared {
     pub(crate) budget: String,
@@ -149,4 +150,54 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     let differing = pairs.filter(|(was, is)| was != is);
     let in_words = |((what, was), (_, is))| format!("{what}: {was} before, {is} after");
     differing.map(in_words).collect()
+}
+
+/// What the lab found with budgets that the application has, too.
+pub(crate) fn shared<'a>(
+    place: &InGrid,
+    verdict: &'a Verdict,
+    budgets: &[Budgets],
+) -> Vec<&'a Candidate> {
+    let variants = &place.lab.variants;
+    let candidates = verdict.candidates.iter();
+    let shared = candidates.filter(|it| {
+        let variant = &variants[it.variant];
+        variant.subject == 0 && budgets.contains(&variant.budgets)
+    });
+    shared.collect()
+}
+
+pub(crate) fn sentences_in_grid(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
+    let cells = place.lab.cells.iter().zip(&place.factors);
+    let cells = cells.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
+    prose::sentences(&prose!('a "in_grid_in_short.txt" {
+        place: &'a InGrid = place,
+        is_near: bool = place.factors[0] < TOO_FAR,
+        cells: Vec<String> = cells.collect(),
+        shared: &'a [&'a Candidate] = shared,
+    }))
+}
+
+pub(crate) fn text_in_grid(
+    title: &str,
+    place: &InGrid,
+    verdict: &Verdict,
+    shared: &[&Candidate],
+    frame: Frame,
+) -> String {
+    let sites = &place.application.identity.sites;
+    let levels = place.cells().map(|cell| {
+        let row = Row::of("cell", cell.measured.cell);
+        let metrics = Metric::shown_in(Place::Comparison).into_iter();
+        metrics.fold(row, |row, metric| {
+            let value = cell.value(MetricKey::new(place.site, metric), 0);
+            row.with_any(metric.title(), value.map(number))
+        })
+    });
+    let text = prose::text(&prose!('a "in_grid.txt" {
+        place: &'a InGrid = place,
+        levels: String = table(levels),
+        changes: String = table(changes("budget", verdict, shared.iter().copied())),
+    }));
+    markdown::report("in-grid", title, sites, frame, [Some(text)])
 }

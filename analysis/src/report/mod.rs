@@ -6,10 +6,9 @@ pub(crate) mod comment;
 pub(crate) mod comparison;
 pub(crate) mod disturbed;
 mod explain;
-pub(crate) mod in_grid;
-mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
+mod parallel;
 mod prove;
 pub(crate) mod published;
 mod questions;
@@ -18,7 +17,6 @@ pub(crate) mod search;
 pub(crate) mod soak;
 pub(crate) mod trust;
 pub(crate) mod verdict;
-mod workers;
 
 use run_format::BASELINE;
 
@@ -90,8 +88,8 @@ fn with(
         is_compared.then(|| questions::text(summary, verdict)),
         bounds::text(summary, verdict.site),
         Some(questions::of_quic(summary, verdict)),
-        workers::text(summary, options),
-        jobs::text(summary),
+        parallel::of_workers(summary, options),
+        parallel::of_jobs(summary),
         Some(details("Caveats of this run", [Some(caveats)])),
         (!identity.is_published()).then(trusted),
     ];

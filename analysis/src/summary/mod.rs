@@ -158,17 +158,16 @@ impl Summary {
 
     /// In how many cells it is resolved to be lower, in how many to be higher, and the number of all that have a change.
     pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
-        let changes = self
-            .measured()
-            .filter_map(|cell| cell.change(what, variant));
-        changes.fold([0; 3], |[lower, higher, all], change| {
-            let is = |wanted| usize::from(change.resolved == wanted);
-            [
-                lower + is(Resolved::Lower),
-                higher + is(Resolved::Higher),
-                all + 1,
-            ]
-        })
+        let cells = self.measured();
+        let changes: Vec<_> = cells
+            .filter_map(|cell| cell.change(what, variant))
+            .collect();
+        let count = |wanted| changes.iter().filter(|it| it.resolved == wanted).count();
+        [
+            count(Resolved::Lower),
+            count(Resolved::Higher),
+            changes.len(),
+        ]
     }
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {

@@ -231,7 +231,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
     let soak = Soak::open(dir, options.figures.keep_disturbed)?;
     let drifts = Drifts::of(&soak.rows);
-    let picture = views::drift::entry(&drifts, report::soak::identity(&soak), options);
+    let picture = views::lines::drift(&drifts, report::soak::identity(&soak), options);
     let pictures = Vec::from_iter(picture);
     let in_short = drifts.sentences();
     let title = format!("What drifts in a soak: {}", soak.name());

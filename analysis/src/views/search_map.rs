@@ -3,7 +3,7 @@
 use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Role, Site};
 
-use super::before_after::of_differences;
+use super::heatmaps::of_differences;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
 use crate::measure::predicted::room;

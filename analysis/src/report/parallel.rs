@@ -1,4 +1,5 @@
-//! Whether cells that were measured at the same time disturbed each other.
+//! What ran at the same time: whether cells that were measured together disturbed each other, and what each of central's workers
+//! did.
 
 use std::collections::BTreeMap;
 
@@ -6,14 +7,16 @@ use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
 use plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
 
-use super::markdown::{Row, table};
+use super::markdown::{Row, quoted, table};
 use crate::measure::jobs::JobsOfCell;
+use crate::measure::workers::Workers;
+use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, Interval};
+use crate::stats::{self, Counts, Interval};
 use crate::summary::Summary;
-use crate::text::{self, count};
+use crate::text::{self, count, number};
 
-pub(super) fn text(summary: &Summary) -> Option<String> {
+pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
     let jobs = config.jobs.as_ref()?;
     let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
@@ -69,4 +72,56 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         unknown: Vec<&'static str> = named(|it| !it.is_harmless()),
         noise: Option<[f64; 2]> = of_control(0).zip(of_control(1)).map(<[f64; 2]>::from),
     })))
+}
+
+pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String> {
+    let cells = summary.measured().map(|cell| &cell.measured.workers);
+    let cells: Vec<&Vec<Workers>> = cells.collect();
+    let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
+    let sum = |variant: usize| {
+        let mut sum = Workers::default();
+        let of_cells = cells.iter().filter_map(|cell| cell.get(variant));
+        of_cells.for_each(|of_cell| sum.add(of_cell));
+        sum
+    };
+    let sums: Vec<Workers> = (0..variants).map(sum).collect();
+    let baseline = sums.first()?;
+    let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
+    let threads = baseline.threads.iter().map(|row| {
+        let thread = match row.worker {
+            0 => "main".to_owned(),
+            number => format!("worker {number}"),
+        };
+        Row::of("thread", thread)
+            .with_any("cores", row.cores.as_ref())
+            .with("polls", row.polls)
+            .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
+            .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
+            .with_any(
+                "ready but waiting for its core",
+                percent_of_time(row.runqueue_ns),
+            )
+    });
+    let late = |delays_ns: &Counts| {
+        let late = delays_ns.above(options.figures.threshold);
+        percent(late as f64, delays_ns.total() as f64)
+    };
+    let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
+    let variants = summary.variants.iter().zip(&sums).map(|(variant, sums)| {
+        Row::of("variant", quoted(&variant.label))
+            .with_any("any worker: late", late(&sums.any_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.any_worker_ns))
+            .with_any("same worker: late", late(&sums.same_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.same_worker_ns))
+    });
+    Some(prose::text(&prose!('a "workers.txt" {
+        function: &'a str = summary.function(summary.identity.sites.of_connections()),
+        threads: String = table(threads),
+        threshold: String = options.threshold_text(),
+        variants: String = table(variants),
+    })))
+}
+
+fn percent(part: f64, whole: f64) -> Option<String> {
+    (whole > 0.0).then(|| format!("{} %", number(100.0 * part / whole)))
 }

@@ -1,6 +1,7 @@
-//! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
+//! Heatmaps: the baseline, a variant, and the difference between them, in every cell (without a variant, the baseline alone); and the
+//! time of polls by child.
 
-use run_format::{Cell, Rtt};
+use run_format::{Cell, Rtt, Site};
 
 use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{
@@ -11,9 +12,10 @@ use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::capitalised;
 use crate::verdict::Judged;
+use crate::verdict::holders::{self, Shares};
 
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
-pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
+pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
     let metrics = match &*scene.options.figures.metric {
         [] => Metric::shown_in(Place::BeforeAfter),
@@ -218,6 +220,64 @@ pub(super) fn of_differences(metric: Metric) -> Colours {
         Better::Higher => Colours::HigherIsBetter,
         Better::Lower | Better::Neither => Colours::LowerIsBetter,
     }
+}
+
+/// Children with a smaller share of all time are drawn as one.
+const LEAST_PERCENT: f64 = 1.0;
+const REST: &str = "others";
+
+/// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
+pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
+    let summary = scene.summary;
+    let mut children: Vec<&str> = Vec::new();
+    for (child, percent) in holders::of(summary.measured(), site).concat() {
+        if percent >= LEAST_PERCENT && !children.contains(&child) {
+            children.push(child);
+        }
+    }
+    if children.len() < 2 {
+        return None;
+    }
+    let payloads = summary.shown_axes().payload_bytes;
+    let by_payload = payloads.iter().map(|payload| {
+        let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
+        holders::of(summary.measured().filter(is_one), site)
+    });
+    let by_payload: Vec<[Shares; 2]> = by_payload.collect();
+    let named = children.iter().map(|child| Some(*child));
+    let rows: Vec<Option<&str>> = named.chain([None]).collect();
+    let cell = |row: &Option<&str>, shares: &Shares| {
+        let is_here = |(child, _): &&(&str, f64)| match row {
+            Some(name) => child == name,
+            None => !children.contains(child),
+        };
+        let percents = shares.iter().filter(is_here).map(|(_, percent)| percent);
+        HeatmapCell::level(match shares.is_empty() {
+            true => Err(NoValue::NotApplicable),
+            false => Ok(ChartValue::exact(percents.sum())),
+        })
+    };
+    let facet = |(title, at): (&str, usize)| {
+        let of_payload = |row: &_, shares: &[Shares; 2]| cell(row, &shares[at]);
+        Facet::new(title.to_owned(), 0, &rows, &by_payload, of_payload)
+    };
+    let facets = [("all polls", 0), ("slow polls", 1)].map(facet);
+    let percents = facets.iter().flat_map(Facet::coloured);
+    let scale = ColourScale::new("share of poll time", "%", Colours::Sequential, percents);
+    let payloads = payloads.iter().map(|payload| payload.in_words());
+    let heatmap = Heatmap {
+        rows: Categories::new("child", rows.iter().map(|row| row.unwrap_or(REST))),
+        columns: Categories::new("payload", payloads),
+        facets: facets.into(),
+        across: 2,
+        scales: vec![scale],
+    };
+    let title = format!("Time of {} by child", summary.function(site));
+    let subtitle = format!(
+        "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
+        scene.options.threshold_text()
+    );
+    Some(scene.entry(&["time", site.name()], false, [title, subtitle], heatmap))
 }
 
 #[cfg(test)]
