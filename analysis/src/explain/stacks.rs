@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{ENOUGH_SLOW_SAMPLES, Pass, Site, StackRow};
+use run_format::{ENOUGH_SLOW_SAMPLES, Pass, StackRow};
 
 use super::sums::{PassSums, apart, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};

@@ -50,7 +50,7 @@ impl Explained {
         for chosen in &file.cells {
             let mut launches = BTreeMap::new();
             for subject in &subjects {
-                let of = (&chosen.id, *subject);
+                let of = (&*chosen.id, *subject);
                 let (evidence, flaw) = launch(&dir, of, manifest, &file.variants, polls)?;
                 flaws.extend(flaw);
                 launches.extend(evidence.map(|it| (subject.unwrap_or(0), it)));

@@ -8,7 +8,7 @@ use run_format::{HistogramOf, Site, serde_as_text};
 use serde::{Deserialize, Serialize};
 
 pub(crate) use super::catalogue::Metric;
-use super::catalogue::{Formula, Metric, Parts, SliceView};
+use super::catalogue::{Formula, Parts, SliceView};
 use crate::stats::RatioKind;
 use crate::text::joined;
 

@@ -28,6 +28,7 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         payloads: Vec<String> = payloads.map(|it| it.in_words()).collect(),
         runs: usize = cells().map(|it| it.runs).sum(),
         blocks: usize = cells().map(|it| it.blocks).sum(),
+        delay: String = capitalised(&summary.identity.delay()),
         labels: String = joined(labels, ", "),
         is_widened: bool = calibrations.any(|it| it.factor.is_some()),
         has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),

@@ -5,8 +5,8 @@
 
 use statrs::distribution::{ContinuousCDF, FisherSnedecor};
 
+use super::quotient;
 use super::student::{self, CONFIDENCE};
-use super::{quotient, student};
 
 /// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
 const ALIKE: f64 = 0.25;

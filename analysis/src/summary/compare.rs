@@ -40,8 +40,7 @@ impl Summary {
 
     /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside.
     pub(crate) fn take_disturbed(&mut self) -> Option<Summary> {
-        let mut checks = self.checks();
-        checks.find(|checks| !checks.set_aside.is_empty())?;
+        self.checks().find(|it| !it.set_aside.is_empty())?;
         let with_disturbed = self.cells.iter_mut().map(|cell| CellSummary {
             figures: mem::take(&mut cell.with_disturbed),
             measured: cell.measured.clone(),

@@ -6,7 +6,7 @@ use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
 use crate::measure::Metric;
 use crate::prose::{self, prose};
 use crate::stats::Interval;
-use crate::text::{self, count, decimals_of_change, fixed, joined, joined_any, number, short};
+use crate::text::{self, count, decimals_of_change, fixed, joined, joined_any, short};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
