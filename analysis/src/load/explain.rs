@@ -77,10 +77,8 @@ fn launch(
     };
     let folder = dir.join(files::explained_folder(id, subject));
     if !folder.is_dir() {
-        return Ok((
-            None,
-            Some(format!("{name} was chosen but not launched (yet)")),
-        ));
+        let flaw = format!("{name} was chosen but not launched (yet)");
+        return Ok((None, Some(flaw)));
     }
     let path = folder.join(files::RUN);
     let row: RunRow = outside::read(&path)?;

@@ -6,13 +6,12 @@ mod catalogue;
 pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
-pub(crate) mod jobs;
 mod metric;
+pub(crate) mod parallel;
 pub(crate) mod predicted;
 mod quantity;
 pub(crate) mod sums;
 pub(crate) mod turns;
-pub(crate) mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -26,14 +25,13 @@ pub(crate) use self::breakdown::{OWN, slow_from_ns};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-use self::jobs::JobsOfCell;
 pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
+use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
 use self::turns::{Levels, Turns, levels};
-use self::workers::Workers;
 use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};
 use crate::stats::{self, RatioKind, RatioPart, Uncertain};
 
@@ -142,8 +140,8 @@ impl CellMeasured {
             },
             predicted: predicted::of(&of_first, setup),
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
-            jobs: jobs::of(files, setup.budgets)?,
-            workers: workers::of(&runs, setup.budgets, setup.subjects),
+            jobs: jobs(files, setup.budgets)?,
+            workers: workers(&runs, setup.budgets, setup.subjects),
             with_disturbed: None,
         };
         if runs.iter().any(|run| run.all_blocks != run.blocks) {

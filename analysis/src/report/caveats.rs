@@ -14,7 +14,7 @@ use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_PAIRS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
-use crate::text::{capitalised, joined};
+use crate::text::{capitalised, joined, unique};
 
 const MOST_PROBLEMS: usize = 12;
 
@@ -101,13 +101,7 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
 
 /// Of all machines, each caveat once.
 fn machines(hosts: &[Machine], lab: &LabConfig) -> Vec<String> {
-    let mut caveats: Vec<String> = Vec::new();
-    for caveat in hosts.iter().flat_map(|host| machine(lab, host)) {
-        if !caveats.contains(&caveat) {
-            caveats.push(caveat);
-        }
-    }
-    caveats
+    unique(hosts.iter().flat_map(|host| machine(lab, host)))
 }
 
 pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {

@@ -60,10 +60,8 @@ fn caveats(explanation: &Explanation) -> String {
         unavailable.entry(reason).or_default().insert(&it.what);
     }
     let of_launch = |evidence: &'_ CellEvidence| {
-        let stacks = evidence
-            .seen
-            .allocation_stacks_lost
-            .filter(|lost| *lost > 0);
+        let stacks = evidence.seen.allocation_stacks_lost;
+        let stacks = stacks.filter(|lost| *lost > 0);
         let lost = evidence.lost().into_iter();
         let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
         let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));

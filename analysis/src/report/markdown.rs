@@ -15,10 +15,6 @@ pub(crate) const MOST_SENTENCES: usize = 15;
 /// What the first sentence of a verdict begins with.
 pub(crate) const VERDICT: &str = "**Verdict.** ";
 
-pub(crate) fn more_sentences(more: &[String]) -> String {
-    format!("{} of the verdict", count(more.len(), "more sentence"))
-}
-
 /// The terms that a report explains before it uses them, a line each: the term, the reports that use it, and what it
 /// means. `SITES` stands for the names of a stack's sites.
 const TERMS: &str = include_str!("terms.txt");
@@ -85,7 +81,8 @@ pub(super) fn report(
 ) -> String {
     let verdict = verdict.split_first().map(|(first, others)| {
         let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
-        let folded = || details(&more_sentences(more), [Some(list(more))]);
+        let title = format!("{} of the verdict", count(more.len(), "more sentence"));
+        let folded = || details(&title, [Some(list(more))]);
         let folded = (!more.is_empty()).then(folded);
         [Some(format!("{VERDICT}{first}")), Some(list(shown)), folded]
     });

@@ -4,13 +4,11 @@ mod bounds;
 pub(crate) mod caveats;
 pub(crate) mod comment;
 pub(crate) mod comparison;
-pub(crate) mod disturbed;
 mod explain;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod parallel;
 mod prove;
-pub(crate) mod published;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod search;
@@ -32,37 +30,20 @@ use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Quantity, V
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
-pub(crate) fn text(
-    summary: &Summary,
-    verdicts: (&Verdict, Option<&Verdict>),
-    explanation: Option<&Explanation>,
-    frame: Frame,
-) -> String {
-    let mut detailed = explanation.map_or(0, |explanation| explanation.cells.len());
-    loop {
-        let explained = explanation.map(|explanation| (explanation, detailed));
-        let text = with(summary, verdicts, explained, frame);
-        if text.len() < MOST_BYTES || detailed == 0 {
-            return text;
-        }
-        detailed -= 1;
-    }
-}
-
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(disturbed::grade(summary, verdict));
+    sentences.extend(trust::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
 
-fn with(
+/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
+pub(crate) fn text(
     summary: &Summary,
     (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
-    explanation: Option<(&Explanation, usize)>,
+    explanation: Option<&Explanation>,
     frame: Frame,
 ) -> String {
     let identity = &summary.identity;
@@ -73,27 +54,33 @@ fn with(
     let title = format!("Poll latency before and after {change}: {}", identity.name);
     let options = frame.2;
     let is_compared = !verdict.candidates.is_empty();
-    let caveats = list(caveats::of_sweep(summary, options));
+    let caveats = || list(caveats::of_sweep(summary, options));
     let trusted = || {
-        let disturbed = with_disturbed.map(|it| disturbed::text(verdict, it));
+        let disturbed = with_disturbed.map(|it| trust::with_disturbed(verdict, it));
         let parts = trust::of_parts(summary, verdict);
         let texts = [Some(trust::text(summary, verdict)), Some(parts), disturbed];
         details("Can the figures be trusted?", texts)
     };
-    let parts = [
-        is_compared.then(|| overview(summary, verdict)),
-        Some(prove::text(summary, verdict)),
-        explanation.map(|(it, detailed)| explain::text(it, detailed, options)),
-        method::text(summary),
-        is_compared.then(|| questions::text(summary, verdict)),
-        bounds::text(summary, verdict.site),
-        Some(questions::of_quic(summary, verdict)),
-        parallel::of_workers(summary, options),
-        parallel::of_jobs(summary),
-        Some(details("Caveats of this run", [Some(caveats)])),
-        (!identity.is_published()).then(trusted),
-    ];
-    markdown::report(identity.kind(), &title, &identity.sites, frame, parts)
+    let whole = |detailed: usize| {
+        let parts = [
+            is_compared.then(|| overview(summary, verdict)),
+            Some(prove::text(summary, verdict)),
+            explanation.map(|it| explain::text(it, detailed, options)),
+            method::text(summary),
+            is_compared.then(|| questions::text(summary, verdict)),
+            bounds::text(summary, verdict.site),
+            Some(questions::of_quic(summary, verdict)),
+            parallel::of_workers(summary, options),
+            parallel::of_jobs(summary),
+            Some(details("Caveats of this run", [Some(caveats())])),
+            (!identity.is_published()).then(trusted),
+        ];
+        markdown::report(identity.kind(), &title, &identity.sites, frame, parts)
+    };
+    let most = explanation.map_or(0, |explanation| explanation.cells.len());
+    let mut texts = (0..=most).rev().map(whole);
+    let fitting = texts.find(|text| text.len() < MOST_BYTES);
+    fitting.unwrap_or_else(|| whole(0))
 }
 
 fn overview(summary: &Summary, verdict: &Verdict) -> String {

@@ -8,8 +8,7 @@ use plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
 
 use super::markdown::{Row, quoted, table};
-use crate::measure::jobs::JobsOfCell;
-use crate::measure::workers::Workers;
+use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::{self, Counts, Interval};

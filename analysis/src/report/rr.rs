@@ -2,9 +2,8 @@
 
 use run_format::{BASELINE, Rtt};
 
-use super::disturbed::of_sweep;
 use super::markdown::{self, Frame, Row, table};
-use super::{caveats, method};
+use super::{caveats, method, trust};
 use crate::measure::{Metric, Place};
 use crate::prose::{self, prose};
 use crate::stats::Interval;
@@ -27,7 +26,7 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         rtt_ms: f64 = axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms),
         caveats: Vec<String> = caveats::of_sweep(summary, frame.2),
         is_real: bool = summary.identity.real_network.is_some(),
-        disturbed: String = of_sweep(summary, |_| true),
+        disturbed: String = trust::disturbed_blocks(summary, |_| true),
         lost: u64 = summary.checks().map(|it| it.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];

@@ -2,9 +2,8 @@
 
 use run_format::{DelayBackend, End, SoakConfig, Stop, Tool};
 
-use super::disturbed::in_words;
 use super::markdown::{self, Frame, details, list};
-use super::{caveats, method};
+use super::{caveats, method, trust};
 use crate::drift::Drifts;
 use crate::load::Soak;
 use crate::prose::{self, prose};
@@ -47,7 +46,7 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     prose::sentences(&prose!('a "soak_caveats.txt" {
         end: Option<&'a End> = file.end.as_ref().map(|end| &end.end),
         last_s: f64 = drifts.last_s,
-        disturbed: String = in_words(disturbed, (drifts.rows, "row"), |_| true),
+        disturbed: String = trust::disturbed(disturbed, (drifts.rows, "row"), |_| true),
         lost: u64 = soak.rows.iter().map(|row| row.lost_records).sum(),
         incomplete: usize = incomplete.count(),
         config: &'a SoakConfig = config,

@@ -1,14 +1,19 @@
-//! Cross-checks of the probe, the network and the machine; and how often noise was taken for a change.
+//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; how quiet the machine was, and what
+//! difference it makes that disturbed blocks were set aside.
 
 use std::collections::BTreeSet;
 
+use run_format::Disturbance;
+
 use super::markdown::{Row, quoted, table};
+use crate::load::Disturbances;
+use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
 use crate::prose::{self, prose};
-use crate::stats::{self, VarianceParts, launch_parts};
+use crate::stats::{self, VarianceParts, launch_parts, spread};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
-use crate::verdict::{Verdict, words};
+use crate::verdict::{Candidate, Judged, Verdict, words};
 
 struct CheckLimit {
     what: &'static str,
@@ -203,4 +208,69 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
         Some((launch_parts(from?, to?)?, cell.measured.layouts.clone()))
     });
     VarianceParts::of(&cells.collect::<Vec<_>>())
+}
+
+/// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
+pub(super) fn disturbed(
+    (set_aside, kept): (&Disturbances, &Disturbances),
+    (left, what): (usize, &str),
+    is_named: impl Fn(Disturbance) -> bool,
+) -> String {
+    let by_what = |blocks: &Disturbances| {
+        let named = blocks.iter().filter(|(what, _)| is_named(**what));
+        named
+            .map(|(what, blocks)| (*blocks, what.words()))
+            .collect()
+    };
+    prose::text(&prose!('a "disturbed.txt" {
+        what: &'a str = what,
+        left: usize = left,
+        taken: usize = set_aside.values().sum(),
+        set_aside: Vec<(usize, &'static str)> = by_what(set_aside),
+        all_kept: usize = kept.values().sum(),
+        kept: Vec<(usize, &'static str)> = by_what(kept),
+    }))
+}
+
+pub(super) fn disturbed_blocks(
+    summary: &Summary,
+    is_named: impl Fn(Disturbance) -> bool,
+) -> String {
+    let set_aside = sum(summary.checks().map(|it| &it.set_aside));
+    let kept = sum(summary.checks().map(|it| &it.kept));
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    disturbed((&set_aside, &kept), (blocks, "block"), is_named)
+}
+
+pub(super) fn with_disturbed(verdict: &Verdict, with_all: &Verdict) -> String {
+    let pairs = verdict.candidates.iter().zip(&with_all.candidates);
+    prose::text(&prose!('a "with_disturbed.txt" {
+        verdict: &'a Verdict = verdict,
+        pairs: Vec<(&'a Candidate, &'a Candidate)> = pairs.filter(|(it, _)| !it.is_idle).collect(),
+    }))
+}
+
+/// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
+/// ten that arrives at random finds its core gone.
+const QUIET_PERCENT: f64 = 1.0;
+const NEARLY_QUIET_PERCENT: f64 = 10.0;
+
+/// In a few sentences. None of a published table, which has no machine.
+pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
+    summary.identity.manifest.as_ref()?;
+    let lost = |check: fn(&Checks) -> Option<f64>| {
+        let (_, median, worst) = spread(summary.checks().filter_map(check))?;
+        Some((median, worst))
+    };
+    let stolen = lost(|checks| checks.steal_percent);
+    let lost = stolen.zip(lost(|checks| checks.waiting_percent));
+    let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
+    Some(prose::text(&prose!("grade.txt" {
+        percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
+        lost: Option<((f64, f64), (f64, f64))> = lost,
+        // What is in the grade is not named again.
+        disturbed: String = disturbed_blocks(summary, |it| it != Disturbance::Waiting),
+        beside: usize = summary.checks().map(|checks| checks.beside).sum(),
+        spoilt: Vec<&'static str> = spoilt.collect(),
+    })))
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use run_format::BASELINE;
 
 use super::markdown::{Row, list, paragraphs, quoted, table};
-use super::{caveats, disturbed, emphasised};
+use super::{caveats, emphasised, trust};
 use crate::summary::Summary;
 use crate::text::{count, joined, number};
 use crate::verdict::{Candidate, Judged, Verdict, words};
@@ -30,7 +30,7 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     ];
     notes.extend(candidates.iter().filter_map(|it| it.worse()));
     notes.extend(caveats::incomplete(summary));
-    notes.extend(disturbed::grade(summary, verdict));
+    notes.extend(trust::grade(summary, verdict));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
     paragraphs(parts.map(Some))
 }

@@ -20,6 +20,7 @@ use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Estimates, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
+use crate::text::unique;
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -228,13 +229,8 @@ impl Summary {
 
     /// The budgets that both sides have, in the order of this one.
     pub(crate) fn shared_budgets(&self, other: &Summary) -> Vec<Budgets> {
-        let mut shared: Vec<Budgets> = Vec::new();
-        for variant in &self.variants {
-            if other.with_budgets(variant.budgets).is_some() && !shared.contains(&variant.budgets) {
-                shared.push(variant.budgets);
-            }
-        }
-        shared
+        let own = self.variants.iter().map(|it| it.budgets);
+        unique(own.filter(|it| other.with_budgets(*it).is_some()))
     }
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {

@@ -1,4 +1,4 @@
-//! `report`, and what it shares with `comment`, `verdict`, `page` and `published`.
+//! The verbs that make something of figures: `report`, `comment`, `verdict`, `page`, `published` and `export`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use crate::explain::{self, Explanation};
 use crate::load::{FolderOf, Soak, Sweep, folder_name};
 use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
-use crate::options::Options;
+use crate::options::{FigureOptions, Options};
 use crate::page::{self, Page, data};
 use crate::published;
 use crate::report::markdown::{Frame, terms};
-use crate::report::{self, caveats, comment};
+use crate::report::{self, caveats, comment, comparison};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::search::Search;
 use crate::summary::{Summary, Tables, predicted, tables};
@@ -91,10 +91,10 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let out = options.out(path.with_file_name(format!("{stem}-report")));
     refuse_inside(&out, [path])?;
-    let in_short = report::published::sentences(&summary, summary.first_site(options), 0);
+    let in_short = comparison::of_published(&summary, summary.first_site(options), 0);
     let content = Content {
         tables: Tables::of(tables(&summary, options))?,
-        text: report::published::text(&summary, Frame(&in_short, &pictures, options)),
+        text: comparison::text_of_published(&summary, Frame(&in_short, &pictures, options)),
         in_short,
         pictures,
         files: Vec::new(),
@@ -284,6 +284,48 @@ fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     };
     if let Some(unseen) = options.figures.site.iter().find(|site| !is_there(**site)) {
         reject!("--site {unseen}: no poll of it was recorded in this sweep");
+    }
+    Ok(())
+}
+
+pub(crate) fn export(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out("dataset");
+    refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
+    let folder = |name: &str| out.join(format!("sweep={name}"));
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for run in runs {
+        let sweep = Sweep::open(run)?;
+        let folder = folder(&sweep.name());
+        let is_known = sweeps.iter().any(|other| other.name() == sweep.name());
+        if is_known || folder.exists() {
+            let folder = folder.display();
+            reject!("--out: {folder} is there already (remove it, or choose another folder)");
+        }
+        check_budgets(&sweep, options)?;
+        sweeps.push(sweep);
+    }
+    for mut sweep in sweeps {
+        let summary = Summary::of(&mut sweep, options)?;
+        let asked = &options.figures.metric;
+        let is_asked = |metric: &&Metric| asked.is_empty() || asked.contains(metric);
+        for &metric in Metric::ALL.iter().filter(is_asked) {
+            let options = Options::from(FigureOptions {
+                metric: vec![metric],
+                ..options.figures.clone()
+            });
+            // Its name is that of the folder.
+            let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
+            let tables = Tables::of(parts)?;
+            if tables.rows == 0 {
+                continue;
+            }
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.info().name));
+            let file = dir.join("figures.parquet");
+            fs::create_dir_all(&dir)
+                .and_then(|()| fs::write(&file, tables.parquet))
+                .with_context(|| file.display().to_string())?;
+        }
+        print(folder(&sweep.name()).display());
     }
     Ok(())
 }

@@ -10,7 +10,7 @@ use crate::charts::{
 use crate::measure::{Better, CellState, Metric, MetricKey, Place, Quantity};
 use crate::stats::{CONFIDENCE, Interval};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
-use crate::text::capitalised;
+use crate::text::{capitalised, unique};
 use crate::verdict::Judged;
 use crate::verdict::holders::{self, Shares};
 
@@ -229,12 +229,9 @@ const REST: &str = "others";
 /// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
 pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     let summary = scene.summary;
-    let mut children: Vec<&str> = Vec::new();
-    for (child, percent) in holders::of(summary.measured(), site).concat() {
-        if percent >= LEAST_PERCENT && !children.contains(&child) {
-            children.push(child);
-        }
-    }
+    let shares = holders::of(summary.measured(), site).concat();
+    let large = shares.into_iter().filter(|it| it.1 >= LEAST_PERCENT);
+    let children: Vec<&str> = unique(large.map(|(child, _)| child));
     if children.len() < 2 {
         return None;
     }
