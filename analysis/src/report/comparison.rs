@@ -126,7 +126,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
                 ("compiler", tool.rustc.clone()),
                 ("profile", tool.profile.clone()),
                 ("nodes", text(&config.node)),
-                ("load", method::pace(config.pace)),
+                ("load", method::pace(config)),
                 ("runtime", text(&config.runtime)),
                 ("lab", text(&config.lab)),
                 ("delay", identity.delay()),

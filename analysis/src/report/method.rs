@@ -56,8 +56,8 @@ pub(super) fn ended(summary: &Summary) -> Vec<String> {
     }))
 }
 
-pub(super) fn pace(pace: Pace) -> String {
-    prose::text(&prose!("pace.txt" { pace: Pace = pace }))
+pub(super) fn pace(config: &SweepConfig) -> String {
+    prose::text(&prose!('a "pace.txt" { config: &'a SweepConfig = config }))
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {
