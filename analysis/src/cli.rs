@@ -12,7 +12,7 @@ use program::{Failure, print};
 use crate::options::{FigureOptions, Options};
 use crate::packed;
 use crate::search::Search;
-use crate::verbs;
+use crate::verbs::{compare, merge, report, verify};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -140,14 +140,10 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     };
     check_threads()?;
     match arguments.verb {
-        AnalysisVerb::Report { run, open, options } => verbs::report::run(&run, &options, open)?,
-        AnalysisVerb::Comment { run, options } => {
-            verbs::report::print_comment(&run, &options.into())?
-        }
-        AnalysisVerb::Verdict { run, options } => {
-            verbs::report::print_verdict(&run, &options.into())?
-        }
-        AnalysisVerb::Page { runs, options } => verbs::page::run(&runs, &options.into())?,
+        AnalysisVerb::Report { run, open, options } => report::run(&run, &options, open)?,
+        AnalysisVerb::Comment { run, options } => report::print_comment(&run, &options.into())?,
+        AnalysisVerb::Verdict { run, options } => report::print_verdict(&run, &options.into())?,
+        AnalysisVerb::Page { runs, options } => report::write_page(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();
             print(serde_json::to_string(&next)?);
@@ -156,12 +152,12 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
             before,
             after,
             options,
-        } => verbs::compare::run(&before, &after, &options)?,
-        AnalysisVerb::Export { runs, options } => verbs::export::run(&runs, &options.into())?,
-        AnalysisVerb::Merge { runs, out } => verbs::merge::run(&runs, &out)?,
-        AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
+        } => compare::run(&before, &after, &options)?,
+        AnalysisVerb::Export { runs, options } => report::export(&runs, &options.into())?,
+        AnalysisVerb::Merge { runs, out } => merge::run(&runs, &out)?,
+        AnalysisVerb::Verify { run, report } => verify::run(&run, report.as_deref())?,
         AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
-        AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
+        AnalysisVerb::Published { table, options } => report::of_published(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

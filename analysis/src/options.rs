@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::charts::ChartFormat;
 use crate::measure::{Margin, Metric, Place, unit};
 use crate::site::SiteNames;
-use crate::text::joined;
+use crate::text::{joined, unique};
 
 /// A kind of pictures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -99,7 +99,7 @@ impl Options {
     pub(crate) fn sites(&self) -> Vec<Site> {
         match &self.figures.site[..] {
             [] => Site::ALL.to_vec(),
-            asked => once(asked),
+            asked => unique(asked.iter().copied()),
         }
     }
 
@@ -138,7 +138,7 @@ impl Options {
     }
 
     pub(crate) fn formats(&self) -> Vec<ChartFormat> {
-        once(&self.pictures.format)
+        unique(self.pictures.format.iter().copied())
     }
 
     pub(crate) fn threshold_text(&self) -> String {
@@ -163,12 +163,6 @@ fn metric_help() -> String {
          written]",
         joined(Metric::shown_in(Place::BeforeAfter), ", "),
     )
-}
-
-fn once<T: Copy + PartialEq>(named: &[T]) -> Vec<T> {
-    let is_first = |(at, value): &(usize, &T)| !named[..*at].contains(value);
-    let firsts = named.iter().enumerate().filter(is_first);
-    firsts.map(|(_, value)| *value).collect()
 }
 
 /// An address that can stand in Markdown as it is.

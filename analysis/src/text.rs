@@ -196,6 +196,17 @@ pub(crate) fn count(number: impl Display, what: &str) -> String {
     }
 }
 
+/// Each once, where it is first.
+pub(crate) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    let mut found = Vec::new();
+    for item in items {
+        if !found.contains(&item) {
+            found.push(item);
+        }
+    }
+    found
+}
+
 pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
     let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
     items.join(separator)

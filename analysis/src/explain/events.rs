@@ -6,10 +6,12 @@ use std::collections::BTreeMap;
 use run_format::{BASELINE, CounterRow, CounterScope, Pass, Site};
 
 use super::sums::{PassSums, apart, counted_once, is_slow};
+use super::thresholds::{FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
+use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
 use crate::stats::{CellEstimate, quotient};
-use crate::text::quoted;
+use crate::text::{number, quoted};
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -21,40 +23,6 @@ pub(crate) struct EventRates {
 
 fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
     Some((quotient(count as f64, of)?, quotient(amount, of)?))
-}
-
-/// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
-pub(crate) fn allocations(
-    evidence: &CellEvidence,
-    variant: usize,
-) -> BTreeMap<(Site, String), (u64, EventRates)> {
-    let sums = PassSums::of(evidence, Pass::Allocations, variant);
-    let totals = sums.by(&evidence.allocations, |row| {
-        let child = row.child.as_deref().unwrap_or(OWN).to_owned();
-        let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
-        Some(((row.site?, child), amounts))
-    });
-    let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
-        let rates = EventRates {
-            per_poll: Some(rates(objects, bytes as f64, polls as f64)?),
-            per_request: rates(objects, bytes as f64, sums.requests()),
-        };
-        Some((key, (polls, rates)))
-    };
-    totals.into_iter().filter_map(averages).collect()
-}
-
-/// Objects and bytes by function in sampled stacks of the baseline, of `site` and the swarm's; most objects first.
-pub(crate) fn allocating_functions(evidence: &CellEvidence, site: Site) -> Vec<(String, [u64; 2])> {
-    let sums = PassSums::of(evidence, Pass::Allocations, 0);
-    let by_function = sums.by(&evidence.allocation_stacks, |row| {
-        let function = allocating_frame(&row.stack).to_owned();
-        let is_one = apart(site).contains(&row.site?);
-        is_one.then_some((function, [row.objects, row.bytes]))
-    });
-    let mut functions = Vec::from_iter(by_function);
-    functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
-    functions
 }
 
 /// The innermost function outside the standard library: the code that decides to allocate.
@@ -79,48 +47,6 @@ pub(crate) struct CounterRates {
     pub(crate) process_per_s: Option<f64>,
 }
 
-/// What a reading of the counters and a mean poll take, in µs, if counts by poll say nothing because of readings.
-pub(crate) fn disturbing_reading(evidence: &CellEvidence, site: Site) -> Option<[f64; 2]> {
-    const LEAST_PARTS: f64 = 100.0;
-    let reading_ns = evidence.seen.counter_reading_ns? as f64;
-    let [polls, ns] = PassSums::of(evidence, Pass::Normal, BASELINE).polls(site, 0);
-    let poll_ns = quotient(ns as f64, polls as f64)?;
-    (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
-}
-
-pub(crate) fn counters(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-    slow_from_ns: Option<u64>,
-) -> BTreeMap<String, CounterRates> {
-    let sums = PassSums::of(evidence, Pass::Counters, variant);
-    let from_ns = slow_from_ns.unwrap_or(u64::MAX);
-    let counted = |is_one: &dyn Fn(&CounterRow) -> bool| {
-        sums.by(&evidence.counters, |row| {
-            is_one(row).then_some((&*row.counter, [row.count]))
-        })
-    };
-    let is_of_poll = |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
-    let in_polls = counted(&is_of_poll);
-    let in_slow = counted(&|row| is_of_poll(row) && is_slow(row.from_ns, from_ns));
-    let in_process = counted(&|row| row.scope == CounterScope::Process);
-    let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
-    let rates = counted(&|_| true).into_keys().map(|counter| {
-        let per = |counts: &BTreeMap<&str, [u64; 1]>, whole| {
-            let [count] = counts.get(counter)?;
-            quotient(*count as f64, whole)
-        };
-        let rates = CounterRates {
-            per_poll: per(&in_polls, polls(0)),
-            per_slow_poll: per(&in_slow, polls(from_ns)),
-            process_per_s: per(&in_process, sums.seconds()),
-        };
-        (counter.to_owned(), rates)
-    });
-    rates.collect()
-}
-
 const WAITING: [&str; 13] = [
     "clock_nanosleep",
     "epoll_pwait",
@@ -137,95 +63,160 @@ const WAITING: [&str; 13] = [
     "wait4",
 ];
 
-pub(crate) struct WaitingChild {
-    pub(crate) child: String,
-    pub(crate) call: String,
-    pub(crate) percent: f64,
-    pub(crate) us_per_call: f64,
-    pub(crate) slow_polls: u64,
-    pub(crate) calls: u64,
-}
-
-/// How often each is called, with its microseconds. The call with the most time comes first.
-pub(crate) fn system_calls(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-) -> Vec<(String, EventRates)> {
-    let sums = PassSums::of(evidence, Pass::SystemCalls, variant);
-    let sites = sums.by(&evidence.system_calls, |row| Some((row.site, [])));
-    let is_counted = counted_once(sites.into_keys());
-    let totals = sums.by(&evidence.system_calls, |row| {
-        let (calls, ns) = (row.calls, row.ns);
-        let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
-        let sums = [here * calls, here * ns, once * calls, once * ns];
-        Some((&*row.call, sums))
-    });
-    let polls = sums.polls(site, 0)[0] as f64;
-    let mut sorted = Vec::from_iter(totals);
-    sorted.sort_by_key(|(_, total)| Reverse(total[1].max(total[3])));
-    let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
-        let called = EventRates {
-            per_poll: rates(calls, ns as f64 / 1000.0, polls),
-            per_request: rates(of_all, ns_of_all as f64 / 1000.0, sums.requests()),
+impl CellEvidence {
+    /// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
+    pub(crate) fn allocation_rates(
+        &self,
+        variant: usize,
+    ) -> BTreeMap<(Site, String), (u64, EventRates)> {
+        let sums = PassSums::of(self, Pass::Allocations, variant);
+        let totals = sums.by(&self.allocations, |row| {
+            let child = row.child.as_deref().unwrap_or(OWN).to_owned();
+            let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
+            Some(((row.site?, child), amounts))
+        });
+        let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
+            let rates = EventRates {
+                per_poll: Some(rates(objects, bytes as f64, polls as f64)?),
+                per_request: rates(objects, bytes as f64, sums.requests()),
+            };
+            Some((key, (polls, rates)))
         };
-        (name.to_owned(), called)
-    };
-    sorted.into_iter().map(called).collect()
-}
-
-/// Per request: objects and bytes in polls, all system calls, and each of these.
-pub(crate) fn by_request(
-    evidence: &CellEvidence,
-    variant: usize,
-    calls: &[&str],
-) -> Vec<(String, Option<CellEstimate>)> {
-    let of = |pass| PassSums::of(evidence, pass, variant);
-    let (of_allocations, of_calls) = (of(Pass::Allocations), of(Pass::SystemCalls));
-    let rows = &evidence.allocations;
-    let objects = of_allocations.per_request(rows, |row| (row.site, row.objects));
-    let bytes = of_allocations.per_request(rows, |row| (row.site, row.bytes));
-    let called = |name: Option<&str>| {
-        of_calls.per_request(&evidence.system_calls, |row| {
-            let is_it = name.is_none_or(|name| row.call == name);
-            (row.site, if is_it { row.calls } else { 0 })
-        })
-    };
-    let mut counted = vec![
-        ("allocations in polls".to_owned(), objects),
-        ("bytes of these".to_owned(), bytes),
-        ("system calls".to_owned(), called(None)),
-    ];
-    counted.extend(calls.iter().map(|name| (quoted(name), called(Some(name)))));
-    counted
-}
-
-pub(crate) fn waiting(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WaitingChild> {
-    let sums = PassSums::of(evidence, Pass::SystemCalls, 0);
-    // By child and call: how many, and their time.
-    let mut slow = sums.by(&evidence.system_calls, |row| {
-        let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
-        is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
-    });
-    let [slow_polls, slow_ns] = sums.polls(site, from_ns);
-    let calls: u64 = slow.values().map(|[calls, _]| calls).sum();
-    let overhead_ns = calls * evidence.seen.system_call_overhead_ns.unwrap_or(0);
-    slow.retain(|(_, call), _| WAITING.contains(call));
-    let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-    for ((child, _), [_, ns]) in &slow {
-        *by_child.entry(*child).or_default() += ns;
+        totals.into_iter().filter_map(averages).collect()
     }
-    let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
-    let calls = slow.iter().filter(|((of, _), _)| *of == child);
-    let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
-    Some(WaitingChild {
-        child: child.unwrap_or(OWN).to_owned(),
-        call: (*call).to_owned(),
-        percent: 100.0 * quotient(waited_ns as f64, slow_ns.saturating_sub(overhead_ns) as f64)?,
-        us_per_call: quotient(*in_call as f64 / 1000.0, *count as f64)?,
-        slow_polls,
-        calls: *count,
-    })
+
+    /// Objects and bytes by function in sampled stacks of the baseline, of the site and the swarm's; most objects first.
+    pub(crate) fn allocating_functions(&self) -> Vec<(String, [u64; 2])> {
+        let sums = PassSums::of(self, Pass::Allocations, 0);
+        let by_function = sums.by(&self.allocation_stacks, |row| {
+            let function = allocating_frame(&row.stack).to_owned();
+            let is_one = apart(self.polls.site).contains(&row.site?);
+            is_one.then_some((function, [row.objects, row.bytes]))
+        });
+        let mut functions = Vec::from_iter(by_function);
+        functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
+        functions
+    }
+
+    /// What a reading of the counters and a mean poll take, in µs, if counts by poll say nothing because of readings.
+    pub(crate) fn disturbing_reading(&self) -> Option<[f64; 2]> {
+        const LEAST_PARTS: f64 = 100.0;
+        let reading_ns = self.seen.counter_reading_ns? as f64;
+        let [polls, ns] = PassSums::of(self, Pass::Normal, BASELINE).polls(self.polls.site, 0);
+        let poll_ns = quotient(ns as f64, polls as f64)?;
+        (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
+    }
+
+    pub(crate) fn counter_rates(&self, variant: usize) -> BTreeMap<String, CounterRates> {
+        let sums = PassSums::of(self, Pass::Counters, variant);
+        let SlowPolls { site, from_ns } = self.polls;
+        let counted = |is_one: &dyn Fn(&CounterRow) -> bool| {
+            sums.by(&self.counters, |row| {
+                is_one(row).then_some((&*row.counter, [row.count]))
+            })
+        };
+        let is_of_poll =
+            |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
+        let in_polls = counted(&is_of_poll);
+        let in_slow = counted(&|row| is_of_poll(row) && is_slow(row.from_ns, from_ns));
+        let in_process = counted(&|row| row.scope == CounterScope::Process);
+        let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
+        let rates = counted(&|_| true).into_keys().map(|counter| {
+            let per = |counts: &BTreeMap<&str, [u64; 1]>, whole| {
+                let [count] = counts.get(counter)?;
+                quotient(*count as f64, whole)
+            };
+            let rates = CounterRates {
+                per_poll: per(&in_polls, polls(0)),
+                per_slow_poll: per(&in_slow, polls(from_ns)),
+                process_per_s: per(&in_process, sums.seconds()),
+            };
+            (counter.to_owned(), rates)
+        });
+        rates.collect()
+    }
+
+    /// How often each is called, with its microseconds. The call with the most time comes first.
+    pub(crate) fn call_rates(&self, variant: usize) -> Vec<(String, EventRates)> {
+        let sums = PassSums::of(self, Pass::SystemCalls, variant);
+        let site = self.polls.site;
+        let sites = sums.by(&self.system_calls, |row| Some((row.site, [])));
+        let is_counted = counted_once(sites.into_keys());
+        let totals = sums.by(&self.system_calls, |row| {
+            let (calls, ns) = (row.calls, row.ns);
+            let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
+            let sums = [here * calls, here * ns, once * calls, once * ns];
+            Some((&*row.call, sums))
+        });
+        let polls = sums.polls(site, 0)[0] as f64;
+        let mut sorted = Vec::from_iter(totals);
+        sorted.sort_by_key(|(_, total)| Reverse(total[1].max(total[3])));
+        let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
+            let called = EventRates {
+                per_poll: rates(calls, ns as f64 / 1000.0, polls),
+                per_request: rates(of_all, ns_of_all as f64 / 1000.0, sums.requests()),
+            };
+            (name.to_owned(), called)
+        };
+        sorted.into_iter().map(called).collect()
+    }
+
+    /// Per request: objects and bytes in polls, all system calls, and each of these.
+    pub(crate) fn by_request(
+        &self,
+        variant: usize,
+        calls: &[&str],
+    ) -> Vec<(String, Option<CellEstimate>)> {
+        let of = |pass| PassSums::of(self, pass, variant);
+        let (of_allocations, of_calls) = (of(Pass::Allocations), of(Pass::SystemCalls));
+        let rows = &self.allocations;
+        let objects = of_allocations.per_request(rows, |row| (row.site, row.objects));
+        let bytes = of_allocations.per_request(rows, |row| (row.site, row.bytes));
+        let called = |name: Option<&str>| {
+            of_calls.per_request(&self.system_calls, |row| {
+                let is_it = name.is_none_or(|name| row.call == name);
+                (row.site, if is_it { row.calls } else { 0 })
+            })
+        };
+        let mut counted = vec![
+            ("allocations in polls".to_owned(), objects),
+            ("bytes of these".to_owned(), bytes),
+            ("system calls".to_owned(), called(None)),
+        ];
+        counted.extend(calls.iter().map(|name| (quoted(name), called(Some(name)))));
+        counted
+    }
+
+    /// The child in which slow polls of a site wait, for how many percent of their time, and most of it in which call. None of
+    /// too few polls or calls.
+    pub(crate) fn waiting(&self, site: Site) -> Option<(&str, f64, String)> {
+        let from_ns = self.polls.from_ns;
+        let sums = PassSums::of(self, Pass::SystemCalls, 0);
+        // By child and call: how many, and their time.
+        let mut slow = sums.by(&self.system_calls, |row| {
+            let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
+            is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
+        });
+        let [slow_polls, slow_ns] = sums.polls(site, from_ns);
+        let calls: u64 = slow.values().map(|[calls, _]| calls).sum();
+        let overhead_ns = calls * self.seen.system_call_overhead_ns.unwrap_or(0);
+        let own_ns = slow_ns.saturating_sub(overhead_ns);
+        slow.retain(|(_, call), _| WAITING.contains(call));
+        let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
+        for ((child, _), [_, ns]) in &slow {
+            *by_child.entry(*child).or_default() += ns;
+        }
+        let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
+        let calls = slow.iter().filter(|((of, _), _)| *of == child);
+        let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
+        if slow_polls < FEWEST_SLOW_POLLS || *count < FEWEST_WAITS {
+            return None;
+        }
+        let percent = 100.0 * quotient(waited_ns as f64, own_ns as f64)?;
+        let us = number(quotient(*in_call as f64 / 1000.0, *count as f64)?);
+        let call = format!("`{call}` ({us} µs per call)");
+        Some((child.unwrap_or(OWN), percent, call))
+    }
 }
 
 #[cfg(test)]

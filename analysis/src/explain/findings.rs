@@ -6,16 +6,16 @@ use anyhow::Result;
 use run_format::{Pass, Site};
 use serde::Serialize;
 
-use super::events;
 use super::sums::PassSums;
 use super::thresholds::{
-    CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, FEWEST_SLOW_POLLS, FEWEST_WAITS,
-    GROWTH_PERCENT, IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
+    CONNECTIONS_PER_PEER, DIALS_PER_S, FEWEST_DIALS, FEWEST_POLLS, GROWTH_PERCENT,
+    IDLE_CONNECTION_PERCENT, IDLE_PER_S, IDLE_SWARM_PERCENT, MEMORY_GROWTH_BYTES,
     MEMORY_GROWTH_PERCENT, OBJECTS_PER_POLL, SELF_WAKING_IDLE_PERCENT, SELF_WAKING_PERCENT,
     SLEEPING_PERCENT, TREND_CONFIDENCE,
 };
 use crate::load::{CellEvidence, name_in_files};
 use crate::measure::OWN;
+use crate::prose::{self, prose};
 use crate::site::SiteNames;
 use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
@@ -55,19 +55,13 @@ pub(crate) struct WorkFinding {
     pub(crate) sentence: String,
 }
 
-pub(crate) fn find(
-    evidence: &CellEvidence,
-    sites: &SiteNames,
-    slow_from_ns: Option<u64>,
-) -> Vec<WorkFinding> {
+pub(crate) fn find(evidence: &CellEvidence, sites: &SiteNames) -> Vec<WorkFinding> {
     let mut search = FindingSearch {
         evidence,
         sites,
         found: Vec::new(),
     };
-    if let Some(from_ns) = slow_from_ns {
-        search.sleeping(from_ns);
-    }
+    search.sleeping();
     search.allocating();
     let sums = PassSums::of(evidence, Pass::Activity, 0);
     search.dials(&sums);
@@ -113,19 +107,28 @@ struct FindingSearch<'a> {
 }
 
 impl FindingSearch<'_> {
+    /// If the value exceeds its threshold. `more` is what the sentence says beside it.
     fn add(
         &mut self,
         kind: FindingKind,
-        site: impl Into<Option<Site>>,
+        site: Option<Site>,
         child: &str,
         (value, threshold): (f64, f64),
-        sentence: String,
+        more: String,
     ) {
+        let sentence = prose::text(&prose!('a "finding.txt" {
+            kind: FindingKind = kind,
+            site: Option<Site> = site,
+            child: &'a str = child,
+            function: &'a str = site.map_or("", |site| self.sites.function(site)),
+            value: f64 = value,
+            more: String = more,
+        }));
         if value > threshold {
             self.found.push(WorkFinding {
                 cell: self.evidence.cell.id(),
                 kind,
-                site: site.into(),
+                site,
                 child: child.to_owned(),
                 value,
                 threshold,
@@ -134,39 +137,22 @@ impl FindingSearch<'_> {
         }
     }
 
-    fn sleeping(&mut self, from_ns: u64) {
+    fn sleeping(&mut self) {
         for site in SITES {
-            let Some(it) = events::waiting(self.evidence, site, from_ns) else {
-                continue;
-            };
-            if it.slow_polls < FEWEST_SLOW_POLLS || it.calls < FEWEST_WAITS {
-                continue;
+            if let Some((child, percent, call)) = self.evidence.waiting(site) {
+                let (kind, excess) = (FindingKind::SleepingPoll, (percent, SLEEPING_PERCENT));
+                self.add(kind, Some(site), child, excess, call);
             }
-            let (part, function, call) = (part(&it.child), self.sites.function(site), &it.call);
-            let [percent, us] = [it.percent, it.us_per_call].map(number);
-            let sentence = format!(
-                "{part} of `{function}` waits in the kernel: {percent} % of the time in slow polls, most of it in `{call}` \
-                 ({us} µs per call). A poll should return instead of waiting, because its worker runs nothing else meanwhile."
-            );
-            let excess = (it.percent, SLEEPING_PERCENT);
-            self.add(FindingKind::SleepingPoll, site, &it.child, excess, sentence);
         }
     }
 
     fn allocating(&mut self) {
-        for ((site, child), (polls, of)) in events::allocations(self.evidence, 0) {
+        for ((site, child), (polls, of)) in self.evidence.allocation_rates(0) {
             let (objects, bytes) = of.per_poll.unwrap_or_default();
-            if !SITES.contains(&site) || polls < FEWEST_POLLS {
-                continue;
+            if SITES.contains(&site) && polls >= FEWEST_POLLS {
+                let (kind, excess) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));
+                self.add(kind, Some(site), &child, excess, number(bytes));
             }
-            let excess = (objects, OBJECTS_PER_POLL);
-            let (part, function) = (part(&child), self.sites.function(site));
-            let [objects, bytes] = [objects, bytes].map(number);
-            let sentence = format!(
-                "{part} of `{function}` allocates {objects} objects ({bytes} bytes) per poll on average. Memory that is \
-                 allocated and freed at this rate costs more than the work it is used for."
-            );
-            self.add(FindingKind::AllocatingPoll, site, &child, excess, sentence);
         }
     }
 
@@ -177,13 +163,8 @@ impl FindingSearch<'_> {
         let per_s = quotient(dials as f64, sums.seconds()).unwrap_or(0.0);
         let failed = sums.activity("dial_failures").map(|it| number(it as f64));
         let failed = failed.map_or_else(String::new, |it| format!(" ({it} dials failed)"));
-        let sentence = format!(
-            "Central dials {} times per second{failed}, although it was already connected to all peers. Some code dials \
-             peers that are connected.",
-            number(per_s)
-        );
         let (kind, excess) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
-        self.add(kind, Site::Swarm, "", excess, sentence);
+        self.add(kind, Some(Site::Swarm), "", excess, failed);
     }
 
     fn self_waking(&mut self, sums: &PassSums) {
@@ -196,11 +177,9 @@ impl FindingSearch<'_> {
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
         let [_, central_polls] = sums.ends(Site::Swarm);
         let [task_polls, _] = sums.ends(Site::Task);
-        let central = (Site::Swarm, Site::Swarm, "Central's own task");
-        let task = (Site::Task, Site::Connection, "A connection's task");
-        for ((site, inside, whose), wakes, polls) in [
-            (central, of_central, central_polls),
-            (task, of_task, task_polls),
+        for (site, inside, wakes, polls) in [
+            (Site::Swarm, Site::Swarm, of_central, central_polls),
+            (Site::Task, Site::Connection, of_task, task_polls),
         ] {
             let share = wakes.and_then(|wakes| quotient(wakes, polls as f64));
             let idle = idle_polls(sums, inside).and_then(|(idle, polls)| quotient(idle, polls));
@@ -209,16 +188,10 @@ impl FindingSearch<'_> {
             };
             let (percent, idle_percent) = (100.0 * share, 100.0 * idle);
             // A task that wakes itself and then finds something to do was right to.
-            if polls < FEWEST_POLLS || idle_percent < SELF_WAKING_IDLE_PERCENT {
-                continue;
+            if polls >= FEWEST_POLLS && idle_percent >= SELF_WAKING_IDLE_PERCENT {
+                let (kind, excess) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
+                self.add(kind, Some(site), "", excess, number(idle_percent));
             }
-            let excess = (percent, SELF_WAKING_PERCENT);
-            let [percent, idle] = [percent, idle_percent].map(number);
-            let sentence = format!(
-                "{whose} wakes itself in {percent} % of its polls, and {idle} % of the polls inside it find nothing ready. \
-                 It keeps itself busy without doing any work."
-            );
-            self.add(FindingKind::SelfWaking, site, "", excess, sentence);
         }
     }
 
@@ -231,17 +204,10 @@ impl FindingSearch<'_> {
                 continue;
             };
             let per_s = quotient(idle, sums.seconds()).unwrap_or(0.0);
-            let Some(share) = quotient(idle, polls).filter(|_| per_s > IDLE_PER_S) else {
-                continue;
-            };
-            let excess = (100.0 * share, threshold);
-            let [percent, per_s] = [100.0 * share, per_s].map(number);
-            let function = self.sites.function(site);
-            let sentence = format!(
-                "{percent} % of the polls of `{function}` find nothing ready, which is {per_s} polls per second. The code \
-                 that wakes the task wakes it without need."
-            );
-            self.add(FindingKind::IdlePolls, site, "", excess, sentence);
+            if let Some(share) = quotient(idle, polls).filter(|_| per_s > IDLE_PER_S) {
+                let (kind, excess) = (FindingKind::IdlePolls, (100.0 * share, threshold));
+                self.add(kind, Some(site), "", excess, number(per_s));
+            }
         }
     }
 
@@ -256,15 +222,11 @@ impl FindingSearch<'_> {
         let per_peer = slices.filter_map(|(connections, peers)| quotient(connections.1, peers.1));
         let mut per_peer: Vec<f64> = per_peer.collect();
         per_peer.sort_by(f64::total_cmp);
-        let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) else {
-            return;
-        };
-        let shown = number(median);
-        let sentence = format!(
-            "There are {shown} connections per peer. Each of them has its own task, buffers and keep-alives."
-        );
-        let excess = (median, CONNECTIONS_PER_PEER);
-        self.add(FindingKind::SeveralConnections, None, "", excess, sentence);
+        if let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) {
+            let kind = FindingKind::SeveralConnections;
+            let excess = (median, CONNECTIONS_PER_PEER);
+            self.add(kind, None, "", excess, String::new());
+        }
     }
 
     fn growing(&mut self) {
@@ -277,17 +239,16 @@ impl FindingSearch<'_> {
             let Some(trend) = trend(&series, CONFIDENCE).filter(grows) else {
                 continue;
             };
-            let Gauge { name, unit, .. } = gauge;
             let Interval { low, high } = trend.interval;
             let shown = [trend.from.max(0.0), trend.to, trend.slope, low, high];
             let [from, to, slope, low, high] = shown.map(|it| number(it / gauge.per_unit));
-            let sentence = format!(
-                "{name} grows from {from} to {to}{unit} during the launch, by {slope} [{low}, {high}]{unit} per second. \
-                 What is created is not removed."
+            let unit = gauge.unit;
+            let grown = format!(
+                "from {from} to {to}{unit} during the launch, by {slope} [{low}, {high}]{unit}"
             );
             // Growth from nothing has no percentage.
             let percent = trend.growth().map_or(f64::INFINITY, |it| 100.0 * it);
-            self.add(gauge.kind, None, "", (percent, gauge.threshold), sentence);
+            self.add(gauge.kind, None, "", (percent, gauge.threshold), grown);
         }
     }
 }
@@ -297,18 +258,9 @@ fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
     count("polls_idle").zip(count("polls"))
 }
 
-fn part(child: &str) -> String {
-    match child {
-        OWN => "The own code".to_owned(),
-        child => format!("The child `{child}`"),
-    }
-}
-
 struct Gauge {
     counter: &'static str,
     kind: FindingKind,
-    /// At the start of a sentence.
-    name: &'static str,
     unit: &'static str,
     /// So much of the counter is one of the unit.
     per_unit: f64,
@@ -319,9 +271,9 @@ struct Gauge {
 
 #[rustfmt::skip]
 const GAUGES: [Gauge; 3] = [
-    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, name: "The number of connections", unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, name: "The number of tasks on central's runtime", unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, name: "Resident memory", unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
 ];
 
 /// The end of every slice in seconds, and the value there.

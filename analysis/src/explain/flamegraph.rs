@@ -7,7 +7,7 @@ use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use run_format::ENOUGH_SLOW_SAMPLES;
 
 use super::Explanation;
-use super::stacks::{self, Folded};
+use super::stacks::Folded;
 use crate::load::{CellEvidence, CellExplained};
 use crate::text::{count, number};
 use crate::views::slug;
@@ -44,9 +44,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                 Some(ns) => ("slow", format!("polls over {} µs", ns / 1000)),
                 None => ("all", "all polls".to_owned()),
             };
-            let folded =
-                |evidence, variant| stacks::folded(evidence, variant, explanation.site, from_ns);
-            let samples = folded(evidence, of.variant);
+            let samples = evidence.folded(of.variant, from_ns.is_some());
             let seen = how_many(evidence, &samples);
             let graph = CellFlamegraph {
                 name: format!("{prefix}{which}.svg"),
@@ -65,7 +63,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                     "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
                 ),
                 samples: graph.samples.clone(),
-                before: Some(folded(cell.evidence(), baseline.variant)),
+                before: Some(cell.evidence().folded(baseline.variant, from_ns.is_some())),
             });
             flamegraphs.extend([graph].into_iter().chain(difference));
         }

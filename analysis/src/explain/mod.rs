@@ -17,12 +17,12 @@ use run_format::{BASELINE, ExplainFile, Pass, Site};
 use self::findings::WorkFinding;
 use self::sums::{PassSums, counted_once};
 use self::thresholds::LOST_PERCENT;
-use crate::load::explain::Explained;
+use crate::load::explain::{Explained, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, CellEstimate, Change, RatioKind, RatioPart, change, quotient};
+use crate::stats::{self, Change, RatioKind, RatioPart, change, quotient};
 
 /// A variant of the only program, or the baseline variant of a subject.
 pub(crate) struct ExplainedVariant {
@@ -54,7 +54,14 @@ pub(crate) struct Explanation {
 impl Explanation {
     pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
-        let explained = Explained::read(&sweep.dir, manifest).map_err(bad_input)?;
+        let slow_from_ns = slow_from_ns(options.figures.threshold);
+        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
+        let polls = SlowPolls {
+            site: options.first_site(&sites),
+            // With a threshold above all bands, no poll is known to be slow.
+            from_ns: slow_from_ns.unwrap_or(u64::MAX),
+        };
+        let explained = Explained::read(sweep, polls).map_err(bad_input)?;
         let Some(explained) = explained else {
             return Ok(None);
         };
@@ -74,15 +81,12 @@ impl Explanation {
                 label: label.clone(),
             }
         });
-        let slow_from_ns = slow_from_ns(options.figures.threshold);
-        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
-        let site = options.first_site(&sites);
         let cells = explained.cells;
         let mut findings = Vec::new();
         for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
             let of = manifest.config.subjects.get(*subject);
             let of = of.map_or_else(String::new, |it| format!("`{}`: ", it.label));
-            let found = findings::find(evidence, &sites, slow_from_ns).into_iter();
+            let found = findings::find(evidence, &sites).into_iter();
             findings.extend(found.map(|mut finding| {
                 finding.sentence.insert_str(0, &of);
                 finding
@@ -90,7 +94,7 @@ impl Explanation {
         }
         Ok(Some(Explanation {
             variants: variants.collect(),
-            site,
+            site: polls.site,
             sites,
             slow_from_ns,
             cells,
@@ -101,6 +105,11 @@ impl Explanation {
 
     pub(crate) fn has_subjects(&self) -> bool {
         self.variants.iter().any(|it| it.subject > 0)
+    }
+
+    pub(crate) fn launches(&self) -> impl Iterator<Item = &CellEvidence> {
+        let cells = self.cells.iter();
+        cells.flat_map(|cell| cell.launches.values())
     }
 
     pub(crate) fn label(&self, number: usize) -> &str {
@@ -121,7 +130,8 @@ impl CellExplained {
 
 impl CellEvidence {
     /// The share of slow polls of the baseline in slices that collect no evidence.
-    pub(crate) fn slow_percent(&self, site: Site, from_ns: u64) -> Option<f64> {
+    pub(crate) fn slow_percent(&self) -> Option<f64> {
+        let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::of(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Some(100.0 * quotient(slow, all)?)
@@ -155,17 +165,10 @@ impl CellEvidence {
     }
 }
 
-/// The shares of slow polls, from the blocks that have a slice of each kind.
-pub(crate) struct WarmCore {
-    pub(crate) blocks: usize,
-    pub(crate) normal: CellEstimate,
-    pub(crate) warm: CellEstimate,
-    /// None if a single block does not show the noise.
-    pub(crate) change: Option<Change>,
-}
-
-/// For the baseline. None without any block that has both slices.
-pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<WarmCore> {
+/// The shares of slow polls of the baseline as it is and with a warm core, from the blocks that have a slice of each kind; and the
+/// change, which a single block does not show. None without any such block.
+pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
+    let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
         let place = match slice.pass {
@@ -188,10 +191,6 @@ pub(crate) fn warm_core(evidence: &CellEvidence, site: Site, from_ns: u64) -> Op
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;
     let warm = stats::ratio(&[warm], RatioKind::Share)?;
-    Some(WarmCore {
-        blocks,
-        change: change(&normal, &warm),
-        normal,
-        warm,
-    })
+    let change = change(&normal, &warm).filter(|_| blocks > 1);
+    Some(([normal.value, warm.value], change))
 }

@@ -3,11 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{ENOUGH_SLOW_SAMPLES, Pass, Site, StackRow};
+use run_format::{ENOUGH_SLOW_SAMPLES, Pass, StackRow};
 
 use super::sums::{PassSums, apart, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
 use crate::load::CellEvidence;
+use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
 use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quotient};
 
@@ -17,18 +18,14 @@ pub(crate) type Folded = BTreeMap<String, u64>;
 /// A child's share of the time of slow polls, measured in two ways.
 pub(crate) struct ChildShares {
     pub(crate) child: String,
-    pub(crate) stacks_percent: f64,
-    pub(crate) table_percent: f64,
+    /// By stacks, less that by the table.
+    pub(crate) pp: f64,
     pub(crate) slices: usize,
     /// Of the difference. None if slices are too few to show the noise.
     pub(crate) interval_pp: Option<Interval>,
 }
 
 impl ChildShares {
-    pub(crate) fn pp(&self) -> f64 {
-        self.stacks_percent - self.table_percent
-    }
-
     /// None if the interval holds differences that are acceptable, and others.
     pub(crate) fn agree(&self) -> Option<bool> {
         let Interval { low, high } = self.interval_pp?;
@@ -37,32 +34,6 @@ impl ChildShares {
             false => (low > AGREEMENT_PP || high < -AGREEMENT_PP).then_some(false),
         }
     }
-}
-
-pub(crate) fn folded(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-    from_ns: Option<u64>,
-) -> Folded {
-    let sums = PassSums::of(evidence, Pass::Stacks, variant);
-    let folded = sums.by(&evidence.stacks, |stack| {
-        let of = stack.site.filter(|of| apart(site).contains(of))?;
-        let is_one = from_ns.is_none_or(|from_ns| is_slow(stack.from_ns, from_ns));
-        is_one.then(|| (format!("{of};{}", line(stack)), [stack.samples]))
-    });
-    let lines = folded.into_iter();
-    lines.map(|(line, [samples])| (line, samples)).collect()
-}
-
-/// The mean time between samples in polls of a site, on a busy machine several times that asked for. None without samples.
-pub(crate) fn given_interval_ns(evidence: &CellEvidence, site: Site) -> Option<f64> {
-    let variants: BTreeSet<usize> = evidence.slices.iter().map(|slice| slice.variant).collect();
-    let sums = |variant| PassSums::of(evidence, Pass::Stacks, variant).polls(site, 0);
-    let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
-    let stacks = evidence.stacks.iter().filter(|row| row.site == Some(site));
-    let samples: u64 = stacks.map(|row| row.samples).sum();
-    quotient(ns as f64, samples as f64)
 }
 
 /// A stack that was inside the kernel gets an extra innermost frame.
@@ -93,86 +64,108 @@ fn innermost(stack: &StackRow) -> String {
     format!("[kernel] {}", bare.unwrap_or(name))
 }
 
-/// Of slow polls: samples by what stacks are named by.
-fn slow<'a, Name: Ord>(
-    sums: &PassSums<'a>,
-    evidence: &'a CellEvidence,
-    (site, from_ns): (Site, u64),
-    name: impl Fn(&'a StackRow) -> Name,
-) -> BTreeMap<Name, u64> {
-    let samples = sums.by(&evidence.stacks, |stack| {
-        let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
-        is_one.then(|| (name(stack), [stack.samples]))
-    });
-    let samples = samples.into_iter();
-    samples.map(|(name, [samples])| (name, samples)).collect()
-}
+impl CellEvidence {
+    /// Of slow polls, or of all.
+    pub(crate) fn folded(&self, variant: usize, is_of_slow: bool) -> Folded {
+        let sums = PassSums::of(self, Pass::Stacks, variant);
+        let SlowPolls { site, from_ns } = self.polls;
+        let folded = sums.by(&self.stacks, |stack| {
+            let of = stack.site.filter(|of| apart(site).contains(of))?;
+            let is_one = !is_of_slow || is_slow(stack.from_ns, from_ns);
+            is_one.then(|| (format!("{of};{}", line(stack)), [stack.samples]))
+        });
+        let lines = folded.into_iter();
+        lines.map(|(line, [samples])| (line, samples)).collect()
+    }
 
-/// The innermost frames of slow polls with their percentages, the most frequent first, and the number of all samples.
-pub(crate) fn frames(
-    evidence: &CellEvidence,
-    variant: usize,
-    site: Site,
-    from_ns: u64,
-) -> (Vec<(String, f64)>, u64) {
-    let sums = PassSums::of(evidence, Pass::Stacks, variant);
-    let by_name = slow(&sums, evidence, (site, from_ns), innermost);
-    let all: u64 = by_name.values().sum();
-    let percent = |(name, samples)| (name, 100.0 * samples as f64 / all as f64);
-    let mut frames: Vec<(String, f64)> = by_name.into_iter().map(percent).collect();
-    frames.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-    (frames, all)
-}
+    /// The mean time between samples in polls of the site, on a busy machine several times that asked for. None without samples.
+    pub(crate) fn given_interval_ns(&self) -> Option<f64> {
+        let site = self.polls.site;
+        let variants: BTreeSet<usize> = self.slices.iter().map(|slice| slice.variant).collect();
+        let sums = |variant| PassSums::of(self, Pass::Stacks, variant).polls(site, 0);
+        let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
+        let stacks = self.stacks.iter().filter(|row| row.site == Some(site));
+        let samples: u64 = stacks.map(|row| row.samples).sum();
+        quotient(ns as f64, samples as f64)
+    }
 
-/// The percentage of samples in slow polls of the baseline that were inside the kernel. None of too few samples.
-pub(crate) fn in_kernel_percent(evidence: &CellEvidence, site: Site, from_ns: u64) -> Option<f64> {
-    let sums = PassSums::of(evidence, Pass::Stacks, 0);
-    let samples = slow(&sums, evidence, (site, from_ns), |stack| stack.in_kernel);
-    let inside = samples.get(&true).copied().unwrap_or(0);
-    let all: u64 = samples.values().sum();
-    (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
-}
+    /// Of slow polls: samples by what stacks are named by.
+    fn slow<'a, Name: Ord>(
+        &'a self,
+        sums: &PassSums<'a>,
+        name: impl Fn(&'a StackRow) -> Name,
+    ) -> BTreeMap<Name, u64> {
+        let SlowPolls { site, from_ns } = self.polls;
+        let samples = sums.by(&self.stacks, |stack| {
+            let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
+            is_one.then(|| (name(stack), [stack.samples]))
+        });
+        let samples = samples.into_iter();
+        samples.map(|(name, [samples])| (name, samples)).collect()
+    }
 
-/// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the
-/// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
-/// there are too few samples.
-pub(crate) fn shares(evidence: &CellEvidence, site: Site, from_ns: u64) -> Vec<ChildShares> {
-    let [timed, stacks] = [Pass::Timeline, Pass::Stacks].map(|it| PassSums::of(evidence, it, 0));
-    let timed = timed.by_slice();
-    let slices = timed.map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()]);
-    let mut slices: Vec<[BTreeMap<String, u64>; 2]> = slices.collect();
-    // Later blocks have stacks alone, which are spread over the others.
-    let blocks = slices.len();
-    for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
-        let [_, by_child] = &mut slices[at % blocks];
-        let child = |stack: &StackRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
-        for (child, samples) in slow(&sums, evidence, (site, from_ns), child) {
-            *by_child.entry(child).or_default() += samples;
+    /// The innermost frames of slow polls with their percentages, the most frequent first, and the number of all samples.
+    pub(crate) fn frames(&self, variant: usize) -> (Vec<(String, f64)>, u64) {
+        let sums = PassSums::of(self, Pass::Stacks, variant);
+        let by_name = self.slow(&sums, innermost);
+        let all: u64 = by_name.values().sum();
+        let percent = |(name, samples)| (name, 100.0 * samples as f64 / all as f64);
+        let mut frames: Vec<(String, f64)> = by_name.into_iter().map(percent).collect();
+        frames.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        (frames, all)
+    }
+
+    /// The percentage of samples in slow polls of the baseline that were inside the kernel. None of too few samples.
+    pub(crate) fn in_kernel_percent(&self) -> Option<f64> {
+        let sums = PassSums::of(self, Pass::Stacks, 0);
+        let samples = self.slow(&sums, |stack| stack.in_kernel);
+        let inside = samples.get(&true).copied().unwrap_or(0);
+        let all: u64 = samples.values().sum();
+        (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
+    }
+
+    /// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the
+    /// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
+    /// there are too few samples.
+    pub(crate) fn shares(&self) -> Vec<ChildShares> {
+        let SlowPolls { site, from_ns } = self.polls;
+        let [timed, stacks] = [Pass::Timeline, Pass::Stacks].map(|it| PassSums::of(self, it, 0));
+        let timed = timed.by_slice();
+        let slices = timed.map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()]);
+        let mut slices: Vec<[BTreeMap<String, u64>; 2]> = slices.collect();
+        // Later blocks have stacks alone, which are spread over the others.
+        let blocks = slices.len();
+        for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
+            let [_, by_child] = &mut slices[at % blocks];
+            let child = |stack: &StackRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
+            for (child, samples) in self.slow(&sums, child) {
+                *by_child.entry(child).or_default() += samples;
+            }
         }
-    }
-    let samples: u64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
-    if samples < ENOUGH_SLOW_SAMPLES {
-        return Vec::new();
-    }
-    let children: BTreeSet<&String> = slices.iter().flatten().flat_map(BTreeMap::keys).collect();
-    let of_child = |child: &String| {
-        let part = |of: &BTreeMap<String, u64>| {
-            let own = of.get(child).copied().unwrap_or(0);
-            RatioPart::of_counts(own, of.values().sum())
+        let samples: u64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
+        if samples < ENOUGH_SLOW_SAMPLES {
+            return Vec::new();
+        }
+        let children: BTreeSet<&String> =
+            slices.iter().flatten().flat_map(BTreeMap::keys).collect();
+        let of_child = |child: &String| {
+            let part = |of: &BTreeMap<String, u64>| {
+                let own = of.get(child).copied().unwrap_or(0);
+                RatioPart::of_counts(own, of.values().sum())
+            };
+            let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
+            let table = stats::ratio(&parts(0), RatioKind::Amount)?;
+            let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
+            let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
+            Some(ChildShares {
+                child: child.clone(),
+                pp: 100.0 * stacks.value - 100.0 * table.value,
+                slices: slices.len(),
+                interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
+            })
         };
-        let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
-        let table = stats::ratio(&parts(0), RatioKind::Amount)?;
-        let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
-        let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
-        Some(ChildShares {
-            child: child.clone(),
-            stacks_percent: 100.0 * stacks.value,
-            table_percent: 100.0 * table.value,
-            slices: slices.len(),
-            interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
-        })
-    };
-    let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();
-    shares.sort_by(|one, other| other.pp().abs().total_cmp(&one.pp().abs()));
-    shares
+        let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();
+        shares.sort_by(|one, other| other.pp.abs().total_cmp(&one.pp.abs()));
+        shares
+    }
 }

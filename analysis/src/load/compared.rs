@@ -1,7 +1,7 @@
 //! What is compared in a sweep: variants, or the variants of every subject.
 
 use poll_probe::Budget;
-use run_format::{Budgets, Role, Site, SubjectConfig, SweepConfig, VariantConfig};
+use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
 
 /// A variant of the program under test, or of one of several subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,15 +58,6 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
         })
     });
     of_subject.collect()
-}
-
-/// "`my-fix`: 1a2b3c4d5e "Fix the loop"; its peers run it, too".
-pub(crate) fn sources(subject: &SubjectConfig) -> String {
-    let both = match subject.peers > 0 {
-        true => "; its peers run it, too",
-        false => "",
-    };
-    format!("`{}`: {}{both}", subject.label, subject.sources())
 }
 
 #[cfg(test)]

@@ -7,11 +7,11 @@ use anyhow::{Context, Result, bail};
 use run_format::{
     ActivityRow, AllocationRow, AllocationStackRow, BASELINE, BandRow, Cell, ChildRow, ChosenCell,
     CounterRow, End, EvidenceFile, ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow,
-    SiteRow, SliceRow, StackRow, SweepConfig, SystemCallRow, TimelineRow, files, read_table,
+    Site, SiteRow, SliceRow, StackRow, SweepConfig, SystemCallRow, TimelineRow, files, read_table,
 };
 use serde::de::DeserializeOwned;
 
-use super::{outside, rows};
+use super::{Sweep, outside, rows};
 
 pub(crate) struct CellExplained {
     pub(crate) chosen: ChosenCell,
@@ -27,8 +27,8 @@ pub(crate) struct Explained {
 }
 
 impl Explained {
-    pub(crate) fn read(run: &Path, manifest: &Manifest) -> Result<Option<Explained>> {
-        let dir = run.join(files::EXPLAIN);
+    pub(crate) fn read(sweep: &Sweep, polls: SlowPolls) -> Result<Option<Explained>> {
+        let (dir, manifest) = (sweep.dir.join(files::EXPLAIN), &sweep.manifest);
         if !dir.is_dir() {
             return Ok(None);
         }
@@ -50,8 +50,8 @@ impl Explained {
         for chosen in &file.cells {
             let mut launches = BTreeMap::new();
             for subject in &subjects {
-                let (evidence, flaw) =
-                    launch(&dir, &chosen.id, *subject, manifest, &file.variants)?;
+                let of = (&*chosen.id, *subject);
+                let (evidence, flaw) = launch(&dir, of, manifest, &file.variants, polls)?;
                 flaws.extend(flaw);
                 launches.extend(evidence.map(|it| (subject.unwrap_or(0), it)));
             }
@@ -66,10 +66,10 @@ impl Explained {
 
 fn launch(
     dir: &Path,
-    id: &str,
-    subject: Option<usize>,
+    (id, subject): (&str, Option<usize>),
     manifest: &Manifest,
     variants: &[usize],
+    polls: SlowPolls,
 ) -> Result<(Option<CellEvidence>, Option<String>)> {
     let name = match subject {
         Some(subject) => format!("`{id}` of `{}`", manifest.config.subjects[subject].label),
@@ -77,10 +77,8 @@ fn launch(
     };
     let folder = dir.join(files::explained_folder(id, subject));
     if !folder.is_dir() {
-        return Ok((
-            None,
-            Some(format!("{name} was chosen but not launched (yet)")),
-        ));
+        let flaw = format!("{name} was chosen but not launched (yet)");
+        return Ok((None, Some(flaw)));
     }
     let path = folder.join(files::RUN);
     let row: RunRow = outside::read(&path)?;
@@ -90,8 +88,9 @@ fn launch(
     row.check_files(&folder)?;
     let flaw = super::flaw(&row.end);
     let flaw = flaw.map(|flaw| format!("the launch of {name} {flaw}"));
+    let of = (name, variants);
     let evidence = match row.end {
-        End::Ok { .. } => Some(CellEvidence::read(&folder, row, name, variants)?),
+        End::Ok { .. } => Some(CellEvidence::read(&folder, row.config.cell, of, polls)?),
         _ => None,
     };
     Ok((evidence, flaw))
@@ -143,8 +142,16 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
+/// The polls that evidence is to explain: of a site, and the lowest band of those that are slow.
+#[derive(Clone, Copy)]
+pub(crate) struct SlowPolls {
+    pub(crate) site: Site,
+    pub(crate) from_ns: u64,
+}
+
 pub(crate) struct CellEvidence {
     pub(crate) cell: Cell,
+    pub(crate) polls: SlowPolls,
     pub(crate) name: String,
     pub(crate) seen: EvidenceFile,
     /// In the order of time.
@@ -178,7 +185,12 @@ impl CellEvidence {
     }
 
     /// Everything that the launch left. `variants` are those that it may be about.
-    fn read(dir: &Path, row: RunRow, name: String, variants: &[usize]) -> Result<CellEvidence> {
+    fn read(
+        dir: &Path,
+        cell: Cell,
+        (name, variants): (String, &[usize]),
+        polls: SlowPolls,
+    ) -> Result<CellEvidence> {
         let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = read_table(&path, false)?;
@@ -186,7 +198,8 @@ impl CellEvidence {
         let numbers = slices.iter().map(|slice| slice.slice).collect();
         let of = (dir, &seen, &numbers);
         Ok(CellEvidence {
-            cell: row.config.cell,
+            cell,
+            polls,
             name,
             sites: rows::read(dir, false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,

@@ -1,17 +1,18 @@
 //! A run and its slices in memory.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 use run_format::{
-    BandRow, BlockRow, BoundRow, ChildRow, HistogramOf, IdleRow, PeerRow, QuicRow, RunRow, Site,
-    SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
+    BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
+    RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
-use super::blocks::Disturbances;
 use crate::stats::Counts;
 use crate::text;
 
 const NS_PER_MS: f64 = 1e6;
+
+pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
 pub(crate) struct LoadedRun {
     pub(crate) subject: usize,

@@ -2,7 +2,6 @@
 //! describe it.
 
 pub(crate) mod application;
-mod blocks;
 pub(crate) mod compared;
 pub(crate) mod explain;
 mod histograms;
@@ -29,11 +28,10 @@ use run_format::{
 use serde::Serialize;
 
 use self::application::Application;
-pub(crate) use self::blocks::Disturbances;
 pub(crate) use self::compared::ComparedVariant;
 pub(crate) use self::explain::{CellEvidence, CellExplained};
 pub(crate) use self::histograms::inflated;
-pub(crate) use self::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
+pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 

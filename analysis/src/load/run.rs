@@ -1,21 +1,20 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::mem;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
 use run_format::{
-    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, HistogramOf, HistogramTag, IdleRow, Pass,
-    PeerRow, QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkerRow, files, read_table,
+    BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
+    IdleRow, Pass, PeerRow, QuicRow, RunRow, RuntimeConfig, SiteRow, SliceRow, TurnRow, WorkerRow,
+    files, read_table,
 };
 
-use super::blocks::{complete_blocks, set_aside};
-use super::histograms::{self, HistogramsBySlice};
-use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
-use super::plausible;
+use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use super::rows::{self, Row};
+use super::{histograms, plausible};
 use crate::stats::Counts;
 
 #[derive(Clone, Debug)]
@@ -43,10 +42,7 @@ impl RunFiles {
         let idle: Vec<IdleRow> = self.table()?;
         let idle = idle.first().copied();
         let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
-        let mut tables = self.tables(&rows)?;
-        let slices = rows.into_iter().map(|row| tables.slice(row, floor_ns));
-        let slices: Result<Vec<LoadedSlice>> = slices.collect();
-        let slices = slices.with_context(|| self.dir.display().to_string())?;
+        let slices = self.slices(rows, floor_ns)?;
         let path = path.display();
         let mut blocks = complete_blocks(slices.iter().map(|slice| &slice.row), variants)
             .with_context(|| path.to_string())?;
@@ -80,24 +76,63 @@ impl RunFiles {
         Ok(run)
     }
 
-    fn tables(&self, slices: &[SliceRow]) -> Result<SliceTables> {
+    /// With the rows of all tables. Of the slice in which a run was interrupted there are rows, but none in slices.csv.
+    fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
         // They add up to sites.csv, so that none is there twice.
         let bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
-        let children: Vec<ChildRow> = self.table()?;
-        let bounds: Vec<BoundRow> = self.table()?;
-        Ok(SliceTables {
-            histograms: histograms::read(&log, self.row.is_none(), slices, is_used)?,
-            log,
-            sites: grouped(self.table()?, |row| row.slice),
-            bands: grouped(bands, |row| (row.slice, row.site)),
-            children: grouped(children, |row| (row.slice, row.site)),
-            bounds: grouped(bounds, |row| (row.slice, row.site)),
-            turns: grouped(self.table()?, |row| row.slice),
-            peers: grouped(self.table()?, |row| row.slice),
-            workers: grouped(self.table()?, |row| row.slice),
-            quic: grouped(self.table()?, |row| row.slice),
-        })
+        let mut bands = grouped(bands, |row| (row.slice, row.site));
+        let mut children = grouped(self.table()?, |row: &ChildRow| (row.slice, row.site));
+        let mut bounds = grouped(self.table()?, |row: &BoundRow| (row.slice, row.site));
+        let mut histograms = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
+        let mut sites = grouped(self.table()?, |row: &SiteRow| row.slice);
+        let mut turns = grouped(self.table()?, |row: &TurnRow| row.slice);
+        let mut peers = grouped(self.table()?, |row: &PeerRow| row.slice);
+        let mut workers = grouped(self.table()?, |row: &WorkerRow| row.slice);
+        let mut quic = grouped(self.table()?, |row: &QuicRow| row.slice);
+        let slice = |row: SliceRow| {
+            let number = row.slice;
+            let mut histograms = histograms.remove(&number).unwrap_or_default();
+            if let Some(waits) = histograms.get_mut(&HistogramOf::CotenantWake) {
+                *waits = mem::take(waits).less(floor_ns);
+            }
+            // A histogram without values is not in the log.
+            let mut histogram = |of| histograms.remove(&of).unwrap_or_default();
+            let has_polls = row.pass != Pass::Children;
+            let mut loaded = [const { None }; _];
+            for of_site in taken(&mut sites, number) {
+                let (site, polls) = (of_site.site, of_site.polls);
+                let duration_ns: Counts = histogram(HistogramOf::Polls(site));
+                let found = duration_ns.total();
+                if found != polls && has_polls {
+                    let (dir, log) = (self.dir.display(), log.display());
+                    bail!(
+                        "{dir}: sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}"
+                    );
+                }
+                let has_longest = has_polls && row.variant == BASELINE;
+                let has_longest = has_longest && of_site.iterations.is_some();
+                let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
+                loaded[site as usize] = Some(LoadedSite {
+                    row: of_site,
+                    duration_ns,
+                    longest_iteration_ns: longest,
+                    bands: taken(&mut bands, (number, site)),
+                    children: taken(&mut children, (number, site)),
+                    bounds: taken(&mut bounds, (number, site)),
+                });
+            }
+            Ok(LoadedSlice {
+                sites: loaded,
+                histograms,
+                after_switch: taken(&mut turns, number),
+                peers: taken(&mut peers, number),
+                workers: taken(&mut workers, number),
+                quic: taken(&mut quic, number).pop(),
+                row,
+            })
+        };
+        rows.into_iter().map(slice).collect()
     }
 
     fn table<T: Row>(&self) -> Result<Vec<T>> {
@@ -105,18 +140,15 @@ impl RunFiles {
     }
 }
 
-type Grouped<Key, T> = HashMap<Key, Vec<T>>;
-
-fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> Grouped<Key, T> {
-    let mut groups = Grouped::new();
+fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> HashMap<Key, Vec<T>> {
+    let mut groups: HashMap<Key, Vec<T>> = HashMap::new();
     for row in rows {
-        let group: &mut Vec<T> = groups.entry(key(&row)).or_default();
-        group.push(row);
+        groups.entry(key(&row)).or_default().push(row);
     }
     groups
 }
 
-fn taken<Key: Hash + Eq, T>(groups: &mut Grouped<Key, T>, key: Key) -> Vec<T> {
+fn taken<Key: Hash + Eq, T>(groups: &mut HashMap<Key, Vec<T>>, key: Key) -> Vec<T> {
     groups.remove(&key).unwrap_or_default()
 }
 
@@ -143,69 +175,57 @@ fn is_used(tag: HistogramTag) -> bool {
     is_used && tag.pass == Pass::Compare
 }
 
-/// The rows that are yet to be given to their slices. Of the slice in which a run was interrupted there are rows here, but
-/// none in slices.csv.
-struct SliceTables {
-    histograms: HistogramsBySlice,
-    log: PathBuf,
-    sites: Grouped<u32, SiteRow>,
-    bands: Grouped<(u32, Site), BandRow>,
-    children: Grouped<(u32, Site), ChildRow>,
-    bounds: Grouped<(u32, Site), BoundRow>,
-    turns: Grouped<u32, TurnRow>,
-    peers: Grouped<u32, PeerRow>,
-    workers: Grouped<u32, WorkerRow>,
-    quic: Grouped<u32, QuicRow>,
+/// Blocks in which every variant has its slice, whose places in the table they name.
+pub(super) fn complete_blocks<'a>(
+    slices: impl Iterator<Item = &'a SliceRow>,
+    variants: usize,
+) -> Result<Vec<Vec<usize>>> {
+    let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
+    let slices = slices.enumerate();
+    for (at, slice) in slices.filter(|(_, it)| it.pass == Pass::Compare) {
+        let (line, number, variant) = (at + 2, slice.block, slice.variant);
+        let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
+        let Some(place) = block.get_mut(variant) else {
+            bail!("line {line}: there is no variant {variant}");
+        };
+        if place.replace(at).is_some() {
+            bail!("line {line}: block {number} has variant {variant} twice");
+        }
+    }
+    let blocks = blocks.into_values();
+    let complete = blocks.filter_map(|block| block.into_iter().collect());
+    Ok(complete.collect())
 }
 
-impl SliceTables {
-    fn slice(&mut self, row: SliceRow, floor_ns: u64) -> Result<LoadedSlice> {
-        let number = row.slice;
-        let mut histograms = self.histograms.remove(&number).unwrap_or_default();
-        if let Some(waits) = histograms.get_mut(&HistogramOf::CotenantWake) {
-            *waits = mem::take(waits).less(floor_ns);
-        }
-        let mut sites = [const { None }; _];
-        for site in taken(&mut self.sites, number) {
-            let place = site.site as usize;
-            sites[place] = Some(self.site(site, &row, &mut histograms)?);
-        }
-        Ok(LoadedSlice {
-            sites,
-            histograms,
-            after_switch: taken(&mut self.turns, number),
-            peers: taken(&mut self.peers, number),
-            workers: taken(&mut self.workers, number),
-            quic: taken(&mut self.quic, number).pop(),
-            row,
-        })
-    }
-
-    fn site(
-        &mut self,
-        row: SiteRow,
-        slice: &SliceRow,
-        histograms: &mut HashMap<HistogramOf, Counts>,
-    ) -> Result<LoadedSite> {
-        let (number, site, polls) = (row.slice, row.site, row.polls);
-        // A histogram without values is not in the log.
-        let mut histogram = |of| histograms.remove(&of).unwrap_or_default();
-        let duration_ns: Counts = histogram(HistogramOf::Polls(site));
-        let found = duration_ns.total();
-        if found != polls && slice.pass != Pass::Children {
-            let log = self.log.display();
-            bail!("sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}");
-        }
-        let has_longest =
-            slice.pass != Pass::Children && slice.variant == BASELINE && row.iterations.is_some();
-        let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
-        Ok(LoadedSite {
-            duration_ns,
-            longest_iteration_ns: longest,
-            bands: taken(&mut self.bands, (number, site)),
-            children: taken(&mut self.children, (number, site)),
-            bounds: taken(&mut self.bounds, (number, site)),
-            row,
-        })
-    }
+/// Takes disturbed blocks out. If more than half of them are disturbed there is nothing else, and it takes only those in
+/// which something stood still. Returns those that it took, and those that it did not. Without a runtime, none is known to
+/// be disturbed.
+pub(super) fn set_aside<T>(
+    machine: &[BlockRow],
+    runtime: Option<&RuntimeConfig>,
+    blocks: &mut Vec<T>,
+    number: impl Fn(&T) -> u32,
+) -> (Disturbances, Disturbances) {
+    let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
+    let disturbance = |block: &T| {
+        let row = rows.get(&number(block))?;
+        Some((row.disturbance(runtime?)?, row.stood_still()))
+    };
+    let found: Vec<_> = blocks.iter().map(disturbance).collect();
+    let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;
+    let standstills = found.iter().flatten().filter(stood_still).count();
+    let others = found.iter().flatten().count() - standstills;
+    let is_most = 2 * others > blocks.len() - standstills;
+    let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
+    let mut found = found.into_iter();
+    blocks.retain(|_| {
+        let Some((disturbance, stood_still)) = found.next().flatten() else {
+            return true;
+        };
+        let stays = is_most && !stood_still;
+        let counts = if stays { &mut left } else { &mut taken };
+        *counts.entry(disturbance).or_default() += 1;
+        stays
+    });
+    (taken, left)
 }

@@ -7,7 +7,8 @@ use program::{Failure, bad_input};
 use run_format::checksums::of_file;
 use run_format::{BlockRow, End, SoakFile, SoakRow, files, read_table};
 
-use super::blocks::{Disturbances, set_aside};
+use super::loaded_run::Disturbances;
+use super::run::set_aside;
 use super::{outside, rows};
 
 pub(crate) struct Soak {

@@ -53,7 +53,13 @@ impl Checks {
             Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
         });
         let monitored = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
-            against_monitor(&slices, ours, theirs)
+            // The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
+            let of_theirs = ratio(slices.iter().map(|slice| {
+                let (row, ours) = (&slice.row, ours(slice.site(Site::Task)?));
+                let theirs = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
+                Some(RatioPart::new(ours as f64, theirs))
+            }));
+            Some(100.0 * (of_theirs? - 1.0))
         };
         let work = runs.iter().flat_map(|run| &run.work);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
@@ -136,20 +142,6 @@ fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
         Some(RatioPart::new(ns, row.central_cpu_ns? as f64))
     }));
     Some(100.0 * of_cpu?)
-}
-
-/// The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
-fn against_monitor(
-    slices: &[&LoadedSlice],
-    ours: fn(&LoadedSite) -> u64,
-    theirs: fn(&SliceRow) -> Option<u64>,
-) -> Option<f64> {
-    let of_theirs = ratio(slices.iter().map(|slice| {
-        let (row, ours) = (&slice.row, ours(slice.site(Site::Task)?));
-        let theirs = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
-        Some(RatioPart::new(ours as f64, theirs))
-    }));
-    Some(100.0 * (of_theirs? - 1.0))
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {

@@ -3,9 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::catalogue::Limits;
-use super::cell_blocks::{CellBlocks, SweepSetup};
 use super::metric::{Metric, MetricKey};
-use super::sums::{ratio_parts, with_changes};
+use super::sums::{CellBlocks, SweepSetup, ratio_parts, with_changes};
 use crate::stats::{self, RatioKind, Uncertain};
 
 /// At one threshold, by variant. None if the slices did not record the site.

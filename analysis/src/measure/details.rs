@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{BlockRow, HistogramOf, RunRow, Site};
 
-use super::metric::{Metric, MetricKey};
-use super::metric_info::Place;
+use super::metric::{Metric, MetricKey, Place};
 use super::sums::CellSums;
 use crate::load::LoadedRun;
 use crate::prose::{self, prose};

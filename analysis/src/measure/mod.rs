@@ -3,19 +3,15 @@
 
 mod breakdown;
 mod catalogue;
-mod cell_blocks;
 pub(crate) mod checks;
 pub(crate) mod curve;
 pub(crate) mod details;
-pub(crate) mod jobs;
-mod levels;
 mod metric;
-mod metric_info;
+pub(crate) mod parallel;
 pub(crate) mod predicted;
 mod quantity;
 pub(crate) mod sums;
 pub(crate) mod turns;
-pub(crate) mod workers;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -26,21 +22,16 @@ use run_format::{Cell, Disturbance, End, RunRow, Site, Stop};
 
 use self::breakdown::Breakdown;
 pub(crate) use self::breakdown::{OWN, slow_from_ns};
-use self::cell_blocks::CellBlocks;
-pub(crate) use self::cell_blocks::SweepSetup;
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-use self::jobs::JobsOfCell;
-use self::levels::Levels;
-pub(crate) use self::metric::{Metric, MetricKey};
-pub(crate) use self::metric_info::{Better, Place, Term};
+pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
+use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
-use self::sums::CellSums;
-pub(crate) use self::sums::Estimates;
-use self::turns::Turns;
-use self::workers::Workers;
+use self::sums::{CellBlocks, CellSums};
+pub(crate) use self::sums::{Estimates, SweepSetup};
+use self::turns::{Levels, Turns, levels};
 use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};
 use crate::stats::{self, RatioKind, RatioPart, Uncertain};
 
@@ -141,7 +132,7 @@ impl CellMeasured {
             curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
             turns: Turns::of(&runs, setup.budgets),
-            levels: levels::of(&blocks, setup),
+            levels: levels(&blocks, setup),
             checks: Checks::of(&rows, &runs),
             breakdown: match measured {
                 true => breakdown::of(&of_first, setup.threshold_ns),
@@ -149,8 +140,8 @@ impl CellMeasured {
             },
             predicted: predicted::of(&of_first, setup),
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
-            jobs: jobs::of(files, setup.budgets)?,
-            workers: workers::of(&runs, setup.budgets, setup.subjects),
+            jobs: jobs(files, setup.budgets)?,
+            workers: workers(&runs, setup.budgets, setup.subjects),
             with_disturbed: None,
         };
         if runs.iter().any(|run| run.all_blocks != run.blocks) {

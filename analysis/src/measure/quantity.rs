@@ -6,8 +6,7 @@ use std::str::FromStr;
 use run_format::number::{PERCENT, POINTS};
 use run_format::serde_as_text;
 
-use super::metric::Metric;
-use super::metric_info::{Better, Per};
+use super::metric::{Better, Metric, Per};
 use crate::text::joined;
 
 #[derive(Clone, Copy, Debug, PartialEq)]

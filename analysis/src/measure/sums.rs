@@ -6,10 +6,137 @@ use std::collections::{BTreeMap, BTreeSet};
 use run_format::{BASELINE, HistogramOf, Site};
 
 use super::catalogue::{Limits, SliceView};
-use super::cell_blocks::{CellBlocks, SweepSetup};
 use super::metric::MetricKey;
-use crate::load::LoadedSlice;
+use crate::load::{LoadedRun, LoadedSlice};
 use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
+
+/// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
+pub(super) struct CellBlocks<'a> {
+    pub(super) launches: Vec<&'a LoadedRun>,
+    /// How often the programs were launched.
+    pub(super) count: usize,
+    /// By launch, or by host if several measured the cell: the launches of a host have more in common than others.
+    runs: Vec<Vec<Block<'a>>>,
+}
+
+/// By variant the slice, with its launch. None of a program that always failed.
+type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
+
+#[derive(Clone, Debug)]
+pub(crate) struct SweepSetup {
+    /// Budgets that take turns inside a program.
+    pub(crate) budgets: usize,
+    /// Programs that take turns; 1 where there is one.
+    pub(crate) subjects: usize,
+    pub(crate) repeat: u32,
+    pub(crate) threshold_ns: u64,
+    pub(crate) site: Site,
+    pub(crate) keeps_disturbed: bool,
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
+    /// took their turns at random, and twice as much is known of them.
+    pub(crate) reference: Vec<usize>,
+}
+
+impl SweepSetup {
+    /// Every variant by itself, and last what candidates are compared with.
+    pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
+        let variants = self.budgets * self.subjects;
+        let alone = (0..variants).map(|variant| vec![variant]);
+        alone.chain([self.reference.clone()])
+    }
+}
+
+fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec<T>> {
+    let mut by_host: BTreeMap<Option<String>, Vec<T>> = BTreeMap::new();
+    for (host, blocks) in blocks {
+        by_host.entry(host).or_default().extend(blocks);
+    }
+    by_host.into_values().collect()
+}
+
+impl<'a> CellBlocks<'a> {
+    /// Of each launch the blocks that every program has. A program without any launch, because all of them failed, does
+    /// not cost the others theirs.
+    pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+        let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
+        let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
+            let blocks = run.blocks.iter();
+            let numbered = blocks.map(|block| (run.slices[block[0]].row.block, block));
+            numbered.collect()
+        };
+        let of_launch = |number: u32| {
+            let launch = runs.iter().filter(|run| run.number == number);
+            let programs = launch.map(|run| (run.subject, (run, numbered(run))));
+            let programs: BTreeMap<usize, _> = programs.collect();
+            // Without the first program there is nothing to compare with.
+            let (first, of_first) = programs.get(&0)?;
+            if programs.len() < present.len() {
+                return None;
+            }
+            let block = |number: &u32| {
+                let mut block: Block<'a> = vec![None; setup.budgets * setup.subjects];
+                for (subject, (run, blocks)) in &programs {
+                    for (budget, slice) in blocks.get(number)?.iter().enumerate() {
+                        block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
+                    }
+                }
+                Some(block)
+            };
+            let blocks: Vec<_> = of_first.keys().filter_map(block).collect();
+            (!blocks.is_empty()).then(|| (first.host(), blocks))
+        };
+        let launches: Vec<_> = (1..=setup.repeat).filter_map(of_launch).collect();
+        let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
+        CellBlocks {
+            launches: runs.iter().collect(),
+            count: launches.len(),
+            runs: match hosts.len() {
+                0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
+                _ => by_host(launches.into_iter()),
+            },
+        }
+    }
+
+    /// By launch, which layout of its program the first one ran.
+    pub(super) fn layouts(&self) -> Vec<Option<u32>> {
+        let of_launch = |blocks: &Vec<Block<'a>>| {
+            let (run, _) = blocks.first()?.first().copied().flatten()?;
+            run.row.as_ref()?.config.layout
+        };
+        self.runs.iter().map(of_launch).collect()
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.blocks() == 0
+    }
+
+    pub(super) fn blocks(&self) -> usize {
+        self.runs.iter().map(Vec::len).sum()
+    }
+
+    /// What some variants have in every block, summed up. None if any slice has none.
+    pub(super) fn of<T>(
+        &self,
+        variants: &[usize],
+        part: impl Fn(&'a LoadedRun, &'a LoadedSlice) -> Option<T>,
+        sum: impl Fn(Vec<T>) -> T,
+    ) -> Option<Vec<Vec<T>>> {
+        let of_block = |block: &Block<'a>| {
+            let of_variant = |variant: &usize| {
+                let (run, slice) = block[*variant]?;
+                part(run, slice)
+            };
+            let parts = variants.iter().map(of_variant);
+            let mut parts = parts.collect::<Option<Vec<T>>>()?;
+            match parts.len() {
+                1 => parts.pop(),
+                _ => Some(sum(parts)),
+            }
+        };
+        let of_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(of_block).collect();
+        self.runs.iter().map(of_run).collect()
+    }
+}
 
 /// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
 pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
@@ -124,4 +251,17 @@ pub(crate) fn with_changes(
         Some((estimate, change))
     };
     (0..variants.len()).map(with_change).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn launches_of_a_host_are_one_run() {
+        let launches = [("b", vec![1]), ("a", vec![2, 3]), ("b", vec![4])];
+        let launches = launches.into_iter();
+        let launches = launches.map(|(host, blocks)| (Some(host.to_owned()), blocks));
+        assert_eq!(by_host(launches), [vec![2, 3], vec![1, 4]]);
+    }
 }

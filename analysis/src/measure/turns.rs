@@ -1,9 +1,11 @@
-//! What the turns of a cell are too short for, or too different.
+//! What the turns of a cell are too short for, or too different; and two levels of throughput: a mode that lasts for several slices,
+//! of which a mean would tell nothing.
 
 use run_format::{BASELINE, Pass, SliceRow};
 
 use super::metric::Metric;
-use crate::load::LoadedRun;
+use super::sums::{CellBlocks, SweepSetup};
+use crate::load::{LoadedRun, LoadedSlice};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
@@ -37,5 +39,72 @@ impl Turns {
     /// Whether a change of the metric would be that of several variants at once.
     pub(crate) fn blur(&self, metric: Metric) -> bool {
         self.is_short_for_requests && metric.info().is_of_requests
+    }
+}
+
+/// Requests per second, the lower level first.
+pub(crate) type Levels = [f64; 2];
+
+/// By variant, of the first launch in which it has two levels.
+pub(super) fn levels(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<Option<Levels>> {
+    /// With fewer, whole numbers of requests look like levels.
+    const FEWEST_REQUESTS: u64 = 100;
+    let rate = |_: &_, slice: &LoadedSlice| {
+        let requests = slice.row.requests.filter(|it| *it >= FEWEST_REQUESTS)?;
+        Some(requests as f64 / slice.row.duration_ms * 1e3)
+    };
+    let of_variant = |variant| {
+        let launches = blocks.of(&[variant], rate, |rates| rates.iter().sum())?;
+        launches.into_iter().find_map(two_levels)
+    };
+    let variants = 0..setup.budgets * setup.subjects;
+    variants.map(of_variant).collect()
+}
+
+/// There are two if, of all but the outermost tenth, one gap is more than half of the range, and a quarter or more of the
+/// slices lies on either side. Of sets of 20 values that are spread evenly at random, one in 6,000 has such a gap.
+fn two_levels(mut rates: Vec<f64>) -> Option<Levels> {
+    const FEWEST: usize = 20;
+    const LEAST_RATIO: f64 = 1.2;
+    rates.sort_by(f64::total_cmp);
+    let (count, outer) = (rates.len(), rates.len() / 20);
+    if count < FEWEST {
+        return None;
+    }
+    let range = rates[count - 1 - outer] - rates[outer];
+    let mut splits = count / 4..=count - count / 4;
+    let split = splits.find(|at| rates[*at] - rates[at - 1] > range / 2.0)?;
+    let (low, high) = rates.split_at(split);
+    let levels = [low, high].map(|part| part.iter().sum::<f64>() / part.len() as f64);
+    (levels[1] > LEAST_RATIO * levels[0]).then_some(levels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn two_levels_are_told_from_noise_and_from_drift() {
+        let noise = |at: i32| f64::from(at * 7919 % 13);
+        let levels =
+            |rate: fn(i32) -> f64| two_levels((0..40).map(|at| rate(at) + noise(at)).collect());
+        let [low, high] = levels(|at| if at < 15 { 700.0 } else { 1000.0 }).expect("two levels");
+        assert!(
+            (low - 706.0).abs() < 3.0 && (high - 1006.0).abs() < 3.0,
+            "{low} {high}"
+        );
+        assert_eq!(levels(|_| 1000.0), None);
+        assert_eq!(levels(|at| 500.0 + 20.0 * f64::from(at)), None);
+        assert_eq!(
+            levels(|at| if at == 3 { 100.0 } else { 1000.0 }),
+            None,
+            "an outlier"
+        );
+        assert_eq!(
+            levels(|at| if at % 2 == 0 { 950.0 } else { 1000.0 }),
+            None,
+            "too near"
+        );
+        assert_eq!(two_levels(vec![1.0, 2.0, 1.0, 2.0]), None, "too few");
     }
 }

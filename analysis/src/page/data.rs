@@ -1,6 +1,6 @@
 //! The data of a page, as compact JSON: each figure once, by cell and then by variant.
 
-use run_format::{Axes, Cell, HistogramOf, Site};
+use run_format::{Axes, HistogramOf, Site};
 use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
@@ -9,11 +9,11 @@ use crate::explain::files::File;
 use crate::load::name_in_files;
 use crate::measure::details::{edges, stops};
 use crate::measure::{CellState, Metric, MetricKey};
-use crate::report::{parts, trust};
+use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
 use crate::verdict::{Judged, RANKS, Verdict, holders};
-use crate::views::{Scene, drift};
+use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
     let metric = |metric: Metric| {
@@ -82,12 +82,12 @@ pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": of_verdict(verdict),
-        "parts": parts::of(summary, verdict),
+        "parts": trust::parts(summary, verdict),
     })
 }
 
 pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
-    let (seconds, unit) = drift::time_unit(drifts.last_s);
+    let (seconds, unit) = lines::time_unit(drifts.last_s);
     let quiet = drifts.all.iter().filter(|it| !it.is_drifting());
     let of_one = |it: &Drift| {
         let end = |(at_s, value): (f64, f64)| [number(at_s / seconds), number(value)];
@@ -95,13 +95,13 @@ pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
         let values = it.values.iter().map(|(_, value)| optional(*value));
         json!({
             "words": it.series.words,
-            "inShort": drift::in_short(it, drifts),
+            "inShort": lines::in_short(it, drifts),
             "unit": it.series.unit,
             "timeUnit": unit,
             "warmUp": number(drifts.warm_up_s / seconds),
             "times": times.collect::<Value>(),
             "values": values.collect::<Value>(),
-            "trend": drift::trend(it).map(|ends| ends.map(end)),
+            "trend": lines::trend(it).map(|ends| ends.map(end)),
         })
     };
     drifts.drifting().chain(quiet).map(of_one).collect()
@@ -151,17 +151,12 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
     });
     let sites = sites.iter();
     let children = sites.map(|site| (site.name().to_owned(), children(cell, *site)));
-    let Cell {
-        peers,
-        rtt_ms,
-        payload_bytes,
-    } = measured.cell;
     let waited = measured.details.waited.iter();
     let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
     json!({
-        "n": peers,
-        "rtt": rtt_ms.ms(),
-        "payload": axes.payload_bytes.iter().position(|it| *it == payload_bytes),
+        "n": measured.cell.peers,
+        "rtt": measured.cell.rtt_ms.ms(),
+        "payload": axes.payload_bytes.iter().position(|it| *it == measured.cell.payload_bytes),
         "why": why,
         "flaws": measured.flaws,
         "runs": measured.runs,

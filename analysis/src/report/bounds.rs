@@ -4,29 +4,27 @@ use std::collections::BTreeMap;
 
 use run_format::{Cell, Site};
 
-use super::markdown::{Document, Row, joined_any, quoted, table};
-use crate::prose::prose;
+use super::markdown::{Row, joined_any, quoted, table};
+use crate::prose::{self, prose};
 use crate::stats::{self, Interval, Uncertain};
 use crate::summary::predicted::{FILE, SideBySide, in_words};
 use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
+pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
     let mut cells = summary.by_time_beyond(site).into_iter();
-    let Some(cell) = cells.find(|cell| cell.recorded_polls(site).is_some()) else {
-        return;
-    };
+    let cell = cells.find(|cell| cell.recorded_polls(site).is_some())?;
     let without_effect = Site::BUDGETED.into_iter().filter_map(|site| {
         let idle = cell.bounds_without_effect(site);
         joined_any(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ")
     });
-    document.prose(&prose!('a "bounds.txt" {
+    Some(prose::text(&prose!('a "bounds.txt" {
         worst: Cell = cell.measured.cell,
         function: &'a str = summary.function(site),
         of_cell: String = of_cell(summary, cell),
         without_effect: Vec<String> = without_effect.collect(),
         measured: String = measured(summary),
-    }));
+    })))
 }
 
 fn of_cell(summary: &Summary, cell: &CellSummary) -> String {

@@ -9,17 +9,17 @@ use run_format::{
 
 use super::markdown::quoted;
 use super::method;
-use crate::load::application::Application;
 use crate::measure::{CellMeasured, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_PAIRS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
-use crate::text::{capitalised, joined};
+use crate::text::{capitalised, joined, unique};
+
+const MOST_PROBLEMS: usize = 12;
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     const MOST_LEVELS: usize = 5;
-    const MOST_PROBLEMS: usize = 12;
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
     let config = manifest.map(|it| &it.config);
@@ -31,9 +31,6 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     let is_crowded = |peers: &usize| !is_real && cores.is_some_and(|cores| *peers >= cores);
     let amiss = config.and_then(|it| it.lab.placement.too_few_cores(it.runtime.workers));
     let lates = summary.checks().filter_map(|it| it.delay_late_us);
-    let application = identity.application.as_ref();
-    let threshold_ns = options.figures.threshold;
-    let slow_from_ns = slow_from_ns(threshold_ns);
     let mut calibrations = summary.calibrations.values();
     let levels = summary.measured().flat_map(|cell| {
         let levels = cell.measured.levels.iter().zip(&summary.variants);
@@ -42,12 +39,9 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
             Some((cell.measured.cell, quoted(&variant.label), low, high))
         })
     });
-    let mut problems = problems(summary);
-    let more_problems = problems.len().saturating_sub(MOST_PROBLEMS);
-    problems.truncate(MOST_PROBLEMS);
     prose::sentences(&prose!('a "caveats.txt" {
-        manifest: Option<&'a Manifest> = manifest,
-        application: Option<&'a Application> = application,
+        summary: &'a Summary = summary,
+        options: &'a Options = options,
         is_beside_tcp: bool = is_beside_tcp,
         has_single_launches: bool = !is_beside_tcp && cells().any(|it| it.runs < 2),
         at_cap: usize = cells().filter(|it| !is_beside_tcp && it.at_cap).count(),
@@ -57,23 +51,12 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         crowded_peers: Option<usize> = most_peers.or(Some(0)).filter(is_crowded),
         is_far: bool = config.is_some_and(|it| it.axes.rtt_ms.iter().any(|rtt| !rtt.is_zero())),
         too_few_cores: Option<String> = amiss.map(|it| capitalised(&it)),
-        hosts: usize = identity.hosts.len(),
         of_several: usize = cells().filter(|it| it.hosts > 1).count(),
-        measured: usize = cells().count(),
-        machines: Vec<String> = config.map(|it| machines(&identity.hosts, &it.lab)).unwrap_or_default(),
-        not_recorded: Vec<String> = manifest.map(not_recorded).unwrap_or_default(),
-        without_lines: &'a [String] = &identity.without_lines,
-        refused_turns: u32 = application.and_then(|it| it.run.as_ref()).map_or(0, |it| it.refused_slices),
-        unsealed: usize = identity.unsealed,
-        shown: Option<String> = summary.what_is_shown(),
         few: usize = cells().filter(|it| it.blocks < FEWEST_BLOCKS).count(),
         levels: Vec<(Cell, String, f64, f64)> = levels.take(MOST_LEVELS).collect(),
         is_calibrated: bool = calibrations.any(|it| it.factor.is_some()),
-        slow_from_us: Option<u64> = slow_from_ns.filter(|it| *it != threshold_ns).map(|ns| ns / 1000),
-        has_no_band: bool = slow_from_ns.is_none(),
-        threshold: String = options.threshold_text(),
-        problems: Vec<String> = problems,
-        more_problems: usize = more_problems,
+        slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold),
+        problems: Vec<String> = problems(summary),
     }))
 }
 
@@ -118,13 +101,7 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
 
 /// Of all machines, each caveat once.
 fn machines(hosts: &[Machine], lab: &LabConfig) -> Vec<String> {
-    let mut caveats: Vec<String> = Vec::new();
-    for caveat in hosts.iter().flat_map(|host| machine(lab, host)) {
-        if !caveats.contains(&caveat) {
-            caveats.push(caveat);
-        }
-    }
-    caveats
+    unique(hosts.iter().flat_map(|host| machine(lab, host)))
 }
 
 pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {

@@ -10,7 +10,7 @@ use super::method;
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
-use crate::text::{count, joined_any};
+use crate::text::joined_any;
 use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict};
 use crate::views::{Entry, Scene};
 
@@ -97,23 +97,6 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     }))
 }
 
-fn in_words(
-    Budget {
-        limit,
-        wake,
-        segments,
-    }: Budget,
-) -> String {
-    let limit = match limit {
-        Limit::Count(most) => format!("ends a poll after {} of its loop", count(most, "iteration")),
-        Limit::Time(most) => format!("ends a poll at the first iteration after {most:?}"),
-        Limit::Coop => "ends a poll when tokio's cooperative budget is used up".to_owned(),
-    };
-    let wake = match wake {
-        Wake::Deferred => "wakes its task after timers and I/O were polled",
-        Wake::Immediate => "wakes its task at once",
-    };
-    let segments =
-        segments.map(|most| format!(", sends at most {most} datagrams in a system call"));
-    format!("{limit}{} and {wake}", segments.unwrap_or_default())
+fn in_words(budget: Budget) -> String {
+    prose::text(&prose!("bound.txt" { budget: Budget = budget }))
 }

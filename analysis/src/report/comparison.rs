@@ -1,18 +1,21 @@
-//! The report that compares two sweeps.
+//! The reports of `compare`: of two sweeps, and where an application is in the grid of a lab and what the lab found there; and that of
+//! a published table. It has a figure per cell and no intervals, so nothing in it is judged.
 
+use std::cmp::Reverse;
 use std::fmt::Debug;
 
-use run_format::Manifest;
+use run_format::{Budgets, Manifest, Site};
 
-use super::markdown::{Document, Frame, Row, joined, quoted, table};
-use super::{method, published};
+use super::markdown::{self, Frame, Row, joined, quoted, table};
+use super::{changes, method};
+use crate::in_grid::{InGrid, TOO_FAR};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats;
-use crate::summary::{Identity, Summary, of_hosts, of_tool, of_upstream};
+use crate::summary::{CellSummary, Identity, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
-use crate::verdict::{Verdict, words};
+use crate::verdict::{Candidate, Verdict, words};
 
 pub(crate) struct Compared {
     pub(crate) budget: String,
@@ -31,7 +34,7 @@ pub(crate) fn sentences(
         let of_side = |(at, side): (usize, &Summary)| {
             let summary = summary?;
             let site = summary.first_site(options);
-            let words = published::sentences(summary, site, at);
+            let words = of_published(summary, site, at);
             Some(format!("{}: {}", side.identity.name, words.first()?))
         };
         return sides.into_iter().enumerate().filter_map(of_side).collect();
@@ -63,36 +66,21 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let mut document = Document::new("comparison", &title, sites, frame);
     let is_published = is_published([before, after]);
-    let published_cells = match compared {
-        [only] if is_published => {
-            let cells = published::cells(&only.summary, frame.2, &["before", "after"]);
-            Some(table(cells))
-        }
-        _ => None,
-    };
+    let only = compared
+        .first()
+        .filter(|_| is_published && compared.len() == 1);
+    let cells_of = |only: &Compared| table(cells(&only.summary, frame.2, &["before", "after"]));
     let mut cells = compared.iter().flat_map(|it| it.summary.measured());
-    document.prose(&prose!('a "comparison.txt" {
-        published_cells: Option<String> = published_cells,
+    let text = prose::text(&prose!('a "comparison.txt" {
+        published_cells: Option<String> = only.map(cells_of),
         table: String = table(rows(compared)),
-        before: &'a Summary = before,
-        after: &'a Summary = after,
+        sides: [&'a Summary; 2] = [before, after],
         is_published: bool = is_published,
         has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
         warnings: &'a [String] = warnings,
     }));
-    let command = |side: &Summary| {
-        let manifest = side.identity.manifest.as_ref();
-        let what = match side.identity.application {
-            Some(_) => "an application",
-            None => "published",
-        };
-        let published = || format!("# {}: {what}", side.identity.name);
-        manifest.map_or_else(published, method::command)
-    };
-    document.command(&format!("{}\n{}", command(before), command(after)));
-    document.finish()
+    markdown::report("comparison", &title, sites, frame, [Some(text)])
 }
 
 fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
@@ -150,4 +138,117 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     let differing = pairs.filter(|(was, is)| was != is);
     let in_words = |((what, was), (_, is))| format!("{what}: {was} before, {is} after");
     differing.map(in_words).collect()
+}
+
+/// What the lab found with budgets that the application has, too.
+pub(crate) fn shared<'a>(
+    place: &InGrid,
+    verdict: &'a Verdict,
+    budgets: &[Budgets],
+) -> Vec<&'a Candidate> {
+    let variants = &place.lab.variants;
+    let candidates = verdict.candidates.iter();
+    let shared = candidates.filter(|it| {
+        let variant = &variants[it.variant];
+        variant.subject == 0 && budgets.contains(&variant.budgets)
+    });
+    shared.collect()
+}
+
+pub(crate) fn sentences_in_grid(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
+    let cells = place.lab.cells.iter().zip(&place.factors);
+    let cells = cells.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
+    prose::sentences(&prose!('a "in_grid_in_short.txt" {
+        place: &'a InGrid = place,
+        is_near: bool = place.factors[0] < TOO_FAR,
+        cells: Vec<String> = cells.collect(),
+        shared: &'a [&'a Candidate] = shared,
+    }))
+}
+
+pub(crate) fn text_in_grid(
+    title: &str,
+    place: &InGrid,
+    verdict: &Verdict,
+    shared: &[&Candidate],
+    frame: Frame,
+) -> String {
+    let sites = &place.application.identity.sites;
+    let levels = place.cells().map(|cell| {
+        let row = Row::of("cell", cell.measured.cell);
+        let metrics = Metric::shown_in(Place::Comparison).into_iter();
+        metrics.fold(row, |row, metric| {
+            let value = cell.value(MetricKey::new(place.site, metric), 0);
+            row.with_any(metric.title(), value.map(number))
+        })
+    });
+    let text = prose::text(&prose!('a "in_grid.txt" {
+        place: &'a InGrid = place,
+        levels: String = table(levels),
+        changes: String = table(changes("budget", verdict, shared.iter().copied())),
+    }));
+    markdown::report("in-grid", title, sites, frame, [Some(text)])
+}
+
+/// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
+pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
+    let what = MetricKey::new(site, Metric::SlowPercent);
+    let share = |cell: &&CellSummary| cell.value(what, variant);
+    let of = |cells: Vec<&CellSummary>| {
+        let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
+        let values = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
+        let (worst, percent) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (cells, percent) = (count(cells.len(), "cell"), number(percent));
+        Some(format!(
+            "over 1 % in {over} of {cells}; the worst is {} with {percent} %.",
+            worst.measured.cell
+        ))
+    };
+    let measured = || summary.measured().filter(|cell| share(cell).is_some());
+    let all = of(measured().collect());
+    let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
+    let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
+        let cells = measured().filter(|it| it.measured.cell.payload_bytes == *payload);
+        Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
+    });
+    all.into_iter().chain(payloads).collect()
+}
+
+pub(crate) fn text_of_published(summary: &Summary, frame: Frame) -> String {
+    let title = format!("Slow polls in a published table: {}", summary.identity.name);
+    let sites = &summary.identity.sites;
+    let text = prose::text(&prose!("published.txt" {
+        source: String = summary.identity.line(),
+        cells: String = table(cells(summary, frame.2, &["value"])),
+    }));
+    markdown::report("published", &title, sites, frame, [Some(text)])
+}
+
+/// The figures of every cell under each variant, in these words. What no cell has is no column.
+fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
+    const MOST_ROWS: usize = 300;
+    let metrics = Metric::shown_in(Place::Published);
+    let wanted = MetricKey::all(&options.sites()).into_iter();
+    let wanted = wanted.filter(|it| metrics.contains(&it.metric) && summary.has(*it));
+    let wanted: Vec<MetricKey> = wanted.collect();
+    let sides = match variants {
+        [_] => String::new(),
+        _ => format!(", {}", variants.join(" / ")),
+    };
+    let mut rows: Vec<&CellSummary> = summary.measured().collect();
+    let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
+    rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
+    let rows = rows.iter().take(MOST_ROWS).map(|cell| {
+        let mut row = Row::of("cell", cell.measured.cell);
+        for what in &wanted {
+            let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
+            let info = what.metric.info();
+            let value = |at| cell.value(*what, at).map_or_else(|| "–".to_owned(), number);
+            let values = joined((0..variants.len()).map(value), " / ");
+            let title = format!("{}{site}, {}{sides}", info.words, info.unit);
+            row = row.with(title, values);
+        }
+        row
+    });
+    rows.collect()
 }

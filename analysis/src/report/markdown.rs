@@ -2,10 +2,7 @@
 
 use std::fmt::Display;
 
-use askama::Template;
-
 use crate::options::Options;
-use crate::prose;
 use crate::site::SiteNames;
 use crate::text::count;
 pub(crate) use crate::text::{joined, joined_any, quoted};
@@ -17,10 +14,6 @@ pub(crate) const CHARTS: &str = "charts";
 pub(crate) const MOST_SENTENCES: usize = 15;
 /// What the first sentence of a verdict begins with.
 pub(crate) const VERDICT: &str = "**Verdict.** ";
-
-pub(crate) fn more_sentences(more: &[String]) -> String {
-    format!("{} of the verdict", count(more.len(), "more sentence"))
-}
 
 /// The terms that a report explains before it uses them, a line each: the term, the reports that use it, and what it
 /// means. `SITES` stands for the names of a stack's sites.
@@ -78,109 +71,47 @@ pub(crate) struct Frame<'a>(
     pub(crate) &'a Options,
 );
 
-pub(crate) struct Document<'a> {
-    text: String,
-    pictures: &'a [Entry],
-    /// The address of the report's folder: empty, or with a slash at its end.
-    pub(crate) link_base: String,
+/// A whole report. Pictures that it does not open with come last.
+pub(super) fn report(
+    about: &str,
+    title: &str,
+    sites: &SiteNames,
+    Frame(verdict, pictures, options): Frame,
+    parts: impl IntoIterator<Item = Option<String>>,
+) -> String {
+    let verdict = verdict.split_first().map(|(first, others)| {
+        let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
+        let title = format!("{} of the verdict", count(more.len(), "more sentence"));
+        let folded = || details(&title, [Some(list(more))]);
+        let folded = (!more.is_empty()).then(folded);
+        [Some(format!("{VERDICT}{first}")), Some(list(shown)), folded]
+    });
+    let (opening, others): (Vec<_>, Vec<_>) = pictures.iter().partition(|it| it.is_first);
+    let picture = |it: &Entry| {
+        let (title, base) = (&it.picture.title, options.link_base());
+        let files = it.files();
+        Some(format!("![{title}]({base}{CHARTS}/{})", files.first()?))
+    };
+    let has_others = !others.is_empty();
+    let others = has_others.then(|| details("More pictures", others.into_iter().map(picture)));
+    let head = [Some(format!("# {title}"))].into_iter();
+    let head = head.chain(verdict.into_iter().flatten());
+    let head = head.chain(opening.into_iter().map(picture));
+    let head = head.chain([Some(details("Terms", [Some(list(terms(about, sites)))]))]);
+    paragraphs(head.chain(parts).chain([others])) + "\n"
 }
 
-impl<'a> Document<'a> {
-    pub(super) fn new(about: &str, title: &str, sites: &SiteNames, frame: Frame<'a>) -> Self {
-        let Frame(verdict, pictures, options) = frame;
-        let mut document = Document {
-            text: format!("# {title}\n"),
-            pictures,
-            link_base: options.link_base(),
-        };
-        if let Some((first, others)) = verdict.split_first() {
-            document.paragraph(format!("{VERDICT}{first}"));
-            let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
-            document.list(shown);
-            if !more.is_empty() {
-                document.details(&more_sentences(more), |document| document.list(more));
-            }
-        }
-        let first = pictures.iter().filter(|picture| picture.is_first);
-        first.for_each(|picture| document.picture(picture));
-        document.details("Terms", |document| document.list(terms(about, sites)));
-        document
-    }
+/// With an empty line between every two that are there and say something.
+pub(super) fn paragraphs(parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let parts = parts.into_iter().flatten();
+    joined(parts.filter(|part| !part.is_empty()), "\n\n")
+}
 
-    /// A text that has no more than its own lines.
-    pub(super) fn of(text: String) -> Self {
-        Document {
-            text,
-            pictures: &[],
-            link_base: String::new(),
-        }
-    }
+pub(super) fn list(items: impl IntoIterator<Item = impl Display>) -> String {
+    joined(items.into_iter().map(|item| format!("- {item}")), "\n")
+}
 
-    pub(crate) fn prose(&mut self, template: &impl Template) {
-        let text = prose::text(template);
-        if !text.is_empty() {
-            self.paragraph(text);
-        }
-    }
-
-    pub(crate) fn paragraph(&mut self, text: impl Display) {
-        self.text += &format!("\n{text}\n");
-    }
-
-    pub(crate) fn list(&mut self, items: impl IntoIterator<Item = impl Display>) {
-        let items = joined(items.into_iter().map(|item| format!("- {item}")), "\n");
-        if !items.is_empty() {
-            self.paragraph(items);
-        }
-    }
-
-    pub(crate) fn command(&mut self, command: &str) {
-        self.paragraph(format!(
-            "To repeat this measurement:\n\n```\n{command}\n```"
-        ));
-    }
-
-    pub(crate) fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
-        let table = table(rows);
-        if !table.is_empty() {
-            self.paragraph(table);
-        }
-    }
-
-    /// With a paragraph above it. Without rows there is neither.
-    pub(crate) fn table_below(
-        &mut self,
-        paragraph: impl Display,
-        rows: impl IntoIterator<Item = Row>,
-    ) {
-        let mut rows = rows.into_iter().peekable();
-        if rows.peek().is_some() {
-            self.paragraph(paragraph);
-            self.table(rows);
-        }
-    }
-
-    pub(crate) fn details(&mut self, summary: &str, write: impl FnOnce(&mut Document)) {
-        self.text += &format!("\n<details><summary>{summary}</summary>\n");
-        write(self);
-        self.text += "\n</details>\n";
-    }
-
-    fn picture(&mut self, picture: &Entry) {
-        if let Some(file) = picture.files().first() {
-            let (title, base) = (&picture.picture.title, &self.link_base);
-            self.paragraph(format!("![{title}]({base}{CHARTS}/{file})"));
-        }
-    }
-
-    pub(crate) fn finish(mut self) -> String {
-        let pictures = self.pictures;
-        let others = || pictures.iter().filter(|picture| !picture.is_first);
-        if others().next().is_some() {
-            self.details("More pictures", |document| {
-                others().for_each(|picture| document.picture(picture));
-            });
-        }
-        self.text
-    }
+pub(super) fn details(summary: &str, parts: impl IntoIterator<Item = Option<String>>) -> String {
+    let begin = [Some(format!("<details><summary>{summary}</summary>"))].into_iter();
+    paragraphs(begin.chain(parts).chain([Some("</details>".to_owned())]))
 }

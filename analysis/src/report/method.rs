@@ -1,62 +1,63 @@
 //! How a sweep was measured, and the command that repeats it.
 
 use run_format::{
-    Manifest, Measurement, Pace, ReceiveOn, Scheduler, SweepConfig, Tool, Transport, Workload,
+    ApplicationFile, Ended, Machine, Manifest, Measurement, Pace, ReceiveOn, Scheduler,
+    SweepConfig, Tool, Transport, Workload,
 };
 
-use super::application;
-use super::markdown::{Document, joined, quoted};
-use crate::load::compared;
-use crate::prose::prose;
+use super::markdown::{joined, quoted};
+use crate::load::application::Application;
+use crate::prose::{self, prose};
 use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{capitalised, date};
 
-pub(crate) fn write(document: &mut Document, summary: &Summary) {
+pub(super) fn text(summary: &Summary) -> Option<String> {
     if let Some(application) = &summary.identity.application {
-        return application::method(document, summary, application);
+        return Some(of_application(summary, application));
     }
-    let Some(manifest) = &summary.identity.manifest else {
-        return;
-    };
+    let manifest = summary.identity.manifest.as_ref()?;
     let config = &manifest.config;
     let payloads = summary.axes.payload_bytes.iter();
     let cells = || summary.measured().map(|cell| &cell.measured);
     let labels = summary.variants.iter().map(|it| quoted(&it.label));
     let mut calibrations = summary.calibrations.values();
-    document.prose(&prose!('a "method.txt" {
+    Some(prose::text(&prose!('a "method.txt" {
         summary: &'a Summary = summary,
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
-        measured: usize = cells().count(),
         payloads: Vec<String> = payloads.map(|it| it.in_words()).collect(),
         runs: usize = cells().map(|it| it.runs).sum(),
         blocks: usize = cells().map(|it| it.blocks).sum(),
-        upstream: String = of_upstream(&manifest.tool),
-        pace: String = pace(config),
         delay: String = capitalised(&summary.identity.delay()),
         labels: String = joined(labels, ", "),
         is_widened: bool = calibrations.any(|it| it.factor.is_some()),
-        date: String = date(manifest.created_unix_s),
-        hosts: String = of_hosts(&summary.identity.hosts),
-        tool: String = of_tool(&manifest.tool),
         has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),
-    }));
-    document.command(&command(manifest));
+    })))
+}
+
+fn of_application(summary: &Summary, Application { file, .. }: &Application) -> String {
+    let labels = summary.variants.iter().map(|it| quoted(&it.label));
+    prose::text(&prose!('a "application.txt" {
+        file: &'a ApplicationFile = file,
+        blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
+        labels: String = joined(labels, ", "),
+        limit_s: f64 = file.limit_ms as f64 / 1000.0,
+        hosts: &'a [Machine] = &summary.identity.hosts,
+    }))
+}
+
+/// How an application ended, unless that was as planned. Empty of a sweep.
+pub(super) fn ended(summary: &Summary) -> Vec<String> {
+    let Some(Application { run, .. }) = &summary.identity.application else {
+        return Vec::new();
+    };
+    prose::sentences(&prose!('a "application_in_short.txt" {
+        ended: Option<&'a Ended> = run.as_ref().map(|run| &run.ended),
+    }))
 }
 
 pub(super) fn pace(config: &SweepConfig) -> String {
-    match config.pace {
-        Pace::Outstanding(requests) => format!("{requests} requests outstanding per peer"),
-        Pace::PerSecond(rate) => match config.node.workload {
-            Workload::Burst => format!("{rate} bursts per second"),
-            Workload::Gossipsub => format!("{rate} messages per second and node"),
-            Workload::Handshakes => format!("{rate} connections per second and peer"),
-            _ => format!("{rate} requests per second and peer"),
-        },
-        Pace::Saturating => {
-            "as many requests outstanding per peer as raise throughput, which each launch finds by doubling (`outstanding` in `run.json`)".to_owned()
-        }
-    }
+    prose::text(&prose!('a "pace.txt" { config: &'a SweepConfig = config }))
 }
 
 pub(super) fn command(manifest: &Manifest) -> String {

@@ -1,33 +1,27 @@
 //! `report.md`: short enough to paste, with the verdict first and the details folded away.
 
-mod application;
 mod bounds;
 pub(crate) mod caveats;
 pub(crate) mod comment;
 pub(crate) mod comparison;
-pub(crate) mod disturbed;
 mod explain;
-pub(crate) mod in_grid;
-mod jobs;
 pub(crate) mod markdown;
 pub(crate) mod method;
-pub(crate) mod parts;
+mod parallel;
 mod prove;
-pub(crate) mod published;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
 pub(crate) mod trust;
 pub(crate) mod verdict;
-mod workers;
 
 use run_format::BASELINE;
 
-use self::markdown::{Document, Frame, Row, quoted};
+use self::markdown::{Frame, Row, details, list, paragraphs, quoted, table};
 use crate::explain::Explanation;
 use crate::measure::{Metric, MetricKey, Place};
-use crate::prose::prose;
+use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{CellSummary, Summary};
 use crate::text::number;
@@ -36,37 +30,20 @@ use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Quantity, V
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
-pub(crate) fn text(
-    summary: &Summary,
-    verdicts: (&Verdict, Option<&Verdict>),
-    explanation: Option<&Explanation>,
-    frame: Frame,
-) -> String {
-    let mut detailed = explanation.map_or(0, |explanation| explanation.cells.len());
-    loop {
-        let explained = explanation.map(|explanation| (explanation, detailed));
-        let text = with(summary, verdicts, explained, frame);
-        if text.len() < MOST_BYTES || detailed == 0 {
-            return text;
-        }
-        detailed -= 1;
-    }
-}
-
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
-    sentences.extend(application::sentences(summary));
+    sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(disturbed::grade(summary, verdict));
+    sentences.extend(trust::grade(summary, verdict));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
 
-fn with(
+/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
+pub(crate) fn text(
     summary: &Summary,
     (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
-    explanation: Option<(&Explanation, usize)>,
+    explanation: Option<&Explanation>,
     frame: Frame,
 ) -> String {
     let identity = &summary.identity;
@@ -75,49 +52,44 @@ fn with(
         false => "a budget",
     };
     let title = format!("Poll latency before and after {change}: {}", identity.name);
-    let mut document = Document::new(identity.kind(), &title, &identity.sites, frame);
     let options = frame.2;
-    if !verdict.candidates.is_empty() {
-        overview(&mut document, summary, verdict);
-    }
-    prove::write(&mut document, summary, verdict);
-    if let Some((explanation, explained)) = explanation {
-        explain::write(&mut document, explanation, explained);
-    }
-    method::write(&mut document, summary);
-    if !verdict.candidates.is_empty() {
-        questions::write(&mut document, summary, verdict);
-    }
-    bounds::write(&mut document, summary, verdict.site);
-    questions::write_quic(&mut document, summary, verdict);
-    workers::write(&mut document, summary, options);
-    jobs::write(&mut document, summary);
-    document.details("Caveats of this run", |document| {
-        document.list(caveats::of_sweep(summary, options));
-    });
-    if !summary.identity.is_published() {
-        document.details("Can the figures be trusted?", |document| {
-            trust::write(document, summary, verdict);
-            parts::write(document, summary, verdict);
-            if let Some(with_disturbed) = with_disturbed {
-                disturbed::write(document, verdict, with_disturbed);
-            }
-        });
-    }
-    document.finish()
+    let is_compared = !verdict.candidates.is_empty();
+    let caveats = || list(caveats::of_sweep(summary, options));
+    let trusted = || {
+        let disturbed = with_disturbed.map(|it| trust::with_disturbed(verdict, it));
+        let parts = trust::of_parts(summary, verdict);
+        let texts = [Some(trust::text(summary, verdict)), Some(parts), disturbed];
+        details("Can the figures be trusted?", texts)
+    };
+    let whole = |detailed: usize| {
+        let parts = [
+            is_compared.then(|| overview(summary, verdict)),
+            Some(prove::text(summary, verdict)),
+            explanation.map(|it| explain::text(it, detailed, options)),
+            method::text(summary),
+            is_compared.then(|| questions::text(summary, verdict)),
+            bounds::text(summary, verdict.site),
+            Some(questions::of_quic(summary, verdict)),
+            parallel::of_workers(summary, options),
+            parallel::of_jobs(summary),
+            Some(details("Caveats of this run", [Some(caveats())])),
+            (!identity.is_published()).then(trusted),
+        ];
+        markdown::report(identity.kind(), &title, &identity.sites, frame, parts)
+    };
+    let most = explanation.map_or(0, |explanation| explanation.cells.len());
+    let mut texts = (0..=most).rev().map(whole);
+    let fitting = texts.find(|text| text.len() < MOST_BYTES);
+    fitting.unwrap_or_else(|| whole(0))
 }
 
-fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+fn overview(summary: &Summary, verdict: &Verdict) -> String {
     const MOST_ROWS: usize = 7;
     let candidates = &verdict.candidates;
-    document.table(changes(
-        "variant",
-        verdict,
-        candidates.iter().take(MOST_ROWS),
-    ));
-    if let Some(best) = verdict.best().filter(|best| !best.regimes.is_empty()) {
-        document.prose(&prose!('a "regimes.txt" { best: &'a Candidate = best }));
-    }
+    let changes = changes("variant", verdict, candidates.iter().take(MOST_ROWS));
+    let best = verdict.best().filter(|best| !best.regimes.is_empty());
+    let regimes =
+        best.map(|best| prose::text(&prose!('a "regimes.txt" { best: &'a Candidate = best })));
     // Of quantities that not all cells have.
     let fewer_cells = verdict.quantities.iter().filter_map(|(quantity, _)| {
         let judged = candidates
@@ -141,7 +113,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict) {
     let is_unknown = |cell: &&CellSummary| {
         has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
     };
-    document.prose(&prose!('a "overview.txt" {
+    let overview = prose::text(&prose!('a "overview.txt" {
         summary: &'a Summary = summary,
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
@@ -155,6 +127,7 @@ fn overview(document: &mut Document, summary: &Summary, verdict: &Verdict) {
         uncompared: usize = summary.measured().count().saturating_sub(verdict.cells),
         left_out: usize = candidates.len().saturating_sub(MOST_ROWS),
     }));
+    paragraphs([Some(table(changes)), regimes, Some(overview)])
 }
 
 fn emphasised(judged: &Judged) -> String {

@@ -2,7 +2,7 @@
 
 use run_format::{CENTRAL_ALONE, SubjectConfig};
 
-use super::markdown::{Document, Row, table};
+use super::markdown::{Row, paragraphs, table};
 use crate::measure::MetricKey;
 use crate::prose::{self, prose};
 use crate::summary::{CONFIDENCE, Summary};
@@ -67,8 +67,8 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     proofs(summary).iter().map(sentence).collect()
 }
 
-pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    for proof in &proofs(summary) {
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
+    let text = |proof: &Proof| {
         let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
         let graft = changes(0, proof.graft);
         let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
@@ -83,9 +83,10 @@ pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
                 .with_any("patch compared with graft", change(&between))
                 .with("cells that agree", format!("{agree} of {all}"))
         });
-        document.prose(&prose!('a "prove.txt" {
+        Some(prose::text(&prose!('a "prove.txt" {
             proof: &'a Proof = proof,
             table: String = table(rows),
-        }));
-    }
+        })))
+    };
+    paragraphs(proofs(summary).iter().map(text))
 }

@@ -1,6 +1,6 @@
 //! What the verdict leaves out: more about each variant, and where the time goes.
 
-use super::markdown::{Document, Row, joined_any, quoted, table};
+use super::markdown::{Row, joined_any, quoted, table};
 use crate::measure::{Metric, MetricKey, OWN};
 use crate::prose::{self, prose};
 use crate::stats::{self, Uncertain};
@@ -10,17 +10,17 @@ use crate::verdict::holders::{self, Shares};
 use crate::verdict::words::apart;
 use crate::verdict::{Candidate, Verdict, unit};
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = verdict.candidates.iter().enumerate();
     let variants = candidates.map(|(at, it)| (&*it.label, details(at, summary, verdict)));
     let [_, slow] = holders::of(summary.measured(), verdict.site);
     let is_known = !slow.is_empty();
-    document.prose(&prose!('a "questions.txt" {
+    prose::text(&prose!('a "questions.txt" {
         variants: Vec<(&'a str, Vec<String>)> = variants.collect(),
         function: &'a str = summary.function(verdict.site),
         slow: Option<String> = is_known.then(|| large_shares(slow).unwrap_or_default()),
         beyond: Option<String> = large_shares(holders::beyond(summary, verdict.site)),
-    }));
+    }))
 }
 
 fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
@@ -55,14 +55,11 @@ fn large_shares(shares: Shares) -> Option<String> {
     joined_any(large, ", ")
 }
 
-pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {
     let of_quic =
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
-    let metrics: Vec<Metric> = Metric::ALL.iter().copied().filter(of_quic).collect();
-    if metrics.is_empty() {
-        return;
-    }
-    let rows = metrics.into_iter().map(|metric| {
+    let metrics = Metric::ALL.iter().copied().filter(of_quic);
+    let rows = metrics.map(|metric| {
         let what = MetricKey::new(verdict.site, metric);
         let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
         let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
@@ -79,5 +76,5 @@ pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &V
         }
         row
     });
-    document.prose(&prose!("quic.txt" { table: String = table(rows) }));
+    prose::text(&prose!("quic.txt" { table: String = table(rows) }))
 }

@@ -2,9 +2,8 @@
 
 use run_format::{BASELINE, Rtt};
 
-use super::disturbed::of_sweep;
-use super::markdown::{Document, Frame, Row, table};
-use super::{caveats, method};
+use super::markdown::{self, Frame, Row, table};
+use super::{caveats, method, trust};
 use crate::measure::{Metric, Place};
 use crate::prose::{self, prose};
 use crate::stats::Interval;
@@ -21,18 +20,17 @@ pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
 pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
     let title = format!("What libp2p adds to TCP: {}", summary.identity.name);
     let (sites, axes) = (&summary.identity.sites, &summary.axes);
-    let mut document = Document::new("rr", &title, sites, frame);
-    document.prose(&prose!("rr.txt" {
+    let text = prose::text(&prose!("rr.txt" {
         table: String = table(figures(summary)),
         peers: usize = axes.peers.iter().max().copied().unwrap_or(0),
         rtt_ms: f64 = axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms),
         caveats: Vec<String> = caveats::of_sweep(summary, frame.2),
         is_real: bool = summary.identity.real_network.is_some(),
-        disturbed: String = of_sweep(summary, |_| true),
+        disturbed: String = trust::disturbed_blocks(summary, |_| true),
         lost: u64 = summary.checks().map(|it| it.lost).sum(),
     }));
-    method::write(&mut document, summary);
-    document.finish()
+    let parts = [Some(text), method::text(summary)];
+    markdown::report("rr", &title, sites, frame, parts)
 }
 
 fn figures(summary: &Summary) -> Vec<Row> {

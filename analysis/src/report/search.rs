@@ -1,6 +1,6 @@
 //! The report of a search: which budgets are left, what they do, and why the others left.
 
-use super::markdown::{Document, Frame, Row, joined, quoted, table};
+use super::markdown::{self, Frame, Row, joined, quoted, table};
 use super::{caveats, method};
 use crate::prose::{self, prose};
 use crate::report;
@@ -25,23 +25,24 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
 pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::of(None);
-    let mut document = Document::new("search", &title, &sites, frame);
-    let Some(last) = search.rounds.last() else {
-        return document.finish();
-    };
+    let last = search.rounds.last();
+    let method = last.and_then(|last| method::text(&last.summary));
+    let parts = [last.map(|last| left(search, last)), method];
+    markdown::report("search", &title, &sites, frame, parts)
+}
+
+fn left(search: &Search, last: &Round) -> String {
     // The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
     let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
     let left = |candidate: &&Candidate| stays.contains(&candidate.variant);
     let left = last.verdict.candidates.iter().filter(left);
-    document.prose(&prose!('a "search.txt" {
+    prose::text(&prose!('a "search.txt" {
         search: &'a Search = search,
         remaining: String = table(report::changes("budget", &last.verdict, left)),
         cells: usize = last.verdict.cells,
         rounds: String = table(rounds(search)),
         foreseen: Vec<String> = search.foreseen().map(quoted).collect(),
-    }));
-    method::write(&mut document, &last.summary);
-    document.finish()
+    }))
 }
 
 fn rounds(search: &Search) -> impl Iterator<Item = Row> {

@@ -1,67 +1,41 @@
 //! The report of a soak: what drifts, how it was measured, and what can have been missed.
 
-use run_format::{End, SoakConfig, Stop, Tool};
+use run_format::{DelayBackend, End, SoakConfig, Stop, Tool};
 
-use super::disturbed::in_words;
-use super::markdown::{Document, Frame};
-use super::{caveats, method};
+use super::markdown::{self, Frame, details, list};
+use super::{caveats, method, trust};
 use crate::drift::Drifts;
 use crate::load::Soak;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
 use crate::summary::{of_node, of_real_network, of_tool, of_upstream};
-use crate::text::{self, date};
+use crate::text::date;
 
 pub(crate) fn identity(soak: &Soak) -> String {
-    let file = &soak.file;
-    let config = &file.config;
-    let node = &config.node;
-    let end = file.end.as_ref();
+    let end = soak.file.end.as_ref();
     let lab = end.and_then(|end| end.network.lab.as_ref());
-    let delay = match lab.and_then(|lab| lab.backend) {
-        _ if config.lab.peer_hosts.is_some() => "a real network".to_owned(),
-        Some(backend) => format!("delay by {backend}"),
-        None if config.cell.rtt_ms.is_zero() => "no delay".to_owned(),
-        None => "delay by an unknown means".to_owned(),
-    };
-    [
-        format!("soak {} of {}", soak.name(), date(file.created_unix_s)),
-        config.cell.to_string(),
-        format!("budget {}, churn {}", config.budgets, config.churn),
-        of_upstream(&file.tool),
-        of_node(node),
-        text::machine(&file.machine),
-        delay,
-        of_tool(&file.tool),
-    ]
-    .join(" · ")
+    prose::text(&prose!('a "soak_identity.txt" {
+        soak: &'a Soak = soak,
+        config: &'a SoakConfig = &soak.file.config,
+        backend: Option<DelayBackend> = lab.and_then(|lab| lab.backend),
+    }))
 }
 
 pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {
     let (file, config) = (&soak.file, &soak.file.config);
     let sites = SiteNames::of(Some((&file.tool, &config.node)));
-    let mut document = Document::new("soak", title, &sites, frame);
     let networks = file.end.iter().map(|end| &end.network);
-    document.prose(&prose!('a "soak.txt" {
+    let program = format!("{}soak", method::BENCHMARK);
+    let text = prose::text(&prose!('a "soak.txt" {
         config: &'a SoakConfig = config,
         drifts: &'a Drifts = drifts,
-        requested_s: f64 = config.duration_ms as f64 / 1e3,
-        interval_s: f64 = config.interval_ms as f64 / 1e3,
         restarts: Option<u64> = soak.rows.last().and_then(|row| row.restarts),
         identity: String = identity(soak),
         real_network: Option<String> = of_real_network(&config.lab, networks),
+        command: String = method::typed(&file.command, &file.tool, config.seed, &program),
     }));
-    let program = format!("{}soak", method::BENCHMARK);
-    document.command(&method::typed(
-        &file.command,
-        &file.tool,
-        config.seed,
-        &program,
-    ));
-    document.details("Caveats of this soak", |document| {
-        document.list(caveats(soak, drifts));
-    });
-    document.finish()
+    let caveats = details("Caveats of this soak", [Some(list(caveats(soak, drifts)))]);
+    markdown::report("soak", title, &sites, frame, [text, caveats].map(Some))
 }
 
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
@@ -72,7 +46,7 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     prose::sentences(&prose!('a "soak_caveats.txt" {
         end: Option<&'a End> = file.end.as_ref().map(|end| &end.end),
         last_s: f64 = drifts.last_s,
-        disturbed: String = in_words(disturbed, (drifts.rows, "row"), |_| true),
+        disturbed: String = trust::disturbed(disturbed, (drifts.rows, "row"), |_| true),
         lost: u64 = soak.rows.iter().map(|row| row.lost_records).sum(),
         incomplete: usize = incomplete.count(),
         config: &'a SoakConfig = config,

@@ -1,14 +1,19 @@
-//! Cross-checks of the probe, the network and the machine; and how often noise was taken for a change.
+//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; how quiet the machine was, and what
+//! difference it makes that disturbed blocks were set aside.
 
 use std::collections::BTreeSet;
 
-use super::markdown::{Document, Row, quoted, table};
+use run_format::Disturbance;
+
+use super::markdown::{Row, quoted, table};
+use crate::load::Disturbances;
+use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
-use crate::prose::prose;
-use crate::stats;
+use crate::prose::{self, prose};
+use crate::stats::{self, VarianceParts, launch_parts, spread};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
-use crate::verdict::{Verdict, words};
+use crate::verdict::{Candidate, Judged, Verdict, words};
 
 struct CheckLimit {
     what: &'static str,
@@ -61,7 +66,7 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
     known.collect()
 }
 
-pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let measured = || summary.measured().map(|cell| &cell.measured);
     let round_trips = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
         let cells = measured().filter(|measured| measured.cell.rtt_ms == *rtt_ms);
@@ -69,14 +74,14 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
         let (shortest, longest) = (number(shortest), number(longest));
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
     });
-    document.prose(&prose!('a "trust.txt" {
+    prose::text(&prose!('a "trust.txt" {
         summary: &'a Summary = summary,
         checks: String = table(checks(summary)),
         work_us: Option<[f64; 2]> = range(measured().filter_map(|it| it.checks.work_us)),
         round_trips: Vec<String> = round_trips.collect(),
         calibration: Option<String> = calibration(summary, verdict),
         carry_over: Option<(&'a str, String)> = carry_over(summary, verdict),
-    }));
+    }))
 }
 
 fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
@@ -163,4 +168,109 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
         row
     });
     (!ranges.is_empty()).then(|| (&*candidate.label, table(rows)))
+}
+
+/// What the changes between programs vary by, and what more launches would buy.
+pub(super) fn of_parts(summary: &Summary, verdict: &Verdict) -> String {
+    prose::text(&prose!('a "parts.txt" {
+        summary: &'a Summary = summary,
+        parts: Vec<OfVariant> = parts(summary, verdict),
+    }))
+}
+
+/// Of a metric and a variant, with the factor for twice the time.
+type OfVariant = (Metric, usize, VarianceParts, f64);
+
+/// Only of sweeps that compare programs.
+pub(crate) fn parts(summary: &Summary, verdict: &Verdict) -> Vec<OfVariant> {
+    let variants = 1..summary.variants.len();
+    let variants = variants.filter(|_| summary.identity.has_subjects());
+    let metrics = [
+        Metric::BeyondMsPerS,
+        Metric::CpuUsPerRequest,
+        Metric::RequestsPerS,
+    ];
+    let keys = metrics.into_iter().flat_map(|metric| {
+        let what = MetricKey::new(verdict.site, metric);
+        variants.clone().map(move |variant| (what, variant))
+    });
+    let parts = keys.filter_map(|(what, variant)| {
+        let parts = of_variant(summary, what, variant)?;
+        Some((what.metric, variant, parts, parts.with_twice_the_time()))
+    });
+    parts.collect()
+}
+
+fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<VarianceParts> {
+    let cells = summary.measured().filter_map(|cell| {
+        let estimates = cell.estimates.get(&what)?;
+        let [from, to] = [0, variant].map(|variant| estimates.get(variant)?.as_ref());
+        Some((launch_parts(from?, to?)?, cell.measured.layouts.clone()))
+    });
+    VarianceParts::of(&cells.collect::<Vec<_>>())
+}
+
+/// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
+pub(super) fn disturbed(
+    (set_aside, kept): (&Disturbances, &Disturbances),
+    (left, what): (usize, &str),
+    is_named: impl Fn(Disturbance) -> bool,
+) -> String {
+    let by_what = |blocks: &Disturbances| {
+        let named = blocks.iter().filter(|(what, _)| is_named(**what));
+        named
+            .map(|(what, blocks)| (*blocks, what.words()))
+            .collect()
+    };
+    prose::text(&prose!('a "disturbed.txt" {
+        what: &'a str = what,
+        left: usize = left,
+        taken: usize = set_aside.values().sum(),
+        set_aside: Vec<(usize, &'static str)> = by_what(set_aside),
+        all_kept: usize = kept.values().sum(),
+        kept: Vec<(usize, &'static str)> = by_what(kept),
+    }))
+}
+
+pub(super) fn disturbed_blocks(
+    summary: &Summary,
+    is_named: impl Fn(Disturbance) -> bool,
+) -> String {
+    let set_aside = sum(summary.checks().map(|it| &it.set_aside));
+    let kept = sum(summary.checks().map(|it| &it.kept));
+    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
+    disturbed((&set_aside, &kept), (blocks, "block"), is_named)
+}
+
+pub(super) fn with_disturbed(verdict: &Verdict, with_all: &Verdict) -> String {
+    let pairs = verdict.candidates.iter().zip(&with_all.candidates);
+    prose::text(&prose!('a "with_disturbed.txt" {
+        verdict: &'a Verdict = verdict,
+        pairs: Vec<(&'a Candidate, &'a Candidate)> = pairs.filter(|(it, _)| !it.is_idle).collect(),
+    }))
+}
+
+/// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
+/// ten that arrives at random finds its core gone.
+const QUIET_PERCENT: f64 = 1.0;
+const NEARLY_QUIET_PERCENT: f64 = 10.0;
+
+/// In a few sentences. None of a published table, which has no machine.
+pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
+    summary.identity.manifest.as_ref()?;
+    let lost = |check: fn(&Checks) -> Option<f64>| {
+        let (_, median, worst) = spread(summary.checks().filter_map(check))?;
+        Some((median, worst))
+    };
+    let stolen = lost(|checks| checks.steal_percent);
+    let lost = stolen.zip(lost(|checks| checks.waiting_percent));
+    let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
+    Some(prose::text(&prose!("grade.txt" {
+        percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
+        lost: Option<((f64, f64), (f64, f64))> = lost,
+        // What is in the grade is not named again.
+        disturbed: String = disturbed_blocks(summary, |it| it != Disturbance::Waiting),
+        beside: usize = summary.checks().map(|checks| checks.beside).sum(),
+        spoilt: Vec<&'static str> = spoilt.collect(),
+    })))
 }

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use run_format::BASELINE;
 
-use super::markdown::{Document, Row, quoted};
-use super::{caveats, disturbed, emphasised};
+use super::markdown::{Row, list, paragraphs, quoted, table};
+use super::{caveats, emphasised, trust};
 use crate::summary::Summary;
 use crate::text::{count, joined, number};
 use crate::verdict::{Candidate, Judged, Verdict, words};
@@ -20,10 +20,9 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
         let (answer, label) = (it.outcome().words(), quoted(&it.label));
         format!("{answer}: {label} compared with {baseline} over {over}")
     };
-    let mut document = Document::of(joined(candidates.iter().map(answer), "\n") + "\n");
-    for candidate in &candidates {
-        document.table(rows(candidate, verdict.control.as_ref()));
-    }
+    let answers = joined(candidates.iter().map(answer), "\n");
+    let control = verdict.control.as_ref();
+    let tables = candidates.iter().map(|it| table(rows(it, control)));
     let confidence = number(100.0 * verdict.confidence);
     let mut notes = vec![
         format!("Intervals are in brackets, and have a confidence of {confidence} %."),
@@ -31,9 +30,9 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     ];
     notes.extend(candidates.iter().filter_map(|it| it.worse()));
     notes.extend(caveats::incomplete(summary));
-    notes.extend(disturbed::grade(summary, verdict));
-    document.list(notes);
-    document.finish()
+    notes.extend(trust::grade(summary, verdict));
+    let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
+    paragraphs(parts.map(Some))
 }
 
 /// Those of each group of cells if the groups differ, else of all cells. The control has the same groups.

@@ -2,8 +2,7 @@
 
 use super::estimate::{BareEstimate, CellEstimate};
 use super::parts::LaunchParts;
-use super::uncertain::Uncertain;
-use super::variance::{Variance, between, together, within};
+use super::variance::{Uncertain, Variance, between, together, within};
 
 /// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]

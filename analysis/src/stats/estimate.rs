@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use super::histogram::Histogram;
-use super::uncertain::{Interval, Uncertain};
-use super::variance::{between, wider, within};
+use super::variance::{Interval, Uncertain, between, wider, within};
 use super::{quotient, student};
 
 #[derive(Clone, Debug)]

@@ -2,7 +2,7 @@
 
 use super::counts::Counts;
 use super::quotient;
-use super::uncertain::Interval;
+use super::variance::Interval;
 
 /// At each value the share of all that lies below it, including half of those at the value itself (the
 /// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to

@@ -1,7 +1,6 @@
 //! The mean over cells, of differences and of ratios.
 
-use super::uncertain::{Interval, Uncertain};
-use super::variance::Variance;
+use super::variance::{Interval, Uncertain, Variance};
 
 pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let values: Vec<f64> = values.into_iter().collect();

@@ -11,7 +11,6 @@ mod counts;
 mod estimate;
 mod histogram;
 mod mean;
-mod multiple;
 mod parts;
 mod quantile;
 mod ratio;
@@ -20,21 +19,21 @@ mod ratio;
 mod simulation;
 mod student;
 mod trend;
-mod uncertain;
 mod variance;
 
-pub(crate) use self::calibration::{Calibration, FEWEST_PAIRS, calibrate};
+pub(crate) use self::calibration::{
+    Calibration, FEWEST_PAIRS, adjusted_p_values, calibrate, is_resolved,
+};
 pub(crate) use self::change::{Change, change, change_between, launch_parts};
 pub(crate) use self::counts::Counts;
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
-pub(crate) use self::multiple::{adjusted_p_values, is_resolved};
 pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
-pub(crate) use self::uncertain::{Interval, Uncertain};
+pub(crate) use self::variance::{Interval, Uncertain};
 
 /// None of a division by nothing.
 pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {

@@ -6,7 +6,7 @@
 
 use super::mean::median_of_sorted;
 use super::student::critical;
-use super::uncertain::Interval;
+use super::variance::Interval;
 
 /// Fewer values have no order that could be significant.
 const FEWEST: usize = 6;

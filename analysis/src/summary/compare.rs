@@ -1,4 +1,5 @@
-//! Compares variants with the baseline of the same sweep: metric by metric, over all cells.
+//! Compares variants with the baseline of the same sweep, metric by metric, over all cells; and one variant of two sweeps, cell by
+//! cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -6,7 +7,7 @@ use std::{iter, mem};
 
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
-use run_format::{BASELINE, Role, Site};
+use run_format::{Axes, BASELINE, Budgets, Role, Site};
 
 use super::identity::Identity;
 use super::{
@@ -18,7 +19,8 @@ use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Estimates, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
-use crate::stats::{self, Calibration, CellEstimate, RatioKind};
+use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
+use crate::text::unique;
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -37,25 +39,11 @@ impl Summary {
         })
     }
 
-    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside, or if taken before.
-    pub(crate) fn take_disturbed(&mut self, site: Site) -> Option<Summary> {
-        let mut cells = self.cells.iter();
-        cells.find(|cell| cell.with_disturbed.is_some())?;
-        let calibrations = &self.calibrations;
-        let uncalibrated = |figures: &Figures| {
-            let judged = figures.iter().filter(|(key, _)| is_judged(**key, site));
-            let judged = judged.map(|(key, figures)| {
-                let factor = calibrations.get(key).map_or(1.0, Calibration::inflation);
-                let raw = |it: &Option<CellFigure>| Some(it.clone()?.inflated(1.0 / factor));
-                (*key, figures.iter().map(raw).collect())
-            });
-            judged.collect::<Figures>()
-        };
+    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside.
+    pub(crate) fn take_disturbed(&mut self) -> Option<Summary> {
+        self.checks().find(|it| !it.set_aside.is_empty())?;
         let with_disturbed = self.cells.iter_mut().map(|cell| CellSummary {
-            figures: match cell.with_disturbed.take() {
-                Some(figures) => figures,
-                None => uncalibrated(&cell.figures),
-            },
+            figures: mem::take(&mut cell.with_disturbed),
             measured: cell.measured.clone(),
             ..CellSummary::default()
         });
@@ -78,18 +66,15 @@ fn is_judged(what: MetricKey, site: Site) -> bool {
 impl CellSummary {
     pub(crate) fn of(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let with_disturbed = measured.with_disturbed.take();
-        let figures = |estimates: &Estimates| {
+        let all_blocks = measured.with_disturbed.take();
+        let of = |estimates: &Estimates| {
             let figures = estimates.iter();
             let figures = figures.map(|(key, it)| (*key, figures_of(*key, it, control, &measured)));
             figures.collect::<Figures>()
         };
-        let with_disturbed = with_disturbed.map(|estimates| {
-            let mut figures = figures(&estimates);
-            figures.retain(|key, _| is_judged(*key, site));
-            figures
-        });
-        let figures = figures(&estimates);
+        let figures = of(&estimates);
+        let mut with_disturbed = all_blocks.map_or_else(|| figures.clone(), |all| of(&all));
+        with_disturbed.retain(|key, _| is_judged(*key, site));
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
@@ -235,4 +220,116 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
 fn is_bounded(estimate: &CellEstimate) -> bool {
     let interval = estimate.interval(CONFIDENCE);
     interval.is_none_or(|interval| interval.high.is_finite())
+}
+
+impl Summary {
+    fn with_budgets(&self, budgets: Budgets) -> Option<usize> {
+        self.variants.iter().position(|it| it.budgets == budgets)
+    }
+
+    /// The budgets that both sides have, in the order of this one.
+    pub(crate) fn shared_budgets(&self, other: &Summary) -> Vec<Budgets> {
+        let own = self.variants.iter().map(|it| it.budgets);
+        unique(own.filter(|it| other.with_budgets(*it).is_some()))
+    }
+
+    pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
+        let is_there = |cell: &&CellSummary| other.cell(cell.measured.cell).is_some();
+        self.cells.iter().filter(is_there).count()
+    }
+}
+
+pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
+    let sides = [before, after];
+    let [from, to] = sides.map(|side| side.with_budgets(budgets));
+    let variants = [from?, to?];
+    let pairs = after.cells.iter();
+    let pairs = pairs.filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
+    let cells = pairs.map(|pair| {
+        // What one side alone has cannot be compared.
+        let keys = pair[1].figures.keys();
+        let keys = keys.filter(|key| pair[0].figures.contains_key(key));
+        let figures = keys.map(|key| (*key, figures(*key, sides, pair, variants)));
+        CellSummary {
+            figures: figures.collect(),
+            measured: Arc::new(measured(pair)),
+            ..CellSummary::default()
+        }
+    });
+    let mut cells: Vec<CellSummary> = cells.collect();
+    let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
+    for what in BTreeSet::from_iter(whats) {
+        resolve(&mut cells, what, 1, |_| true);
+    }
+    let variant = |side: &Summary, when: &str, role| ComparedVariant {
+        label: format!("{when} ({}, {budgets})", side.identity.name),
+        role,
+        budgets,
+        subject: 0,
+    };
+    Some(Summary {
+        identity: after.identity.clone(),
+        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
+        variants: vec![
+            variant(before, "before", Role::Baseline),
+            variant(after, "after", Role::Candidate),
+        ],
+        cells,
+        calibrations: BTreeMap::new(),
+    })
+}
+
+fn measured(pair: [&CellSummary; 2]) -> CellMeasured {
+    let [before, after] = pair.map(|cell| &cell.measured);
+    CellMeasured {
+        state: match &before.state {
+            CellState::Measured => after.state.clone(),
+            other => other.clone(),
+        },
+        flaws: [before.flaws.clone(), after.flaws.clone()].concat(),
+        runs: before.runs.min(after.runs),
+        at_cap: before.at_cap || after.at_cap,
+        checks: after.checks.clone(),
+        ..CellMeasured::empty(after.cell, before.blocks.min(after.blocks))
+    }
+}
+
+/// Before and after, the latter with its change instead of that within its own sweep.
+fn figures(
+    what: MetricKey,
+    sides: [&Summary; 2],
+    cells: [&CellSummary; 2],
+    variants: [usize; 2],
+) -> Vec<Option<CellFigure>> {
+    let estimates = [0, 1].map(|at| Some(&cells[at].figure(what, variants[at])?.estimate));
+    let change = match estimates {
+        [Some(was), Some(is)] => {
+            // Nothing is calibrated between sweeps.
+            let raw = |side: &Summary, estimate: &BareEstimate| {
+                estimate.clone().inflated(1.0 / side.inflation(what))
+            };
+            change(&raw(sides[0], was), &raw(sides[1], is))
+        }
+        _ => None,
+    };
+    let figures = estimates.into_iter().zip([None, change]);
+    let figures = figures.map(|(estimate, change)| {
+        let estimate = estimate?.clone();
+        Some(CellFigure { estimate, change })
+    });
+    figures.collect()
+}
+
+/// A change that is not yet resolved. If a side has only one launch, or no estimates, it has no uncertainty.
+fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
+    if was.is_of_one_launch || is.is_of_one_launch {
+        return Some(ChangeFigure {
+            value: is.value - was.value,
+            difference: None,
+            relative: None,
+            is_bounded: true,
+            resolved: Resolved::No,
+        });
+    }
+    Some(ChangeFigure::of(&stats::change_between(was, is)?, 1.0))
 }

@@ -8,8 +8,8 @@ use run_format::{
     SubjectConfig, Tool,
 };
 
+use crate::load::Sweep;
 use crate::load::application::Application;
-use crate::load::{Sweep, name_in_files};
 use crate::measure::checks::round_trips;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
@@ -132,15 +132,7 @@ fn measured(manifest: &Manifest) -> String {
 }
 
 pub(crate) fn of_node(node: &NodeConfig) -> String {
-    let (workload, security) = (name_in_files(node.workload), name_in_files(node.security));
-    let profile = match node.parts.len() {
-        0 => String::new(),
-        parts => format!(", the first of {parts} parts of a profile,"),
-    };
-    format!(
-        "{workload}{profile} over {}, {security}",
-        name_in_files(node.transport)
-    )
+    prose::text(&prose!('a "node.txt" { node: &'a NodeConfig = node }))
 }
 
 pub(crate) fn of_upstream(tool: &Tool) -> String {

@@ -1,10 +1,9 @@
 //! The figures of all cells: what differs from the baseline, by how much, and whether it is resolved.
 
-mod compare;
+pub(crate) mod compare;
 mod identity;
 pub(crate) mod predicted;
 mod shown;
-pub(crate) mod sweeps;
 pub(crate) mod table;
 
 use std::collections::BTreeMap;
@@ -45,8 +44,8 @@ pub(crate) struct CellSummary {
     pub(crate) measured: Arc<CellMeasured>,
     pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
-    /// The same with disturbed blocks, if any were set aside, as far as a verdict needs it.
-    pub(crate) with_disturbed: Option<Figures>,
+    /// The same with disturbed blocks, not calibrated, as far as a verdict needs it.
+    pub(crate) with_disturbed: Figures,
 }
 
 type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
@@ -159,17 +158,16 @@ impl Summary {
 
     /// In how many cells it is resolved to be lower, in how many to be higher, and the number of all that have a change.
     pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
-        let changes = self
-            .measured()
-            .filter_map(|cell| cell.change(what, variant));
-        changes.fold([0; 3], |[lower, higher, all], change| {
-            let is = |wanted| usize::from(change.resolved == wanted);
-            [
-                lower + is(Resolved::Lower),
-                higher + is(Resolved::Higher),
-                all + 1,
-            ]
-        })
+        let cells = self.measured();
+        let changes: Vec<_> = cells
+            .filter_map(|cell| cell.change(what, variant))
+            .collect();
+        let count = |wanted| changes.iter().filter(|it| it.resolved == wanted).count();
+        [
+            count(Resolved::Lower),
+            count(Resolved::Higher),
+            changes.len(),
+        ]
     }
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {

@@ -11,10 +11,9 @@ use crate::load::Sweep;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
-use crate::report::in_grid;
 use crate::report::markdown::{Frame, terms};
 use crate::report_folder::{self, Content, ReportRecord};
-use crate::summary::sweeps::between;
+use crate::summary::compare::between;
 use crate::summary::{Summary, Tables, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
@@ -94,15 +93,15 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
     let place = InGrid::of(folder, lab, options)?;
     let budgets = budgets(&place.application, &place.lab, options)?;
     let verdict = Verdict::of(&place.lab, options);
-    let shared = in_grid::shared(&place, &verdict, &budgets);
+    let shared = comparison::shared(&place, &verdict, &budgets);
     let names = [&place.application, &place.lab].map(|it| it.identity.name.clone());
     let title = format!("Where {} is in the grid of {}", names[0], names[1]);
     let pictures = vec![lines::in_grid(&place, options)];
-    let in_short = in_grid::sentences(&place, &shared);
+    let in_short = comparison::sentences_in_grid(&place, &shared);
     let frame = Frame(&in_short, &pictures, options);
     let content = Content {
         tables: Tables::of(tables(&place.lab, options))?,
-        text: in_grid::text(&title, &place, &verdict, &shared, frame),
+        text: comparison::text_in_grid(&title, &place, &verdict, &shared, frame),
         in_short,
         pictures,
         files: Vec::new(),

@@ -1,9 +1,6 @@
-//! One verb, one file.
+//! The verbs that read and write files.
 
 pub(crate) mod compare;
-pub(crate) mod export;
 pub(crate) mod merge;
-pub(crate) mod page;
-pub(crate) mod published;
 pub(crate) mod report;
 pub(crate) mod verify;

@@ -1,10 +1,11 @@
-//! `report`
+//! The verbs that make something of figures: `report`, `comment`, `verdict`, `page`, `published` and `export`.
 
-use std::path::Path;
+use std::fs;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::anyhow;
-use program::{Failure, bad_input, reject, say};
+use anyhow::{Context, anyhow};
+use program::{Failure, bad_input, print, reject, say};
 use run_format::Site;
 
 use crate::drift::{self, Drifts};
@@ -13,10 +14,11 @@ use crate::explain::{self, Explanation};
 use crate::load::{FolderOf, Soak, Sweep, folder_name};
 use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
-use crate::options::Options;
+use crate::options::{FigureOptions, Options};
 use crate::page::{self, Page, data};
+use crate::published;
 use crate::report::markdown::{Frame, terms};
-use crate::report::{self, caveats, comment};
+use crate::report::{self, caveats, comment, comparison};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::search::Search;
 use crate::summary::{Summary, Tables, predicted, tables};
@@ -49,7 +51,7 @@ pub(crate) fn print_comment(run: &Path, options: &Options) -> Result<(), Failure
     }
     let files = make(run, None, options)?.files;
     if let Some(file) = files.iter().find(|file| file.name == comment::COMMENT) {
-        program::print(String::from_utf8_lossy(&file.content).trim_end());
+        print(String::from_utf8_lossy(&file.content).trim_end());
     }
     Ok(())
 }
@@ -61,8 +63,45 @@ pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure
     }
     let summary = Summary::of(&mut Sweep::open(run)?, options)?;
     let verdict = Verdict::of(&summary, options);
-    program::print(report::verdict::text(&summary, &verdict).trim_end());
+    print(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
+}
+
+pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out("page");
+    refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
+    let file = out.join(page::FILE);
+    if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
+        let file = file.display();
+        reject!("{file}: this file exists and is not a page; choose another --out");
+    }
+    let pages = runs.iter().map(|run| Ok(make(run, None, options)?.page));
+    let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
+    let page = Page::of_several(pages.into_iter().flatten().collect());
+    fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
+    fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
+    print(file.display());
+    Ok(())
+}
+
+pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure> {
+    let summary = published::read(path, options)?;
+    let verdict = Verdict::of(&summary, options);
+    let pictures = Scene::new(&summary, &verdict, options).entries();
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+    let out = options.out(path.with_file_name(format!("{stem}-report")));
+    refuse_inside(&out, [path])?;
+    let in_short = comparison::of_published(&summary, summary.first_site(options), 0);
+    let content = Content {
+        tables: Tables::of(tables(&summary, options))?,
+        text: comparison::text_of_published(&summary, Frame(&in_short, &pictures, options)),
+        in_short,
+        pictures,
+        files: Vec::new(),
+        page: None,
+        record: ReportRecord::new("published", [&summary.identity.name], options),
+    };
+    report_folder::write(&out, content)
 }
 
 fn open(out: &Path) -> Result<(), Failure> {
@@ -93,7 +132,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = summary.take_disturbed(verdict.site);
+    let with_all = summary.take_disturbed();
     let with_all = with_all.map(|it| Verdict::of(&it, options));
     let explanation = Explanation::of(&sweep, options)?;
     let scene = Scene::new(&summary, &verdict, options);
@@ -192,7 +231,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
     let soak = Soak::open(dir, options.figures.keep_disturbed)?;
     let drifts = Drifts::of(&soak.rows);
-    let picture = views::drift::entry(&drifts, report::soak::identity(&soak), options);
+    let picture = views::lines::drift(&drifts, report::soak::identity(&soak), options);
     let pictures = Vec::from_iter(picture);
     let in_short = drifts.sentences();
     let title = format!("What drifts in a soak: {}", soak.name());
@@ -245,6 +284,48 @@ fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     };
     if let Some(unseen) = options.figures.site.iter().find(|site| !is_there(**site)) {
         reject!("--site {unseen}: no poll of it was recorded in this sweep");
+    }
+    Ok(())
+}
+
+pub(crate) fn export(runs: &[PathBuf], options: &Options) -> Result<(), Failure> {
+    let out = options.out("dataset");
+    refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
+    let folder = |name: &str| out.join(format!("sweep={name}"));
+    let mut sweeps: Vec<Sweep> = Vec::new();
+    for run in runs {
+        let sweep = Sweep::open(run)?;
+        let folder = folder(&sweep.name());
+        let is_known = sweeps.iter().any(|other| other.name() == sweep.name());
+        if is_known || folder.exists() {
+            let folder = folder.display();
+            reject!("--out: {folder} is there already (remove it, or choose another folder)");
+        }
+        check_budgets(&sweep, options)?;
+        sweeps.push(sweep);
+    }
+    for mut sweep in sweeps {
+        let summary = Summary::of(&mut sweep, options)?;
+        let asked = &options.figures.metric;
+        let is_asked = |metric: &&Metric| asked.is_empty() || asked.contains(metric);
+        for &metric in Metric::ALL.iter().filter(is_asked) {
+            let options = Options::from(FigureOptions {
+                metric: vec![metric],
+                ..options.figures.clone()
+            });
+            // Its name is that of the folder.
+            let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
+            let tables = Tables::of(parts)?;
+            if tables.rows == 0 {
+                continue;
+            }
+            let dir = folder(&sweep.name()).join(format!("metric={}", metric.info().name));
+            let file = dir.join("figures.parquet");
+            fs::create_dir_all(&dir)
+                .and_then(|()| fs::write(&file, tables.parquet))
+                .with_context(|| file.display().to_string())?;
+        }
+        print(folder(&sweep.name()).display());
     }
     Ok(())
 }

@@ -2,11 +2,9 @@
 //! says it.
 
 mod candidate;
-mod candidate_words;
 pub(crate) mod holders;
 mod outcome;
 mod regime;
-mod spoilt;
 mod threshold;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
@@ -28,6 +26,7 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, MeanChange};
 use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
+use crate::text::number;
 
 /// The first of these that was measured ranks candidates that are not told apart.
 pub(crate) const RANKS: [Metric; 3] = [
@@ -69,7 +68,7 @@ impl Verdict {
     pub(crate) fn of(summary: &Summary, options: &Options) -> Verdict {
         let site = summary.first_site(options);
         let of = |(variant, _)| Candidate::of(summary, site, variant);
-        let spoilt = spoilt::of(summary);
+        let spoilt = spoilt(summary);
         let is_measured = |metric: Metric| {
             let mut variants = summary.candidates();
             variants.any(|(it, _)| !from_baseline(summary.measured(), site, metric, it).is_empty())
@@ -274,4 +273,23 @@ impl Verdict {
         let mut pairs = self.pairs.iter().filter(|pair| pair.from == beaten);
         pairs.find(is_better)
     }
+}
+
+/// The reason why a metric says nothing about variants here, for those that are spoilt.
+fn spoilt(summary: &Summary) -> BTreeMap<Metric, String> {
+    let stolen = summary.checks().filter_map(|checks| checks.steal_percent);
+    let Some((_, median, _)) = stats::spread(stolen) else {
+        return BTreeMap::new();
+    };
+    let metrics = Metric::ALL.iter().copied();
+    let reason = |metric: Metric| {
+        let least = metric.info().spoilt_by_steal_percent;
+        let least = least.filter(|least| median >= *least)?;
+        let [median, least] = [median, least].map(number);
+        let reason = format!(
+            "the hypervisor gave {median} % of a core's time to others in the median cell, which is {least} % or more"
+        );
+        Some((metric, reason))
+    };
+    metrics.filter_map(reason).collect()
 }

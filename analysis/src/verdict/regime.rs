@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use run_format::Rtt;
 
 use crate::measure::Metric;
+use crate::prose::{self, prose};
 use crate::summary::{CellSummary, Summary};
-use crate::text::count;
 
 /// From this share of its time on that its workers poll tasks, central is the bottleneck of a cell.
 pub(crate) const BOTTLENECK_PERCENT: f64 = 80.0;
@@ -51,15 +51,6 @@ impl Regime {
 
     /// "RTT 0, central is the bottleneck, 8 cells"
     pub(crate) fn words(self, cells: usize) -> String {
-        let round_trip = match self.round_trip {
-            RoundTrip::None => "RTT 0".to_owned(),
-            RoundTrip::Short => format!("RTT above 0 and up to {SHORT_MS} ms"),
-            RoundTrip::Long => format!("RTT over {SHORT_MS} ms"),
-        };
-        let bottleneck = match self.is_bottleneck {
-            true => ", central is the bottleneck",
-            false => "",
-        };
-        format!("{round_trip}{bottleneck}, {}", count(cells, "cell"))
+        prose::text(&prose!("regime.txt" { regime: Regime = self, cells: usize = cells }))
     }
 }

@@ -1,12 +1,9 @@
 //! From a summary to pictures: chooses what is drawn, and gives the charts their values.
 
-mod before_after;
-pub(crate) mod drift;
-mod grid;
+mod heatmaps;
 pub(crate) mod lines;
 mod scene;
 pub(crate) mod search_map;
-mod time;
 
 pub(crate) use self::scene::{Entry, Scene, slug};
 use crate::options::PictureGroup;
@@ -17,7 +14,7 @@ impl Scene<'_> {
         let is_wanted = |group| wanted.is_empty() || wanted.contains(&group);
         let mut entries = Vec::new();
         if is_wanted(PictureGroup::BeforeAfter) {
-            entries.extend(before_after::entries(self));
+            entries.extend(heatmaps::before_after(self));
             entries.extend(lines::curve(self));
         }
         if is_wanted(PictureGroup::Budgets) {
@@ -25,7 +22,7 @@ impl Scene<'_> {
         }
         if is_wanted(PictureGroup::Time) {
             let sites = self.sites.iter();
-            entries.extend(sites.filter_map(|site| time::entry(self, *site)));
+            entries.extend(sites.filter_map(|site| heatmaps::time(self, *site)));
         }
         entries
     }

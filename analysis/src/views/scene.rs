@@ -6,6 +6,7 @@ use crate::charts::{Body, ChartFormat, ChartValue, Picture};
 use crate::load::name_in_files;
 use crate::measure::{Metric, MetricKey, Term};
 use crate::options::Options;
+use crate::prose::{self, prose};
 use crate::summary::{CellFigure, Summary};
 use crate::text::joined;
 use crate::verdict::Verdict;
@@ -113,25 +114,16 @@ impl<'a> Scene<'a> {
     }
 
     /// A subtitle that first explains the metric.
-    pub(super) fn explained(&self, metric: Metric, text: &str) -> String {
-        let threshold = self.options.threshold_text();
-        let (mut before, mut after) = (Vec::new(), Vec::new());
-        for term in metric.info().terms.iter() {
-            match term {
-                Term::Slow => before.push(format!("slow: longer than {threshold}")),
-                Term::Beyond => before.push(format!("threshold: {threshold}")),
-                Term::CoTenant => before.push(CO_TENANT.to_owned()),
-                Term::Late => before.push(format!("late: more than {threshold} after it was due")),
-                Term::OpenEnd => after.push(OPEN_END.to_owned()),
-            }
-        }
-        before.push(text.to_owned());
-        joined(before.into_iter().chain(after), "; ")
+    pub(super) fn explained(&self, metric: Metric, notes: &str) -> String {
+        prose::text(&prose!('a "subtitle.txt" {
+            terms: &'a [Term] = &metric.info().terms,
+            threshold: String = self.options.threshold_text(),
+            notes: &'a str = notes,
+        }))
     }
 }
 
 pub(super) const CO_TENANT: &str = "co-tenant: a small task on the same worker thread";
-const OPEN_END: &str = "no interval where too few values are greater to bound it";
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
     ChartValue::new(figure.estimate.value, figure.interval())

@@ -3,7 +3,7 @@
 use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Role, Site};
 
-use super::grid;
+use super::heatmaps::of_differences;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
 use crate::measure::predicted::room;
@@ -44,21 +44,16 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         let names: Vec<&str> = sites.iter().map(|site| site.name()).collect();
         let wakes = [Wake::Immediate, Wake::Deferred];
         Facet::new(names.join(" and "), 0, &limits, &wakes, |&limit, &wake| {
-            let wanted = (
-                *sites,
-                &Budget {
-                    limit,
-                    wake,
-                    segments: None,
-                },
-            );
+            let wanted = (limit, wake, None);
             let mut candidates = candidates.iter();
-            let candidate = candidates.find(|(sites, budget, _)| (sites, budget) == wanted);
+            let candidate = candidates.find(|(bounded, budget, _)| {
+                bounded == *sites && (budget.limit, budget.wake, budget.segments) == wanted
+            });
             value(search, candidate.map(|(_, _, budgets)| *budgets), metric)
         })
     };
     let facets: Vec<Facet> = places.iter().map(facet).collect();
-    let (info, colours) = (metric.info(), grid::of_differences(metric));
+    let (info, colours) = (metric.info(), of_differences(metric));
     let name = format!("change of {}", info.words);
     let changes = facets.iter().flat_map(Facet::coloured);
     let scale = ColourScale::new(&name, unit(metric), colours, changes);

@@ -1,16 +1,21 @@
-//! The baseline, a variant, and the difference between them, in every cell. Without a variant, the baseline alone.
+//! Heatmaps: the baseline, a variant, and the difference between them, in every cell (without a variant, the baseline alone); and the
+//! time of polls by child.
 
-use super::grid;
-use super::scene::{Entry, Scene};
-use crate::charts::{ChartValue, ColourScale, Colours, Heatmap, HeatmapCell};
-use crate::measure::{Metric, MetricKey, Place, Quantity};
+use run_format::{Cell, Rtt, Site};
+
+use super::scene::{Entry, Scene, of_figure};
+use crate::charts::{
+    Categories, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell, NoValue,
+};
+use crate::measure::{Better, CellState, Metric, MetricKey, Place, Quantity};
 use crate::stats::{CONFIDENCE, Interval};
-use crate::summary::{CellSummary, ChangeFigure, Resolved};
-use crate::text::capitalised;
+use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
+use crate::text::{capitalised, unique};
 use crate::verdict::Judged;
+use crate::verdict::holders::{self, Shares};
 
 /// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
-pub(super) fn entries(scene: &Scene) -> Vec<Entry> {
+pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
     let metrics = match &*scene.options.figures.metric {
         [] => Metric::shown_in(Place::BeforeAfter),
@@ -54,12 +59,12 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
     });
     let colours = Colours::Sequential;
     let mut scales = vec![ColourScale::new(metric.words, metric.unit, colours, levels)];
-    let level = |variant| move |cell: Option<&CellSummary>| grid::level(cell, key, variant);
+    let level = |variant| move |cell: Option<&CellSummary>| level(cell, key, variant);
     let (before, after) = (level(0), level(variant));
     let between = |cell: Option<&CellSummary>| difference(cell, key, variant);
     let label = scene.label(variant);
-    let mut parts: Vec<grid::Part> = vec![(scene.label(0), 0, &before)];
-    let (mut kind, mut rows) = ("heatmap", "");
+    let mut parts: Vec<Part> = vec![(scene.label(0), 0, &before)];
+    let (mut kind, mut about_rows) = ("heatmap", "");
     if variant > 0 {
         scales.push(difference_scale(scene, key));
         let name = match is_relative(key.metric) {
@@ -69,19 +74,30 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
         parts.extend([(label, 0, &after as _), (name, 1, &between as _)]);
         kind = "before-after";
         if summary.identity.application.is_none() {
-            rows = "one row of panels per payload; ";
+            about_rows = "one row of panels per payload; ";
         }
     }
-    let facets = grid::facets(summary, &parts);
+    let axes = summary.shown_axes();
+    let (rows, columns) = match &summary.identity.application {
+        Some(application) => (
+            Categories::new("", [&application.file.program]),
+            Categories::new("", [""]),
+        ),
+        None => (
+            Categories::new("peers", &axes.peers),
+            Categories::new("RTT, ms", &axes.rtt_ms),
+        ),
+    };
+    let facets = facets(summary, &parts);
     let heatmap = Heatmap {
-        rows: grid::rows(summary),
-        columns: grid::columns(summary),
+        rows,
+        columns,
         across: facets.len().clamp(1, 3),
         facets,
         scales,
     };
     let site = key.site.map_or("worker", |site| site.name());
-    let notes = format!("{rows}below each value: {}", scene.intervals());
+    let notes = format!("{about_rows}below each value: {}", scene.intervals());
     let subtitle = scene.explained(key.metric, &notes);
     let texts = [title(scene, key, variant), subtitle];
     scene.entry(&[kind, metric.name, site, label], is_first, texts, heatmap)
@@ -109,7 +125,7 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
 
 fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
     let change = cell.and_then(|cell| cell.change(key, variant));
-    let value = grid::value_of(cell, |_| {
+    let value = value_of(cell, |_| {
         let (value, interval) = shown(change?, key.metric)?;
         Some(ChartValue::new(value, interval))
     });
@@ -142,7 +158,7 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
         variants.filter_map(move |variant| cell.change(key, *variant))
     });
     let resolved = changes.filter(|change| change.resolved != Resolved::No);
-    let colours = grid::of_differences(key.metric);
+    let colours = of_differences(key.metric);
     let values = resolved.filter_map(|change| Some(shown(change, key.metric)?.0));
     let (name, unit) = match is_relative(key.metric) {
         false => ("difference", key.metric.change_unit()),
@@ -151,12 +167,121 @@ fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     ColourScale::new(name, unit, colours, values)
 }
 
+/// The name of a facet, the index of its scale, and what it shows of a cell.
+type Part<'a> = (
+    &'a str,
+    usize,
+    &'a dyn Fn(Option<&CellSummary>) -> HeatmapCell,
+);
+
+fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
+    let axes = summary.shown_axes();
+    let mut facets = Vec::new();
+    for &payload_bytes in &axes.payload_bytes {
+        for &(name, scale, shown) in parts {
+            let title = match summary.identity.application {
+                Some(_) => name.to_owned(),
+                None => format!("{}: {name}", payload_bytes.in_words()),
+            };
+            let cell = |&peers: &usize, &rtt_ms: &Rtt| {
+                shown(summary.cell(Cell {
+                    peers,
+                    rtt_ms,
+                    payload_bytes,
+                }))
+            };
+            facets.push(Facet::new(title, scale, &axes.peers, &axes.rtt_ms, cell));
+        }
+    }
+    facets
+}
+
+fn level(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {
+    HeatmapCell::level(value_of(cell, |cell| {
+        cell.figure(key, variant).map(of_figure)
+    }))
+}
+
+fn value_of(
+    cell: Option<&CellSummary>,
+    value: impl Fn(&CellSummary) -> Option<ChartValue>,
+) -> Result<ChartValue, NoValue> {
+    let cell = cell.ok_or(NoValue::Missing)?;
+    match cell.measured.state {
+        CellState::Missing => Err(NoValue::Missing),
+        CellState::Failed(_) => Err(NoValue::Failed),
+        CellState::Invalid(_) => Err(NoValue::Invalid),
+        CellState::Measured => value(cell).ok_or(NoValue::NotApplicable),
+    }
+}
+
+pub(super) fn of_differences(metric: Metric) -> Colours {
+    match metric.info().better {
+        Better::Higher => Colours::HigherIsBetter,
+        Better::Lower | Better::Neither => Colours::LowerIsBetter,
+    }
+}
+
+/// Children with a smaller share of all time are drawn as one.
+const LEAST_PERCENT: f64 = 1.0;
+const REST: &str = "others";
+
+/// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
+pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
+    let summary = scene.summary;
+    let shares = holders::of(summary.measured(), site).concat();
+    let large = shares.into_iter().filter(|it| it.1 >= LEAST_PERCENT);
+    let children: Vec<&str> = unique(large.map(|(child, _)| child));
+    if children.len() < 2 {
+        return None;
+    }
+    let payloads = summary.shown_axes().payload_bytes;
+    let by_payload = payloads.iter().map(|payload| {
+        let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
+        holders::of(summary.measured().filter(is_one), site)
+    });
+    let by_payload: Vec<[Shares; 2]> = by_payload.collect();
+    let named = children.iter().map(|child| Some(*child));
+    let rows: Vec<Option<&str>> = named.chain([None]).collect();
+    let cell = |row: &Option<&str>, shares: &Shares| {
+        let is_here = |(child, _): &&(&str, f64)| match row {
+            Some(name) => child == name,
+            None => !children.contains(child),
+        };
+        let percents = shares.iter().filter(is_here).map(|(_, percent)| percent);
+        HeatmapCell::level(match shares.is_empty() {
+            true => Err(NoValue::NotApplicable),
+            false => Ok(ChartValue::exact(percents.sum())),
+        })
+    };
+    let facet = |(title, at): (&str, usize)| {
+        let of_payload = |row: &_, shares: &[Shares; 2]| cell(row, &shares[at]);
+        Facet::new(title.to_owned(), 0, &rows, &by_payload, of_payload)
+    };
+    let facets = [("all polls", 0), ("slow polls", 1)].map(facet);
+    let percents = facets.iter().flat_map(Facet::coloured);
+    let scale = ColourScale::new("share of poll time", "%", Colours::Sequential, percents);
+    let payloads = payloads.iter().map(|payload| payload.in_words());
+    let heatmap = Heatmap {
+        rows: Categories::new("child", rows.iter().map(|row| row.unwrap_or(REST))),
+        columns: Categories::new("payload", payloads),
+        facets: facets.into(),
+        across: 2,
+        scales: vec![scale],
+    };
+    let title = format!("Time of {} by child", summary.function(site));
+    let subtitle = format!(
+        "child: a function that a poll calls; slow: longer than {}; baseline, in slices that record children",
+        scene.options.threshold_text()
+    );
+    Some(scene.entry(&["time", site.name()], false, [title, subtitle], heatmap))
+}
+
 #[cfg(test)]
 mod tests {
-    use run_format::Site;
-
     use super::*;
     use crate::charts::NoValue;
+    use run_format::Site;
 
     #[test]
     fn a_cell_that_is_missing_has_no_difference() {

@@ -1,12 +1,45 @@
-//! What each worker of central did, where there are several. Sums over complete blocks.
+//! What ran at the same time: runs beside others, and the same runs alone; and what each worker of central did, where there are
+//! several.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
+use anyhow::Result;
+use plan::sums::{SliceSums, of_run};
 use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::WorkerRow;
 
-use crate::load::LoadedRun;
+use crate::load::{CellRuns, LoadedRun, RunFiles};
 use crate::stats::{self, Counts, LaunchCounts};
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct JobsOfCell {
+    /// How many runs were measured beside so many others, themselves included.
+    pub(crate) runs: BTreeMap<usize, usize>,
+    /// Beside others and alone, by variant. The number is that of the jobs.
+    pub(crate) pairs: Vec<(usize, [Vec<SliceSums>; 2])>,
+}
+
+pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
+    let jobs_of = |file: &RunFiles| {
+        let row = file.row.as_ref().filter(|row| row.is_measured());
+        row.and_then(|row| row.config.jobs)
+    };
+    let mut of = JobsOfCell::default();
+    for beside in &files.runs {
+        let Some(jobs_beside) = jobs_of(beside) else {
+            continue;
+        };
+        *of.runs.entry(jobs_beside).or_default() += 1;
+        let is_same = |it: &&RunFiles| (it.subject, it.number) == (beside.subject, beside.number);
+        let alone = files.alone.iter().find(is_same);
+        if let Some(alone) = alone.filter(|it| jobs_of(it).is_some()) {
+            let sums = |file: &RunFiles| of_run(&file.dir, variants);
+            of.pairs.push((jobs_beside, [sums(beside)?, sums(alone)?]));
+        }
+    }
+    Ok(of)
+}
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
@@ -20,7 +53,7 @@ pub(crate) struct Workers {
 }
 
 /// By variant of every subject. Empty where central has one worker.
-pub(super) fn of(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Workers> {
+pub(super) fn workers(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Workers> {
     if !runs.iter().any(LoadedRun::has_workers) {
         return Vec::new();
     }

@@ -1,0 +1,339 @@
+//! Why the worst cells are slow, according to the evidence.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use run_format::{ChosenBecause, ENOUGH_SLOW_SAMPLES, Pass, Site};
+
+use super::markdown::{Row, paragraphs, quoted, table};
+use crate::explain::events::EventRates;
+use crate::explain::files::FOLDER;
+use crate::explain::findings::WorkFinding;
+use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
+use crate::explain::thresholds::{AGREEMENT_PP, RARER_SAMPLES};
+use crate::explain::{Explanation, warm_core, worst};
+use crate::load::{CellEvidence, CellExplained};
+use crate::options::Options;
+use crate::prose::{self, prose};
+use crate::stats::{CellEstimate, change, quotient};
+use crate::summary::CONFIDENCE;
+use crate::text::{self, count, joined, number, uncertain};
+
+/// The details of at most `detailed` cells are written.
+pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options) -> String {
+    const MOST_FINDINGS: usize = 6;
+    let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
+    let unseen = needed.filter(|pass| explanation.launches().any(|it| !it.has(*pass)));
+    let text = prose::text(&prose!('a "explain.txt" {
+        explanation: &'a Explanation = explanation,
+        link_base: String = options.link_base(),
+        unseen: Vec<String> = unseen.map(quoted).collect(),
+        findings: Vec<&'a WorkFinding> = explanation.findings.iter().take(MOST_FINDINGS).collect(),
+    }));
+    let sections = explanation.cells.iter().enumerate().flat_map(|(at, cell)| {
+        let section = Section {
+            explanation,
+            cell,
+            evidence: cell.evidence(),
+            function: explanation.sites.function(explanation.site),
+            link_base: options.link_base(),
+        };
+        let has_subjects = explanation.has_subjects();
+        [
+            Some(section.in_short()),
+            section.frames(),
+            has_subjects.then(|| section.side_by_side()),
+            has_subjects.then(|| section.per_request()),
+            (at < detailed).then(|| section.details()),
+        ]
+    });
+    let parts = [Some(text)].into_iter().chain(sections);
+    paragraphs(parts.chain([Some(caveats(explanation))]))
+}
+
+fn caveats(explanation: &Explanation) -> String {
+    // Evidence is usually unavailable in all cells, so each reason is written once.
+    let mut unavailable: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
+    let launches = explanation.launches();
+    for it in launches.flat_map(|evidence| &evidence.seen.unavailable) {
+        let reason = (it.pass.to_string(), &*it.why);
+        unavailable.entry(reason).or_default().insert(&it.what);
+    }
+    let of_launch = |evidence: &'_ CellEvidence| {
+        let stacks = evidence.seen.allocation_stacks_lost;
+        let stacks = stacks.filter(|lost| *lost > 0);
+        let lost = evidence.lost().into_iter();
+        let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
+        let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));
+        let rarer = rarer_samples(evidence);
+        (evidence.name.clone(), rarer, lost.collect())
+    };
+    let listed = |(reason, what): (_, BTreeSet<&str>)| (reason, joined(what, ", "));
+    prose::text(&prose!('a "explain_caveats.txt" {
+        explanation: &'a Explanation = explanation,
+        launches: Vec<(String, Option<(f64, f64)>, Vec<String>)> = explanation.launches().map(of_launch).collect(),
+        unavailable: Vec<((String, &'a str), String)> = unavailable.into_iter().map(listed).collect(),
+    }))
+}
+
+/// The µs of polls in which there is a sample of the stack, and in which one was asked for.
+fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
+    let asked_ns = evidence.seen.stack_interval_ns? as f64;
+    let given_ns = evidence.given_interval_ns()?;
+    (given_ns > RARER_SAMPLES * asked_ns).then_some((given_ns / 1000.0, asked_ns / 1000.0))
+}
+
+const MOST_ROWS: usize = 10;
+const MOST_POLLS: usize = 10;
+
+struct Section<'a> {
+    explanation: &'a Explanation,
+    cell: &'a CellExplained,
+    evidence: &'a CellEvidence,
+    function: &'a str,
+    link_base: String,
+}
+
+impl Section<'_> {
+    fn link(&self, what: &str) -> String {
+        format!("{}{FOLDER}/{}.{what}", self.link_base, self.cell.id())
+    }
+
+    /// The values of the baseline, then of what is compared with it and was launched.
+    fn by_variant<T>(&self, value: impl Fn(&CellEvidence, usize) -> T) -> Vec<(String, T)> {
+        let variants = self.explanation.variants.iter();
+        let values = variants.filter_map(|it| {
+            let evidence = self.cell.launches.get(&it.subject)?;
+            Some((quoted(&it.label), value(evidence, it.variant)))
+        });
+        values.collect()
+    }
+
+    /// What figures of the baseline alone are about.
+    fn of_baseline(&self) -> String {
+        match self.explanation.has_subjects() {
+            true => format!("of {}", quoted(&self.explanation.variants[0].label)),
+            false => "without a budget".to_owned(),
+        }
+    }
+
+    fn in_short(&self) -> String {
+        let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
+            let percent = format!("{} %", number(evidence.slow_percent()?));
+            Some(match self.explanation.has_subjects() {
+                true => format!("{percent} ({})", quoted(self.explanation.label(*subject))),
+                false => percent,
+            })
+        });
+        let links = flamegraphs(self.explanation, self.cell).into_iter();
+        let links = links.map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
+        prose::text(&prose!('a "explained.txt" {
+            section: &'a Section<'a> = self,
+            of_launches: Vec<String> = of_launches.collect(),
+            in_kernel_percent: Option<f64> = self.evidence.in_kernel_percent(),
+            warm: Option<String> = self.warm(),
+            flamegraphs: Vec<String> = links.collect(),
+        }))
+    }
+
+    fn warm(&self) -> Option<String> {
+        let ([normal, with], change) = warm_core(self.evidence)?;
+        let pp = |sign: f64| {
+            let (change, percent) = (change?.difference, sign * 100.0);
+            let interval = change.interval(CONFIDENCE).times(percent);
+            Some(text::change(percent * change.value, "pp", interval))
+        };
+        let is_resolved = change.is_some_and(|it| it.p_value() < 1.0 - CONFIDENCE);
+        Some(prose::text(&prose!("warm.txt" {
+            normal_percent: f64 = 100.0 * normal,
+            warm_percent: f64 = 100.0 * with,
+            change: Option<(String, bool)> = pp(1.0).map(|it| (it, is_resolved)),
+            prevented: String = pp(-1.0).unwrap_or_default().replace('+', ""),
+            share_percent: Option<f64> = quotient(normal - with, normal).map(|it| 100.0 * it.min(1.0)),
+        })))
+    }
+
+    fn frames(&self) -> Option<String> {
+        let found = self.by_variant(CellEvidence::frames);
+        let (_, (baseline, samples)) = found.first().filter(|(_, (_, all))| *all > 0)?;
+        let function = self.function;
+        if *samples < ENOUGH_SLOW_SAMPLES {
+            return Some(format!(
+                "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",
+                count(*samples as usize, "sample")
+            ));
+        }
+        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+            let row = Row::of("innermost frame in slow polls", quoted(name));
+            found.iter().fold(row, |row, (label, (frames, samples))| {
+                let same = frames.iter().find(|(other, _)| other == name);
+                let percent = number(same.map_or(0.0, |(_, percent)| *percent));
+                let percent = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
+                row.with_any(format!("% of samples, {label}"), percent)
+            })
+        });
+        let about = format!(
+            "Shares of {samples} samples in slow polls of `{function}`, by the innermost frame. {}",
+            self.agreement()
+        );
+        Some(paragraphs([table(rows), about].map(Some)))
+    }
+
+    fn agreement(&self) -> String {
+        let shares = self.evidence.shares();
+        let Some(worst) = shares.first() else {
+            return "There is no table of children to compare the flamegraph with.".to_owned();
+        };
+        let difference = match worst.interval_pp {
+            Some(interval) => text::change(worst.pp, "pp", interval),
+            None => format!("{} pp", text::with_plus(worst.pp, number(worst.pp))),
+        };
+        prose::text(&prose!('a "agreement.txt" {
+            agrees: Option<bool> = worst.agree(),
+            difference: String = difference,
+            child: &'a str = &worst.child,
+            slices: usize = worst.slices,
+        }))
+    }
+
+    fn details(&self) -> String {
+        let (allocations, functions) = self.allocations().unwrap_or_default();
+        let disturbing = self.evidence.disturbing_reading();
+        prose::text(&prose!('a "evidence.txt" {
+            section: &'a Section<'a> = self,
+            allocations: String = allocations,
+            functions: String = functions,
+            counters: String = self.counters(disturbing.is_none()),
+            disturbing: Option<[f64; 2]> = disturbing,
+            system_calls: String = self.system_calls().unwrap_or_default(),
+            worst: String = self.worst(),
+        }))
+    }
+
+    fn allocations(&self) -> Option<(String, String)> {
+        let by_variant = self.by_variant(CellEvidence::allocation_rates);
+        let (_, baseline) = by_variant.first()?;
+        let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
+        let most = |key| {
+            let (_, rates): &(u64, EventRates) = &baseline[key];
+            let rate = rates.per_request.or(rates.per_poll);
+            rate.map_or(0.0, |rate| rate.0)
+        };
+        keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
+        let rows = keys.into_iter().take(MOST_ROWS + 2).map(|key| {
+            let row = Row::of("site", key.0).with("child", quoted(&key.1));
+            by_variant.iter().fold(row, |row, (label, rates)| {
+                let rates = rates.get(key).map(|(_, rates)| rates);
+                with_rates(row, "objects (bytes) per poll", label, rates)
+            })
+        });
+        let functions = self.evidence.allocating_functions();
+        let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
+        let functions = functions.iter().take(MOST_ROWS);
+        let functions = functions.map(|(function, [objects, bytes])| {
+            let percent = 100.0 * *objects as f64 / all.max(1) as f64;
+            Row::of("function", quoted(function))
+                .with("share of objects, %", number(percent))
+                .with("objects", objects)
+                .with("bytes", bytes)
+        });
+        Some((table(rows), table(functions)))
+    }
+
+    fn counters(&self, has_polls: bool) -> String {
+        let by_variant = self.by_variant(CellEvidence::counter_rates);
+        let variants = by_variant.iter();
+        let rates =
+            variants.flat_map(|(label, of)| of.iter().map(move |(name, it)| (name, label, it)));
+        let mut rates: Vec<_> = rates.collect();
+        rates.sort_by_key(|(name, ..)| *name);
+        table(rates.into_iter().map(|(name, label, rates)| {
+            let by_poll = [rates.per_poll, rates.per_slow_poll];
+            let [per_poll, per_slow_poll] = by_poll.map(|it| it.filter(|_| has_polls));
+            Row::of("counter", quoted(name))
+                .with("variant", label)
+                .with_any("per poll", per_poll.map(number))
+                .with_any("per slow poll", per_slow_poll.map(number))
+                .with_any("whole process, per s", rates.process_per_s.map(number))
+        }))
+    }
+
+    fn system_calls(&self) -> Option<String> {
+        let by_variant = self.by_variant(CellEvidence::call_rates);
+        let (_, baseline) = by_variant.first()?;
+        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+            let row = Row::of("call", quoted(name));
+            by_variant.iter().fold(row, |row, (label, calls)| {
+                let same = calls.iter().find(|(other, _)| other == name);
+                with_rates(row, "per poll", label, same.map(|(_, rates)| rates))
+            })
+        });
+        Some(table(rows))
+    }
+
+    fn worst(&self) -> String {
+        let worst = worst::polls(self.evidence, 0);
+        let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
+        table(of_baseline.take(MOST_POLLS).map(|worst| {
+            Row::of("rank", worst.poll.rank)
+                .with("µs", number(worst.us()))
+                .with_any("iterations", worst.poll.iterations)
+                .with("iteration by iteration", worst.words())
+        }))
+    }
+
+    /// The flame graphs of slow polls, and below them what changes.
+    fn side_by_side(&self) -> String {
+        let all = flamegraphs(self.explanation, self.cell);
+        let of_slow = |end| all.iter().filter(move |it| it.name.ends_with(end));
+        let picture = |it: &CellFlamegraph| {
+            let file = self.link(&it.name);
+            format!("[![{}]({file})]({file})", it.link.replace('`', ""))
+        };
+        let row = of_slow("slow.svg").map(|it| (it.link.clone(), picture(it)));
+        let row = Some(Row(row.collect())).filter(|row| !row.0.is_empty());
+        let differences = of_slow("slow-difference.svg").map(picture);
+        paragraphs([table(row)].into_iter().chain(differences).map(Some))
+    }
+
+    fn per_request(&self) -> String {
+        let mut often: BTreeMap<&str, u64> = BTreeMap::new();
+        let launches = self.cell.launches.values();
+        for row in launches.flat_map(|evidence| &evidence.system_calls) {
+            *often.entry(&row.call).or_default() += row.calls;
+        }
+        let mut calls: Vec<&str> = often.keys().copied().collect();
+        calls.sort_by_key(|call| Reverse(often[call]));
+        calls.truncate(MOST_ROWS);
+        let counted = self.by_variant(|evidence, variant| evidence.by_request(variant, &calls));
+        let (_, baseline) = &counted[0];
+        let rows = baseline.iter().enumerate().map(|(at, (what, before))| {
+            let row = Row::of("per request", what);
+            let launches = counted.iter().enumerate();
+            launches.fold(row, |row, (launch, (label, counts))| {
+                let (_, counted) = &counts[at];
+                let row = row.with_any(label, counted.as_ref().map(|it| number(it.value)));
+                match launch {
+                    0 => row,
+                    _ => row.with_any("change", changed(before.as_ref(), counted.as_ref())),
+                }
+            })
+        });
+        let about = "**Allocations and system calls per request.** Intervals (95 %) come from the slices of one launch of each program. \
+             What changes from launch to launch is not in them.";
+        paragraphs([about.to_owned(), table(rows)].map(Some))
+    }
+}
+
+/// "20.0 (2000)", per poll and per request of a variant.
+fn with_rates(row: Row, per_poll: &str, label: &str, rates: Option<&EventRates>) -> Row {
+    let rates = rates.copied().unwrap_or_default();
+    let pair = |(one, other): (f64, f64)| format!("{} ({})", number(one), number(other));
+    row.with_any(format!("{per_poll}, {label}"), rates.per_poll.map(pair))
+        .with_any(format!("per request, {label}"), rates.per_request.map(pair))
+}
+
+fn changed(before: Option<&CellEstimate>, after: Option<&CellEstimate>) -> Option<String> {
+    let relative = change(before?, after?)?.relative?;
+    Some(uncertain(&relative.times(100.0), "%"))
+}

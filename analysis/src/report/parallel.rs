@@ -1,0 +1,126 @@
+//! What ran at the same time: whether cells that were measured together disturbed each other, and what each of central's workers
+//! did.
+
+use std::collections::BTreeMap;
+
+use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
+use plan::sums::SliceSums;
+use run_format::{Manifest, Placement, Role};
+
+use super::markdown::{Row, quoted, table};
+use crate::measure::parallel::{JobsOfCell, Workers};
+use crate::options::Options;
+use crate::prose::{self, prose};
+use crate::stats::{self, Counts, Interval};
+use crate::summary::Summary;
+use crate::text::{self, count, number};
+
+pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
+    let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
+    let jobs = config.jobs.as_ref()?;
+    let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
+    let mut runs = BTreeMap::<usize, usize>::new();
+    for (jobs, of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
+        *runs.entry(*jobs).or_default() += of_cell;
+    }
+    let at_a_time = runs.iter().rev().map(|(jobs, runs)| {
+        let runs = count(runs, "run");
+        format!("{runs} at most {jobs} at a time")
+    });
+    // Sweeps of earlier versions halved their jobs; then those that were left count.
+    let pairs = cells.iter().flat_map(|cell| &cell.pairs);
+    let fewest = pairs.clone().map(|(jobs, _)| *jobs).min();
+    let pairs = pairs.filter(|(jobs, _)| Some(*jobs) == fewest);
+    let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs.map(|(_, pair)| pair).collect();
+    let all = |variants: &Vec<SliceSums>| {
+        let sum = variants.iter().copied().reduce(SliceSums::plus);
+        sum.unwrap_or_default()
+    };
+    let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
+    let found = BesideOthers::of(&sums);
+    let rows = found.iter().map(|found| {
+        let interval = Interval::new(found.interval.0, found.interval.1);
+        Row::of("beside others, compared with alone", found.quantity)
+            .with("change", text::change(found.percent, "%", interval))
+            .with("pairs", found.pairs)
+    });
+    let named = |of: fn(&BesideOthers) -> bool| {
+        let named = found.iter().filter(|it| of(it));
+        named.map(|it| it.quantity).collect()
+    };
+    let control = config
+        .variants
+        .iter()
+        .position(|it| it.role == Role::Control);
+    let of_control = |side: usize| {
+        let share = |it: &SliceSums| it.slow as f64 / it.polls as f64;
+        let noise = |pair: &&[Vec<SliceSums>; 2]| {
+            let variants = &pair[side];
+            let noise = 100.0 * (share(&variants[control?]) - share(&variants[0]));
+            noise.is_finite().then_some(noise * noise)
+        };
+        Some(stats::mean(pairs.iter().filter_map(noise))?.sqrt())
+    };
+    Some(prose::text(&prose!('a "jobs.txt" {
+        at_a_time: Vec<String> = at_a_time.collect(),
+        places: &'a [Placement] = &jobs.places,
+        pairs: usize = pairs.len(),
+        fewest: usize = fewest.unwrap_or(0),
+        found: String = table(rows),
+        disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
+        unknown: Vec<&'static str> = named(|it| !it.is_harmless()),
+        noise: Option<[f64; 2]> = of_control(0).zip(of_control(1)).map(<[f64; 2]>::from),
+    })))
+}
+
+pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String> {
+    let cells = summary.measured().map(|cell| &cell.measured.workers);
+    let cells: Vec<&Vec<Workers>> = cells.collect();
+    let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
+    let sum = |variant: usize| {
+        let mut sum = Workers::default();
+        let of_cells = cells.iter().filter_map(|cell| cell.get(variant));
+        of_cells.for_each(|of_cell| sum.add(of_cell));
+        sum
+    };
+    let sums: Vec<Workers> = (0..variants).map(sum).collect();
+    let baseline = sums.first()?;
+    let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
+    let threads = baseline.threads.iter().map(|row| {
+        let thread = match row.worker {
+            0 => "main".to_owned(),
+            number => format!("worker {number}"),
+        };
+        Row::of("thread", thread)
+            .with_any("cores", row.cores.as_ref())
+            .with("polls", row.polls)
+            .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
+            .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
+            .with_any(
+                "ready but waiting for its core",
+                percent_of_time(row.runqueue_ns),
+            )
+    });
+    let late = |delays_ns: &Counts| {
+        let late = delays_ns.above(options.figures.threshold);
+        percent(late as f64, delays_ns.total() as f64)
+    };
+    let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
+    let variants = summary.variants.iter().zip(&sums).map(|(variant, sums)| {
+        Row::of("variant", quoted(&variant.label))
+            .with_any("any worker: late", late(&sums.any_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.any_worker_ns))
+            .with_any("same worker: late", late(&sums.same_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.same_worker_ns))
+    });
+    Some(prose::text(&prose!('a "workers.txt" {
+        function: &'a str = summary.function(summary.identity.sites.of_connections()),
+        threads: String = table(threads),
+        threshold: String = options.threshold_text(),
+        variants: String = table(variants),
+    })))
+}
+
+fn percent(part: f64, whole: f64) -> Option<String> {
+    (whole > 0.0).then(|| format!("{} %", number(100.0 * part / whole)))
+}
