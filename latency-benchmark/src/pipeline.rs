@@ -70,7 +70,7 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
     }
     let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
-        let explained = ExplainArgs::defaults(dir.clone(), program);
+        let explained = ExplainArgs::defaults(&dir, program)?;
         // A sweep that cannot be explained has its report all the same.
         let explained = explain::run(explained, interrupts).unwrap_or_else(|failure| {
             let why = one_line(&format!("{:#}", failure.error));
@@ -124,8 +124,6 @@ fn first_failure(one: u8, other: u8) -> u8 {
 }
 
 fn report(dir: &Path) -> Result<u8> {
-    let status = analysis("report", dir)?
-        .status()
-        .context("cannot start analysis")?;
-    Ok(exit_code(status))
+    let status = analysis("report", dir)?.status();
+    Ok(exit_code(status.context("cannot start analysis")?))
 }

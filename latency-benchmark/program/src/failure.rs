@@ -18,19 +18,15 @@ pub struct Failure {
 
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure {
-            error: error.into(),
-            code: 1,
-        }
+        let error = error.into();
+        Failure { error, code: 1 }
     }
 }
 
 /// Wrong input, before which nothing was written.
 pub fn bad_input(error: impl Into<Error>) -> Failure {
-    Failure {
-        error: error.into(),
-        code: 2,
-    }
+    let error = error.into();
+    Failure { error, code: 2 }
 }
 
 /// Returns that the input is wrong, with a message as [`format!`] takes it.
