@@ -11,17 +11,14 @@ use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
 
-use crate::explain;
 use crate::explain::args::ExplainArgs;
-use crate::gate;
 use crate::gate::args::GateArgs;
 use crate::interrupts::Interrupts;
-use crate::manifest;
 use crate::node_program::{NodeProgramArgs, analysis};
 use crate::progress::{MEASURED, SOME_FAILED};
 use crate::search::{self, SearchArgs};
-use crate::sweep;
 use crate::sweep::args::{AskedSweep, SweepArgs};
+use crate::{explain, gate, manifest, sweep};
 
 #[derive(Args)]
 pub(crate) struct PipelineArgs {

@@ -21,10 +21,9 @@ use crate::args::{given_or, refuse_twice, unknown_site, variants};
 use crate::interrupts::Interrupts;
 use crate::node_program::analysis;
 use crate::progress::{MEASURED, SOME_FAILED};
-use crate::results_folder;
-use crate::sweep;
 use crate::sweep::args::{AskedSweep, SweepArgs};
 use crate::sweep::time::{shortest, within};
+use crate::{results_folder, sweep};
 
 /// What a round lets stay, the next one measures longer.
 const ROUNDS: u32 = 3;

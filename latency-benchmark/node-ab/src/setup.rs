@@ -1,12 +1,11 @@
 //! What is to be compared, and the handle of a comparison that goes on.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use anyhow::{Context, anyhow};
 use poll_probe::Variant;

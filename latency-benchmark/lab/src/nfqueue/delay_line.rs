@@ -120,10 +120,11 @@ fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> 
         };
         for event in &events[..ready] {
             let index = event.data() as usize;
-            match held.get_mut(index) {
-                Some(held) => held.arrive()?,
-                None if index == held.len() => return Ok(held),
-                None => {}
+            if index == held.len() {
+                return Ok(held);
+            }
+            if let Some(held) = held.get_mut(index) {
+                held.arrive()?;
             }
         }
     }

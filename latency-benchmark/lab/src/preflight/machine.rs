@@ -85,7 +85,7 @@ fn cores() -> Result<PreflightFinding> {
     let topology = Topology::of_this_process()?;
     let placement = topology.place(1, None, None)?;
     let count = topology.available().count();
-    let smt = if topology.has_smt() { "SMT" } else { "no SMT" };
+    let smt = if topology.has_smt { "SMT" } else { "no SMT" };
     let is_shared = placement.sharing != Sharing::Nothing;
     let (consequence, remedy) = if is_shared {
         (
