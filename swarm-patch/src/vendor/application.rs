@@ -137,6 +137,7 @@ mod tests {
         ];
         let grafted = grafted.map(|(name, version)| Grafted {
             source: CrateSource::new(name, version, ".".into()).expect("a folder"),
+            files: Vec::new(),
             sites: Vec::new(),
         });
         assert_eq!(
