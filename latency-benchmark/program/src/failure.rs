@@ -83,9 +83,8 @@ pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
 /// The last line of a process's errors. After a panic it is in the middle.
 pub fn last_words(errors: &str) -> Option<String> {
     let mut lines = errors.lines().filter(|line| !line.trim().is_empty());
-    let mut from_panic = lines
-        .clone()
-        .skip_while(|line| !line.contains(" panicked at "));
+    let is_before = |line: &&str| !line.contains(" panicked at ");
+    let mut from_panic = lines.clone().skip_while(is_before);
     let last = from_panic.nth(1).or_else(|| lines.next_back())?;
     Some(one_line(last.trim_start_matches("error: ")))
 }

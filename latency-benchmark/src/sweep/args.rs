@@ -215,6 +215,9 @@ impl SweepArgs {
         // A short look, and a time of each run that was asked for, are of one run.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
+        let repeat = if is_visited_often { visits } else { 1 };
+        let max_cell_ms = length.max_cell_seconds.map(|seconds| seconds * 1000);
+        let is_of_subjects = has_subjects && is_visited_often && length.time.is_none();
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here.
@@ -227,17 +230,11 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat: length
-                .repeat
-                .unwrap_or(if is_visited_often { visits } else { 1 }),
+            repeat: length.repeat.unwrap_or(repeat),
             far_repeat: is_visited_often.then_some(far_visits),
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms: match length.max_cell_seconds {
-                Some(seconds) => Some(seconds * 1000),
-                None => (has_subjects && is_visited_often && length.time.is_none())
-                    .then_some(SUBJECT_MS),
-            },
+            max_cell_ms: max_cell_ms.or(is_of_subjects.then_some(SUBJECT_MS)),
             time_scale: match (grid.quick, is_visited_often) {
                 (true, _) => QUICK_SCALE,
                 (_, true) => VISIT_SCALE,

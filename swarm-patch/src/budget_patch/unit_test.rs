@@ -44,19 +44,21 @@ pub(super) fn add(
 fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
     let is_coop = budget.limit == Limit::Coop;
     let is_timed = matches!(budget.limit, Limit::Time(_));
-    let block_on = match is_coop {
-        // Outside of tokio's runtime its budget is unlimited.
-        true => {
-            "tokio::runtime::Builder::new_current_thread()\n        .build()\n        .unwrap()\n        .block_on"
-        }
-        false => "futures::executor::block_on",
-    };
+    // Outside of tokio's runtime its budget is unlimited.
+    let block_on = of_site(
+        spec,
+        if is_coop {
+            "block on, coop"
+        } else {
+            "block on"
+        },
+    );
     let (begin, end) = if is_timed { ("timed(", ")") } else { ("", "") };
     let cfg = is_coop.then(|| format!("#[cfg({})]\n", has_tokio(spec)));
     let work = of_site(spec, "work").trim_end();
     let values = [
         ("begin", begin.to_owned()),
-        ("block_on", block_on.to_owned()),
+        ("block_on", block_on.trim_end().to_owned()),
         ("cfg", cfg.unwrap_or_default()),
         ("end", end.to_owned()),
         ("two_polls", limit.two_polls.replace("WORK", work)),

@@ -183,15 +183,14 @@ impl SubjectBuilder {
 
 /// The levels as files have them.
 pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
-    let of_site = |site: &SiteLevels| {
-        let levels = site.levels().map(|(level, missing)| {
-            let name = site.spec.name;
-            json!({ "site": name, "level": level, "not_there": missing })
-        });
-        levels.collect::<Vec<_>>()
-    };
-    let records = sites.iter().flat_map(of_site).map(serde_json::from_value);
-    Ok(records.collect::<Result<_, _>>()?)
+    let mut records = Vec::new();
+    for site in sites {
+        for (level, missing) in site.levels() {
+            let record = json!({ "site": site.spec.name, "level": level, "not_there": missing });
+            records.push(serde_json::from_value(record)?);
+        }
+    }
+    Ok(records)
 }
 
 /// The source without path and revision, since one commit has many of them.
