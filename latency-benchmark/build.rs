@@ -3,35 +3,20 @@
 use std::process::Command;
 
 fn main() {
-    for watched in [
-        "build.rs",
-        "src",
-        "lab",
-        "node",
-        "node-kit",
-        "run-format",
-        "../Cargo.lock",
-    ] {
+    for watched in "build.rs src lab node node-kit run-format ../Cargo.lock".split(' ') {
         println!("cargo::rerun-if-changed={watched}");
     }
-    if let Some(log) = git(&["rev-parse", "--git-path", "logs/HEAD"]) {
+    if let Some(log) = git("rev-parse --git-path logs/HEAD") {
         println!("cargo::rerun-if-changed={log}");
     }
-    let describe = [
-        "describe",
-        "--always",
-        "--dirty",
-        "--abbrev=40",
-        "--exclude=*",
-    ];
-    if let Some(commit) = git(&describe) {
+    if let Some(commit) = git("describe --always --dirty --abbrev=40 --exclude=*") {
         println!("cargo::rustc-env=BENCHMARK_COMMIT={commit}");
     }
 }
 
 /// What git prints; none for an archive without git.
-fn git(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").args(arguments).output().ok()?;
+fn git(words: &str) -> Option<String> {
+    let output = Command::new("git").args(words.split(' ')).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;
     output.status.success().then(|| text.trim().to_owned())
 }

@@ -15,10 +15,9 @@ use run_format::{
     OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig,
 };
 
-use crate::args::{NodeArgs, PayloadArg, RuntimeArgs, variants};
+use crate::args::{CellArgs, RuntimeArgs, variants};
 use crate::conversation::Conversation;
 use crate::interrupts::Interrupts;
-use crate::node_program::NodeProgramArgs;
 use crate::progress::{INTERRUPTED, MEASURED};
 
 #[derive(Args)]
@@ -32,9 +31,7 @@ pub(crate) struct CentralArgs {
     #[arg(long = "peer", value_name = "ADDRESS", required = true)]
     peers: Vec<String>,
     #[command(flatten)]
-    node: NodeArgs,
-    #[command(flatten)]
-    payload: PayloadArg,
+    cell: CellArgs,
     #[arg(long, value_name = "BUDGET", help = format!("Budgets to compare, repeatable, the first is the baseline: {BUDGET_FORMS} [default: none]"))]
     budget: Vec<Budgets>,
     /// Seconds to measure
@@ -48,8 +45,6 @@ pub(crate) struct CentralArgs {
     /// A new folder for the results
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
-    #[command(flatten)]
-    program: NodeProgramArgs,
 }
 
 pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
@@ -61,7 +56,7 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
         );
     }
     let config = config(&args)?;
-    let program = args.program.plain(&config.node)?;
+    let program = args.cell.program.plain(&config.node)?;
     fs::create_dir_all(&out).with_context(|| format!("--out: cannot create {}", out.display()))?;
     let task = CentralTask {
         dir: out.canonicalize()?,
@@ -71,24 +66,20 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
     };
     let central = Conversation::start(Command::new(&program).arg("central"), &task);
     let mut central = central.with_context(|| format!("cannot start {}", program.display()))?;
-    let mut is_interrupted = false;
+    let mut code = MEASURED;
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         match central.messages.recv_timeout(LOOK_AROUND) {
             Ok(NodeMessage::Block(block)) => print(line(&block, &task.config.variants)),
             Ok(NodeMessage::Measured(measured)) => {
                 print(format!("{} blocks", measured.blocks));
-                is_interrupted = measured.stop == Stop::Interrupted;
+                if measured.stop == Stop::Interrupted {
+                    code = INTERRUPTED;
+                }
             }
-            Ok(
-                NodeMessage::Connected { .. }
-                | NodeMessage::Row(_)
-                | NodeMessage::AsksForTurn(_)
-                // Central ends, and says so itself.
-                | NodeMessage::Stalled(_),
-            )
-            | Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => break,
+            // A central that has stalled ends, and says so itself.
+            Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         match interrupts.seen() {
             0 => {}
@@ -104,10 +95,7 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
         let _ = fs::remove_dir(&out);
         return Ok(exit_code(status));
     }
-    Ok(match is_interrupted {
-        true => INTERRUPTED,
-        false => MEASURED,
-    })
+    Ok(code)
 }
 
 /// There is no lab: everything but central's worker runs on all cores.
@@ -118,22 +106,20 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         peers: Topology::of_this_process()?.available(),
         sharing: Sharing::Core,
     };
-    let payload = args.node.profile_payload(args.peers.len())?;
-    let payload = payload.unwrap_or(args.payload.payload);
-    let stack = args.program.stack;
-    let node = args.node.node(stack)?;
+    let stack = args.cell.program.stack;
+    let (node, load) = args.cell.node(args.peers.len())?;
     Ok(RunConfig {
         cell: Cell {
             peers: args.peers.len(),
             rtt_ms: Rtt::ZERO,
-            payload_bytes: payload,
+            payload_bytes: load.payload,
         },
         run: 1,
         subject: None,
         beside: 0,
         layout: None,
         seed: u64::from(rand::random::<u32>()),
-        load: args.node.load(payload)?,
+        load,
         runtime: args.runtime.runtime()?,
         variants: variants((stack, &node), &args.budget, &[Budgets::NONE], false)?,
         node,
@@ -154,13 +140,11 @@ fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
     let percent =
         |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
     let figures = block.slow_percent.iter().zip(&block.margin_percent);
-    let ratios = variants
-        .iter()
-        .zip(figures)
-        .map(|(variant, (&slow, &margin))| {
-            let (slow, margin) = (percent(slow), percent(margin));
-            format!("{} {slow} ± {margin} %", variant.label)
-        });
+    let ratios = variants.iter().zip(figures);
+    let ratios = ratios.map(|(variant, (&slow, &margin))| {
+        let (slow, margin) = (percent(slow), percent(margin));
+        format!("{} {slow} ± {margin} %", variant.label)
+    });
     let ratios: Vec<String> = ratios.collect();
     format!("block {}: slow polls: {}", block.block, ratios.join(", "))
 }

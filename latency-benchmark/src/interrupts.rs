@@ -34,9 +34,8 @@ impl Interrupts {
                 seen.fetch_add(usize::from(read.is_some()), Relaxed);
             }
         };
-        thread::Builder::new()
-            .name("signals".to_owned())
-            .spawn(count)?;
+        let thread = thread::Builder::new().name("signals".to_owned());
+        thread.spawn(count)?;
         Ok(interrupts)
     }
 

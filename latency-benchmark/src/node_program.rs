@@ -10,6 +10,7 @@ use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool
 use run_format::checksums::of_program;
 use run_format::{Manifest, NodeConfig, NodeDescription};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
+use swarm_patch::subject::builder::Program;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
@@ -23,11 +24,7 @@ pub(crate) struct NodeProgramArgs {
 
 impl NodeProgramArgs {
     pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, Binary::Measuring)
-    }
-
-    pub(crate) fn counting(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
-        self.find(node, Binary::Explaining)
+        self.find(node, Program::Measuring)
     }
 
     /// The program of a sweep that there is, whose manifest says what it was.
@@ -42,19 +39,19 @@ impl NodeProgramArgs {
 
     /// Has cargo build what is needed to measure, and to explain if that is asked, unless a program was given.
     pub(crate) fn build_needed(&self, node: &NodeConfig, explain: bool) -> Result<()> {
-        let explaining = explain.then_some(Binary::Explaining);
-        let needed = [Binary::Measuring].into_iter().chain(explaining);
+        let explaining = explain.then_some(Program::Explaining);
+        let needed = [Program::Measuring].into_iter().chain(explaining);
         needed
             .filter(|_| self.program.is_none())
-            .try_for_each(|binary| build(self.stack, node, binary))
+            .try_for_each(|program| build(self.stack, node, program))
     }
 
-    fn find(&self, node: &NodeConfig, binary: Binary) -> Result<PathBuf, Failure> {
+    pub(crate) fn find(&self, node: &NodeConfig, program: Program) -> Result<PathBuf, Failure> {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                build(self.stack, node, binary)?;
-                program_path(self.stack, binary)?
+                build(self.stack, node, program)?;
+                program_path(self.stack, program)?
             }
         };
         check(&path, node)?;
@@ -62,30 +59,13 @@ impl NodeProgramArgs {
     }
 }
 
-#[derive(Clone, Copy)]
-enum Binary {
-    Measuring,
-    /// The same code with an allocator that counts, and with debug information, which takes a sixth of the time of a build.
-    Explaining,
-}
-
-impl Binary {
-    /// Its name, and the profile that it is built with.
-    fn of(self, stack: &Stack) -> (String, &'static str) {
-        match self {
-            Binary::Measuring => (stack.program(), "release"),
-            Binary::Explaining => (format!("{}-counting", stack.program()), "explain"),
-        }
-    }
-}
-
 /// Has cargo build a node program. It does nothing where that is not this program's business: in a
 /// debug build, whose node program lies beside it, or away from the workspace.
-fn build(stack: &Stack, node: &NodeConfig, binary: Binary) -> Result<()> {
+fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
-    let (name, profile) = binary.of(stack);
+    let (name, profile) = program.of(stack);
     let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
     let status = Command::new(cargo)
@@ -127,8 +107,8 @@ pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
     Ok(command)
 }
 
-fn program_path(stack: &Stack, binary: Binary) -> Result<PathBuf, Failure> {
-    let (name, profile) = binary.of(stack);
+fn program_path(stack: &Stack, program: Program) -> Result<PathBuf, Failure> {
+    let (name, profile) = program.of(stack);
     let beside = this_program()?.with_file_name(&name);
     let built = target_dir()?.join(profile).join(&name);
     let (candidates, profile) = match cfg!(debug_assertions) {

@@ -9,8 +9,7 @@ use clap::Args;
 use program::Failure;
 use run_format::{Listen, Measurement, PeerTask};
 
-use crate::args::{NodeArgs, PayloadArg};
-use crate::node_program::NodeProgramArgs;
+use crate::args::CellArgs;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -23,17 +22,12 @@ pub(crate) struct PeerArgs {
     #[arg(long, value_name = "ADDRESS", default_value = "/ip4/127.0.0.1/tcp/0")]
     listen: String,
     #[command(flatten)]
-    node: NodeArgs,
-    #[command(flatten)]
-    payload: PayloadArg,
-    #[command(flatten)]
-    program: NodeProgramArgs,
+    cell: CellArgs,
 }
 
 pub(crate) fn run(args: PeerArgs) -> Result<u8, Failure> {
-    let node = args.node.node(args.program.stack)?;
-    let load = args.node.load(args.payload.payload)?;
-    let program = args.program.plain(&node)?;
+    let (node, load) = args.cell.node(usize::MAX)?;
+    let program = args.cell.program.plain(&node)?;
     let task = PeerTask {
         node,
         load,

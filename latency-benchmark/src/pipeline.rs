@@ -11,17 +11,14 @@ use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
 
-use crate::explain;
 use crate::explain::args::ExplainArgs;
-use crate::gate;
 use crate::gate::args::GateArgs;
 use crate::interrupts::Interrupts;
-use crate::manifest;
 use crate::node_program::{NodeProgramArgs, analysis};
 use crate::progress::{MEASURED, SOME_FAILED};
 use crate::search::{self, SearchArgs};
-use crate::sweep;
 use crate::sweep::args::{AskedSweep, SweepArgs};
+use crate::{explain, gate, manifest, sweep};
 
 #[derive(Args)]
 pub(crate) struct PipelineArgs {
@@ -70,7 +67,7 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
     }
     let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
-        let explained = ExplainArgs::defaults(dir.clone(), program);
+        let explained = ExplainArgs::defaults(&dir, program)?;
         // A sweep that cannot be explained has its report all the same.
         let explained = explain::run(explained, interrupts).unwrap_or_else(|failure| {
             let why = one_line(&format!("{:#}", failure.error));
@@ -124,8 +121,6 @@ fn first_failure(one: u8, other: u8) -> u8 {
 }
 
 fn report(dir: &Path) -> Result<u8> {
-    let status = analysis("report", dir)?
-        .status()
-        .context("cannot start analysis")?;
-    Ok(exit_code(status))
+    let status = analysis("report", dir)?.status();
+    Ok(exit_code(status.context("cannot start analysis")?))
 }

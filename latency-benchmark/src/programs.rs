@@ -19,27 +19,32 @@ pub(crate) struct Programs {
     stack: &'static Stack,
     /// In the order of the subjects; one where there are none. The layouts of a program are in its folder.
     programs: Vec<PathBuf>,
-    /// Which of them the peers of each run.
+    /// Which of them the peers of each subject run.
     peers: Vec<usize>,
 }
 
 impl Programs {
-    /// A single program is that of all subjects.
+    /// That of this workspace for all subjects, or one of each subject where some are of other sources.
     fn of(
-        stack: &'static Stack,
-        mut programs: Vec<PathBuf>,
-        subjects: &[SubjectConfig],
-    ) -> Programs {
-        programs.resize(subjects.len().max(1), programs[0].clone());
-        let peers = match subjects {
-            [] => vec![0],
-            _ => subjects.iter().map(|subject| subject.peers).collect(),
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+        kind: Program,
+        of_subject: impl Fn(&SubjectConfig, &SubjectBuilder) -> Result<PathBuf, Failure>,
+    ) -> Result<Programs, Failure> {
+        let (stack, subjects) = (node.stack, &config.subjects);
+        let programs = if subjects.iter().all(is_of_this_workspace) {
+            vec![node.find(&config.node, kind)?; subjects.len().max(1)]
+        } else {
+            let builder = builder(stack)?.of(kind);
+            let programs = subjects.iter().map(|it| of_subject(it, &builder));
+            programs.collect::<Result<_, _>>()?
         };
-        Programs {
+        let peers = subjects.iter().map(|subject| subject.peers).collect();
+        Ok(Programs {
             stack,
             programs,
             peers,
-        }
+        })
     }
 
     /// That of a subject without the inserted lines, which is built if need be.
@@ -63,7 +68,8 @@ impl Programs {
     }
 
     pub(crate) fn peer(&self, subject: Option<usize>) -> &Path {
-        &self.programs[self.peers[subject.unwrap_or(0)]]
+        let number = self.peers.get(subject.unwrap_or(0));
+        &self.programs[number.copied().unwrap_or(0)]
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
@@ -77,28 +83,26 @@ impl Programs {
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
         if config.subjects.iter().all(is_of_this_workspace) {
-            let program = node.plain(&config.node)?;
-            refuse_stable_tokio(config, &program)?;
-            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
+            let programs = Programs::find(config, node)?;
+            refuse_stable_tokio(config, &programs.programs[0])?;
+            return Ok(programs);
         }
         let builder = builder(node.stack)?;
         for subject in &config.subjects {
             let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
             refuse_unbounded(config, subject, &levels)?;
         }
-        let mut programs = Vec::new();
         for subject in &mut config.subjects {
             let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
             subject.build = Some(built.record);
             subject.layouts = layouts::count(&built.dir);
-            programs.push(built.program);
         }
         if config.subjects.iter().any(|subject| subject.layouts == 0) {
             say(
                 "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
             );
         }
-        Ok(Programs::of(node.stack, programs, &config.subjects))
+        Programs::find(config, node)
     }
 
     /// Those that explain, of the same sources. Builds what is not built yet.
@@ -106,27 +110,16 @@ impl Programs {
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        if config.subjects.iter().all(is_of_this_workspace) {
-            let program = node.counting(&config.node)?;
-            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
-        }
-        let builder = builder(node.stack)?.of(Program::Explaining);
-        let program = |subject: &SubjectConfig| {
-            let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
+        Programs::of(config, node, Program::Explaining, |subject, builder| {
+            let built = prepare(subject, builder).with_context(|| subject.label.clone())?;
             Ok(built.program)
-        };
-        let programs = config.subjects.iter().map(program).collect::<Result<_>>()?;
-        Ok(Programs::of(node.stack, programs, &config.subjects))
+        })
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
-        if config.subjects.iter().all(is_of_this_workspace) {
-            let program = node.plain(&config.node)?;
-            return Ok(Programs::of(node.stack, vec![program], &config.subjects));
-        }
-        let program = |subject: &SubjectConfig| {
+        Programs::of(config, node, Program::Measuring, |subject, builder| {
             let resumed = || format!("--resume: {}", subject.label);
-            let built = find_again(subject, node.stack).with_context(resumed);
+            let built = find_again(subject, builder).with_context(resumed);
             let built = built.map_err(bad_input)?;
             if layouts::count(&built.dir) != subject.layouts {
                 reject!(
@@ -136,10 +129,7 @@ impl Programs {
                 );
             }
             Ok(built.program)
-        };
-        let programs = config.subjects.iter().map(program);
-        let programs = programs.collect::<Result<_, Failure>>()?;
-        Ok(Programs::of(node.stack, programs, &config.subjects))
+        })
     }
 }
 
@@ -216,20 +206,19 @@ fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
     Ok(found)
 }
 
-fn find_again(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
+fn find_again(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
     let record = subject.build.as_ref();
     let record = record.context("the version that began the sweep built its program otherwise")?;
-    let builder = builder(stack)?;
     if let Some(built) = builder.find(&record.id) {
         if built.record == *record {
             return Ok(built);
         }
         bail!("its program has changed");
     }
-    if builder.id(&resolve(stack, subject)?)? != record.id {
+    if builder.id(&resolve(builder.stack, subject)?)? != record.id {
         bail!("its program was deleted, and its sources have changed since");
     }
-    let built = prepare(subject, &builder)?;
+    let built = prepare(subject, builder)?;
     if built.record != *record {
         bail!("its program is gone, and building it again gives another one");
     }
@@ -252,9 +241,8 @@ pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) 
         let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {
             continue;
         };
-        let built = builder(stack)?
-            .find(&record.id)
-            .context("its program is gone")?;
+        let built = builder(stack)?.find(&record.id);
+        let built = built.context("its program is gone")?;
         let folder = dir.join(SUBJECTS).join(number.to_string());
         fs::create_dir_all(&folder)?;
         for name in [EDITS, LOCK] {

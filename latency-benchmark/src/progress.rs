@@ -118,18 +118,15 @@ impl RunCounts {
     }
 
     pub(crate) fn summary(&self, done: &str) -> String {
-        let unkept = match self.unkept {
-            0 => String::new(),
-            count => format!(", {count} not kept"),
-        };
-        let interrupted = match self.interrupted {
-            true => "; interrupted",
-            false => "",
-        };
-        format!(
-            "{} {done}, {} invalid, {} failed{unkept}{interrupted}",
-            self.measured, self.invalid, self.failed
-        )
+        let (measured, invalid, failed) = (self.measured, self.invalid, self.failed);
+        let mut summary = format!("{measured} {done}, {invalid} invalid, {failed} failed");
+        if self.unkept > 0 {
+            summary += &format!(", {} not kept", self.unkept);
+        }
+        if self.interrupted {
+            summary += "; interrupted";
+        }
+        summary
     }
 
     pub(crate) fn exit_code(&self) -> u8 {

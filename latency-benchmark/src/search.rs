@@ -1,7 +1,6 @@
 //! `--search`: many budgets, in rounds. Each round is a sweep of its own, so that what made a budget stay is not what
 //! it is judged by in the end. `analysis next-round` says which budgets stay.
 
-use std::num::NonZeroU32;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -11,9 +10,7 @@ use lab::move_to;
 use program::{Failure, bad_input, say};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
-use run_format::{
-    Axes, Budget, Budgets, Cores, Limit, NodeConfig, Precision, Site, SweepConfig, Wake,
-};
+use run_format::{Axes, Budgets, Cores, NodeConfig, Precision, SweepConfig};
 
 use swarm_patch::diff::Layout;
 use swarm_patch::package::upstream_manifest;
@@ -24,10 +21,9 @@ use crate::args::{given_or, refuse_twice, unknown_site, variants};
 use crate::interrupts::Interrupts;
 use crate::node_program::analysis;
 use crate::progress::{MEASURED, SOME_FAILED};
-use crate::results_folder;
-use crate::sweep;
 use crate::sweep::args::{AskedSweep, SweepArgs};
 use crate::sweep::time::{shortest, within};
+use crate::{results_folder, sweep};
 
 /// What a round lets stay, the next one measures longer.
 const ROUNDS: u32 = 3;
@@ -90,36 +86,19 @@ impl SearchArgs {
 
 /// Counts and times at each site and at muxer and task together, with both wakes.
 fn every_budget() -> Vec<Budgets> {
-    let counts = [1, 2, 3, 4, 6, 8, 16, 32]
-        .into_iter()
-        .filter_map(NonZeroU32::new);
-    let times = [10, 25, 50, 100, 200].map(Duration::from_micros);
-    let limits = counts.map(Limit::Count).chain(times.map(Limit::Time));
-    let bounds = limits.flat_map(|limit| {
-        [Wake::Immediate, Wake::Deferred].map(|wake| Budget {
-            limit,
-            wake,
-            segments: None,
-        })
-    });
-    let coop = Budget {
-        limit: Limit::Coop,
-        wake: Wake::Deferred,
-        segments: None,
-    };
-    const PLACES: [&[Site]; 4] = [
-        &[Site::Connection],
-        &[Site::Muxer],
-        &[Site::Task],
-        &[Site::Muxer, Site::Task],
-    ];
-    let at_sites = |bound: Budget| {
+    const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
+    const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
+    let with_wakes = |limit: &str| [limit.to_owned(), format!("{limit}/deferred")];
+    let bounds = LIMITS.split(' ').flat_map(with_wakes);
+    let at_sites = |bound: String| {
         PLACES.map(|sites| {
-            let with = |budgets: Budgets, site: &Site| budgets.with(*site, bound);
-            sites.iter().fold(Budgets::NONE, with)
+            let parts = sites.iter().map(|site| format!("{site}={bound}"));
+            let budgets = parts.collect::<Vec<_>>().join(",").parse();
+            budgets.expect("it is a budget")
         })
     };
-    bounds.chain([coop]).flat_map(at_sites).collect()
+    let all = bounds.chain(["coop".to_owned()]);
+    all.flat_map(at_sites).collect()
 }
 
 pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {

@@ -102,23 +102,15 @@ impl<'a> Session<'a> {
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
         let mut asking: Option<&Seat<'_>> = None;
         loop {
-            if let Some(seat) = asking {
-                // All of its processes are paused, so there are no messages.
-                if seat.has_turn_within(LOOK_AROUND) {
-                    asking = None;
-                    cell.say(TURN_LINE);
-                }
+            // While it asks, all of its processes are paused, so there are no messages.
+            if asking.is_some_and(|seat| seat.has_turn_within(LOOK_AROUND)) {
+                asking = None;
+                cell.say(TURN_LINE);
             }
-            let patience = match asking {
-                None => LOOK_AROUND,
-                Some(_) => Duration::ZERO,
-            };
+            let patience = asking.map_or(LOOK_AROUND, |_| Duration::ZERO);
             match cell.messages.recv_timeout(patience) {
                 Ok(CellMessage::AsksForTurn(block)) => {
-                    if let Some(seat) = seat {
-                        seat.ask(block);
-                    }
-                    asking = seat;
+                    asking = seat.inspect(|seat| seat.ask(block));
                 }
                 Ok(CellMessage::Over(row)) => {
                     cell.process.child.wait()?;
@@ -155,8 +147,7 @@ pub(crate) fn another() -> Option<&'static str> {
         let is_this_program = words.next()?.ends_with(b"latency-benchmark");
         let is_another = is_this_program && process != std::process::id();
         let verb = words.next().filter(|_| is_another)?;
-        ["sweep", "explain", "rr", "soak"]
-            .into_iter()
-            .find(|known| known.as_bytes() == verb)
+        let mut known = ["sweep", "explain", "rr", "soak"].into_iter();
+        known.find(|known| known.as_bytes() == verb)
     })
 }

@@ -13,12 +13,12 @@ use run_format::{
     SoakEnd, SoakFile, SoakRow, TableWriters,
 };
 
-use crate::args::{HostArgs, NewRunArgs, NodeArgs, PayloadArg, RttArg, refuse_unknown_sites};
+use crate::args::{CellArgs, HostArgs, NewRunArgs, RttArg, refuse_unknown_sites};
 use crate::cell::round_trip;
 use crate::conversation::{CellMessage, ended};
 use crate::interrupts::Interrupts;
 use crate::manifest::{command, tool};
-use crate::node_program::{NodeProgramArgs, describe};
+use crate::node_program::describe;
 use crate::progress::{Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
@@ -35,9 +35,7 @@ pub(crate) struct SoakArgs {
     #[command(flatten)]
     rtt: RttArg,
     #[command(flatten)]
-    payload: PayloadArg,
-    #[command(flatten)]
-    node: NodeArgs,
+    cell: CellArgs,
     #[arg(long, value_name = "K/TIME", default_value = "none", allow_hyphen_values = true, help = format!("Restart one peer at a time, in turn, this often: {CHURN_FORMS}"))]
     churn: Churn,
     #[arg(long, value_name = "BUDGET", default_value = "none", help = format!("The budgets in force: {BUDGET_FORMS}"))]
@@ -47,8 +45,6 @@ pub(crate) struct SoakArgs {
     interval: u64,
     #[command(flatten)]
     hosts: HostArgs,
-    #[command(flatten)]
-    program: NodeProgramArgs,
     #[command(flatten)]
     new_run: NewRunArgs,
 }
@@ -82,18 +78,15 @@ impl SoakArgs {
                 duration_ms as f64 / 1e3
             );
         }
-        let node = self.node.node(self.program.stack)?;
-        refuse_unknown_sites(self.program.stack, &node, &self.budget)?;
         let (peers, rtt_ms) = (self.peers, self.rtt.rtt);
-        let payload_bytes = self.node.profile_payload(peers)?;
-        let payload_bytes = payload_bytes.unwrap_or(self.payload.payload);
-        let load = self.node.load(payload_bytes)?;
+        let (node, load) = self.cell.node(peers)?;
+        refuse_unknown_sites(self.cell.program.stack, &node, &self.budget)?;
         let lab = self.hosts.network(&[peers], &[rtt_ms], 1)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers,
                 rtt_ms,
-                payload_bytes,
+                payload_bytes: load.payload,
             },
             duration_ms,
             interval_ms,
@@ -112,7 +105,7 @@ pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure
     let mut config = args.config()?;
     let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
-    let program = args.program.plain(&config.node)?;
+    let program = args.cell.program.plain(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;

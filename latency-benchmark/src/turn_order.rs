@@ -114,18 +114,12 @@ impl State {
         if self.running.is_some() {
             return;
         }
-        let next = |had_turn: &[usize]| -> Vec<usize> {
-            let asks = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
-            let programs = asks.map(|(program, _)| *program);
-            programs
-                .filter(|program| !had_turn.contains(program))
-                .collect()
-        };
-        let mut candidates = next(&self.had_turn);
-        if candidates.is_empty() {
+        let ask = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
+        let mut candidates: Vec<usize> = ask.map(|(program, _)| *program).collect();
+        if candidates.iter().all(|it| self.had_turn.contains(it)) {
             self.had_turn.clear();
-            candidates = next(&[]);
         }
+        candidates.retain(|program| !self.had_turn.contains(program));
         let chosen = candidates[self.rng.random_range(..candidates.len())];
         self.had_turn.push(chosen);
         self.asks.insert(chosen, None);

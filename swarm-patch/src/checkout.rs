@@ -141,8 +141,9 @@ pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> R
     Ok(())
 }
 
-/// A crate's files with all that its graft changes, and what that records.
+/// A crate, its files with all that its graft changes, and what that records.
 pub struct Grafted {
+    pub source: CrateSource,
     pub files: Vec<(PathBuf, String)>,
     pub sites: Vec<SiteLevels>,
 }
@@ -168,12 +169,12 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     manifest["dependencies"]["poll-probe"]["path"] = value(probe);
     let graft = graft(source)?;
     let files = graft.files.iter();
-    let mut files: Vec<_> = files
-        .map(|it| (source.dir.join(&it.file), it.grafted()))
-        .collect();
-    files.push((path, manifest.to_string()));
-    let sites = graft.sites;
-    Ok(Grafted { files, sites })
+    let files = files.map(|it| (source.dir.join(&it.file), it.grafted()));
+    Ok(Grafted {
+        source: source.clone(),
+        files: files.chain([(path, manifest.to_string())]).collect(),
+        sites: graft.sites,
+    })
 }
 
 /// The path that leads to `to` from the folder `from`. Both are absolute.

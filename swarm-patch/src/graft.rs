@@ -120,9 +120,8 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
             let states = states.map(|state| passes::around(parsed, &it, "count", state));
             let states: Result<Vec<_>, _> = states.collect();
             let mut marks = inline::marks(parsed, &it, Access::Variable, loop_in)?;
-            marks
-                .insertions
-                .extend(states.into_iter().flatten().flatten());
+            let states = states.into_iter().flatten().flatten();
+            marks.insertions.extend(states);
             Ok(marks)
         }
         LoopShape::Task { .. } => inline::marks(parsed, &it, Access::Lent, None),

@@ -83,9 +83,7 @@ pub(crate) fn marks<'a>(
     }
     if loops == 1 {
         // The first turn of the only loop is the first iteration, which has no bound in any case.
-        marks
-            .insertions
-            .retain(|(_, insertion)| insertion.mark != loops::ENTRY);
+        marks.insertions.retain(|(_, it)| it.mark != loops::ENTRY);
     }
     Ok(marks)
 }

@@ -38,10 +38,9 @@ impl Insertion {
             "" => "\n".to_owned(),
             line => format!("{}{line}\n", indentation(source, like)),
         };
-        let lines = text.lines();
-        lines
-            .map(|line| Insertion::new(byte, mark, whole(line)))
-            .collect()
+        let lines = text.lines().map(whole);
+        let lines = lines.map(|line| Insertion::new(byte, mark, line));
+        lines.collect()
     }
 
     /// The line of its source that it comes before, or is within, counted from 1.

@@ -180,10 +180,8 @@ fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
     };
     let builder = SubjectBuilder::open(specs.stack, profile)?;
     let id = builder.id(&subject)?;
-    let built = match builder.find(&id) {
-        Some(built) => built,
-        None => builder.build(&subject, &id)?,
-    };
+    let built = builder.find(&id);
+    let built = built.map_or_else(|| builder.build(&subject, &id), Ok)?;
     Ok(format!("{}\n", built.program.display()))
 }
 
@@ -237,9 +235,9 @@ impl DiffArgs {
 
     /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
     fn of_budget(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
-        let budgets: Budgets = budget
-            .parse()
-            .map_err(|error| bad_input(anyhow!("--budget: {error}")))?;
+        let budgets = budget.parse();
+        let budgets: Budgets =
+            budgets.map_err(|error: String| bad_input(anyhow!("--budget: {error}")))?;
         let mut changed = budget_patch::packages(&budgets);
         if changed.is_empty() {
             reject!(

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err as fs;
 use syn::spanned::Spanned;
-use syn::{Item, UseTree};
+use syn::{Ident, Item, UseTree};
 
 use crate::crate_source::CrateSource;
 use crate::graft::{Graft, graft};
@@ -108,22 +108,18 @@ pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
             Some(first) if file == "src/lib.rs" => first.span().byte_range().start,
             _ => 0,
         };
-        fs::write(
-            out.join(&file),
-            &with_self_paths(&text, &tree.items)[start..],
-        )?;
+        let text = with_self_paths(&text, &tree.items);
+        fs::write(out.join(&file), &text[start..])?;
     }
     Ok(())
 }
 
 fn with_self_paths(text: &str, items: &[Item]) -> String {
-    let modules: Vec<String> = items
-        .iter()
-        .filter_map(|item| match item {
-            Item::Mod(module) => Some(module.ident.to_string()),
-            _ => None,
-        })
-        .collect();
+    let modules = items.iter().filter_map(|item| match item {
+        Item::Mod(module) => Some(&module.ident),
+        _ => None,
+    });
+    let modules: Vec<&Ident> = modules.collect();
     let mut paths = Vec::new();
     for item in items {
         if let Item::Use(import) = item
@@ -140,7 +136,7 @@ fn with_self_paths(text: &str, items: &[Item]) -> String {
 }
 
 /// Adds the byte at which each path begins whose first segment is one of `modules`.
-fn first_segments(tree: &UseTree, modules: &[String], offsets: &mut Vec<usize>) {
+fn first_segments(tree: &UseTree, modules: &[&Ident], offsets: &mut Vec<usize>) {
     let segment = match tree {
         UseTree::Path(path) => &path.ident,
         UseTree::Name(name) => &name.ident,
@@ -153,7 +149,7 @@ fn first_segments(tree: &UseTree, modules: &[String], offsets: &mut Vec<usize>) 
         }
         _ => return,
     };
-    if modules.iter().any(|module| segment == module) {
+    if modules.contains(&segment) {
         offsets.push(segment.span().byte_range().start);
     }
 }

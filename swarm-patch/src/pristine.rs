@@ -27,21 +27,15 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     }
     command.other_options(options);
     // In a build script these are set for the outer build.
-    for variable in [
-        "CARGO_ENCODED_RUSTFLAGS",
-        "RUSTC",
-        "RUSTC_WRAPPER",
-        "RUSTC_WORKSPACE_WRAPPER",
-        "RUSTDOC",
-    ] {
+    const OUTER: &str =
+        "CARGO_ENCODED_RUSTFLAGS RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC";
+    for variable in OUTER.split(' ') {
         command.env_remove(variable);
     }
-    let metadata = command.exec().with_context(|| {
-        format!(
-            "cargo cannot find the crates that {} names",
-            manifest.display()
-        )
-    })?;
+    let named = manifest.display();
+    let metadata = command.exec();
+    let metadata =
+        metadata.with_context(|| format!("cargo cannot find the crates that {named} names"))?;
     let mut sources = Vec::new();
     for name in packages {
         let is_it = |package: &&cargo_metadata::Package| package.name.as_str() == *name;

@@ -15,12 +15,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
             rows.extend(site.levels().map(|(level, missing)| {
                 let reason = missing.map(|reason| format!("not there: {reason}"));
                 let recorded = reason.unwrap_or_else(|| "measured".to_owned());
-                [
-                    id.clone(),
-                    site.spec.name.to_owned(),
-                    level.to_owned(),
-                    recorded,
-                ]
+                [&**id, site.spec.name, level, &*recorded].map(str::to_owned)
             }));
         }
     }
@@ -61,10 +56,8 @@ fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
     });
     let line = |row: &[String; COLUMNS]| {
         let cells = row.iter().zip(widths);
-        let cells: Vec<String> = cells
-            .map(|(cell, width)| format!("{cell:width$}"))
-            .collect();
-        format!("{}\n", cells.join("  ").trim_end())
+        let cells = cells.map(|(cell, width)| format!("{cell:width$}  "));
+        format!("{}\n", cells.collect::<String>().trim_end())
     };
     rows.iter().map(line).collect()
 }

@@ -54,11 +54,8 @@ impl VendorArgs {
                 "--for {shown}: it has a poll-probe already, {path}. Remove what depends on it first: cargo refuses two of them in one program"
             );
         }
-        let out = new_folder(
-            self.out
-                .clone()
-                .unwrap_or_else(|| app.root().join("grafted")),
-        )?;
+        let beside = || app.root().join("grafted");
+        let out = new_folder(self.out.clone().unwrap_or_else(beside))?;
         Ok(vendor(&app, &out)?)
     }
 }
@@ -74,11 +71,9 @@ fn new_folder(path: PathBuf) -> Result<PathBuf, Failure> {
         );
     }
     let absolute = std::path::absolute(&path)?;
-    match (
-        absolute.parent().map(fs::canonicalize),
-        absolute.file_name(),
-    ) {
-        (Some(Ok(parent)), Some(name)) => Ok(parent.join(name)),
+    let around = absolute.parent().map(fs::canonicalize);
+    match (around, absolute.file_name()) {
+        (Some(Ok(around)), Some(name)) => Ok(around.join(name)),
         _ => reject!(
             "--out {shown}: the folder around it does not exist (accepted: a new folder in one that exists)"
         ),

@@ -27,7 +27,7 @@ impl Reaped {
         self.send(Signal::SIGCONT);
     }
 
-    fn send(&self, signal: Signal) {
+    pub(crate) fn send(&self, signal: Signal) {
         // Its id belongs to it until it is waited for, which needs this value.
         if let Ok(id) = i32::try_from(self.child.id()) {
             let _ = kill(Pid::from_raw(id), signal);

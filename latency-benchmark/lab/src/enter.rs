@@ -94,20 +94,18 @@ const OUTSIDE: &str = "common in containers and under seccomp filters; run with 
 const OF_KERNEL: &str = "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS";
 
 fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
-    move |errno| match errno {
-        Errno::EAGAIN => EnterError {
-            why: "no more processes can be started".to_owned(),
-            remedy: "`ulimit -u` is the limit".to_owned(),
-        },
-        // What unshare(2) says if the kernel lacks a kind of namespace.
-        Errno::EINVAL => EnterError {
-            why: format!("the kernel cannot make {attempt}"),
-            remedy: OF_KERNEL.to_owned(),
-        },
-        errno => EnterError {
-            why: format!("the kernel refused {attempt}: {errno}"),
-            remedy: OUTSIDE.to_owned(),
-        },
+    move |errno| {
+        let (why, remedy) = match errno {
+            Errno::EAGAIN => {
+                let why = "no more processes can be started";
+                (why.to_owned(), "`ulimit -u` is the limit")
+            }
+            // What unshare(2) says if the kernel lacks a kind of namespace.
+            Errno::EINVAL => (format!("the kernel cannot make {attempt}"), OF_KERNEL),
+            errno => (format!("the kernel refused {attempt}: {errno}"), OUTSIDE),
+        };
+        let remedy = remedy.to_owned();
+        EnterError { why, remedy }
     }
 }
 

@@ -48,8 +48,7 @@ pub(crate) fn measure(
     let core = Cores::one(spec.network.placement.central);
     let links = wires.central.run(|| {
         move_to(&core)?;
-        let addresses = addresses.into_iter();
-        connect_all(addresses, spec, spec.rtt.ms() + tolerance_ms, works)
+        connect_all(&addresses, spec, spec.rtt.ms() + tolerance_ms, works)
     })?;
     let accepted = listeners[0].accept().ok();
     Ok(RttReport {
@@ -69,11 +68,10 @@ pub fn time_links(
     let spec = LabSpec::new(addresses.len(), placement.clone());
     let connects = || {
         move_to(&Cores::one(placement.central))?;
-        let addresses = addresses.iter().copied();
         connect_all(addresses, &spec, f64::INFINITY, &mut || true)
     };
     let links = on_another_thread(connects)?;
-    let silent = |link: &TimedLink| link.rtt.connects_ms.is_empty();
+    let silent = |(rtt, _): &TimedLink| rtt.connects_ms.is_empty();
     match links.iter().position(silent) {
         Some(at) => Err(io::Error::other(format!(
             "no TCP connect to {} was answered (a firewall may drop its packets)",
@@ -87,9 +85,9 @@ fn report(asked_ms: Rtt, links: Vec<TimedLink>, start: Instant) -> RttReport {
     RttReport {
         asked_ms,
         tolerance_ms: None,
-        congestion_control_central: links[0].first.as_ref().and_then(congestion_control),
+        congestion_control_central: links[0].1.as_ref().and_then(congestion_control),
         congestion_control_peers: None,
-        links: links.into_iter().map(|link| link.rtt).collect(),
+        links: links.into_iter().map(|(rtt, _)| rtt).collect(),
         took_ms: start.elapsed().as_secs_f64() * 1e3,
     }
 }
@@ -126,11 +124,8 @@ const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 /// How often to look whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
-struct TimedLink {
-    rtt: LinkRtt,
-    /// The first connection, kept to read its congestion control.
-    first: Option<TcpStream>,
-}
+/// With the first connection, kept to read its congestion control.
+type TimedLink = (LinkRtt, Option<TcpStream>);
 
 struct ConnectSchedule {
     start: Instant,
@@ -147,10 +142,8 @@ impl ConnectSchedule {
     fn new(spec: &LabSpec, limit_ms: f64) -> ConnectSchedule {
         let start = Instant::now();
         let rtt = spec.rtt.duration();
-        let allowance = match spec.network.loss_percent {
-            Some(_) => LOSSY_ALLOWANCE,
-            None => ALLOWANCE,
-        };
+        let loss = spec.network.loss_percent;
+        let allowance = loss.map_or(ALLOWANCE, |_| LOSSY_ALLOWANCE);
         let jitter = spec.network.jitter_ms.map(Rtt::duration);
         ConnectSchedule {
             start,
@@ -192,15 +185,14 @@ impl ConnectSchedule {
                 Err(error) => return Err(error),
             }
         }
-        let rtt = LinkRtt { connects_ms, lost };
-        Ok(TimedLink { rtt, first })
+        Ok((LinkRtt { connects_ms, lost }, first))
     }
 }
 
 /// Connects over all links at the same time, and several times in a row over each link. A link whose
 /// shortest time is over `limit_ms` is tried more often. Ends early once nothing `works`.
 fn connect_all(
-    addresses: impl Iterator<Item = SocketAddr>,
+    addresses: &[SocketAddr],
     spec: &LabSpec,
     limit_ms: f64,
     works: &mut dyn FnMut() -> bool,
@@ -209,7 +201,7 @@ fn connect_all(
     let stop = &AtomicBool::new(false);
     thread::scope(|scope| {
         let timing = std::iter::zip(0.., addresses).map(|(link, address)| {
-            thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, address, stop))
+            thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, *address, stop))
         });
         let timing = timing.collect::<io::Result<Vec<_>>>()?;
         while !timing.iter().all(|link| link.is_finished()) {

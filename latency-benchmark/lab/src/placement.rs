@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 #[derive(Clone, Debug)]
 pub struct Topology {
     cores: Vec<Core>,
-    has_smt: bool,
+    pub(crate) has_smt: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -66,10 +66,6 @@ impl Topology {
     pub fn available(&self) -> Cores {
         let cores = self.cores.iter().map(|core| core.number);
         Cores::new(cores).expect("a process runs on some core")
-    }
-
-    pub fn has_smt(&self) -> bool {
-        self.has_smt
     }
 
     fn check(&self, option: &str, cores: Cores) -> Result<Cores> {

@@ -99,10 +99,7 @@ fn congestion_controls() -> PreflightFinding {
     let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).unwrap_or_default();
     let has_default = available.split_whitespace().any(|name| name == "cubic");
     let seen = (has_default, format!("available: {}", available.trim()));
-    let no_default = (
-        Degraded,
-        "the default, cubic, does not work; specify another one",
-    );
+    let consequence = "the default, cubic, does not work; specify another one";
     let remedy = "as root, `modprobe tcp_cubic`";
-    PreflightFinding::new("congestion control", seen, no_default, remedy)
+    PreflightFinding::new("congestion control", seen, (Degraded, consequence), remedy)
 }

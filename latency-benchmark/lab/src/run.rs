@@ -3,8 +3,7 @@
 use std::process::{Command, ExitStatus};
 
 use anyhow::{Context, Result, bail};
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::signal::Signal;
 use program::{exit_code, say};
 
 use crate::signals::SupervisorSignals;
@@ -63,9 +62,7 @@ fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result
         lab.check()?;
         let signal = signals.next()?;
         if signal != Signal::SIGCHLD {
-            let pid = i32::try_from(child.child.id()).expect("a process id is an int");
-            // This fails if it has ended in the meantime.
-            let _ = kill(Pid::from_raw(pid), signal);
+            child.send(signal);
         }
     }
 }

@@ -4,14 +4,12 @@
     reason = "fork, pre_exec, and system calls without a safe wrapper; each says why it is sound"
 )]
 
-use std::os::fd::AsRawFd;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
-use std::{io, mem, ptr};
+use std::{io, mem};
 
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollEvent};
 use nix::sys::signal::{SigHandler, Signal};
 use nix::unistd::ForkResult;
 
@@ -41,31 +39,6 @@ where
 pub(crate) fn default_sigchld() -> nix::Result<()> {
     // SAFETY: this installs no handler.
     unsafe { nix::sys::signal::signal(Signal::SIGCHLD, SigHandler::SigDfl) }.map(drop)
-}
-
-/// Calls `epoll_pwait2`, whose timeout is exact; that of `epoll_wait` is in whole milliseconds.
-pub(crate) fn epoll_wait<'a>(
-    epoll: &Epoll,
-    events: &'a mut [EpollEvent],
-    timeout: Duration,
-) -> nix::Result<&'a [EpollEvent]> {
-    let timeout = libc::timespec {
-        tv_sec: libc::time_t::try_from(timeout.as_secs()).unwrap_or(libc::time_t::MAX),
-        tv_nsec: timeout.subsec_nanos().into(),
-    };
-    let capacity = libc::c_int::try_from(events.len()).unwrap_or(libc::c_int::MAX);
-    // SAFETY: `EpollEvent` is a transparent wrapper of `epoll_event`; the kernel writes at most
-    // `capacity` of them.
-    let ready = Errno::result(unsafe {
-        libc::epoll_pwait2(
-            epoll.0.as_raw_fd(),
-            events.as_mut_ptr().cast(),
-            capacity,
-            &raw const timeout,
-            ptr::null(),
-        )
-    })?;
-    Ok(&events[..usize::try_from(ready).unwrap_or(0)])
 }
 
 /// Lowers the priority of the calling process. Every user may do this.

@@ -1,15 +1,15 @@
 //! Finds the programs that configure the kernel and runs them inside a namespace.
 
+use std::env;
 use std::fs::File;
 use std::io::{self, Seek, Write};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 use std::time::Duration;
-use std::{env, thread};
 
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use program::{Limits, program_in, tool_folders};
+use program::{Limits, in_threads, program_in, tool_folders};
 
 use crate::netns::Netns;
 
@@ -97,17 +97,9 @@ pub(crate) fn run_all<T: Sync>(
 ) -> Result<Vec<String>> {
     /// Enough to use all cores, and few enough for the limit of open files.
     const AT_A_TIME: usize = 16;
-    let (items, run) = (Vec::from_iter(items), &run);
     let mut outputs = Vec::new();
-    for some in items.chunks(AT_A_TIME) {
-        let all = thread::scope(|scope| {
-            let start = |item| thread::Builder::new().spawn_scoped(scope, move || run(item));
-            let running = some.iter().map(start).collect::<io::Result<Vec<_>>>()?;
-            let ends = running.into_iter().map(|it| it.join());
-            let ends = ends.map(|end| end.unwrap_or_else(|_| bail!("a thread panicked")));
-            ends.collect::<Result<Vec<_>>>()
-        });
-        outputs.extend(all?);
+    for some in Vec::from_iter(items).chunks(AT_A_TIME) {
+        outputs.extend(in_threads(some, &run)?);
     }
     Ok(outputs)
 }

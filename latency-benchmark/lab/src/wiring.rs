@@ -130,18 +130,15 @@ impl Wires {
     fn central_script(&self, congestion_control: &str) -> String {
         let links = self.peers.iter().enumerate().map(|(peer, namespace)| {
             let interface = central_interface(peer);
+            let ends = [CENTRAL_END, PEER_END];
+            let own_end = link_end(&interface, ends, peer, congestion_control);
             format!(
                 "link add {interface} address {} type veth \
                  peer name {PEER_INTERFACE} address {} netns {}\n",
                 hardware_address(CENTRAL_END, peer),
                 hardware_address(PEER_END, peer),
                 namespace.path().display(),
-            ) + &link_end(
-                &interface,
-                [CENTRAL_END, PEER_END],
-                peer,
-                congestion_control,
-            )
+            ) + &own_end
         });
         LO_UP.to_owned() + &links.collect::<String>()
     }

@@ -34,10 +34,8 @@ impl Guard {
     pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
         /// With fewer, the latest of them is not the 99th percentile.
         const ENOUGH: u64 = 50;
-        let (limit, timers) = (
-            self.timer_limit,
-            turn.histograms.count(HistogramOf::CotenantTimer),
-        );
+        let limit = self.timer_limit;
+        let timers = turn.histograms.count(HistogramOf::CotenantTimer);
         if timers > self.timers.0 {
             self.timers = (timers, Instant::now());
         }

@@ -16,9 +16,8 @@ pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
     // The variance of the difference of neighbouring turns, times the time that a turn takes.
     let cost = |length: usize| {
         let turns = pieces.chunks_exact(length);
-        let turns: Vec<f64> = turns
-            .map(|it| it.iter().sum::<f64>() / length as f64)
-            .collect();
+        let means = turns.map(|it| it.iter().sum::<f64>() / length as f64);
+        let turns: Vec<f64> = means.collect();
         let squares = turns.windows(2).map(|it| (it[1] - it[0]).powi(2));
         let pairs = turns.len().saturating_sub(1).max(1);
         squares.sum::<f64>() / pairs as f64 * (length as f64 + washout)

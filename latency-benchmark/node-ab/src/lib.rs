@@ -112,10 +112,8 @@ impl NodeAb {
 
     /// The budgets to compare with `none`, as `SITE=LIMIT[/WAKE]`, such as `muxer=1/deferred`.
     pub fn budgets(&self, budgets: impl IntoIterator<Item = impl Into<String>>) -> Setup {
-        Setup::new(
-            self.on.clone(),
-            budgets.into_iter().map(Into::into).collect(),
-        )
+        let budgets = budgets.into_iter().map(Into::into);
+        Setup::new(self.on.clone(), budgets.collect())
     }
 
     /// Live figures of all comparisons of the process, for `Registry::register_collector`. There are none if it is off.

@@ -29,8 +29,6 @@ pub(crate) struct Recording {
     pub(crate) stopped: Receiver<()>,
     /// The longest time by which this thread was late in the block.
     pub(crate) latest: Duration,
-    /// Records and entries that were lost in turns.
-    pub(crate) lost: u64,
 }
 
 impl Recording {
@@ -89,12 +87,8 @@ impl Recording {
             self.bell.ring(&self.observers.recorder);
             self.observers.collect(&mut slices);
             ended?;
-            if self
-                .observers
-                .cotenants
-                .iter()
-                .any(|(_, log)| log.is_abandoned())
-            {
+            let mut cotenants = self.observers.cotenants.iter();
+            if cotenants.any(|(_, log)| log.is_abandoned()) {
                 return Err(Ended::Failed {
                     reason: "the runtime in which it was started has ended".to_owned(),
                 });
@@ -129,16 +123,14 @@ impl Sampler {
         let all_ns = cpu_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID);
         let own_ns = cpu_ns(ClockId::CLOCK_THREAD_CPUTIME_ID);
         let metrics = self.runtime.metrics();
-        let workers = 0..metrics.num_workers();
-        let busy = workers
-            .clone()
-            .map(|it| metrics.worker_total_busy_duration(it));
+        let workers = || 0..metrics.num_workers();
+        let busy = workers().map(|it| metrics.worker_total_busy_duration(it));
         SliceRow {
             sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
             central_cpu_ns: all_ns.zip(own_ns).map(|(all, own)| all.saturating_sub(own)),
             observers_cpu_ns: own_ns,
             runtime_busy_ns: busy.map(|it| it.as_nanos() as u64).sum(),
-            runtime_parks: workers.map(|it| metrics.worker_park_count(it)).sum(),
+            runtime_parks: workers().map(|it| metrics.worker_park_count(it)).sum(),
             ..SliceRow::default()
         }
     }

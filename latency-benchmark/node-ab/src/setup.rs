@@ -1,12 +1,11 @@
 //! What is to be compared, and the handle of a comparison that goes on.
 
-use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use anyhow::{Context, anyhow};
 use poll_probe::Variant;
@@ -73,20 +72,16 @@ impl Setup {
 
     /// The 99th percentile by which a timer of the runtime may be late in a turn, 100 ms by default. If it is later,
     /// the comparison ends.
-    pub fn timer_limit(self, timer_limit: Duration) -> Setup {
-        Setup {
-            timer_limit,
-            ..self
-        }
+    pub fn timer_limit(mut self, timer_limit: Duration) -> Setup {
+        self.timer_limit = timer_limit;
+        self
     }
 
     /// A check of the application's own, called about 100 times a second on the recording thread. If it returns a
     /// reason, the comparison ends.
-    pub fn check(self, check: impl FnMut() -> Result<(), String> + Send + 'static) -> Setup {
-        Setup {
-            check: Some(Box::new(check)),
-            ..self
-        }
+    pub fn check(mut self, check: impl FnMut() -> Result<(), String> + Send + 'static) -> Setup {
+        self.check = Some(Box::new(check));
+        self
     }
 
     /// Starts to compare. Call it inside the runtime whose tasks may suffer. If `NODE_AB` is off it does nothing.
@@ -100,19 +95,17 @@ impl Setup {
         let variants = variants(&self.budgets)?;
         if let Some(turn) = self.turn.filter(|it| *it < SHORTEST) {
             let least = SHORTEST.as_millis();
-            return Err(
-                anyhow!("turn: {turn:?} is too short (accepted: {least} ms or more)").into(),
-            );
+            let wrong = anyhow!("turn: {turn:?} is too short (accepted: {least} ms or more)");
+            return Err(wrong.into());
         }
-        let runtime = Handle::try_current()
-            .map_err(|_| anyhow!("start() has to be called inside of a tokio runtime"))?;
+        let runtime = Handle::try_current().ok();
+        let runtime = runtime.context("start() has to be called inside of a tokio runtime")?;
         let file = self.describe(&runtime, variants, time);
         let dir = free(&self.dir);
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         write_json(&dir.join(APPLICATION), &file)?;
-        let answered = locked(&process.answered)
-            .take()
-            .ok_or_else(|| anyhow!("start(): budgets of this process take turns already"))?;
+        let answered = locked(&process.answered).take();
+        let answered = answered.context("start(): budgets of this process take turns already")?;
         let clock = &process.recorder;
         let (bell, wake) = woken(clock);
         let (stop, stopped) = mpsc::channel();
@@ -129,7 +122,6 @@ impl Setup {
             control: env::var_os("NODE_AB_CONTROL").map(PathBuf::from),
             stopped,
             latest: Duration::ZERO,
-            lost: 0,
         };
         let thread = thread::Builder::new().name("node-ab".to_owned());
         let is_length_given = self.turn.is_some();

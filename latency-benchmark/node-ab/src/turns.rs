@@ -38,7 +38,7 @@ pub(crate) fn run(
     let none_at_last = NoneAtLast;
     let cell = dir.join(CELLS).join(Cell::default().id());
     let partial = cell.join(run_folder(1, None) + ".partial");
-    let (began, started_unix_s) = (Instant::now(), unix_s());
+    let began = Instant::now();
     let mut turns = Turns {
         end: began + Duration::from_millis(file.limit_ms),
         rng: StdRng::seed_from_u64(file.seed),
@@ -47,36 +47,35 @@ pub(crate) fn run(
         is_length_given,
         run_dir: dir,
         dir: partial.clone(),
+        run: ApplicationRun {
+            schema: SCHEMA,
+            ended: Ended::TimeUp,
+            started_unix_s: unix_s(),
+            took_ms: 0,
+            blocks: 0,
+            refused_slices: 0,
+            lost_records: 0,
+            files: Default::default(),
+        },
         writer: None,
         sites: Vec::new(),
         connections: Site::default(),
         written: 0,
-        complete: 0,
-        refused: 0,
         counts_requests: false,
     };
-    let ended = turns.compare();
+    turns.run.ended = turns.compare();
     drop(none_at_last);
     turns.recording.feed.in_force(BASELINE);
-    let mut run = ApplicationRun {
-        schema: SCHEMA,
-        ended,
-        started_unix_s,
-        took_ms: ms(began.elapsed()),
-        blocks: turns.complete,
-        refused_slices: turns.refused,
-        lost_records: turns.recording.lost,
-        files: Default::default(),
-    };
+    turns.run.took_ms = ms(began.elapsed());
     let is_written = turns.finish().and_then(|()| {
-        run.write(&partial)?;
+        turns.run.write(&partial)?;
         let done = cell.join(run_folder(1, None));
         fs::rename(&partial, &done).with_context(|| partial.display().to_string())
     });
     if let Err(error) = is_written {
-        run.ended = error.into();
+        turns.run.ended = error.into();
     }
-    (run.ended, turns.recording.observers.requests)
+    (turns.run.ended, turns.recording.observers.requests)
 }
 
 struct Turns<'a> {
@@ -87,23 +86,20 @@ struct Turns<'a> {
     is_length_given: bool,
     run_dir: &'a Path,
     dir: PathBuf,
+    /// How it goes so far.
+    run: ApplicationRun,
     /// Once it is known which sites there are.
     writer: Option<(RunWriter, TableWriters)>,
     /// The sites that are recorded, and the one that tells how slow connections are.
     sites: Vec<Site>,
     connections: Site,
-    /// The number of slices that are written, of blocks of which all are, and of slices that lost records.
+    /// The number of slices that are written.
     written: u32,
-    complete: u32,
-    refused: u32,
     counts_requests: bool,
 }
 
-struct Turn {
-    variant: usize,
-    seen: ObservedSlice,
-    used: SliceRow,
-}
+/// A turn that is over: its variant, what was seen, and the columns of a slice that are sums.
+type Turn = (usize, ObservedSlice, SliceRow);
 
 impl Turns<'_> {
     /// Until something ends it.
@@ -199,18 +195,14 @@ impl Turns<'_> {
                 .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
             seen.close(self.recording.now_ns());
             let used = self.recording.sampler.sums().since(before);
-            last = Some(Turn {
-                variant,
-                seen,
-                used,
-            });
+            last = Some((variant, seen, used));
         }
         self.recording.install(Budgets::NONE);
         self.recording.feed.in_force(BASELINE);
         let ended = self.wash_out(number, last);
         self.recording.feed.block();
         let written = self.written - written;
-        self.complete += u32::from(written == variants as u32);
+        self.run.blocks += u32::from(written == variants as u32);
         if let Some((_, blocks)) = self.writer.as_mut().filter(|_| written > 0) {
             let row = BlockRow {
                 block: number,
@@ -227,7 +219,7 @@ impl Turns<'_> {
     /// Waits until the turn before is over, and writes its slice.
     fn wash_out(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
         let washout = Duration::from_millis(self.file.washout_ms);
-        let seen = last.as_mut().map(|turn| &mut turn.seen);
+        let seen = last.as_mut().map(|(_, seen, _)| seen);
         let ended = self.recording.collect_for(washout, seen, false);
         if ended.is_err() {
             Variant::default().install();
@@ -239,26 +231,15 @@ impl Turns<'_> {
     }
 
     /// Writes a slice, unless it lost records.
-    fn keep(
-        &mut self,
-        block: u32,
-        Turn {
-            variant,
-            seen,
-            used,
-        }: Turn,
-    ) -> Result<(), Ended> {
-        let lost = seen.lost_entries
-            + Site::ALL
-                .iter()
-                .map(|it| seen.site(*it).row.lost)
-                .sum::<u64>();
-        self.recording.lost += lost;
+    fn keep(&mut self, block: u32, (variant, seen, used): Turn) -> Result<(), Ended> {
+        let of_sites = Site::ALL.map(|it| seen.site(it).row.lost);
+        let lost = seen.lost_entries + of_sites.iter().sum::<u64>();
+        self.run.lost_records += lost;
         let figures = &self.recording.feed.figures;
         figures.add("lost_records", &[], lost as f64);
         self.recording.guard.lost(lost)?;
         if lost > 0 {
-            self.refused += 1;
+            self.run.refused_slices += 1;
             return Ok(());
         }
         self.add_late_sites(&seen)?;

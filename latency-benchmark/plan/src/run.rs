@@ -2,7 +2,7 @@
 
 use run_format::{
     Cell, LabConfig, Load, Measurement, Plan, Precision, Role, Rtt, RunConfig, SoakConfig,
-    SoakPlan, SweepConfig, VariantConfig,
+    SoakPlan, SubjectConfig, SweepConfig, VariantConfig,
 };
 
 use crate::block::duration_of_slices;
@@ -19,29 +19,25 @@ pub fn run(
     seed: u64,
 ) -> RunConfig {
     let of_subject = subject.and_then(|at| sweep.subjects.get(at));
+    let compares = sweep.measurement == Measurement::Compare;
+    let layout = |subject: &SubjectConfig| {
+        let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
+        layout_of((at as u32, run), subject.layouts, subject.role)
+    };
+    let runtime = of_subject.and_then(|subject| subject.runtime);
     RunConfig {
         cell,
         run,
         subject,
-        beside: match sweep.measurement {
-            Measurement::Compare => sweep.subjects.len().saturating_sub(1),
-            _ => 0,
-        },
-        layout: of_subject
-            .filter(|_| sweep.measurement == Measurement::Compare)
-            .and_then(|subject| {
-                let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
-                layout_of((at as u32, run), subject.layouts, subject.role)
-            }),
+        beside: sweep.subjects.len().saturating_sub(1) * usize::from(compares),
+        layout: of_subject.filter(|_| compares).and_then(layout),
         seed,
         node: sweep.node.clone(),
         load: Load {
             payload: cell.payload_bytes,
             pace: sweep.pace,
         },
-        runtime: of_subject
-            .and_then(|subject| subject.runtime)
-            .unwrap_or(sweep.runtime),
+        runtime: runtime.unwrap_or(sweep.runtime),
         variants: sweep.variants.clone(),
         plan: of_cell(sweep, cell),
         lab: sweep.lab.clone(),
@@ -145,11 +141,10 @@ fn with_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     };
     let blocks = duration_of_slices(&plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
     let by_rtt_ms = (sweep.time_scale * measuring_ms(cell.rtt_ms.ms())) as u64;
+    let planned_ms = by_rtt_ms.max(blocks.as_millis() as u64);
     Plan {
         settle_ms: sweep.settle_ms.unwrap_or(plan.settle_ms),
-        max_ms: sweep
-            .max_cell_ms
-            .unwrap_or(by_rtt_ms.max(blocks.as_millis() as u64)),
+        max_ms: sweep.max_cell_ms.unwrap_or(planned_ms),
         precision: sweep.precision,
         ..plan
     }
@@ -175,9 +170,8 @@ pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// much blocks differ.
 pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     const IN_A_RUN: u32 = 2;
-    (FEWEST_BLOCKS as u32)
-        .div_ceil(visits(sweep, cell))
-        .max(IN_A_RUN)
+    let fewest = (FEWEST_BLOCKS as u32).div_ceil(visits(sweep, cell));
+    fewest.max(IN_A_RUN)
 }
 
 /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
@@ -192,9 +186,8 @@ fn of_short_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     // Over any link, what was in flight under the variant before takes a while to be gone.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
-    let turn_ms = sweep
-        .turn_ms
-        .unwrap_or(least_turn_ms.max(by_rtt_ms) + in_hand_ms);
+    let by_rtt_ms = least_turn_ms.max(by_rtt_ms);
+    let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + in_hand_ms);
     Plan {
         settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,
         turn_ms,

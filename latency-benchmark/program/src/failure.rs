@@ -18,19 +18,15 @@ pub struct Failure {
 
 impl<E: Into<Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Failure {
-            error: error.into(),
-            code: 1,
-        }
+        let error = error.into();
+        Failure { error, code: 1 }
     }
 }
 
 /// Wrong input, before which nothing was written.
 pub fn bad_input(error: impl Into<Error>) -> Failure {
-    Failure {
-        error: error.into(),
-        code: 2,
-    }
+    let error = error.into();
+    Failure { error, code: 2 }
 }
 
 /// Returns that the input is wrong, with a message as [`format!`] takes it.
@@ -87,9 +83,8 @@ pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
 /// The last line of a process's errors. After a panic it is in the middle.
 pub fn last_words(errors: &str) -> Option<String> {
     let mut lines = errors.lines().filter(|line| !line.trim().is_empty());
-    let mut from_panic = lines
-        .clone()
-        .skip_while(|line| !line.contains(" panicked at "));
+    let is_before = |line: &&str| !line.contains(" panicked at ");
+    let mut from_panic = lines.clone().skip_while(is_before);
     let last = from_panic.nth(1).or_else(|| lines.next_back())?;
     Some(one_line(last.trim_start_matches("error: ")))
 }

@@ -13,5 +13,5 @@ mod tools;
 pub use arguments::parse;
 pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
 pub use output::{in_words, print, printable, put, say};
-pub use processes::{Limits, lines, lines_or_end, tail, wait_within};
+pub use processes::{Limits, in_threads, lines, lines_or_end, tail, wait_within};
 pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};

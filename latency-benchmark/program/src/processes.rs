@@ -7,6 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant};
 use std::{iter, process, thread};
 
+use anyhow::{Result, bail};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
@@ -80,6 +81,22 @@ impl Limits {
         })?;
         Ok(text)
     }
+}
+
+/// Calls `work` with every item, each in a thread of its own. Returns what it returned, in the order of the items.
+pub fn in_threads<T: Send, R: Send>(
+    items: impl IntoIterator<Item = T>,
+    work: impl Fn(T) -> Result<R> + Sync,
+) -> Result<Vec<R>> {
+    let work = &work;
+    thread::scope(|scope| {
+        let start = |item| thread::Builder::new().spawn_scoped(scope, move || work(item));
+        let started = items.into_iter().map(start);
+        let started = started.collect::<io::Result<Vec<_>>>()?;
+        let ends = started.into_iter().map(|it| it.join());
+        ends.map(|end| end.unwrap_or_else(|_| bail!("a thread panicked")))
+            .collect()
+    })
 }
 
 /// How a child ended by itself, unless it takes longer than that.

@@ -20,12 +20,6 @@ impl Budgets {
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.0.at(site.into())
     }
-
-    /// The same with this bound at `site`, which has to be one of [`Site::BUDGETED`].
-    pub fn with(self, site: Site, budget: Budget) -> Budgets {
-        assert!(Site::BUDGETED.contains(&site), "{site} takes no budget");
-        Budgets(self.0.with(site.into(), budget))
-    }
 }
 
 impl From<Budgets> for poll_probe::Budgets {
@@ -64,7 +58,7 @@ impl FromStr for Budgets {
             if budgets.at(site).is_some() {
                 return Err(wrong("named twice"));
             }
-            budgets = budgets.with(site, budget);
+            budgets.0 = budgets.0.with(site.into(), budget);
         }
         Ok(budgets)
     }
@@ -75,9 +69,9 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
     if part == "none" {
         return Err(problem("`none` stands alone".into()));
     }
-    let (site, budget) = part
-        .split_once('=')
-        .ok_or_else(|| problem("there is no `=` between a site and a limit".into()))?;
+    let Some((site, budget)) = part.split_once('=') else {
+        return Err(problem("there is no `=` between a site and a limit".into()));
+    };
     let site = site.trim();
     let site: Site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
     let budget: Budget = budget.parse().map_err(problem)?;

@@ -129,16 +129,8 @@ impl NodeConfig {
             (Transport::Tcp, Security::Tls) => Some(("tls", "--security tls")),
             (Transport::Tcp, Security::Noise | Security::Plaintext) => None,
         };
-        let workload = match self.workload {
-            Workload::Gossipsub => Some(("gossipsub", "--workload gossipsub")),
-            Workload::RequestResponse
-            | Workload::Stream
-            | Workload::Idle
-            | Workload::Rr
-            | Workload::Burst
-            | Workload::Duplex
-            | Workload::Handshakes => None,
-        };
+        let gossips = self.workload == Workload::Gossipsub;
+        let workload = gossips.then_some(("gossipsub", "--workload gossipsub"));
         transport.into_iter().chain(workload).collect()
     }
 }

@@ -83,9 +83,8 @@ pub fn alone(run_folder: &str) -> String {
 }
 
 pub fn unix_s() -> u64 {
-    SystemTime::UNIX_EPOCH
-        .elapsed()
-        .map_or(0, |since| since.as_secs())
+    let since = SystemTime::UNIX_EPOCH.elapsed();
+    since.map_or(0, |since| since.as_secs())
 }
 
 /// The content of a file. Refuses what is no regular file, since reading it may never end, and what is longer than any

@@ -5,7 +5,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Budgets, Load, Pace, Security, Site, Workload};
+use crate::{Budgets, Load, Pace, Security, Site, Workload, shown_as_serialised};
 
 /// A cell: central and its peers in one process, on one thread.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,9 +157,4 @@ impl CountKind {
     ];
 }
 
-/// As it is written, in files and on command lines.
-impl fmt::Display for CountKind {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
+shown_as_serialised!(CountKind);

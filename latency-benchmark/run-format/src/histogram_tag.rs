@@ -37,6 +37,13 @@ pub struct HistogramTag {
     pub pass: Pass,
 }
 
+const NAMED: [(HistogramOf, &str); 5] = [
+    (HistogramOf::Latency, "latency"),
+    (HistogramOf::LastDelivery, "last-delivery"),
+    (HistogramOf::CotenantWake, "cotenant-wake"),
+    (HistogramOf::CotenantTimer, "cotenant-timer"),
+    (HistogramOf::CotenantSameWorker, "cotenant-same-worker"),
+];
 const LONGEST: &str = "-longest-iteration";
 const PEER: &str = "latency-peer";
 
@@ -45,12 +52,11 @@ impl fmt::Display for HistogramOf {
         match self {
             HistogramOf::Polls(site) => write!(f, "{site}"),
             HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
-            HistogramOf::Latency => f.write_str("latency"),
-            HistogramOf::LastDelivery => f.write_str("last-delivery"),
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
-            HistogramOf::CotenantWake => f.write_str("cotenant-wake"),
-            HistogramOf::CotenantTimer => f.write_str("cotenant-timer"),
-            HistogramOf::CotenantSameWorker => f.write_str("cotenant-same-worker"),
+            named => {
+                let found = NAMED.iter().find(|(of, _)| of == named);
+                f.write_str(found.map_or("", |(_, name)| name))
+            }
         }
     }
 }
@@ -86,19 +92,12 @@ impl FromStr for HistogramTag {
                 (variant, pass.map_err(|_| wrong())?)
             }
         };
-        let of = match of {
-            "latency" => HistogramOf::Latency,
-            "last-delivery" => HistogramOf::LastDelivery,
-            "cotenant-wake" => HistogramOf::CotenantWake,
-            "cotenant-timer" => HistogramOf::CotenantTimer,
-            "cotenant-same-worker" => HistogramOf::CotenantSameWorker,
-            _ => match (of.strip_prefix(PEER), of.strip_suffix(LONGEST)) {
-                (Some(peer), _) => HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?),
-                (None, Some(site)) => {
-                    HistogramOf::LongestIteration(site.parse().map_err(|_| wrong())?)
-                }
-                (None, None) => HistogramOf::Polls(of.parse().map_err(|_| wrong())?),
-            },
+        let named = NAMED.into_iter().find(|(_, name)| *name == of);
+        let of = match (named, of.strip_prefix(PEER), of.strip_suffix(LONGEST)) {
+            (Some((named, _)), _, _) => named,
+            (_, Some(peer), _) => HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?),
+            (_, _, Some(site)) => HistogramOf::LongestIteration(site.parse().map_err(|_| wrong())?),
+            _ => HistogramOf::Polls(of.parse().map_err(|_| wrong())?),
         };
         Ok(HistogramTag {
             of,

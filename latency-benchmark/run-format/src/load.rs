@@ -33,15 +33,7 @@ pub enum Workload {
 impl Workload {
     /// Whether a peer that never answers is an error.
     pub fn has_answers(self) -> bool {
-        match self {
-            Workload::RequestResponse
-            | Workload::Stream
-            | Workload::Rr
-            | Workload::Burst
-            | Workload::Duplex
-            | Workload::Handshakes => true,
-            Workload::Gossipsub | Workload::Idle => false,
-        }
+        !matches!(self, Workload::Gossipsub | Workload::Idle)
     }
 }
 

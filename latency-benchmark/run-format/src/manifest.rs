@@ -74,11 +74,7 @@ pub struct Machine {
 
 impl Machine {
     pub fn of_this_host() -> Machine {
-        let line = |path: &str| {
-            fs::read_to_string(path)
-                .ok()
-                .map(|text| text.trim().to_owned())
-        };
+        let line = |path: &str| Some(fs::read_to_string(path).ok()?.trim().to_owned());
         let field = |path: &str, name: &str| {
             let text = fs::read_to_string(path).ok()?;
             let line = text.lines().find(|line| line.starts_with(name))?;

@@ -68,10 +68,10 @@ impl FromStr for Payload {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let bytes = BYTES.read_whole(text);
-        bytes
-            .map(|bytes| Payload::of_bytes(bytes as u32))
-            .map_err(|wrong| format!("payload {wrong} (accepted: {PAYLOAD_FORMS})"))
+        match BYTES.read_whole(text) {
+            Ok(bytes) => Ok(Payload::of_bytes(bytes as u32)),
+            Err(wrong) => Err(format!("payload {wrong} (accepted: {PAYLOAD_FORMS})")),
+        }
     }
 }
 
@@ -117,13 +117,13 @@ impl FromStr for Churn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Churn, String> {
-        if text == "none" {
-            return Ok(Churn(None));
+        match PER_HOUR.read_whole(text) {
+            _ if text == "none" => Ok(Churn(None)),
+            Ok(times) => Ok(Churn(Some(times as u32))),
+            Err(wrong) => Err(format!(
+                "rate of restarts {wrong} (accepted: {CHURN_FORMS})"
+            )),
         }
-        let times = PER_HOUR.read_whole(text);
-        times
-            .map(|times| Churn(Some(times as u32)))
-            .map_err(|wrong| format!("rate of restarts {wrong} (accepted: {CHURN_FORMS})"))
     }
 }
 

@@ -1,5 +1,7 @@
 //! The tokio runtime that central runs on.
 
+use std::ops::Not;
+
 use serde::{Deserialize, Serialize};
 
 use crate::Crowd;
@@ -13,21 +15,17 @@ pub struct RuntimeConfig {
     pub global_queue_interval: Option<u32>,
     /// Without the place for the task that was woken last, from which no other worker takes it. It needs tokio's
     /// unstable options, as do the next two.
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub lifo_slot_off: bool,
     /// A worker that has tasks to poll hands the timers and I/O to another.
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub eager_driver_handoff: bool,
     /// With tokio's other implementation of timers.
-    #[serde(default, skip_serializing_if = "is_off")]
+    #[serde(default, skip_serializing_if = "Not::not")]
     pub alt_timer: bool,
     /// Tasks that do nothing for the swarm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,
-}
-
-fn is_off(option: &bool) -> bool {
-    !option
 }
 
 impl RuntimeConfig {

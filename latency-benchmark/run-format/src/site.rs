@@ -57,9 +57,8 @@ impl Site {
     pub fn of_connections(sites: impl IntoIterator<Item = Site>) -> Site {
         let sites = Vec::from_iter(sites);
         let mut first = [Site::QuicConnection, Site::Connection, Site::Task].into_iter();
-        first
-            .find(|site| sites.contains(site))
-            .unwrap_or(Site::Connection)
+        let found = first.find(|site| sites.contains(site));
+        found.unwrap_or(Site::Connection)
     }
 
     /// The name used in files and on command lines.
@@ -80,13 +79,11 @@ impl FromStr for Site {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Site::ALL
-            .into_iter()
-            .find(|site| site.name() == text)
-            .ok_or_else(|| {
-                let names = Site::ALL.map(Site::name).join(", ");
-                format!("unknown site {text:?} (accepted: {names})")
-            })
+        let named = Site::ALL.into_iter().find(|site| site.name() == text);
+        named.ok_or_else(|| {
+            let names = Site::ALL.map(Site::name).join(", ");
+            format!("unknown site {text:?} (accepted: {names})")
+        })
     }
 }
 

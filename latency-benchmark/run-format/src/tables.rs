@@ -3,13 +3,12 @@
 mod disturbance;
 
 use std::borrow::Cow;
-use std::fmt;
 
 use lab_types::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::{Budgets, Site};
+use crate::{Budgets, Site, shown_as_serialised};
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
 pub type Text = Cow<'static, str>;
@@ -44,12 +43,7 @@ pub enum Pass {
     Warm,
 }
 
-/// As it is written.
-impl fmt::Display for Pass {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
+shown_as_serialised!(Pass);
 
 /// A row of `slices.csv`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]

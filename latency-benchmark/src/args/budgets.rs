@@ -25,10 +25,9 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
 
 fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
-    let sites = Site::BUDGETED.into_iter();
+    let mut sites = Site::BUDGETED.to_vec();
+    sites.retain(|site| has(site) && node.has_site(*site));
     sites
-        .filter(|site| has(site) && node.has_site(*site))
-        .collect()
 }
 
 pub(crate) fn unknown_site(stack: &Stack, node: &NodeConfig, budgets: &Budgets) -> Option<Site> {
@@ -65,8 +64,7 @@ pub(crate) fn variants(
 ) -> Result<Vec<VariantConfig>, Failure> {
     let budgets = given_or(given, default.to_vec());
     refuse_twice("--budget", &budgets)?;
-    budgets
-        .iter()
-        .try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
+    let mut each = budgets.iter();
+    each.try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
     Ok(VariantConfig::all(budgets, control))
 }

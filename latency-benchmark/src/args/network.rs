@@ -12,12 +12,8 @@ use run_format::{Backend, Cores, LabConfig, PeerHost, PeerHosts, ReceiveOn, Rtt,
 #[derive(Args, Clone, Debug)]
 pub(crate) struct RttArg {
     /// Round-trip time of every link in ms, with decimals
-    #[arg(
-        long,
-        value_name = "MS",
-        default_value = "0",
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "MS", default_value = "0")]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) rtt: Rtt,
 }
 
@@ -62,9 +58,8 @@ impl NetworkArgs {
                 "--receive-on receiver: this kernel cannot steer packets; it needs Linux 6.3 or newer with CONFIG_RPS (accepted: --receive-on sender)"
             );
         }
-        check_congestion_control(&self.congestion_control)
-            .context("--congestion-control")
-            .map_err(bad_input)?;
+        let known = check_congestion_control(&self.congestion_control);
+        known.context("--congestion-control").map_err(bad_input)?;
         let (own, others) = (self.central_core.clone(), self.peer_cores.clone());
         if let Some(cores) = own.as_ref().filter(|cores| cores.count() > workers) {
             reject!(
@@ -106,10 +101,8 @@ pub(crate) struct HostArgs {
     peer_hosts: Vec<String>,
     /// Command that runs a program on {host}; words are split at spaces, quotes are not understood
     #[arg(long, value_name = "COMMAND", requires = "peer_hosts")]
-    #[arg(
-        default_value = "ssh -oBatchMode=yes {host}",
-        help_heading = "Peers on other hosts"
-    )]
+    #[arg(help_heading = "Peers on other hosts")]
+    #[arg(default_value = "ssh -oBatchMode=yes {host}")]
     peer_command: String,
 }
 

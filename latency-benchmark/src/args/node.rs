@@ -12,6 +12,7 @@ use swarm_patch::stacks::{LIBP2P, Stack};
 
 use super::pace::{name, pace};
 use super::profile::{self, Asked};
+use crate::node_program::NodeProgramArgs;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
@@ -104,11 +105,6 @@ impl NodeArgs {
         }
         pace(workload, asked).map_err(|wrong| bad_input(anyhow!(wrong)))
     }
-
-    pub(crate) fn load(&self, payload: Payload) -> Result<Load, Failure> {
-        let pace = self.pace(&[payload])?;
-        Ok(Load { payload, pace })
-    }
 }
 
 /// What a message or a chunk has to hold.
@@ -121,11 +117,10 @@ fn least_bytes(workload: Workload) -> u32 {
 }
 
 fn asked(text: &str) -> Result<Asked, String> {
-    let named = Workload::from_str(text, false);
-    named.map_or_else(
-        |_| profile::read(text),
-        |workload| Ok((workload, Vec::new())),
-    )
+    match Workload::from_str(text, false) {
+        Ok(workload) => Ok((workload, Vec::new())),
+        Err(_) => profile::read(text),
+    }
 }
 
 /// The help of `--workload`.
@@ -167,8 +162,24 @@ fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
     Ok(())
 }
 
+/// The nodes of a single cell.
 #[derive(Args, Clone, Debug)]
-pub(crate) struct PayloadArg {
+pub(crate) struct CellArgs {
+    #[command(flatten)]
+    node: NodeArgs,
     #[arg(long, value_name = "SIZE", default_value = "64KiB", help = format!("What a request carries: {PAYLOAD_FORMS}"))]
-    pub(crate) payload: Payload,
+    payload: Payload,
+    #[command(flatten)]
+    pub(crate) program: NodeProgramArgs,
+}
+
+impl CellArgs {
+    /// What they do, for at least so many peers.
+    pub(crate) fn node(&self, peers: usize) -> Result<(NodeConfig, Load), Failure> {
+        let node = self.node.node(self.program.stack)?;
+        let payload = self.node.profile_payload(peers)?;
+        let payload = payload.unwrap_or(self.payload);
+        let pace = self.node.pace(&[payload])?;
+        Ok((node, Load { payload, pace }))
+    }
 }

@@ -12,7 +12,7 @@ use swarm_patch::subject::spec::{LayerSpec, Spec};
 use super::budgets::refuse_twice;
 use super::runtime::{SETTING_FORMS, with_settings};
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline: {SUBJECT_FORMS} [default: only the node program of this workspace]"))]
@@ -35,10 +35,7 @@ impl SubjectArgs {
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
         SubjectArgs {
             subject: vec![Spec::released(None), Spec::released(Some(budgets))],
-            tokio: Vec::new(),
-            yamux: Vec::new(),
-            runtime_setting: Vec::new(),
-            peers_subject: None,
+            ..SubjectArgs::default()
         }
     }
 
@@ -74,23 +71,16 @@ impl SubjectArgs {
     }
 
     fn choose_peers(&self, subjects: &mut Vec<SubjectConfig>) -> Result<(), Failure> {
-        let named = |name: &String| {
-            let named = |it: &SubjectConfig| it.label == *name || it.spec == *name;
-            subjects.iter().position(named).ok_or_else(|| {
-                bad_input(anyhow!(
-                    "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
-                ))
-            })
-        };
-        match &self.peers_subject {
-            Some(name) if name == "first" => {}
-            Some(name) if name == "same" => {
-                for (at, subject) in subjects.iter_mut().enumerate() {
-                    subject.peers = at;
-                }
-            }
+        match self.peers_subject.as_deref() {
+            Some("first") => {}
+            Some("same") => (0..).zip(subjects).for_each(|(at, it)| it.peers = at),
             Some(name) => {
-                let peers = named(name)?;
+                let is_it = |it: &SubjectConfig| it.label == name || it.spec == name;
+                let Some(peers) = subjects.iter().position(is_it) else {
+                    reject!(
+                        "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
+                    );
+                };
                 subjects.iter_mut().for_each(|it| it.peers = peers);
             }
             // A merge gives both ends the patch.

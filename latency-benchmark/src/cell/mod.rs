@@ -4,7 +4,7 @@
 mod nodes;
 mod peers;
 
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
-use program::{Failure, ended_saying, last_words, lines_or_end, one_line, wait_within};
+use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
     CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE,
     StageTime, TURN_LINE,
@@ -34,16 +34,10 @@ pub(crate) fn run() -> Result<u8, Failure> {
         None => Some(lab::enter()?),
         Some(_) => None,
     };
-    let mut report = |message: &CellMessage| {
-        let mut line = serde_json::to_vec(message)?;
-        line.push(b'\n');
-        Ok(io::stdout().write_all(&line)?)
-    };
     let started = Instant::now();
     let mut cell_run = CellRun {
         task: &task,
         asked: lines_or_end([STOP_LINE, TURN_LINE])?,
-        report: &mut report,
         stage: "wiring the lab",
         stage_since: started,
         row: ended(task.config.clone(), End::INTERRUPTED),
@@ -76,10 +70,14 @@ pub(crate) fn run() -> Result<u8, Failure> {
     Ok(0)
 }
 
+fn report(message: &CellMessage) -> Result<()> {
+    put(&(serde_json::to_string(message)? + "\n"));
+    Ok(())
+}
+
 struct CellRun<'a> {
     task: &'a CellTask,
     asked: Receiver<&'static str>,
-    report: &'a mut dyn FnMut(&CellMessage) -> Result<()>,
     stage: &'static str,
     stage_since: Instant,
     row: RunRow,
@@ -191,13 +189,13 @@ impl CellRun<'_> {
                         restarts_since = Some((planned.peekable(), Instant::now()));
                     }
                 }
-                Ok(NodeMessage::Block(block)) => (self.report)(&CellMessage::Block(block))?,
+                Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
                 Ok(NodeMessage::AsksForTurn(block)) => {
                     // Peers on other hosts have nothing to do while central is paused.
                     let peers = || peers.processes().filter(|_| lab.is_some());
                     let processes = || peers().chain([&central.process]);
                     processes().for_each(Reaped::pause);
-                    (self.report)(&CellMessage::AsksForTurn(block))?;
+                    report(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
                     let line = self.asked.recv().unwrap_or(STOP_LINE);
                     deadline += paused.elapsed();
@@ -206,7 +204,7 @@ impl CellRun<'_> {
                 }
                 Ok(NodeMessage::Row(mut row)) => {
                     row.restarts = Some(restarted);
-                    (self.report)(&CellMessage::Row(row))?;
+                    report(&CellMessage::Row(row))?;
                 }
                 Ok(NodeMessage::Stalled(stall)) => self.row.stall = Some(stall),
                 Ok(NodeMessage::Measured(measured)) => {

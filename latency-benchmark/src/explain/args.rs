@@ -1,8 +1,10 @@
 //! What is to be explained.
 
-use std::path::PathBuf;
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
 
-use clap::Args;
+use anyhow::Result;
+use clap::{Args, Command, FromArgMatches};
 use program::{Failure, bad_input, reject};
 use run_format::files::{MANIFEST, read_versioned};
 use run_format::{
@@ -11,10 +13,6 @@ use run_format::{
 
 use super::worst::{self, Chosen};
 use crate::node_program::NodeProgramArgs;
-
-const BLOCKS: u32 = 6;
-/// Enough for 300 samples of two variants that spend 5 ms of every second in slow polls.
-const MAX_CELL_SECONDS: u64 = 120;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -44,11 +42,12 @@ pub(crate) struct ExplainArgs {
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Budgets>,
     /// Least number of blocks of slices for each cell, and for each subject
-    #[arg(long, value_name = "COUNT", default_value_t = BLOCKS, value_parser = clap::value_parser!(u32).range(1..=1000))]
+    #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
     /// After these blocks, stacks are sampled until each variant that has slow polls has 300 samples in
     /// them, or until the cell has been measured for this number of seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = MAX_CELL_SECONDS, value_parser = clap::value_parser!(u64).range(1..=86_400))]
+    // The default is enough for 300 samples of two variants that spend 5 ms of every second in slow polls.
+    #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: u64,
     /// Print the cells and variants, and measure nothing
     #[arg(long)]
@@ -69,17 +68,14 @@ pub(super) struct AskedExplanation {
 
 impl ExplainArgs {
     /// The worst cells of a sweep, with the defaults for all else.
-    pub(crate) fn defaults(run: PathBuf, program: NodeProgramArgs) -> ExplainArgs {
-        ExplainArgs {
-            run,
-            cell: Vec::new(),
-            cells: 3,
-            budget: None,
-            blocks: BLOCKS,
-            max_cell_seconds: MAX_CELL_SECONDS,
-            dry_run: false,
+    pub(crate) fn defaults(run: &Path, program: NodeProgramArgs) -> Result<ExplainArgs> {
+        let command = ExplainArgs::augment_args(Command::new("explain").no_binary_name(true));
+        let parsed = command.try_get_matches_from([OsStr::new("--"), run.as_os_str()])?;
+        let defaults = ExplainArgs::from_arg_matches(&parsed)?;
+        Ok(ExplainArgs {
             program,
-        }
+            ..defaults
+        })
     }
 
     pub(super) fn asked(&self) -> Result<AskedExplanation, Failure> {

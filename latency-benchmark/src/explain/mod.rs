@@ -52,9 +52,8 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
     let session = Session::begin(folder, progress, peers, interrupts)?;
     let mut counts = RunCounts::default();
     counts.interrupted = !explain(&asked, &session, &dir, &programs, &mut counts)?;
-    session
-        .progress
-        .finish(&counts.summary("runs explained"), &dir);
+    let summary = counts.summary("runs explained");
+    session.progress.finish(&summary, &dir);
     Ok(counts.exit_code())
 }
 

@@ -69,15 +69,11 @@ pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
         cells.sort_by(|a, b| of(&b.slow[0]).total_cmp(&of(&a.slow[0])));
         cells
     };
-    let mut chosen: Vec<Chosen> = (1..=count)
-        .zip(by(SliceSums::slow_ms_per_s))
-        .map(|(rank, of)| of.chosen(rank, ChosenBecause::SlowTime))
-        .collect();
-    let by_ratio = by(SliceSums::slow_percent);
-    let slowest = by_ratio
-        .iter()
-        .find(|of| of.cell.rtt_ms.ms() > 0.0 && of.slow[0].slow > 0);
-    if let Some(slowest) = slowest
+    let chosen = (1..=count).zip(by(SliceSums::slow_ms_per_s));
+    let chosen = chosen.map(|(rank, of)| of.chosen(rank, ChosenBecause::SlowTime));
+    let mut chosen: Vec<Chosen> = chosen.collect();
+    let mut by_ratio = by(SliceSums::slow_percent).into_iter();
+    if let Some(slowest) = by_ratio.find(|of| !of.cell.rtt_ms.is_zero() && of.slow[0].slow > 0)
         && !chosen.iter().any(|chosen| chosen.cell == slowest.cell)
     {
         chosen.push(slowest.chosen(chosen.len() + 1, ChosenBecause::SlowRatio));

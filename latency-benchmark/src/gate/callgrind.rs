@@ -3,49 +3,34 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use anyhow::{Context, Result};
-use program::{program_in, tool_folders};
+use program::{Limits, program_in, tool_folders};
 
 /// Instructions in user mode, by function.
 pub(super) type Profile = BTreeMap<String, u64>;
 
-/// The tools that this takes.
-pub(super) struct Callgrind {
-    valgrind: PathBuf,
-    /// What starts a program at the same addresses each time, where this machine allows it.
-    setarch: Option<PathBuf>,
-}
+/// The words that start valgrind: at the same addresses each time, where this machine allows it.
+pub(super) struct Callgrind(Vec<PathBuf>);
 
 impl Callgrind {
     pub(super) fn find() -> Option<Callgrind> {
         let found = |name| program_in(tool_folders(), name);
         let works = |setarch: &PathBuf| {
-            let mut command = Command::new(setarch);
-            command
-                .args(["-R", "true"])
-                .stdin(Stdio::null())
-                .stderr(Stdio::null());
-            command.status().is_ok_and(|status| status.success())
+            let tried = Limits::OF_AN_ANSWER.output(Command::new(setarch).args(["-R", "true"]));
+            tried.is_ok_and(|tried| tried.status.success())
         };
-        Some(Callgrind {
-            valgrind: found("valgrind")?,
-            setarch: found("setarch").filter(works),
-        })
+        let setarch = found("setarch").filter(works).into_iter();
+        let setarch = setarch.flat_map(|setarch| [setarch, "-R".into()]);
+        Some(Callgrind(setarch.chain([found("valgrind")?]).collect()))
     }
 
     /// Runs a program that counts for `--gate`. Its profile is written to a file.
     pub(super) fn command(&self, program: &Path, profile: &Path) -> Command {
-        let mut command = match &self.setarch {
-            Some(setarch) => {
-                let mut command = Command::new(setarch);
-                command.arg("-R").arg(&self.valgrind);
-                command
-            }
-            None => Command::new(&self.valgrind),
-        };
+        let mut command = Command::new(&self.0[0]);
         command
+            .args(&self.0[1..])
             .args(["--tool=callgrind", "--quiet", "--dump-line=no"])
             .args(["--compress-strings=no", "--compress-pos=no"])
             .arg("--toggle-collect=*poll_of_central*")

@@ -8,15 +8,6 @@ use run_format::{GateCell, Load, Pace, Payload, Security, Workload};
 
 use crate::sweep::args::SweepArgs;
 
-/// A cell, and how it is counted.
-pub(super) struct PlannedCell {
-    pub(super) cell: GateCell,
-    pub(super) warm_up: u64,
-    pub(super) requests: u64,
-    /// While callgrind counts instructions, where it does. It takes fifty times as long.
-    pub(super) instructions_of: Option<u64>,
-}
-
 /// What a socket's buffers need, so that the counts over TCP with large payloads are the same in every run.
 const BUFFER: u64 = 4 << 20;
 const LIMITS: [&str; 2] = ["rmem_max", "wmem_max"];
@@ -47,11 +38,12 @@ const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
 ];
 
 /// Those that have what is asked for, or all.
-pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
+pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     let (grid, node) = (&args.grid, &args.node);
+    let workload = node.workload.as_ref();
     let mut cells = every_cell();
     let are_small = too_small_buffers().is_some();
-    cells.retain(|PlannedCell { cell, .. }| {
+    cells.retain(|cell| {
         let needs_buffers = cell.transport == Tcp && cell.load.payload > Payload::kib(16);
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
@@ -59,10 +51,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
             && has_payload
             && !(needs_buffers && are_small)
             && node.security.is_none_or(|it| it == cell.security)
-            && node
-                .workload
-                .as_ref()
-                .is_none_or(|it| *it == (cell.workload, Vec::new()))
+            && workload.is_none_or(|it| *it == (cell.workload, Vec::new()))
     });
     if cells.is_empty() {
         reject!(
@@ -72,7 +61,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<PlannedCell>, Failure> {
     Ok(cells)
 }
 
-fn every_cell() -> Vec<PlannedCell> {
+fn every_cell() -> Vec<GateCell> {
     let mut cells = Vec::new();
     for (payload, outstanding, transports) in LOADS {
         let pace = Pace::Outstanding(outstanding);
@@ -80,13 +69,13 @@ fn every_cell() -> Vec<PlannedCell> {
             for transport in transports {
                 for security in [Security::Plaintext, Security::Noise] {
                     for peers in [1, 5] {
-                        cells.push(plan(GateCell {
+                        cells.push(GateCell {
                             transport: *transport,
                             security,
                             workload,
                             peers,
                             load: Load { payload, pace },
-                        }));
+                        });
                     }
                 }
             }
@@ -95,18 +84,11 @@ fn every_cell() -> Vec<PlannedCell> {
     cells
 }
 
-/// So many requests that a whole gate takes less than two minutes on two cores.
-fn plan(cell: GateCell) -> PlannedCell {
-    let (warm_up, requests) = match cell.load.payload.bytes() >> 10 {
+/// Requests before counting begins, and while it counts: so many that a whole gate takes less than two minutes on two cores.
+pub(super) fn requests(cell: &GateCell) -> (u64, u64) {
+    match cell.load.payload.bytes() >> 10 {
         0..=16 => (100, 400),
         17..=256 => (40, 80),
         _ => (20, 20),
-    };
-    PlannedCell {
-        cell,
-        warm_up,
-        requests,
-        instructions_of: (cell.peers == 1 && cell.security == Security::Plaintext)
-            .then_some(requests / 4),
     }
 }

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::thread::{self, available_parallelism};
+use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use program::{Limits, ended_saying};
-use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask};
+use program::{Limits, ended_saying, in_threads};
+use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask, Security};
 
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
-use super::cells::PlannedCell;
+use super::cells::requests;
 use crate::interrupts::Interrupts;
 use crate::progress::Progress;
 
@@ -61,60 +61,56 @@ impl MeasuredCell {
 }
 
 pub(super) fn measure(
-    cells: &[PlannedCell],
+    cells: &[GateCell],
     sides: &[Side; 2],
     callgrind: Option<&Callgrind>,
     progress: &Progress,
     interrupts: &Interrupts,
 ) -> Result<Vec<MeasuredCell>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
-    let empty = cells.iter().map(|planned| MeasuredCell {
-        cell: planned.cell,
+    let empty = cells.iter().map(|cell| MeasuredCell {
+        cell: *cell,
         sides: Default::default(),
     });
     let measured = Mutex::new(empty.collect::<Vec<_>>());
     let next = AtomicUsize::new(0);
-    let work = || {
+    let work = |_| -> Result<()> {
         loop {
             // The second attempts come last, when the machine does something else.
             let run = next.fetch_add(1, Ordering::Relaxed);
             let (attempt, run) = (run / (2 * cells.len()), run % (2 * cells.len()));
             let (cell, side) = (run / 2, run % 2);
             if attempt >= ATTEMPTS {
-                return;
+                return Ok(());
             }
-            progress.show(&cells[cell].cell.to_string());
-            let counted = count(&cells[cell], &sides[side], callgrind, scratch.path());
+            progress.show(&cells[cell].to_string());
+            let counted = count(cells[cell], &sides[side], callgrind, scratch.path());
             // What fails after an interrupt was interrupted, too.
             if interrupts.seen() > 0 {
-                return;
+                return Ok(());
             }
             let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
             measured[cell].sides[side][attempt] = Some(counted);
             progress.advance(1);
         }
     };
-    thread::scope(|scope| {
-        for _ in 0..available_parallelism().map_or(1, usize::from) {
-            scope.spawn(work);
-        }
-    });
-    Ok(measured
-        .into_inner()
-        .unwrap_or_else(PoisonError::into_inner))
+    in_threads(0..available_parallelism().map_or(1, usize::from), work)?;
+    let measured = measured.into_inner();
+    Ok(measured.unwrap_or_else(PoisonError::into_inner))
 }
 
 fn count(
-    planned: &PlannedCell,
+    cell: GateCell,
     side: &Side,
     callgrind: Option<&Callgrind>,
     scratch: &Path,
 ) -> Result<Counted> {
+    let (warm_up, requests) = requests(&cell);
     let task = GateTask {
-        cell: planned.cell,
+        cell,
         budgets: side.budgets,
-        warm_up: planned.warm_up,
-        requests: planned.requests,
+        warm_up,
+        requests,
         counts: true,
     };
     let of_requests = run(Command::new(&side.program), &task)?;
@@ -125,9 +121,11 @@ fn count(
         profile: None,
         missing: of_requests.missing,
     };
-    if let (Some(callgrind), Some(requests)) = (callgrind, planned.instructions_of) {
+    // It takes fifty times as long.
+    let is_profiled = cell.peers == 1 && cell.security == Security::Plaintext;
+    if let Some(callgrind) = callgrind.filter(|_| is_profiled) {
         let task = GateTask {
-            requests,
+            requests: requests / 4,
             counts: false,
             ..task
         };

@@ -35,10 +35,7 @@ pub(crate) fn run(
     let planned = cells(sweep)?;
     let sides = sides(sweep)?;
     results_folder::create(&dir)?;
-    let callgrind = match gate.no_instructions {
-        true => None,
-        false => Callgrind::find(),
-    };
+    let callgrind = Callgrind::find().filter(|_| !gate.no_instructions);
     let progress = Progress::new((planned.len() * RUNS) as u64, true);
     let cells = measure(&planned, &sides, callgrind.as_ref(), &progress, interrupts)?;
     write_counts(&dir, &cells)?;

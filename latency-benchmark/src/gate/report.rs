@@ -159,14 +159,10 @@ impl Gate<'_> {
         let Some((cell, rows, _)) = largest.filter(|_| has_changed) else {
             return String::new();
         };
-        let lines = rows
-            .iter()
-            .take(MOST)
-            .map(|(name, change)| format!("- {change:+.0} `{name}`\n"));
-        format!(
-            "\nInstructions per request by function, head less base, in {cell}:\n\n{}",
-            lines.collect::<String>()
-        )
+        let lines = rows.iter().take(MOST);
+        let lines = lines.map(|(name, change)| format!("- {change:+.0} `{name}`\n"));
+        let lines: String = lines.collect();
+        format!("\nInstructions per request by function, head less base, in {cell}:\n\n{lines}")
     }
 
     fn missing(&self) -> String {

@@ -52,20 +52,12 @@ pub(crate) struct SweepArgs {
 #[command(next_help_heading = "Cells")]
 pub(crate) struct GridArgs {
     /// Numbers of peers [default: 1,2,5,10,15]
-    #[arg(
-        long,
-        value_name = "N,N",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "N,N", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     pub(crate) peers: Vec<usize>,
     /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
-    #[arg(
-        long,
-        value_name = "MS,MS",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "MS,MS", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     pub(crate) payload: Vec<Payload>,
@@ -77,7 +69,7 @@ pub(crate) struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.join(", ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', ", ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
@@ -223,6 +215,9 @@ impl SweepArgs {
         // A short look, and a time of each run that was asked for, are of one run.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
+        let repeat = if is_visited_often { visits } else { 1 };
+        let max_cell_ms = length.max_cell_seconds.map(|seconds| seconds * 1000);
+        let is_of_subjects = has_subjects && is_visited_often && length.time.is_none();
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here.
@@ -235,17 +230,11 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat: length
-                .repeat
-                .unwrap_or(if is_visited_often { visits } else { 1 }),
+            repeat: length.repeat.unwrap_or(repeat),
             far_repeat: is_visited_often.then_some(far_visits),
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms: match length.max_cell_seconds {
-                Some(seconds) => Some(seconds * 1000),
-                None => (has_subjects && is_visited_often && length.time.is_none())
-                    .then_some(SUBJECT_MS),
-            },
+            max_cell_ms: max_cell_ms.or(is_of_subjects.then_some(SUBJECT_MS)),
             time_scale: match (grid.quick, is_visited_often) {
                 (true, _) => QUICK_SCALE,
                 (_, true) => VISIT_SCALE,
@@ -263,17 +252,17 @@ impl SweepArgs {
 
     fn default_budgets(&self, node: &NodeConfig, has_subjects: bool) -> Vec<Budgets> {
         let stack = self.program.stack;
-        let texts: &[&str] = match (has_subjects, self.grid.quick) {
+        let texts = match (has_subjects, self.grid.quick) {
             // A subject may bring a budget of its own.
-            (true, _) => &["none"],
+            (true, _) => "none",
             (false, true) => stack.quick_budgets,
             (false, false) => stack.budgets,
         };
-        let budgets = texts.iter().map(|text| text.parse());
-        budgets
-            .map(|budgets| budgets.expect("the defaults are budgets"))
-            .filter(|budgets| unknown_site(stack, node, budgets).is_none())
-            .collect()
+        let budgets = texts
+            .split(' ')
+            .map(|text| text.parse().expect("it is a budget"));
+        let known = budgets.filter(|budgets| unknown_site(stack, node, budgets).is_none());
+        known.collect()
     }
 }
 

@@ -1,9 +1,8 @@
 //! Measures launches one after the other, or as parallel parts, each in a place of its own. Of launches that are also
 //! measured alone, half are before all others and half after, so that it does not matter if the machine's speed drifts.
 
-use std::thread;
-
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use program::in_threads;
 use run_format::{Placement, SweepConfig};
 
 use super::running::RunningSweep;
@@ -34,9 +33,8 @@ pub(super) fn alone<'a>(
         ..units[number][0]
     };
     let place = |number: usize| &jobs.places[number % jobs.places.len()];
-    numbers
-        .map(|number| (launch(number), place(number)))
-        .collect()
+    let alone = numbers.map(|number| (launch(number), place(number)));
+    alone.collect()
 }
 
 /// Returns whether all were measured, so that nobody asked for an end.
@@ -50,7 +48,7 @@ pub(super) fn run(
     let jobs = config.jobs.as_ref();
     let places = jobs.map_or(&single[..], |jobs| &jobs.places);
     let units = units(launches);
-    let part = |first: usize, placement: &Placement| -> Result<bool> {
+    let part = |(first, placement): (usize, &Placement)| {
         for unit in units.iter().skip(first).step_by(places.len()) {
             if !sweep.measure(unit, placement)? {
                 return Ok(false);
@@ -66,18 +64,8 @@ pub(super) fn run(
         }
         Ok(true)
     };
-    let all_parts = || -> Result<bool> {
-        thread::scope(|scope| {
-            let start = |(first, placement)| scope.spawn(move || part(first, placement));
-            let threads: Vec<_> = places.iter().enumerate().map(start).collect();
-            let mut all = true;
-            for thread in threads {
-                all &= thread.join().map_err(|_| anyhow!("a job panicked"))??;
-            }
-            Ok(all)
-        })
-    };
-    Ok(measure_alone(0)? && all_parts()? && measure_alone(1)?)
+    let all_parts = || in_threads(places.iter().enumerate(), part);
+    Ok(measure_alone(0)? && !all_parts()?.contains(&false) && measure_alone(1)?)
 }
 
 #[cfg(test)]

@@ -91,9 +91,7 @@ fn measure(
     }
     let launches = schedule(config);
     let alone = jobs::alone(config, &launches);
-    let all = launches
-        .iter()
-        .chain(alone.iter().map(|(launch, _)| launch));
+    let all = launches.iter().chain(alone.iter().map(|it| &it.0));
     let progress = Progress::new((launches.len() + alone.len()) as u64, true);
     let peers = match &config.jobs {
         Some(jobs) => jobs.peers(),

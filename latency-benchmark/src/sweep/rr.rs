@@ -29,20 +29,12 @@ Ctrl-C finishes the slice and keeps everything.
 Exit codes: 0 every payload was measured; 1 some were not; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct RrArgs {
     /// Size of a request and of its answer: bytes with a unit, such as 64B or 1KiB [default: 64B,256B,1KiB]
-    #[arg(
-        long,
-        value_name = "SIZE,SIZE",
-        value_delimiter = ',',
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',')]
+    #[arg(allow_hyphen_values = true)]
     payload: Vec<Payload>,
     /// Number of peers, each with one request at a time
-    #[arg(
-        long,
-        value_name = "N",
-        default_value_t = 1,
-        allow_hyphen_values = true
-    )]
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    #[arg(allow_hyphen_values = true)]
     peers: usize,
     #[command(flatten)]
     rtt: RttArg,

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
 
 use anyhow::{Result, anyhow};
 use fs_err as fs;
-use program::one_line;
+use program::{in_threads, one_line};
 use run_format::files::{RUN, without_lines};
 use run_format::{BlockReport, End, Machine, Placement, RunConfig, RunRow, Stop, SweepConfig};
 
@@ -66,15 +65,8 @@ impl RunningSweep<'_> {
             seat.wait_to_start();
             self.launch(launch, placement, &run_dir(launch), Some(&seat))
         };
-        thread::scope(|scope| {
-            let start = |launch| scope.spawn(move || measure(launch));
-            let threads: Vec<_> = launches.iter().enumerate().map(start).collect();
-            let mut goes_on = true;
-            for thread in threads {
-                goes_on &= thread.join().map_err(|_| anyhow!("a launch panicked"))??;
-            }
-            Ok(goes_on)
-        })
+        let go_on = in_threads(launches.iter().enumerate(), measure)?;
+        Ok(!go_on.contains(&false))
     }
 
     fn skip(&self, launch: &Launch) {

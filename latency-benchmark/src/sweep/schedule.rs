@@ -30,13 +30,6 @@ pub(crate) struct Launch {
 pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     let mut rng = StdRng::seed_from_u64(config.seed);
     let mut launches = Vec::new();
-    let launch = |cell, run, subject, seed| Launch {
-        cell,
-        run,
-        subject,
-        is_alone: false,
-        seed,
-    };
     let subjects: Vec<Option<usize>> = match config.subjects.len() {
         0 => vec![None],
         subjects => (0..subjects).map(Some).collect(),
@@ -48,8 +41,13 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
         for cell in cells {
             // All subjects see the same orders of variants and the same keys.
             let seed = u64::from(rng.random::<u32>());
-            let of_subject = |subject: &Option<usize>| launch(cell, run, *subject, seed);
-            launches.extend(subjects.iter().map(of_subject));
+            launches.extend(subjects.iter().map(|subject| Launch {
+                cell,
+                run,
+                subject: *subject,
+                is_alone: false,
+                seed,
+            }));
         }
     }
     if config.shard.is_some() {

@@ -48,22 +48,13 @@ pub(super) fn lines(
     let (kind, limit, when) = in_words(budget.limit, is_poll);
     let mut values = vec![
         ("cx", cx.unwrap_or_default()),
-        (
-            "duration",
-            imported(function, "Duration", "std::time::Duration"),
-        ),
+        ("duration", imported(function, "std::time::Duration")),
         ("has_tokio", has_tokio(spec).to_owned()),
-        (
-            "instant",
-            imported(function, "Instant", "web_time::Instant"),
-        ),
+        ("instant", imported(function, "web_time::Instant")),
         ("limit", limit),
         ("path", spec.function.to_owned()),
-        ("poll", imported(function, "Poll", "std::task::Poll")),
-        (
-            "poll_fn",
-            imported(function, "poll_fn", "std::future::poll_fn"),
-        ),
+        ("poll", imported(function, "std::task::Poll")),
+        ("poll_fn", imported(function, "std::future::poll_fn")),
     ];
     let shape = if is_poll { "poll" } else { "task" };
     let wake = match budget.wake {
@@ -93,13 +84,13 @@ pub(super) fn lines(
 const TEXTS: &str = include_str!("inserted/limits.txt");
 
 /// The part of a text that such a heading begins.
-fn part<'t>(text: &'t str, mark: &str, heading: &str) -> &'t str {
+pub(super) fn part<'t>(text: &'t str, mark: &str, heading: &str) -> &'t str {
     let mut parts = text.split(mark);
     let found = parts.find_map(|part| part.strip_prefix(heading)?.strip_prefix('\n'));
     found.unwrap_or_default()
 }
 
-fn filled(text: &str, values: &[(&str, String)]) -> String {
+pub(super) fn filled(text: &str, values: &[(&str, String)]) -> String {
     let fill = |text: String, (name, value): &(&str, String)| {
         text.replace(&format!("{{{{{name}}}}}"), value)
     };
@@ -145,7 +136,7 @@ pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
 }
 
 /// The bare name where the file imports it, else the whole path.
-fn imported(function: &FoundFunction<'_>, name: &str, whole: &str) -> String {
+fn imported(function: &FoundFunction<'_>, whole: &str) -> String {
     fn has(tree: &UseTree, name: &str) -> bool {
         match tree {
             UseTree::Path(path) => has(&path.tree, name),
@@ -155,6 +146,7 @@ fn imported(function: &FoundFunction<'_>, name: &str, whole: &str) -> String {
             _ => false,
         }
     }
+    let name = whole.rsplit(':').next().unwrap_or(whole);
     let is_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
     let is_imported = function.file.tree.items.iter().any(is_it);
     if is_imported { name } else { whole }.to_owned()

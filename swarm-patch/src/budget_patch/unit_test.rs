@@ -1,9 +1,9 @@
-//! The unit test that a change brings along.
+//! The unit test that a change brings along. `inserted/unit_tests.txt` has the texts.
 
 use run_format::{Budget, Limit};
 use syn::Item;
 
-use super::limits::{LimitLines, has_tokio};
+use super::limits::{LimitLines, filled, has_tokio, part};
 use crate::{
     graft::Graft,
     locate::{FoundFunction, bytes},
@@ -29,10 +29,8 @@ pub(super) fn add(
             line => format!("    {line}\n"),
         };
         let test: String = test.lines().map(indent).collect();
-        let module = format!(
-            "\n#[cfg(test)]\nmod tests {{\n{}\n{test}}}\n",
-            imports(spec)
-        );
+        let imports = of_site(spec, "imports");
+        let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{test}}}\n");
         let end = file.text.lines().count() + 1;
         return patch.add_lines(spec, file.named(), (end, end), &module);
     };
@@ -46,41 +44,31 @@ pub(super) fn add(
 fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
     let is_coop = budget.limit == Limit::Coop;
     let is_timed = matches!(budget.limit, Limit::Time(_));
-    let text = match spec.name {
-        "connection" => include_str!("inserted/connection_test.rs"),
-        "task" => include_str!("inserted/task_test.rs"),
-        _ => include_str!("inserted/muxer_test.rs"),
-    };
-    let block_on = match is_coop {
-        // Outside of tokio's runtime its budget is unlimited.
-        true => {
-            "tokio::runtime::Builder::new_current_thread()\n        .build()\n        .unwrap()\n        .block_on"
-        }
-        false => "futures::executor::block_on",
-    };
+    // Outside of tokio's runtime its budget is unlimited.
+    let block_on = of_site(
+        spec,
+        if is_coop {
+            "block on, coop"
+        } else {
+            "block on"
+        },
+    );
     let (begin, end) = if is_timed { ("timed(", ")") } else { ("", "") };
-    let mut text = text
-        .replace("/*TASK*/", begin)
-        .replace("/*END*/", end)
-        .replace("/*BLOCK_ON*/", block_on);
-    if is_coop {
-        text = text.replace("#[t", &format!("#[cfg({})]\n#[t", has_tokio(spec)));
-    }
-    let (before, work) = text.split_once("//ASSERT ").unwrap_or((&text, ""));
-    let (work, after) = work.split_once('\n').unwrap_or((work, ""));
-    format!(
-        "{before}{};\n{after}",
-        limit.two_polls.replace("WORK", work)
-    )
+    let cfg = is_coop.then(|| format!("#[cfg({})]\n", has_tokio(spec)));
+    let work = of_site(spec, "work").trim_end();
+    let values = [
+        ("begin", begin.to_owned()),
+        ("block_on", block_on.trim_end().to_owned()),
+        ("cfg", cfg.unwrap_or_default()),
+        ("end", end.to_owned()),
+        ("two_polls", limit.two_polls.replace("WORK", work)),
+    ];
+    filled(of_site(spec, "test"), &values)
 }
 
-fn imports(spec: &SiteSpec) -> &'static str {
-    match spec.name {
-        "task" => {
-            "    use std::task::{Context, Poll};\n\n    use futures::FutureExt;\n    use libp2p_core::muxing::StreamMuxerEvent;\n\n    use super::*;\n"
-        }
-        _ => "    use super::*;\n",
-    }
+fn of_site(spec: &SiteSpec, what: &str) -> &'static str {
+    let texts = part(include_str!("inserted/unit_tests.txt"), "=== ", spec.name);
+    part(texts, "--- ", what)
 }
 
 /// A test of upstream's counts the streams that one poll accepts. It gets as many polls as may be needed.
@@ -91,14 +79,8 @@ fn add_to_other_test(function: &FoundFunction<'_>, spec: &SiteSpec, patch: &mut 
         let poll = text[test..].find("let result = connection.poll_noop_waker();")?;
         Some(function.line_number(test + poll))
     };
-    let polls = "\
-// A poll may yield before it has accepted all streams.
-for _ in 0..max_negotiating_inbound_streams {
-    assert!(connection.poll_noop_waker().is_pending());
-}
-
-";
     if let Some(line) = place() {
+        let polls = of_site(spec, "other test");
         patch.add_lines(spec, file.named(), (line, line), polls);
     }
 }

@@ -76,9 +76,8 @@ impl Walk<'_, '_> {
     /// Marks a call that gets the context as a poll of a child.
     fn child(&mut self, call: &Expr, context: &Expr, name: String, parts: &[&Expr]) {
         if let Some(inner) = parts.iter().find(|part| self.has_poll(part)) {
-            let refused = self
-                .function
-                .refused("one poll at a time", "a poll within one", *inner);
+            let function = self.function;
+            let refused = function.refused("one poll at a time", "a poll within one", *inner);
             self.refused.get_or_insert(refused);
             return;
         }

@@ -21,15 +21,10 @@ pub const H2: Stack = Stack {
         takes_budget: true,
     }],
     options: [
-        ("--workload", &["request-response"]),
-        ("--security", &["plaintext"]),
-        ("--transport", &["tcp"]),
+        ("--workload", "request-response"),
+        ("--security", "plaintext"),
+        ("--transport", "tcp"),
     ],
-    budgets: &[
-        "none",
-        "connection=4",
-        "connection=16",
-        "connection=4/deferred",
-    ],
-    quick_budgets: &["none", "connection=4", "connection=4/deferred"],
+    budgets: "none connection=4 connection=16 connection=4/deferred",
+    quick_budgets: "none connection=4 connection=4/deferred",
 };

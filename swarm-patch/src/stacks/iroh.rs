@@ -65,15 +65,10 @@ pub const IROH: Stack = Stack {
         },
     ],
     options: [
-        ("--workload", &["request-response", "stream", "gossipsub"]),
-        ("--security", &["tls"]),
-        ("--transport", &["quic"]),
+        ("--workload", "request-response stream gossipsub"),
+        ("--security", "tls"),
+        ("--transport", "quic"),
     ],
-    budgets: &[
-        "none",
-        "quic-connection=20/deferred",
-        "quic-connection=1/deferred",
-        "quic-endpoint=10us/deferred",
-    ],
-    quick_budgets: &["none", "quic-connection=1/deferred"],
+    budgets: "none quic-connection=20/deferred quic-connection=1/deferred quic-endpoint=10us/deferred",
+    quick_budgets: "none quic-connection=1/deferred",
 };

@@ -87,36 +87,14 @@ pub const LIBP2P: Stack = Stack {
     options: [
         (
             "--workload",
-            &[
-                "request-response",
-                "stream",
-                "gossipsub",
-                "idle",
-                "rr",
-                "burst",
-                "duplex",
-                "handshakes",
-            ],
+            "request-response stream gossipsub idle rr burst duplex handshakes",
         ),
-        ("--security", &["noise", "tls", "plaintext"]),
-        ("--transport", &["tcp", "quic"]),
+        ("--security", "noise tls plaintext"),
+        ("--transport", "tcp quic"),
     ],
     // The original proposal, the open pull request, and the budgets that help a co-tenant. For QUIC, quinn's own bound
     // with another wake, a smaller one, and less time for receiving.
-    budgets: &[
-        "none",
-        "connection=8",
-        "connection=128",
-        "muxer=2",
-        "muxer=1/deferred",
-        "quic-connection=20/deferred",
-        "quic-connection=1/deferred",
-        "quic-endpoint=10us/deferred",
-    ],
-    quick_budgets: &[
-        "none",
-        "connection=8",
-        "muxer=1/deferred",
-        "quic-connection=1/deferred",
-    ],
+    budgets: "none connection=8 connection=128 muxer=2 muxer=1/deferred \
+              quic-connection=20/deferred quic-connection=1/deferred quic-endpoint=10us/deferred",
+    quick_budgets: "none connection=8 muxer=1/deferred quic-connection=1/deferred",
 };

@@ -25,11 +25,11 @@ pub struct Stack {
     pub subjects: &'static [&'static str],
     /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],
-    /// What its nodes accept for an option; the first value is the default.
-    pub options: [(&'static str, &'static [&'static str]); 3],
-    /// The budgets of a sweep that names none.
-    pub budgets: &'static [&'static str],
-    pub quick_budgets: &'static [&'static str],
+    /// What its nodes accept for an option, with spaces between; the first value is the default.
+    pub options: [(&'static str, &'static str); 3],
+    /// The budgets of a sweep that names none, with spaces between.
+    pub budgets: &'static str,
+    pub quick_budgets: &'static str,
 }
 
 impl Stack {
@@ -44,9 +44,9 @@ impl Stack {
     }
 
     /// What its nodes accept for the option `--workload`, `--security` or `--transport`.
-    pub fn accepted(&self, option: &str) -> &'static [&'static str] {
+    pub fn accepted(&self, option: &str) -> Vec<&'static str> {
         let found = self.options.iter().find(|(name, _)| *name == option);
-        found.map_or(&[], |(_, values)| values)
+        found.map_or(Vec::new(), |(_, values)| values.split(' ').collect())
     }
 }
 

@@ -60,19 +60,10 @@ pub const fn sites(
 
 const OF_CONNECTION: &[Rewrite] = &[
     wake("ConnectionDriver::poll"),
-    bound(
-        "State::drive_transmit",
-        "MAX_TRANSMIT_DATAGRAMS",
-        "::poll_probe::at_most({})",
-    ),
-    bound(
-        "State::drive_transmit",
-        "MAX_TRANSMIT_SEGMENTS",
-        "::poll_probe::segments({})",
-    ),
+    transmit("MAX_TRANSMIT_DATAGRAMS", "::poll_probe::at_most({})"),
+    transmit("MAX_TRANSMIT_SEGMENTS", "::poll_probe::segments({})"),
     // This is looked at after every call that has sent.
-    bound(
-        "State::drive_transmit",
+    transmit(
         "transmits >= MAX_TRANSMIT_DATAGRAMS",
         "::poll_probe::reached((::poll_probe::sent(), {}).1)",
     ),
@@ -133,6 +124,10 @@ const OF_ENDPOINT: &[Rewrite] = &[
         "!self.recv_limiter.allow_work(|| runtime.now())",
     ),
 ];
+
+const fn transmit(expression: &'static str, becomes: &'static str) -> Rewrite {
+    bound("State::drive_transmit", expression, becomes)
+}
 
 const fn wake(function: &'static str) -> Rewrite {
     bound(

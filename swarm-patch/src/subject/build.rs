@@ -32,9 +32,7 @@ impl SubjectBuilder {
             return Ok(built); // Another process built it meanwhile.
         }
         self.remove_leftovers();
-        let stage = tempfile::Builder::new()
-            .prefix(STAGE)
-            .tempdir_in(&self.dir)?;
+        let stage = TempDir::with_prefix_in(STAGE, &self.dir)?;
         let mut build = Build {
             builder: self,
             subject,
@@ -100,11 +98,8 @@ impl Build<'_> {
             replacing.extend(of_it.into_iter().filter(is_known));
         }
         let mut versions = self.subject.source.versions()?;
-        versions.extend(
-            replacing
-                .iter()
-                .map(|it| (it.name.clone(), it.version.clone())),
-        );
+        let replaced = replacing.iter();
+        versions.extend(replaced.map(|it| (it.name.clone(), it.version.clone())));
         ours.copy(stack, &self.workspace(), &versions, &mut self.edits)?;
         if ours.digest(stack)? != self.builder.ours_sha256 {
             bail!(
@@ -178,10 +173,11 @@ impl Build<'_> {
     fn graft_what_the_registry_has(&mut self) -> Result<Metadata> {
         let stack = self.builder.stack;
         let packages = compiler::metadata(&self.workspace(), &[])?.packages;
-        let from_registry = packages
+        let with_sites = packages
             .iter()
-            .filter(|it| it.source.is_some() && stack.packages.contains(&it.name.as_str()));
-        let sources = from_registry.map(CrateSource::of_package);
+            .filter(|it| stack.packages.contains(&it.name.as_str()));
+        let of_registry = with_sites.filter(|it| it.source.is_some());
+        let sources = of_registry.map(CrateSource::of_package);
         for source in newest(sources.collect::<Result<_>>()?) {
             let mut named = packages.iter().filter(|it| it.name.as_str() == source.name);
             if !self.patches.contains_key(&source.name) {

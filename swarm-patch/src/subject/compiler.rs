@@ -17,11 +17,8 @@ pub(crate) fn cargo_path() -> OsString {
 /// Version, commit and host of the compiler that cargo runs in `dir`.
 pub(super) fn rustc(dir: &Path) -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| user_tool("rustc").into());
-    let output = Command::new(rustc)
-        .arg("-vV")
-        .current_dir(dir)
-        .output()
-        .context("cannot run rustc")?;
+    let output = Command::new(rustc).arg("-vV").current_dir(dir).output();
+    let output = output.context("cannot run rustc")?;
     if !output.status.success() {
         bail!("rustc -vV: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -49,9 +46,8 @@ pub(crate) fn first_error(said: &str) -> String {
         return last.copied().unwrap_or("cargo gave no reason").to_owned();
     };
     let (error, rest) = (lines[at].trim_start_matches("error: "), &lines[at + 1..]);
-    let mut of_it = rest
-        .iter()
-        .take_while(|line| !is_error(line) && !line.starts_with("warning"));
+    let is_of_it = |line: &&&str| !is_error(line) && !line.starts_with("warning");
+    let mut of_it = rest.iter().take_while(is_of_it);
     if let Some(place) = of_it.find_map(|line| line.strip_prefix("--> ")) {
         return format!("{error} ({place})");
     }
@@ -62,9 +58,8 @@ pub(crate) fn first_error(said: &str) -> String {
     let causes = rest.iter().filter(|line| {
         !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
     });
-    causes
-        .take(4)
-        .fold(error.to_owned(), |text, cause| format!("{text} {cause}"))
+    let add = |text, cause| format!("{text} {cause}");
+    causes.take(4).fold(error.to_owned(), add)
 }
 
 /// What cargo says of the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
@@ -72,13 +67,11 @@ pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();
     let command = command.cargo_path(cargo_path()).current_dir(dir);
-    command
-        .other_options(options)
-        .exec()
-        .map_err(|error| match error {
-            Error::CargoMetadata { stderr } => anyhow!("{}", first_error(&stderr)),
-            other => anyhow!("{other}"),
-        })
+    let metadata = command.other_options(options).exec();
+    metadata.map_err(|error| match error {
+        Error::CargoMetadata { stderr } => anyhow!("{}", first_error(&stderr)),
+        other => anyhow!("{other}"),
+    })
 }
 
 #[cfg(test)]

@@ -169,22 +169,13 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
 pub(super) fn remove_wasm(manifest: &mut DocumentMut) {
     let features = manifest.get("features").map(ToString::to_string);
     let features = features.unwrap_or_default();
-    if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_like_mut) {
-        let is_superfluous = |(target, table): &(&str, &Item)| {
+    if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_mut) {
+        targets.retain(|target, table| {
+            let is_of_wasm = target.contains("wasm") && !target.contains("not(");
             let dependencies = table.get("dependencies").and_then(Item::as_table_like);
             let mut names = dependencies.into_iter().flat_map(|table| table.iter());
-            target.contains("wasm")
-                && !target.contains("not(")
-                && names.all(|(name, _)| !features.contains(name))
-        };
-        let superfluous: Vec<String> = targets
-            .iter()
-            .filter(is_superfluous)
-            .map(|(target, _)| target.to_owned())
-            .collect();
-        for target in superfluous {
-            targets.remove(&target);
-        }
+            !is_of_wasm || names.any(|(name, _)| features.contains(name))
+        });
     }
 }
 

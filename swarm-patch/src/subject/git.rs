@@ -187,31 +187,20 @@ pub(super) fn apply(dir: &Path, diff: &str, options: &[&str]) -> Result<String> 
 
 /// A git command on the repository in `dir` and no other. It takes no locks there.
 fn command(dir: &Path) -> Command {
+    const OTHERS: &str = "DIR WORK_TREE INDEX_FILE OBJECT_DIRECTORY COMMON_DIR PREFIX";
     let mut command = Command::new(tool("git"));
-    for variable in [
-        "GIT_DIR",
-        "GIT_WORK_TREE",
-        "GIT_INDEX_FILE",
-        "GIT_OBJECT_DIRECTORY",
-        "GIT_COMMON_DIR",
-        "GIT_PREFIX",
-    ] {
-        command.env_remove(variable);
+    for variable in OTHERS.split(' ') {
+        command.env_remove(format!("GIT_{variable}"));
     }
-    command
-        .env("LC_ALL", "C")
-        .env("GIT_OPTIONAL_LOCKS", "0")
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .arg("-C")
-        .arg(dir);
+    command.env("LC_ALL", "C").env("GIT_OPTIONAL_LOCKS", "0");
+    command.stdin(Stdio::null()).stderr(Stdio::piped());
+    command.arg("-C").arg(dir);
     command
 }
 
 fn complaint(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| !line.trim().is_empty());
-    line.unwrap_or("nothing")
-        .trim_start_matches("fatal: ")
-        .to_owned()
+    let line = line.unwrap_or("nothing");
+    line.trim_start_matches("fatal: ").to_owned()
 }

@@ -34,9 +34,9 @@ fn name(package: &Table) -> &str {
 }
 
 fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
-    lock.get_mut("package")
-        .and_then(Item::as_array_of_tables_mut)
-        .context("a lock file has packages")
+    let packages = lock.get_mut("package");
+    let packages = packages.and_then(Item::as_array_of_tables_mut);
+    packages.context("a lock file has packages")
 }
 
 #[cfg(test)]

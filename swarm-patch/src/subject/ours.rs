@@ -43,11 +43,8 @@ impl Ours {
     }
 
     fn package(&self, name: &str) -> Result<&Package> {
-        let found = self
-            .metadata
-            .packages
-            .iter()
-            .find(|it| it.name.as_str() == name);
+        let mut packages = self.metadata.packages.iter();
+        let found = packages.find(|it| it.name.as_str() == name);
         found.with_context(|| format!("the workspace has no package {name}"))
     }
 
@@ -72,10 +69,8 @@ impl Ours {
     /// The folders of the packages that a stack's node program is built from, relative to the workspace.
     fn members(&self, stack: &Stack) -> Result<Vec<PathBuf>> {
         let packages = self.with_dependencies(&[&stack.program()])?;
-        let mut folders: Vec<_> = packages
-            .iter()
-            .map(|it| relative(&self.root, folder(it)))
-            .collect();
+        let folders = packages.iter().map(|it| relative(&self.root, folder(it)));
+        let mut folders: Vec<_> = folders.collect();
         folders.sort();
         Ok(folders)
     }
@@ -145,11 +140,8 @@ impl Ours {
 
 /// The folder of a package.
 pub(crate) fn folder(package: &Package) -> &Path {
-    package
-        .manifest_path
-        .as_std_path()
-        .parent()
-        .unwrap_or(Path::new(""))
+    let manifest = package.manifest_path.as_std_path();
+    manifest.parent().unwrap_or(Path::new(""))
 }
 
 /// The files of the parts of a folder that it has, relative to it.

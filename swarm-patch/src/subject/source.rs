@@ -211,12 +211,9 @@ pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
 /// that it builds, which is ours. The workspace's own packages are replaced in any case.
 fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateSource]) -> Result<()> {
     let registries = manifest.get("patch").and_then(Item::as_table_like);
-    let patches = registries
-        .into_iter()
-        .flat_map(|registries| registries.iter())
-        .filter_map(|(_, patches)| patches.as_table_like())
-        .flat_map(|patches| patches.iter());
-    for (name, _) in patches {
+    let registries = registries.into_iter().flat_map(|it| it.iter());
+    let patches = registries.filter_map(|(_, patches)| patches.as_table_like());
+    for (name, _) in patches.flat_map(|it| it.iter()) {
         if !packages.iter().any(|package| package.name == name) {
             bail!(
                 "its [patch] of {name} would have no effect, since {name} is not one of its packages"

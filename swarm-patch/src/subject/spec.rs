@@ -42,9 +42,8 @@ impl Spec {
     pub fn label(&self) -> String {
         let layers = self.layers.iter();
         let layers = layers.map(|layer| format!(" + {}", layer.source.label(&layer.name)));
-        std::iter::once(self.stack.label("released"))
-            .chain(layers)
-            .collect()
+        let stack = std::iter::once(self.stack.label("released"));
+        stack.chain(layers).collect()
     }
 
     /// Whether a budget's patch or a diff changes its sources.

@@ -8,8 +8,8 @@ use cargo_metadata::{Metadata, Package};
 use fs_err as fs;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
-use super::Grafted;
-use crate::checkout::{read_toml, relative};
+use super::folder;
+use crate::checkout::{Grafted, read_toml, relative};
 use crate::stacks::STACKS;
 use crate::subject::compiler;
 
@@ -93,8 +93,8 @@ impl Application {
     }
 }
 
-/// The text of a table `[patch.crates-io]`, with the path of each copy in `folder`.
-fn with_copies(mut table: Table, grafted: &[Grafted], folder: &Path) -> String {
+/// The text of a table `[patch.crates-io]`, with the path of each copy in `copies`.
+fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
     for it in grafted {
         let name = &it.source.name;
         let same = grafted.iter().filter(|other| other.source.name == *name);
@@ -107,7 +107,7 @@ fn with_copies(mut table: Table, grafted: &[Grafted], folder: &Path) -> String {
                 format!("{name}-{}", it.source.version.replace(['.', '+'], "_"))
             }
         };
-        let path = folder.join(it.folder());
+        let path = copies.join(folder(&it.source));
         entry.insert("path", path.display().to_string().into());
         table[&key] = value(entry);
     }
@@ -137,6 +137,7 @@ mod tests {
         ];
         let grafted = grafted.map(|(name, version)| Grafted {
             source: CrateSource::new(name, version, ".".into()).expect("a folder"),
+            files: Vec::new(),
             sites: Vec::new(),
         });
         assert_eq!(

@@ -12,27 +12,15 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use cargo_metadata::Package;
 use fs_err as fs;
+use tempfile::TempDir;
 
 pub use self::application::Application;
 use self::packages::COPIED;
-use crate::checkout;
+use crate::checkout::{self, Grafted};
 use crate::crate_source::CrateSource;
-use crate::sites::SiteLevels;
 use crate::stacks::sites_of;
 use crate::subject::source;
 use crate::tables::levels_table;
-
-/// A grafted copy of a crate.
-struct Grafted {
-    source: CrateSource,
-    sites: Vec<SiteLevels>,
-}
-
-impl Grafted {
-    fn folder(&self) -> String {
-        folder(&self.source)
-    }
-}
 
 fn folder(source: &CrateSource) -> String {
     format!("{}-{}", source.name, source.version)
@@ -42,9 +30,8 @@ fn folder(source: &CrateSource) -> String {
 /// written unless cargo would use all of the copies. The application's files are only read. Returns what the user has to
 /// know.
 pub fn vendor(app: &Application, out: &Path) -> Result<String> {
-    let stage = tempfile::Builder::new()
-        .prefix(".grafted-")
-        .tempdir_in(out.parent().context("it has a parent")?)?;
+    let around = out.parent().context("it has a parent")?;
+    let stage = TempDir::with_prefix_in(".grafted-", around)?;
     let folder = fs::canonicalize(stage.path())?.join("all");
     fs::create_dir(&folder)?;
     packages::copy(&COPIED, &folder)?;
@@ -102,11 +89,10 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
             let source = source::copy(&original, &folder.join(self::folder(&original)))?;
             match checkout::grafted(&source, &folder.join("poll-probe")) {
                 Ok(it) => {
-                    for (path, text) in it.files {
+                    for (path, text) in &it.files {
                         fs::write(path, text)?;
                     }
-                    let sites = it.sites;
-                    grafted.push(Grafted { source, sites });
+                    grafted.push(it);
                 }
                 Err(error) => {
                     fs::remove_dir_all(&source.dir)?;

@@ -51,20 +51,18 @@ fn table(of: &Dependency) -> String {
         _ => "dependencies",
     };
     let target = of.target.iter();
-    let target: String = target
-        .map(|it| format!("target.{:?}.", it.to_string()))
-        .collect();
+    let target = target.map(|it| format!("target.{:?}.", it.to_string()));
     let renamed = of.rename.iter();
-    let renamed: String = renamed
-        .map(|_| format!("package = {:?}\n", of.name))
-        .collect();
+    let renamed = renamed.map(|_| format!("package = {:?}\n", of.name));
     let source = match of.path {
         Some(_) => format!("path = \"../{}\"", of.name),
         None => format!("version = \"{}\"", of.req),
     };
     format!(
-        "\n[{target}{kind}.{}]\n{renamed}{source}\ndefault-features = {}\nfeatures = {:?}\noptional = {}\n",
+        "\n[{}{kind}.{}]\n{}{source}\ndefault-features = {}\nfeatures = {:?}\noptional = {}\n",
+        target.collect::<String>(),
         of.rename.as_ref().unwrap_or(&of.name),
+        renamed.collect::<String>(),
         of.uses_default_features,
         of.features,
         of.optional,

@@ -1,14 +1,14 @@
 //! The main function of the delay line, and the packets that it holds in each queue.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, Write};
+use std::io::{self, BufRead};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
 use nix::errno::Errno;
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags};
+use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollFlags, EpollTimeout};
 use nix::sys::prctl;
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::signal::{SigSet, Signal};
@@ -16,7 +16,11 @@ use nix::sys::socket::{
     AddressFamily, SockFlag, SockType, getsockopt, setsockopt, socket, sockopt,
 };
 use nix::sys::time::TimeVal;
+use nix::sys::timerfd::{
+    ClockId as TimerClock, Expiration, TimerFd, TimerFlags, TimerSetTimeFlags,
+};
 use nix::time::ClockId;
+use program::print;
 use serde::{Deserialize, Serialize};
 
 use super::queue::{PacketQueue, user_dropped};
@@ -48,17 +52,11 @@ pub fn run() -> Result<()> {
     // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]).thread_block()?;
     let _stamping = stamp_packets()?;
-    print(READY)?;
+    print(READY);
     let held = delay_until_end(held)?;
     let report = report(&config, held, scheduling)?;
-    print(&serde_json::to_string(&report)?)?;
+    print(serde_json::to_string(&report)?);
     Ok(())
-}
-
-fn print(line: &str) -> io::Result<()> {
-    let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{line}")?;
-    stdout.flush()
 }
 
 /// Reduces the wake-up latency of this process: its timers expire on time instead of up to 50 µs late, and
@@ -103,30 +101,36 @@ fn stamp_packets() -> nix::Result<impl AsFd> {
 
 fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> {
     let epoll = Epoll::new(EpollCreateFlags::EPOLL_CLOEXEC)?;
+    // The timeout of `epoll_wait` is in whole milliseconds.
+    let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
     let stdin = io::stdin();
     let queues = held.iter().map(|held| held.queue.socket.as_fd());
-    // An event has the index of its queue. A higher index means the end.
-    for (index, fd) in queues.chain([stdin.as_fd()]).enumerate() {
+    // An event has the index of its queue. The next index means the end, and the last one the time.
+    let all = queues.chain([stdin.as_fd(), timer.as_fd()]);
+    for (index, fd) in all.enumerate() {
         epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
     }
     let mut events = [EpollEvent::empty(); 64];
     loop {
         let wait = release_due(&mut held)?;
-        let ready = match sys::epoll_wait(&epoll, &mut events, wait) {
+        timer.set(Expiration::OneShot(wait.into()), TimerSetTimeFlags::empty())?;
+        let ready = match epoll.wait(&mut events, EpollTimeout::NONE) {
             Err(Errno::EINTR) => continue,
             ready => ready?,
         };
-        for event in ready {
-            let queue = usize::try_from(event.data()).ok();
-            match queue.and_then(|index| held.get_mut(index)) {
-                Some(held) => held.arrive()?,
-                None => return Ok(held),
+        for event in &events[..ready] {
+            let index = event.data() as usize;
+            if index == held.len() {
+                return Ok(held);
+            }
+            if let Some(held) = held.get_mut(index) {
+                held.arrive()?;
             }
         }
     }
 }
 
-/// Releases the packets that are due, and returns the time until the next one is.
+/// Releases the packets that are due, and returns the time until the next one is. It is never zero, which would stop a timer.
 fn release_due(held: &mut [HeldPackets]) -> nix::Result<Duration> {
     const IDLE: Duration = Duration::from_secs(1);
     let mut now_ns = monotonic_ns()?;
@@ -137,9 +141,8 @@ fn release_due(held: &mut [HeldPackets]) -> nix::Result<Duration> {
         }
     }
     let next = held.iter().filter_map(HeldPackets::next_release_ns).min();
-    Ok(next.map_or(IDLE, |next_ns| {
-        Duration::from_nanos(next_ns.saturating_sub(now_ns))
-    }))
+    let wait = |next_ns: Ns| Duration::from_nanos(next_ns.saturating_sub(now_ns).max(1));
+    Ok(next.map_or(IDLE, wait))
 }
 
 fn report(
@@ -181,14 +184,10 @@ struct HeldPackets {
     queue: PacketQueue,
     delay_ns: Ns,
     lead_ns: Ns,
-    packets: VecDeque<HeldPacket>,
+    /// Each packet's id, and when it is due.
+    packets: VecDeque<(u32, Ns)>,
     counts: QueueReport,
     late_sum_ns: u128,
-}
-
-struct HeldPacket {
-    id: u32,
-    due_ns: Ns,
 }
 
 impl HeldPackets {
@@ -209,22 +208,22 @@ impl HeldPackets {
 
     /// When to release the next packet, with the lead subtracted.
     fn next_release_ns(&self) -> Option<Ns> {
-        let first = self.packets.front()?;
-        Some(first.due_ns.saturating_sub(self.lead_ns))
+        let (_, due_ns) = self.packets.front()?;
+        Some(due_ns.saturating_sub(self.lead_ns))
     }
 
     /// Releases all packets that are due, with one message. Returns whether there were any.
     fn release(&mut self, now_ns: Ns) -> nix::Result<bool> {
         let mut last = None;
-        while let Some(packet) = self.packets.front() {
-            if packet.due_ns > now_ns + self.lead_ns {
-                break;
-            }
-            let late_ns = now_ns.saturating_sub(packet.due_ns);
+        let until_ns = now_ns + self.lead_ns;
+        while let Some(&(id, due_ns)) = self.packets.front()
+            && due_ns <= until_ns
+        {
+            self.packets.pop_front();
+            let late_ns = now_ns.saturating_sub(due_ns);
             self.late_sum_ns += u128::from(late_ns);
             self.counts.max_late_us = self.counts.max_late_us.max(late_ns as f64 / 1e3);
-            last = Some(packet.id);
-            self.packets.pop_front();
+            last = Some(id);
         }
         let Some(last) = last else {
             return Ok(false);
@@ -245,10 +244,8 @@ impl HeldPackets {
                         wall.saturating_sub(arrived).min(MAX_UNHEARD)
                     });
                     self.counts.packets += 1;
-                    self.packets.push_back(HeldPacket {
-                        id: packet.id,
-                        due_ns: now_ns.saturating_sub(ns(waited)) + self.delay_ns,
-                    });
+                    let due_ns = now_ns.saturating_sub(ns(waited)) + self.delay_ns;
+                    self.packets.push_back((packet.id, due_ns));
                 }
                 Ok(None) => break,
                 Err(Errno::ENOBUFS) => self.counts.receive_buffer_overflows += 1,

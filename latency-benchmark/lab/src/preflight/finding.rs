@@ -90,9 +90,6 @@ impl fmt::Display for Preflight {
         let [rtt_zero, delayed] = [self.can_run_rtt_zero, self.can_run_delayed].map(can);
         writeln!(f, "cells without a delay (RTT 0) {rtt_zero}")?;
         writeln!(f, "cells with a delay {delayed}")?;
-        write!(
-            f,
-            "`./sweep.sh --gate` can run, because it counts inside one process"
-        )
+        f.write_str("`./sweep.sh --gate` can run, because it counts inside one process")
     }
 }

@@ -72,22 +72,20 @@ fn judge(
     consequence: &str,
     remedy: &str,
 ) -> PreflightFinding {
-    let unknown = "unknown: the kernel does not show it, as in most virtual machines";
-    let (seen, remedy) = match seen {
-        Some(seen) => (seen, remedy),
-        None => (
-            (false, unknown.to_owned()),
-            "use a machine whose kernel shows it",
-        ),
+    let problem = (Degraded, consequence);
+    let Some(seen) = seen else {
+        let unknown = "unknown: the kernel does not show it, as in most virtual machines";
+        let remedy = "use a machine whose kernel shows it";
+        return PreflightFinding::new(name, (false, unknown), problem, remedy);
     };
-    PreflightFinding::new(name, seen, (Degraded, consequence), remedy)
+    PreflightFinding::new(name, seen, problem, remedy)
 }
 
 fn cores() -> Result<PreflightFinding> {
     let topology = Topology::of_this_process()?;
     let placement = topology.place(1, None, None)?;
     let count = topology.available().count();
-    let smt = if topology.has_smt() { "SMT" } else { "no SMT" };
+    let smt = if topology.has_smt { "SMT" } else { "no SMT" };
     let is_shared = placement.sharing != Sharing::Nothing;
     let (consequence, remedy) = if is_shared {
         (
@@ -100,11 +98,9 @@ fn cores() -> Result<PreflightFinding> {
             "use a machine with more cores",
         )
     };
-    let seen = (
-        !is_shared && count != 2,
-        format!("{count} ({smt}); {placement}"),
-    );
-    Ok(judge("cores", Some(seen), consequence, remedy))
+    let is_ok = !is_shared && count != 2;
+    let seen = format!("{count} ({smt}); {placement}");
+    Ok(judge("cores", Some((is_ok, seen)), consequence, remedy))
 }
 
 fn clock() -> PreflightFinding {
@@ -145,12 +141,14 @@ fn cycle_counter() -> PreflightFinding {
             "use a physical machine, or a hypervisor that gives its guests the PMU",
         ),
     };
-    let seen = (
-        is_ok,
-        format!("{what}; kernel.perf_event_paranoid = {paranoid}"),
-    );
+    let seen = format!("{what}; kernel.perf_event_paranoid = {paranoid}");
     let consequence = "central's cycles and cache misses are not counted";
-    judge("hardware counters", Some(seen), consequence, remedy)
+    judge(
+        "hardware counters",
+        Some((is_ok, seen)),
+        consequence,
+        remedy,
+    )
 }
 
 fn idle_states() -> PreflightFinding {

@@ -88,23 +88,23 @@ impl Placement {
 
 impl fmt::Display for Placement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let alone = match self.sharing {
-            Sharing::Nothing => " alone",
-            Sharing::PhysicalCore | Sharing::Core => "",
+        let (alone, shares) = match self.sharing {
+            Sharing::Nothing => (" alone", ""),
+            Sharing::PhysicalCore => {
+                let shares =
+                    ", which shares a physical core with central's: they slow each other down";
+                ("", shares)
+            }
+            Sharing::Core => (
+                "",
+                ": central shares its core, so its waits include the peers' work",
+            ),
         };
-        let central = self.central_cores().in_words();
-        let peers = self.peers.in_words();
+        let [central, peers] = [&self.central_cores(), &self.peers].map(Cores::in_words);
         write!(
             f,
-            "central{alone} on {central}, peers and delay line on {peers}"
-        )?;
-        f.write_str(match self.sharing {
-            Sharing::Nothing => "",
-            Sharing::PhysicalCore => {
-                ", which shares a physical core with central's: they slow each other down"
-            }
-            Sharing::Core => ": central shares its core, so its waits include the peers' work",
-        })
+            "central{alone} on {central}, peers and delay line on {peers}{shares}"
+        )
     }
 }
 

@@ -8,6 +8,19 @@ mod rtt;
 
 pub use self::{config::*, cores::*, reports::*, rtt::*};
 
+/// For types that are shown as they are in files and on command lines.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! shown_as_serialised {
+    ($type:ty) => {
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                serde::Serialize::serialize(self, f)
+            }
+        }
+    };
+}
+
 /// For types whose text form is also their serialised one.
 #[doc(hidden)]
 #[macro_export]

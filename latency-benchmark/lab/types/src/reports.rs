@@ -1,10 +1,8 @@
 //! What the lab reports about its network.
 
-use std::fmt;
-
 use serde::{Deserialize, Serialize};
 
-use crate::{Placement, ReceiveMasks, Rtt};
+use crate::{Placement, ReceiveMasks, Rtt, shown_as_serialised};
 
 /// What a lab turned out to be, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,12 +35,7 @@ pub enum DelayBackend {
     Nfqueue,
 }
 
-/// As in files and on command lines.
-impl fmt::Display for DelayBackend {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.serialize(f)
-    }
-}
+shown_as_serialised!(DelayBackend);
 
 /// The sizes that the kernel tunes TCP's buffers between, in bytes: least, initial, largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -58,12 +58,12 @@ impl FromStr for Rtt {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         /// Anything less would be rounded to no delay.
         const SHORTEST_NS: u64 = 1000;
-        let ns = match TIME_OF_LINK.read_whole(text) {
-            Ok(1..SHORTEST_NS) => Err(format!("{text:?} is less than 1us")),
-            read => read,
+        let wrong = match TIME_OF_LINK.read_whole(text) {
+            Ok(1..SHORTEST_NS) => format!("{text:?} is less than 1us"),
+            Ok(ns) => return Ok(Rtt(Duration::from_nanos(ns))),
+            Err(wrong) => wrong,
         };
-        ns.map(|ns| Rtt(Duration::from_nanos(ns)))
-            .map_err(|wrong| format!("round-trip time {wrong} (accepted: {RTT_FORMS})"))
+        Err(format!("round-trip time {wrong} (accepted: {RTT_FORMS})"))
     }
 }
 

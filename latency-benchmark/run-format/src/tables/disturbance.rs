@@ -58,8 +58,7 @@ impl BlockRow {
         let least_ms = Self::DISTURBED_PERCENT / 100.0 * self.duration_ms;
         let mut long = long.into_iter().filter(|(ms, _)| *ms > Some(least_ms));
         let stopped = self.stops_found > Some(0);
-        stopped
-            .then_some(Disturbance::OtherStopped)
-            .or_else(|| Some(long.next()?.1))
+        let stopped = stopped.then_some(Disturbance::OtherStopped);
+        stopped.or_else(|| Some(long.next()?.1))
     }
 }
