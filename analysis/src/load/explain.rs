@@ -5,10 +5,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use run_format::config::{Measurement, RunConfig, SweepConfig};
-use run_format::evidence::{
-    ActivityRow, AllocationRow, AllocationStackRow, ChosenCell, CounterRow, EvidenceFile,
-    ExplainFile, StackRow, SystemCallRow, TimelineRow,
-};
+use run_format::evidence::{ChosenCell, EvidenceFile, EvidenceRow, ExplainFile, TimelineRow};
 use run_format::files;
 use run_format::grid::Cell;
 use run_format::manifest::Manifest;
@@ -159,13 +156,13 @@ pub(crate) struct CellEvidence {
     pub(crate) sites: Vec<SiteRow>,
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
-    pub(crate) stacks: Vec<StackRow>,
-    pub(crate) allocations: Vec<AllocationRow>,
-    pub(crate) allocation_stacks: Vec<AllocationStackRow>,
-    pub(crate) counters: Vec<CounterRow>,
-    pub(crate) system_calls: Vec<SystemCallRow>,
+    pub(crate) stacks: Vec<EvidenceRow>,
+    pub(crate) allocations: Vec<EvidenceRow>,
+    pub(crate) allocation_stacks: Vec<EvidenceRow>,
+    pub(crate) counters: Vec<EvidenceRow>,
+    pub(crate) system_calls: Vec<EvidenceRow>,
+    pub(crate) activity: Vec<EvidenceRow>,
     pub(crate) timeline: Vec<TimelineRow>,
-    pub(crate) activity: Vec<ActivityRow>,
 }
 
 impl CellEvidence {
@@ -188,7 +185,7 @@ impl CellEvidence {
     fn read(dir: &Path, row: RunRow, name: String, variants: &[usize]) -> Result<CellEvidence> {
         let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
-        let slices: Vec<SliceRow> = read_table(&path, false)?;
+        let slices: Vec<SliceRow> = rows::read(dir, false)?;
         check_slices(&slices, variants).with_context(|| path.display().to_string())?;
         let numbers = slices.iter().map(|slice| slice.slice).collect();
         let of = (dir, &seen, &numbers);
@@ -224,8 +221,7 @@ macro_rules! of_slice {
         }
     )*};
 }
-of_slice!(StackRow AllocationRow AllocationStackRow CounterRow SystemCallRow TimelineRow ActivityRow);
-of_slice!(BandRow ChildRow SiteRow);
+of_slice!(BandRow ChildRow EvidenceRow SiteRow TimelineRow);
 
 /// A table of evidence that was unavailable need not be there.
 fn evidence<Row: DeserializeOwned + OfSlice>(
@@ -247,14 +243,9 @@ fn evidence<Row: DeserializeOwned + OfSlice>(
 }
 
 fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
-    let mut known = BTreeSet::new();
-    for (at, slice) in slices.iter().enumerate() {
-        let (line, number, variant, pass) = (at + 2, slice.slice, slice.variant, slice.pass);
-        if !variants.contains(&variant) {
+    for (line, SliceRow { variant, pass, .. }) in (2..).zip(slices) {
+        if !variants.contains(variant) {
             bail!("line {line}: variant {variant} is not one of explain.json's");
-        }
-        if !known.insert(number) {
-            bail!("line {line}: slice {number} is there twice");
         }
         if matches!(pass, Pass::Compare | Pass::Children) {
             bail!("line {line}: `explain` has no pass \"{pass}\"");

@@ -238,17 +238,17 @@ fn tables_that_are_torn_or_foreign_are_refused() {
         ),
         (
             "stacks.csv",
-            |text| text.replacen(",true,", ",maybe,", 1),
-            &["stacks.csv", "line 2", "in_kernel"],
+            |text| text.replacen(",40,", ",many,", 1),
+            &["stacks.csv", "line 2", "count"],
         ),
         (
             "system_calls.csv",
-            |text| text.replacen("calls", "count", 1),
-            &["system_calls.csv", "calls"],
+            |text| text.replacen("count", "calls", 1),
+            &["system_calls.csv", "count"],
         ),
         (
             "activity.csv",
-            |text| text + "999,dials,3\n",
+            |text| text + "999,,,,dials,3,\n",
             &["activity.csv", "slice 999"],
         ),
         (

@@ -28,10 +28,7 @@
 //! ```
 
 pub mod allocations;
-mod code;
 mod counters;
-mod memory;
-mod registers;
 mod sampler;
 mod signal_handler;
 mod spinner;

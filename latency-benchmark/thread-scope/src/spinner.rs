@@ -31,23 +31,18 @@ impl Spinner {
         let state = Arc::new(AtomicU8::new(PARKED));
         let (prepared, preparing) = mpsc::sync_channel(1);
         let of_thread = Arc::clone(&state);
-        let spin = move || {
-            let outcome = prepare(core);
-            let is_prepared = outcome.is_ok();
-            // The starting thread waits for this.
-            if prepared.send(outcome).is_ok() && is_prepared {
-                run(&of_thread);
-            }
-        };
         let thread = thread::Builder::new().name("spinner".to_owned());
-        let thread = thread.spawn(spin);
-        let thread =
-            thread.map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
+        let thread = thread.spawn(move || {
+            // The starting thread waits for this.
+            let _ = prepared.send(prepare(core));
+            run(&of_thread);
+        });
+        let no_thread = |error| unavailable(format!("no thread can be started: {error}"));
+        let thread = Some(thread.map_err(no_thread)?);
+        let spinner = Spinner { state, thread };
         let ended = |_| Err("the thread ended".to_owned());
         let outcome = preparing.recv().unwrap_or_else(ended);
-        outcome.map_err(unavailable)?;
-        let thread = Some(thread);
-        Ok(Spinner { state, thread })
+        outcome.map(|()| spinner).map_err(unavailable)
     }
 
     /// Switches spinning on or off.

@@ -1,19 +1,13 @@
 //! Walks the calling thread's stack and writes its frames to a ring, which another thread reads.
+#![allow(unsafe_code, reason = "walks the stack in signal handlers")]
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use framehop::{
-    CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
-};
+use backtrace::Frame;
 use rand::rngs::SmallRng;
 use rand::{RngExt as _, SeedableRng as _};
 use rtrb::{Consumer, Producer, RingBuffer};
-
-use crate::Unobservable;
-use crate::code::Code;
-use crate::memory::{Memory, StackRange};
-use crate::registers::Registers;
 
 /// A clock of the caller. Signal handlers and the allocator call it.
 pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
@@ -30,8 +24,6 @@ pub(crate) type Head = [u64; 3];
 #[derive(Clone, Copy)]
 struct Stack {
     head: Head,
-    /// Those before are left out.
-    first: usize,
     end: usize,
     frames: [usize; FRAMES],
 }
@@ -39,9 +31,6 @@ struct Stack {
 /// Works in signal handlers and in the allocator: after its creation it neither allocates nor waits.
 pub(crate) struct StackWriter {
     random: SmallRng,
-    pub(crate) code: Code,
-    memory: Memory,
-    cache: CacheNative<MustNotAllocateDuringUnwind>,
     stack: Stack,
     ring: Producer<Stack>,
     lost: Arc<AtomicU64>,
@@ -56,7 +45,7 @@ impl StackReader {
     /// Passes the stacks since the last call to `each`, in their order.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
         while let Ok(stack) = self.ring.pop() {
-            each(stack.head, &stack.frames[stack.first..stack.end]);
+            each(stack.head, &stack.frames[..stack.end]);
         }
     }
 
@@ -66,46 +55,38 @@ impl StackReader {
 }
 
 impl StackWriter {
-    /// An error says that `what` cannot be observed.
-    pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
-        let memory = Memory::read().map_err(|error| {
-            Unobservable::new(what, format!("/proc/self/maps cannot be read: {error}"))
-        })?;
+    pub(crate) fn new(seed: u64) -> (StackWriter, StackReader) {
         let (filling, emptying) = RingBuffer::new(STACKS);
         let lost = Arc::default();
         let reader = StackReader {
             ring: emptying,
             lost: Arc::clone(&lost),
         };
-        let writer = StackWriter {
+        let mut writer = StackWriter {
             random: SmallRng::seed_from_u64(seed),
-            code: Code::read(),
-            memory,
-            cache: CacheNative::new_in(),
             stack: Stack {
                 head: [0; 3],
-                first: 0,
                 end: 0,
                 frames: [0; FRAMES],
             },
             ring: filling,
             lost,
         };
-        Ok((writer, reader))
+        // The first walk loads what later ones use.
+        writer.walk(|_| true);
+        (writer, reader)
     }
 
-    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames without the innermost `skipped`.
-    /// If the thread is not on its own stack, there is only one frame, `registers.ip`.
+    /// Writes one stack, or counts it as lost: `head`, which is made last, and the addresses of the frames from the one
+    /// that `is_first` on. If there is none, the only address is `position`.
     pub(crate) fn write(
         &mut self,
+        position: usize,
+        is_first: impl Fn(&Frame) -> bool,
         head: impl FnOnce() -> Head,
-        registers: Registers,
-        skipped: usize,
     ) {
-        self.stack.frames[0] = registers.ip;
-        let stack = self.memory.stack_of_this_thread(registers.sp);
-        self.stack.first = skipped;
-        self.stack.end = stack.map_or(1, |stack| self.walk(registers, &stack));
+        self.stack.frames[0] = position;
+        self.stack.end = self.walk(is_first).max(1);
         self.stack.head = head();
         if self.ring.push(self.stack).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -117,46 +98,23 @@ impl StackWriter {
         self.random.random()
     }
 
-    /// Stores the addresses of the frames, innermost first, and returns their number. The first address is the
-    /// thread's position, the others are return addresses.
+    /// Stores the addresses of the frames, innermost first, and returns their number. An address is where the thread was
+    /// interrupted, or a return address.
     ///
-    /// The program needs no frame pointers for that; with them, its code would differ from the code of the programs that
-    /// it represents.
-    fn walk(&mut self, interrupted: Registers, stack: &StackRange) -> usize {
-        let mut found = 1;
-        let mut registers = interrupted.to_unwind();
-        let mut address = FrameAddress::from_instruction_pointer(interrupted.ip as u64);
-        while found < FRAMES {
-            let sp = registers.sp();
-            let Some(next) = self.caller(address, &mut registers, stack) else {
-                break;
-            };
-            // The caller's frame is above. Only the innermost function may have nothing on the stack.
-            if registers.sp() < sp || (registers.sp() == sp && found > 1) {
-                break;
+    /// The walk uses the tables that compilers write for exceptions. Libc and assembly have them too. So the program needs
+    /// no frame pointers; with them, its code would differ from the code of the programs that it represents.
+    fn walk(&mut self, is_first: impl Fn(&Frame) -> bool) -> usize {
+        let (mut found, frames) = (0, &mut self.stack.frames);
+        let see = |frame: &Frame| {
+            let address = frame.ip().addr();
+            if address != 0 && (found > 0 || is_first(frame)) {
+                frames[found] = address;
+                found += 1;
             }
-            let Some(outer) = FrameAddress::from_return_address(next as u64) else {
-                break;
-            };
-            self.stack.frames[found] = next;
-            found += 1;
-            address = outer;
-        }
-        found
-    }
-
-    fn caller(
-        &mut self,
-        address: FrameAddress,
-        registers: &mut UnwindRegsNative,
-        stack: &StackRange,
-    ) -> Option<usize> {
-        let mut read = |address: u64| {
-            let word = stack.word(address as usize).ok_or(())?;
-            Ok(word as u64)
+            found < FRAMES
         };
-        let (unwinder, cache) = (&self.code.unwinder, &mut self.cache);
-        let caller = unwinder.unwind_frame(address, registers, cache, &mut read);
-        caller.ok()?.map(|caller| caller as usize)
+        // SAFETY: what the call may not share with other threads is used for looking up names, and here nothing is looked up.
+        unsafe { backtrace::trace_unsynchronized(see) };
+        found
     }
 }

@@ -14,17 +14,19 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use run_format::Site;
 use run_format::config::ENOUGH_SLOW_SAMPLES;
+use run_format::evidence::EvidenceRow;
 use run_format::files::{
     ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
     write_json,
 };
 use run_format::manifest::NamedSite;
 use run_format::table::TableWriters;
-use run_format::tables::{Pass, SliceRow};
+use run_format::tables::{Pass, SliceRow, Text};
 use slices::slice::ObservedSlice;
 use slices::sums::Sums;
+use slices::whole_polls::PollPlace;
 
-use self::moments::{Moments, add};
+use self::moments::Moments;
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
@@ -121,20 +123,22 @@ impl Evidence {
             return Ok(());
         };
         let tables = &mut self.tables;
+        let mut moments = |table| self.moments.write((&mut *tables, table), number, polls);
         match row.pass {
             Pass::Stacks => {
-                let slow = self.moments.write_samples(tables, number, polls)?;
-                add(self.slow.entry(row.variant).or_default(), slow);
+                let [slow_polls, samples] = moments(STACKS)?;
+                let slow = self.slow.entry(row.variant).or_default();
+                *slow = [slow[0] + slow_polls, slow[1] + samples];
             }
             Pass::Allocations => {
+                moments(ALLOCATION_STACKS)?;
                 metered::write_allocations(tables, number, polls)?;
-                self.moments.write_allocations(tables, number, polls)?;
             }
             Pass::Counters => {
                 let of_process = self.counted.take().unwrap_or_default();
                 metered::write_counters(tables, number, polls, &self.watch, of_process)?;
             }
-            Pass::SystemCalls => self.moments.write_calls(tables, number, polls)?,
+            Pass::SystemCalls => moments(SYSTEM_CALLS).map(drop)?,
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
@@ -147,5 +151,24 @@ impl Evidence {
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;
         write_json(&self.dir.join(EVIDENCE), &self.watch.describe())
+    }
+}
+
+/// Something happened `count` times and, of some things, was together so much.
+fn row(
+    slice: u32,
+    place: PollPlace,
+    what: impl Into<Text>,
+    count: u64,
+    amount: Option<u64>,
+) -> EvidenceRow {
+    EvidenceRow {
+        slice,
+        site: place.site,
+        child: place.child.map(Into::into),
+        from_ns: place.from_ns,
+        what: what.into(),
+        count,
+        amount,
     }
 }

@@ -83,11 +83,10 @@ pub fn watch_this_thread(
         "the requested interval between stacks is 0 objects"
     } else if !is_installed() {
         "this program has another allocator"
-    } else if watched::is_watched() {
-        "this thread is watched already"
-    } else {
-        let stacks = watched::watch(sample_every, Box::new(clock))?;
+    } else if let Some(stacks) = watched::watch(sample_every, Box::new(clock)) {
         return Ok(AllocationSampler { stacks });
+    } else {
+        "this thread is watched already"
     };
     Err(Unobservable::new("allocations", problem))
 }

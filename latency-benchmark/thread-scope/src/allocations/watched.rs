@@ -4,8 +4,8 @@
 use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
-use crate::Unobservable;
-use crate::registers::Registers;
+use backtrace::Frame;
+
 use crate::stack_writer::{Clock, StackReader, StackWriter};
 
 /// What a thread has allocated. Freed memory is not subtracted, only counted.
@@ -21,9 +21,7 @@ pub struct AllocationTotals {
 
 /// Its initialisation runs no code and it has no destructor, so using it never allocates.
 struct AllocationCounts {
-    objects: Cell<u64>,
-    bytes: Cell<u64>,
-    frees: Cell<u64>,
+    totals: Cell<AllocationTotals>,
     /// The number of objects until the next sample, including the sampled one.
     distance: Cell<u64>,
     /// Null if the thread is not watched.
@@ -33,23 +31,24 @@ struct AllocationCounts {
 thread_local! {
     static COUNTS: AllocationCounts = const {
         AllocationCounts {
-            objects: Cell::new(0),
-            bytes: Cell::new(0),
-            frees: Cell::new(0),
+            totals: Cell::new(AllocationTotals {
+                objects: 0,
+                bytes: 0,
+                frees: 0,
+            }),
             distance: Cell::new(0),
             watched: Cell::new(ptr::null()),
         }
     };
 }
 
-pub(super) fn is_watched() -> bool {
-    COUNTS.with(|counts| !counts.watched.get().is_null())
-}
-
 /// Watches the calling thread as long as it lives. The memory for that is never freed, since the thread may allocate
-/// until its very end.
-pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unobservable> {
-    let (writer, reader) = StackWriter::new("allocations", clock())?;
+/// until its very end. None if it is watched already.
+pub(super) fn watch(sample_every: u64, clock: Clock) -> Option<StackReader> {
+    if COUNTS.with(|counts| !counts.watched.get().is_null()) {
+        return None;
+    }
+    let (writer, reader) = StackWriter::new(clock());
     let watched: &'static WatchedThread = Box::leak(Box::new(WatchedThread {
         sample_every,
         clock,
@@ -59,18 +58,14 @@ pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unob
         counts.distance.set(watched.next_distance());
         counts.watched.set(watched);
     });
-    Ok(reader)
+    Some(reader)
 }
 
 /// What the calling thread has allocated since it is watched, while counting was on. Cheap enough to be
 /// called around every operation.
 #[inline]
 pub fn of_this_thread() -> AllocationTotals {
-    COUNTS.with(|counts| AllocationTotals {
-        objects: counts.objects.get(),
-        bytes: counts.bytes.get(),
-        frees: counts.frees.get(),
-    })
+    COUNTS.with(|counts| counts.totals.get())
 }
 
 /// Counts a block that the calling thread frees.
@@ -78,25 +73,31 @@ pub fn of_this_thread() -> AllocationTotals {
 pub(super) fn add_free() {
     COUNTS.with(|counts| {
         if !counts.watched.get().is_null() {
-            counts.frees.set(counts.frees.get() + 1);
+            let totals = counts.totals.get();
+            let frees = totals.frees + 1;
+            counts.totals.set(AllocationTotals { frees, ..totals });
         }
     });
 }
 
-/// Counts one object of the calling thread. `at` are the registers of the function that calls this.
-pub(super) fn add(size: u64, at: Registers) {
+/// Counts one object of the calling thread. `allocator` is an address in the frame of the function that calls this.
+pub(super) fn add(size: u64, allocator: usize) {
     COUNTS.with(|counts| {
         // SAFETY: null, or leaked by `watch`.
         let Some(watched) = (unsafe { counts.watched.get().as_ref() }) else {
             return;
         };
-        counts.objects.set(counts.objects.get() + 1);
-        counts.bytes.set(counts.bytes.get() + size);
+        let totals = counts.totals.get();
+        counts.totals.set(AllocationTotals {
+            objects: totals.objects + 1,
+            bytes: totals.bytes + size,
+            ..totals
+        });
         let distance = counts.distance.get() - 1;
         if distance > 0 {
             counts.distance.set(distance);
         } else {
-            watched.take_stack(size, at);
+            watched.take_stack(size, allocator);
             counts.distance.set(watched.next_distance());
         }
     });
@@ -110,12 +111,12 @@ struct WatchedThread {
 }
 
 impl WatchedThread {
-    fn take_stack(&self, size: u64, registers: Registers) {
-        /// The allocator itself. All other frames are return addresses.
-        const SKIPPED: usize = 1;
+    fn take_stack(&self, size: u64, allocator: usize) {
         let head = [(self.clock)(), size, self.sample_every];
+        // From the caller of the allocator's function.
+        let is_first = |frame: &Frame| frame.sp().addr() > allocator;
         // SAFETY: this is the watched thread, and nothing in here allocates.
-        unsafe { &mut *self.stacks.get() }.write(|| head, registers, SKIPPED);
+        unsafe { &mut *self.stacks.get() }.write(0, is_first, || head);
     }
 
     /// A random distance such that every object has the same chance to be sampled, independently of all

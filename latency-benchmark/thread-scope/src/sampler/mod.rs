@@ -1,12 +1,10 @@
 //! Samples one thread's stack by wall-clock time.
 
-mod signal;
-mod target;
-mod timer;
+mod thread;
 
 use std::time::{Duration, Instant};
 
-use self::target::SampledThread;
+use self::thread::SampledThread;
 use crate::Unobservable;
 use crate::stack_writer::StackReader;
 
@@ -34,7 +32,7 @@ pub struct StackSample<'a> {
     /// Whether the thread was in a system call.
     pub in_kernel: bool,
     /// The thread's position, followed by the return addresses of the calling functions, innermost first. At
-    /// most 256. Only the position if the thread was not on its own stack.
+    /// most 256.
     pub frames: &'a [usize],
 }
 
@@ -52,7 +50,6 @@ impl StackSampler {
             let why = "the requested interval is zero";
             return Err(Unobservable::new("stacks", why));
         }
-        signal::install_once()?;
         let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;
         Ok(StackSampler {
             samples,
