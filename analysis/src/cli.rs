@@ -10,6 +10,7 @@ use clap::{Parser, Subcommand};
 use program::{Failure, print};
 
 use crate::options::{FigureOptions, Options};
+use crate::packed;
 use crate::search::Search;
 use crate::verbs;
 
@@ -106,13 +107,22 @@ enum AnalysisVerb {
         #[arg(long, value_name = "RUN")]
         out: PathBuf,
     },
-    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture
+    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture. Of a
+    /// report with a packed sweep, compare the judged figures and the verdict
     Verify {
-        /// The folder of a sweep
+        /// The folder of a sweep, or of a report with a packed sweep
         run: PathBuf,
         /// The folder of its report [default: RUN/report]
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
+    },
+    /// Pack what the judged figures of a sweep come from into one small file in the folder of a report, from which `verify`
+    /// recomputes them
+    Pack {
+        /// The folder of a sweep
+        run: PathBuf,
+        /// The folder of its report, which will have the file `judged.tar.xz`
+        report: PathBuf,
     },
     /// Say what a table in the format of the first published benchmark shows (a row per cell), and draw it
     Published {
@@ -150,6 +160,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Export { runs, options } => verbs::export::run(&runs, &options.into())?,
         AnalysisVerb::Merge { runs, out } => verbs::merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verbs::verify::run(&run, report.as_deref())?,
+        AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
         AnalysisVerb::Published { table, options } => verbs::published::run(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)

@@ -10,6 +10,7 @@ mod load;
 mod measure;
 mod new_folder;
 mod options;
+mod packed;
 mod page;
 mod published;
 mod report;

@@ -67,19 +67,24 @@ pub(crate) fn read(
     Ok(found)
 }
 
-/// Decodes a histogram of the second version, compressed or not. The crate's own decoder makes a histogram with all of its
-/// empty buckets, which took most of a report's time.
+/// A histogram of the second version, not compressed.
+pub(crate) fn inflated(encoded: &str) -> Result<Vec<u8>> {
+    let bytes = STANDARD.decode(encoded).context("not base64")?;
+    if cookie(&bytes) != Some(COMPRESSED) {
+        return Ok(bytes);
+    }
+    let mut plain = Vec::new();
+    let compressed = bytes.get(8..).unwrap_or_default();
+    let inflated = ZlibDecoder::new(compressed);
+    let read = inflated.take(MOST_BYTES).read_to_end(&mut plain);
+    read.context("cannot be decoded")?;
+    Ok(plain)
+}
+
+/// The crate's own decoder makes a histogram with all of its empty buckets, which took most of a report's time.
 fn decode(encoded: &str) -> Result<Counts> {
     const HEADER: usize = 40;
-    let mut bytes = STANDARD.decode(encoded).context("not base64")?;
-    if cookie(&bytes) == Some(COMPRESSED) {
-        let mut plain = Vec::new();
-        let compressed = bytes.get(8..).unwrap_or_default();
-        let inflated = ZlibDecoder::new(compressed);
-        let read = inflated.take(MOST_BYTES).read_to_end(&mut plain);
-        read.context("cannot be decoded")?;
-        bytes = plain;
-    }
+    let bytes = inflated(encoded)?;
     if cookie(&bytes) != Some(PLAIN) || bytes.len() < HEADER {
         bail!("cannot be decoded: not a histogram of version 2");
     }

@@ -12,6 +12,8 @@ pub(crate) const CHARTS: &str = "charts";
 
 /// Of the verdict. The others are folded away.
 pub(crate) const MOST_SENTENCES: usize = 15;
+/// What the first sentence of a verdict begins with.
+pub(crate) const VERDICT: &str = "**Verdict.** ";
 
 pub(crate) fn more_sentences(more: &[String]) -> String {
     format!("{} of the verdict", count(more.len(), "more sentence"))
@@ -74,7 +76,7 @@ impl<'a> Document<'a> {
             link_base: options.link_base(),
         };
         if let Some((first, others)) = verdict.split_first() {
-            document.paragraph(format!("**Verdict.** {first}"));
+            document.paragraph(format!("{VERDICT}{first}"));
             let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
             document.list(shown);
             if !more.is_empty() {

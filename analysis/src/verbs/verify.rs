@@ -6,6 +6,7 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::{Context, anyhow};
+use csv::StringRecord;
 use program::{Failure, bad_input, print, reject};
 use run_format::files::{read, read_json};
 use run_format::search;
@@ -13,10 +14,15 @@ use run_format::search;
 use super::report::make;
 use crate::load::{CellRuns, FolderOf, Sweep};
 use crate::new_folder::RECORD;
+use crate::packed;
+use crate::report::markdown::{MOST_SENTENCES, VERDICT};
 use crate::report_folder::{self, ReportRecord, TEXT};
 use crate::summary::table;
 
 pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
+    if run.join(packed::FILE).is_file() {
+        return judged(run);
+    }
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
     let sweeps = match FolderOf::find(run) {
         FolderOf::Search => search::folders(run),
@@ -24,14 +30,13 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     };
     let sweeps = sweeps.iter().map(|dir| Sweep::open(dir));
     let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
-    let record: ReportRecord = read_json(&dir.join(RECORD)).map_err(bad_input)?;
+    let record = record(&dir)?;
     if record.verb != "report" {
         let (dir, verb) = (dir.display(), &record.verb);
         reject!(
             "{dir}: a report of `{verb}`; only those of `report` can be made again from one run"
         );
     }
-    record.check_version(&dir)?;
     let name = record.of.first().map(String::as_str);
     let content = make(run, name, &record.options)?;
     let (figures, pictures) = (content.tables.rows, content.pictures.len());
@@ -44,6 +49,57 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     let (dir, run) = (dir.display(), run.display());
     print(format!("{dir}: {made} agree with {run}"));
     Ok(())
+}
+
+fn record(dir: &Path) -> Result<ReportRecord, Failure> {
+    let record: ReportRecord = read_json(&dir.join(RECORD)).map_err(bad_input)?;
+    record.check_version(dir)?;
+    Ok(record)
+}
+
+/// Of a packed sweep there are the judged figures, which are all that the report says of them, and its verdict.
+fn judged(dir: &Path) -> Result<(), Failure> {
+    let record = record(dir)?;
+    let packed = dir.join(packed::FILE);
+    let sweep = packed::unpack(&packed)?;
+    let name = record.of.first().map(String::as_str);
+    let content = make(sweep.path(), name, &record.options)?;
+    let (figures, text) = (dir.join(table::FILE), dir.join(TEXT));
+    let stored = read(&figures).map_err(bad_input)?;
+    let [is, was] = [content.tables.files()[0].1, &stored].map(rows);
+    let (is, was) = (is?, was?);
+    let what = |row: &StringRecord| [4, 5].map(|at| row.get(at).map(str::to_owned));
+    let judged: BTreeSet<_> = is.iter().map(what).collect();
+    let mut was = was.iter().filter(|row| judged.contains(&what(row)));
+    let differing = is.iter().find(|row| was.next() != Some(row));
+    if let Some(row) = differing.or(was.next()) {
+        let row = row.iter().collect::<Vec<_>>().join(",");
+        let how = format!("it and {} do not both have the row {row}", packed::FILE);
+        return Err(differs(&figures, &how));
+    }
+    let written = String::from_utf8_lossy(&read(&text).map_err(bad_input)?).into_owned();
+    let lines = written
+        .lines()
+        .skip_while(|line| !line.starts_with(VERDICT));
+    let mut lines = lines.filter(|line| !line.is_empty()).map(|line| {
+        let line = line.strip_prefix(VERDICT).unwrap_or(line);
+        line.strip_prefix("- ").unwrap_or(line)
+    });
+    let mut sentences = content.in_short.iter().take(MOST_SENTENCES);
+    if let Some(sentence) = sentences.find(|it| lines.next() != Some(it)) {
+        return Err(differs(&text, &format!("it does not say: {sentence}")));
+    }
+    let (dir, figures) = (dir.display(), is.len());
+    let (kinds, packed) = (judged.len(), packed.display());
+    print(format!(
+        "{dir}: the verdict and {figures} figures of {kinds} kinds agree with {packed}"
+    ));
+    Ok(())
+}
+
+fn rows(table: &[u8]) -> Result<Vec<StringRecord>, Failure> {
+    let rows: Result<_, csv::Error> = csv::Reader::from_reader(table).records().collect();
+    Ok(rows.context("summary.csv")?)
 }
 
 /// A report that differs is no wrong input: the exit code is 1.

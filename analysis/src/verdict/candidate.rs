@@ -48,6 +48,8 @@ pub(crate) struct WorseCell {
 #[derive(Clone)]
 pub(crate) struct SiteYields {
     pub(crate) site: Site,
+    /// A packed sweep has the rows of one site only.
+    pub(crate) is_known: bool,
     /// Yields of 1,000 polls: the mean over cells, and the most of any cell. None if no poll was recorded.
     pub(crate) per_1000: Option<(f64, f64)>,
     /// Share of the slow polls without a budget that have a single slow iteration.
@@ -88,7 +90,8 @@ impl Candidate {
             variant,
             label: compared.label.clone(),
             details: details.filter_map(detail).collect(),
-            is_idle: compared.acts_by_firing() && !yields.iter().any(SiteYields::fired),
+            is_idle: compared.acts_by_firing()
+                && yields.iter().all(|it| it.is_known && !it.fired()),
             yields,
             ..Candidate::default()
         }
@@ -208,6 +211,8 @@ impl SiteYields {
         });
         SiteYields {
             site,
+            is_known: !summary.identity.sites.has(site)
+                || summary.has(MetricKey::new(site, Metric::PollsPerRequest)),
             per_1000: stats::mean(yields()).zip(yields().reduce(f64::max)),
             single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }

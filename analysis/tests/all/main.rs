@@ -19,6 +19,7 @@ mod machine;
 mod margins;
 mod merge;
 mod outside;
+mod packed;
 mod page;
 mod published;
 mod readers;

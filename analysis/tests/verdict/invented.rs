@@ -66,6 +66,7 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
         label: candidate_label(at),
         yields: vec![SiteYields {
             site: Site::Muxer,
+            is_known: true,
             per_1000,
             single_iteration_percent: None,
         }],

@@ -1,0 +1,147 @@
+//! What the judged figures of a sweep come from, in one file that fits into a repository: its tables without the rows of
+//! other sites, and the histograms that judged quantities need. It is read as the sweep is.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use lzma_rust2::{XzOptions, XzReader, XzWriter};
+use program::{Failure, bad_input, print};
+use run_format::Site;
+use run_format::files::{self, HISTOGRAMS, MANIFEST, RUN};
+use run_format::histogram_tag::{HistogramOf, HistogramTag};
+use run_format::manifest::Manifest;
+use run_format::tables::Pass;
+use run_format::variant::BASELINE;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::load::{CellRuns, Sweep, inflated};
+use crate::new_folder;
+use crate::site::SiteNames;
+
+pub(crate) const FILE: &str = "judged.tar.xz";
+
+/// Packs a sweep into the folder of a report.
+pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
+    new_folder::refuse_inside(into, [run])?;
+    let sweep = Sweep::open(run)?;
+    let Manifest { tool, config, .. } = &sweep.manifest;
+    let site = SiteNames::of(Some((tool, &config.node))).of_connections();
+    let mut packed = BTreeMap::from([(MANIFEST.into(), files::read(&run.join(MANIFEST))?)]);
+    for dir in sweep
+        .cells
+        .iter()
+        .flat_map(CellRuns::all)
+        .map(|run| &run.dir)
+    {
+        let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
+        for entry in entries {
+            let path = entry.with_context(|| dir.display().to_string())?.path();
+            let name = path.file_name().unwrap_or_default().to_string_lossy();
+            let shorten = match &*name {
+                RUN => without_sums,
+                HISTOGRAMS => judged_histograms,
+                name if name.ends_with(".csv") => of_site,
+                _ => continue,
+            };
+            let content = files::read(&path).and_then(|content| shorten(&content, site));
+            let content = content.with_context(|| path.display().to_string())?;
+            let place = path.strip_prefix(run).unwrap_or(&path).to_owned();
+            packed.insert(place, content);
+        }
+    }
+    let out = into.join(FILE);
+    write(&out, packed).with_context(|| out.display().to_string())?;
+    print(out.display());
+    Ok(())
+}
+
+/// Equal files have one content, and files of one name are beside each other, which compresses best.
+fn write(out: &Path, packed: BTreeMap<PathBuf, Vec<u8>>) -> Result<()> {
+    let mut archive = tar::Builder::new(XzWriter::new(
+        File::create(out)?,
+        XzOptions::with_preset(6),
+    )?);
+    let mut packed = Vec::from_iter(packed);
+    packed.sort_by_key(|(place, _)| place.file_name().map(ToOwned::to_owned));
+    for (place, content) in packed {
+        let mut header = tar::Header::new_ustar();
+        header.set_size(content.len() as u64);
+        header.set_mode(0o644);
+        archive.append_data(&mut header, place, &content[..])?;
+    }
+    archive.into_inner()?.finish()?.sync_all()?;
+    Ok(())
+}
+
+/// The sweep, unpacked into a temporary folder.
+pub(crate) fn unpack(file: &Path) -> Result<TempDir, Failure> {
+    let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
+    let packed = File::open(file).map_err(anyhow::Error::from);
+    let unpacked = packed.and_then(|packed| {
+        let mut archive = tar::Archive::new(XzReader::new(packed, false));
+        Ok(archive.unpack(dir.path())?)
+    });
+    unpacked
+        .with_context(|| file.display().to_string())
+        .map_err(bad_input)?;
+    Ok(dir)
+}
+
+/// The sums are of the files as they were.
+fn without_sums(row: &[u8], _: Site) -> Result<Vec<u8>> {
+    let mut row: Value = serde_json::from_slice(row)?;
+    if let Some(fields) = row.as_object_mut() {
+        fields.remove("files");
+    }
+    Ok(serde_json::to_vec_pretty(&row)?)
+}
+
+fn of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
+    let mut reader = csv::Reader::from_reader(table);
+    let header = reader.byte_headers()?.clone();
+    let Some(at) = header.iter().position(|name| name == b"site") else {
+        return Ok(table.to_vec());
+    };
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    writer.write_byte_record(&header)?;
+    for row in reader.byte_records() {
+        let row = row?;
+        if row.get(at) == Some(site.name().as_bytes()) {
+            writer.write_byte_record(&row)?;
+        }
+    }
+    Ok(writer.into_inner()?)
+}
+
+/// They are not compressed one by one, so that they are together.
+fn judged_histograms(log: &[u8], site: Site) -> Result<Vec<u8>> {
+    let mut kept = String::new();
+    for line in str::from_utf8(log)?.lines() {
+        let Some((tag, rest)) = line.strip_prefix("Tag=").and_then(|it| it.split_once(',')) else {
+            kept += &format!("{line}\n");
+            continue;
+        };
+        let parsed: HistogramTag = tag.parse().map_err(|wrong: String| anyhow!(wrong))?;
+        let (times, encoded) = rest.rsplit_once(',').context("a line is torn")?;
+        if is_judged(parsed, site) {
+            let plain = STANDARD.encode(inflated(encoded)?);
+            kept += &format!("Tag={tag},{times},{plain}\n");
+        }
+    }
+    Ok(kept.into_bytes())
+}
+
+fn is_judged(tag: HistogramTag, site: Site) -> bool {
+    let is_judged = match tag.of {
+        HistogramOf::Polls(of) => of == site,
+        HistogramOf::LongestIteration(of) => of == site && tag.variant == BASELINE,
+        HistogramOf::Latency | HistogramOf::LastDelivery | HistogramOf::CotenantWake => true,
+        _ => false,
+    };
+    is_judged && tag.pass == Pass::Compare
+}
