@@ -222,7 +222,7 @@ fn a_folder_that_is_no_explanation_is_refused() {
     copy.is_refused(&["explain", "no explain.json"]);
     explain(&copy);
     edit(&copy.dir().join("explain/explain.json"), |text| {
-        text.replacen("\"schema\": 2", "\"schema\": 9", 1)
+        text.replacen("\"schema\": 3", "\"schema\": 9", 1)
     });
     copy.is_refused(&["explain.json", "schema is 9"]);
 }

@@ -4,7 +4,7 @@
     reason = "a timer, and data that only a signal handler uses"
 )]
 
-use std::cell::UnsafeCell;
+use std::cell::{Cell, UnsafeCell};
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Duration;
@@ -127,10 +127,17 @@ impl SampledThread {
     }
 
     fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter) {
-        let (position, is_in_call) = interrupted(context);
+        let position = position(context);
+        let is_in_call = Cell::new(false);
         // The frames of the handler are further inwards.
-        let is_first = |frame: &Frame| frame.ip().addr() == position;
-        let head = || [at, is_in_call.into(), (self.clock)() - at];
+        let is_first = |frame: &Frame| {
+            let is_position = frame.ip().addr() == position;
+            if is_position {
+                is_in_call.set(is_in_system_call(position, frame.symbol_address().addr()));
+            }
+            is_position
+        };
+        let head = || [at, is_in_call.get().into(), (self.clock)() - at];
         stacks.write(position, is_first, head);
 
         // Random, so that periodic code cannot coincide with the sampling.
@@ -152,25 +159,26 @@ extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, contex
     Errno::set_raw(errno);
 }
 
-/// Where a thread was interrupted, and whether in a system call. It continues after the instruction of the call, whose
-/// address the call leaves in a register, or at the instruction if the call is restarted.
 #[cfg(target_arch = "x86_64")]
-fn interrupted(context: &libc::ucontext_t) -> (usize, bool) {
-    const INSTRUCTION: i64 = 2;
-    let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize];
-    let (position, after_call) = (register(libc::REG_RIP), register(libc::REG_RCX));
-    let is_in_call = position == after_call || position == after_call - INSTRUCTION;
-    (position as usize, is_in_call)
+const SYSTEM_CALL: &[u8] = &[0x0f, 0x05];
+#[cfg(target_arch = "aarch64")]
+const SYSTEM_CALL: &[u8] = &[0x01, 0x00, 0x00, 0xd4];
+
+/// Where a thread was interrupted.
+fn position(context: &libc::ucontext_t) -> usize {
+    #[cfg(target_arch = "x86_64")]
+    return context.uc_mcontext.gregs[libc::REG_RIP as usize] as usize;
+    #[cfg(target_arch = "aarch64")]
+    return context.uc_mcontext.pc as usize;
 }
 
-/// The same where the call leaves no address.
-#[cfg(target_arch = "aarch64")]
-fn interrupted(context: &libc::ucontext_t) -> (usize, bool) {
-    const CALL: u32 = 0xd400_0001;
-    const PAGE: usize = 4096;
-    let position = context.uc_mcontext.pc as usize;
-    // SAFETY: the address is in the page of code that is about to run.
-    let is_call = |address: usize| unsafe { (address as *const u32).read_volatile() } == CALL;
-    let has_returned = position % PAGE != 0 && is_call(position - size_of_val(&CALL));
-    (position, has_returned || is_call(position))
+/// Whether a thread that was interrupted there is in a system call. It continues after the instruction of the call, or at
+/// the instruction if the call is restarted. `function` is the address of the interrupted function, or 0 if unknown.
+fn is_in_system_call(position: usize, function: usize) -> bool {
+    // SAFETY: the code of a function is readable from its start to the position. The instruction at the position is about
+    // to run, and no shorter instruction begins like that of a call.
+    let is_byte = |(at, byte): (usize, &u8)| unsafe { (at as *const u8).read_volatile() } == *byte;
+    let is_call = |start: usize| (start..).zip(SYSTEM_CALL).all(is_byte);
+    let before = position.wrapping_sub(SYSTEM_CALL.len());
+    (function != 0 && function <= before && is_call(before)) || is_call(position)
 }
