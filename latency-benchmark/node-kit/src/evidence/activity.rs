@@ -8,7 +8,7 @@ use run_format::tables::{Pass, SliceRow};
 use slices::slice::ObservedSlice;
 use slices::whole_polls::PollPlace;
 
-use super::row;
+use super::row::row;
 use crate::observe::activity::Snapshot;
 
 /// By the names in `activity.csv`.

@@ -10,8 +10,9 @@ use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::table::TableWriters;
 use slices::whole_polls::{PollPlace, WholePolls};
 
+use super::meter;
+use super::row::row;
 use super::watch::Watch;
-use super::{meter, row};
 
 /// With what the counters of the process counted meanwhile, which is in no poll.
 pub(super) fn write_counters(

@@ -5,6 +5,7 @@ mod activity;
 mod meter;
 mod metered;
 mod moments;
+mod row;
 mod timeline;
 mod watch;
 
@@ -14,17 +15,15 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use run_format::Site;
 use run_format::config::ENOUGH_SLOW_SAMPLES;
-use run_format::evidence::EvidenceRow;
 use run_format::files::{
     ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
     write_json,
 };
 use run_format::manifest::NamedSite;
 use run_format::table::TableWriters;
-use run_format::tables::{Pass, SliceRow, Text};
+use run_format::tables::{Pass, SliceRow};
 use slices::slice::ObservedSlice;
 use slices::sums::Sums;
-use slices::whole_polls::PollPlace;
 
 use self::moments::Moments;
 use self::timeline::Timeline;
@@ -151,24 +150,5 @@ impl Evidence {
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;
         write_json(&self.dir.join(EVIDENCE), &self.watch.describe())
-    }
-}
-
-/// Something happened `count` times and, of some things, was together so much.
-fn row(
-    slice: u32,
-    place: PollPlace,
-    what: impl Into<Text>,
-    count: u64,
-    amount: Option<u64>,
-) -> EvidenceRow {
-    EvidenceRow {
-        slice,
-        site: place.site,
-        child: place.child.map(Into::into),
-        from_ns: place.from_ns,
-        what: what.into(),
-        count,
-        amount,
     }
 }

@@ -14,7 +14,7 @@ use run_format::tables::Text;
 use slices::whole_polls::{PollPlace, WholePolls};
 use thread_scope::Symbols;
 
-use super::row;
+use super::row::row;
 use super::watch::Watch;
 
 struct Moment {
