@@ -8,9 +8,10 @@ use anyhow::Result;
 use polars_core::prelude::DataFrame;
 use run_format::soak::SoakRow;
 
+use crate::prose::{self, prose};
 use crate::stats::{Trend, confidence_of_each, spread, trend};
 use crate::summary::table::{numbers, texts};
-use crate::text::{change, count, lasting, number, with_unit};
+use crate::text::{change, number, with_unit};
 
 const S_PER_HOUR: f64 = 3600.0;
 const PER_MIB: f64 = 1.0 / 1_048_576.0;
@@ -103,22 +104,11 @@ impl Drifts {
     }
 
     pub(crate) fn sentences(&self) -> Vec<String> {
-        if self.all.iter().all(|drift| drift.trend.is_none()) {
-            let rows = count(self.judged_rows, "row");
-            return vec![format!(
-                "The soak is too short: {rows} after the warm-up are too few to judge whether anything drifts."
-            )];
-        }
-        let mut sentences: Vec<String> = self.drifting().map(Drift::sentence).collect();
-        if sentences.is_empty() {
-            let (time, all) = (lasting(self.last_s), self.all.len());
-            sentences.push(format!(
-                "Nothing drifts beyond noise: within {time}, the slope of none of {all} series differs from zero."
-            ));
-        } else if let quiet @ 1.. = self.all.len() - sentences.len() {
-            sentences.push(format!("None of the other {quiet} series drifts."));
-        }
-        sentences
+        prose::sentences(&prose!('a "drift.txt" {
+            drifts: &'a Drifts = self,
+            is_too_short: bool = self.all.iter().all(|drift| drift.trend.is_none()),
+            drifting: Vec<&'a Drift> = self.drifting().collect(),
+        }))
     }
 }
 
@@ -138,12 +128,6 @@ impl Drift {
     pub(crate) fn in_a_word(&self) -> Option<&'static str> {
         self.trend?;
         Some(if self.is_drifting() { "yes" } else { "no" })
-    }
-
-    /// "Drift of tasks alive: +60.0 per hour [+59.1, +60.8], median 40.0."
-    fn sentence(&self) -> String {
-        let (what, slope) = (self.series.words, self.slope().unwrap_or_default());
-        format!("**Drift of {what}**: {slope}, median {}.", self.median())
     }
 
     /// "+60.0 MiB per hour [+59.1, +60.8]". A change of a percentage is in percentage points.

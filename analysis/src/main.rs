@@ -12,6 +12,7 @@ mod new_folder;
 mod options;
 mod packed;
 mod page;
+mod prose;
 mod published;
 mod report;
 mod report_folder;

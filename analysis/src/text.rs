@@ -162,6 +162,25 @@ pub(crate) fn escaped(text: &str) -> String {
     text.replace('>', "&gt;").replace('"', "&quot;")
 }
 
+/// As HTML: Markdown's bold and code, and all else as it is.
+pub(crate) fn marked(text: &str) -> String {
+    let (mut html, mut is_bold) = (String::new(), false);
+    for (at, part) in text.split('`').enumerate() {
+        if at % 2 == 1 {
+            html += &format!("<code>{}</code>", escaped(part));
+            continue;
+        }
+        for (at, part) in part.split("**").enumerate() {
+            if at > 0 {
+                html += if is_bold { "</b>" } else { "<b>" };
+                is_bold = !is_bold;
+            }
+            html += &escaped(part);
+        }
+    }
+    html
+}
+
 pub(crate) fn capitalised(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| {
@@ -170,9 +189,9 @@ pub(crate) fn capitalised(text: &str) -> String {
 }
 
 /// "1 cell", "2 cells".
-pub(crate) fn count(number: usize, what: &str) -> String {
-    match number {
-        1 => format!("1 {what}"),
+pub(crate) fn count(number: impl Display, what: &str) -> String {
+    match number.to_string() {
+        one if one == "1" => format!("1 {what}"),
         number => format!("{number} {what}s"),
     }
 }
@@ -249,6 +268,14 @@ mod tests {
         assert_eq!(
             [1.0, -1.0, 0.0, 1e-9].map(|it| with_plus(it, number(it))),
             ["+1.00", "−1.00", "0", "0.000000"]
+        );
+    }
+
+    #[test]
+    fn text_from_outside_is_text() {
+        assert_eq!(
+            marked("**`<script>` helps** & `a**b`"),
+            "<b><code>&lt;script&gt;</code> helps</b> &amp; <code>a**b</code>"
         );
     }
 

@@ -97,11 +97,17 @@ fn every_budget() -> Vec<Budgets> {
         .filter_map(NonZeroU32::new);
     let times = [10, 25, 50, 100, 200].map(Duration::from_micros);
     let limits = counts.map(Limit::Count).chain(times.map(Limit::Time));
-    let bounds = limits
-        .flat_map(|limit| [Wake::Immediate, Wake::Deferred].map(|wake| Budget { limit, wake }));
+    let bounds = limits.flat_map(|limit| {
+        [Wake::Immediate, Wake::Deferred].map(|wake| Budget {
+            limit,
+            wake,
+            segments: None,
+        })
+    });
     let coop = Budget {
         limit: Limit::Coop,
         wake: Wake::Deferred,
+        segments: None,
     };
     const PLACES: [&[Site]; 4] = [
         &[Site::Connection],

@@ -89,8 +89,12 @@ mod tests {
             };
             variant.bounds().collect::<Vec<_>>()
         };
-        let (limit, wake) = (Limit::Coop, Wake::Deferred);
-        assert_eq!(bounds("task=coop"), [(Site::Task, Budget { limit, wake })]);
+        let coop = bounds("task=coop");
+        let (site, Budget { limit, wake, .. }) = coop[0];
+        assert_eq!(
+            (coop.len(), site, limit, wake),
+            (1, Site::Task, Limit::Coop, Wake::Deferred)
+        );
         assert_eq!(bounds("none"), []);
     }
 }

@@ -16,7 +16,7 @@ use run_format::tables::SliceRow;
 use crate::stats::Counts;
 
 /// The histograms of a run: by the slice's number, and by what they are of.
-pub(crate) type HistogramsBySlice = HashMap<(u32, HistogramOf), Counts>;
+pub(crate) type HistogramsBySlice = HashMap<u32, HashMap<HistogramOf, Counts>>;
 
 /// Reads the histograms of `slices` whose tag is `wanted`. The last line may be `torn`.
 pub(crate) fn read(
@@ -61,7 +61,7 @@ pub(crate) fn read(
         );
         let counts = decode(interval.encoded_histogram())
             .with_context(|| format!("{at}: histogram {tag} of slice {slice}"))?;
-        let before = found.insert((slice, tag.of), counts);
+        let before = found.entry(slice).or_default().insert(tag.of, counts);
         ensure!(before.is_none(), "{at}: histogram {tag} is there twice");
     }
     Ok(found)

@@ -1,5 +1,7 @@
 //! A run and its slices in memory.
 
+use std::collections::HashMap;
+
 use run_format::Site;
 use run_format::histogram_tag::HistogramOf;
 use run_format::run_row::RunRow;
@@ -64,14 +66,9 @@ impl LoadedRun {
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
-    pub(crate) latency_ns: Counts,
-    /// Of the workload `burst`.
-    pub(crate) last_delivery_ns: Counts,
-    /// Above the floor: less the median wait before there were requests.
-    pub(crate) cotenant_wake_ns: Counts,
-    pub(crate) cotenant_timer_ns: Counts,
-    /// Where central has several workers.
-    pub(crate) cotenant_same_worker_ns: Counts,
+    /// Those that are not of a site. Waits of the co-tenant are above the floor: less the median wait before there were
+    /// requests.
+    pub(crate) histograms: HashMap<HistogramOf, Counts>,
     /// Polls of connections by when they began, counted from the change of variant.
     pub(crate) after_switch: Vec<TurnRow>,
     pub(super) peers: Vec<PeerRow>,
@@ -99,18 +96,19 @@ impl LoadedSlice {
         self.sites.iter().flatten()
     }
 
-    /// None of what this program does not read, and of a site that was not recorded.
+    /// None of a site that was not recorded.
     pub(crate) fn counts(&self, of: HistogramOf) -> Option<&Counts> {
         match of {
             HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
             HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
-            HistogramOf::Latency => Some(&self.latency_ns),
-            HistogramOf::LastDelivery => Some(&self.last_delivery_ns),
-            HistogramOf::PeerLatency(_) => None,
-            HistogramOf::CotenantWake => Some(&self.cotenant_wake_ns),
-            HistogramOf::CotenantTimer => Some(&self.cotenant_timer_ns),
-            HistogramOf::CotenantSameWorker => Some(&self.cotenant_same_worker_ns),
+            of => Some(self.histogram(of)),
         }
+    }
+
+    /// A histogram without values is not in the log.
+    pub(crate) fn histogram(&self, of: HistogramOf) -> &Counts {
+        static EMPTY: Counts = Counts::EMPTY;
+        self.histograms.get(&of).unwrap_or(&EMPTY)
     }
 
     /// Records that found a buffer full.

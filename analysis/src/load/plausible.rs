@@ -9,6 +9,7 @@ use run_format::config::Scheduler;
 use run_format::files::{
     BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, SITES, SLICES, TURNS, WORK, WORKERS,
 };
+use run_format::histogram_tag::HistogramOf;
 use run_format::run_row::RunRow;
 use run_format::tables::{BandRow, Pass, WorkRow};
 
@@ -126,7 +127,7 @@ fn total(values: impl IntoIterator<Item = u64>) -> u128 {
 /// What several tables count is the same. Every poll of a connection ran on a worker.
 fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     let (number, requests) = (slice.row.slice, slice.row.requests.unwrap_or(0));
-    let timed = slice.latency_ns.total();
+    let timed = slice.histogram(HistogramOf::Latency).total();
     // Histograms of other passes are not read.
     ensure!(
         timed == requests || slice.row.pass != Pass::Compare,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::mem;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
@@ -165,19 +166,18 @@ struct SliceTables {
 impl SliceTables {
     fn slice(&mut self, row: SliceRow, floor_ns: u64) -> Result<LoadedSlice> {
         let number = row.slice;
+        let mut histograms = self.histograms.remove(&number).unwrap_or_default();
+        if let Some(waits) = histograms.get_mut(&HistogramOf::CotenantWake) {
+            *waits = mem::take(waits).less(floor_ns);
+        }
         let mut sites = [const { None }; _];
         for site in taken(&mut self.sites, number) {
             let place = site.site as usize;
-            sites[place] = Some(self.site(site, &row)?);
+            sites[place] = Some(self.site(site, &row, &mut histograms)?);
         }
-        let mut histogram = |of| self.histograms.remove(&(number, of)).unwrap_or_default();
         Ok(LoadedSlice {
             sites,
-            latency_ns: histogram(HistogramOf::Latency),
-            last_delivery_ns: histogram(HistogramOf::LastDelivery),
-            cotenant_wake_ns: histogram(HistogramOf::CotenantWake).less(floor_ns),
-            cotenant_timer_ns: histogram(HistogramOf::CotenantTimer),
-            cotenant_same_worker_ns: histogram(HistogramOf::CotenantSameWorker),
+            histograms,
             after_switch: taken(&mut self.turns, number),
             peers: taken(&mut self.peers, number),
             workers: taken(&mut self.workers, number),
@@ -186,10 +186,15 @@ impl SliceTables {
         })
     }
 
-    fn site(&mut self, row: SiteRow, slice: &SliceRow) -> Result<LoadedSite> {
+    fn site(
+        &mut self,
+        row: SiteRow,
+        slice: &SliceRow,
+        histograms: &mut HashMap<HistogramOf, Counts>,
+    ) -> Result<LoadedSite> {
         let (number, site, polls) = (row.slice, row.site, row.polls);
         // A histogram without values is not in the log.
-        let mut histogram = |of| self.histograms.remove(&(number, of)).unwrap_or_default();
+        let mut histogram = |of| histograms.remove(&of).unwrap_or_default();
         let duration_ns: Counts = histogram(HistogramOf::Polls(site));
         let found = duration_ns.total();
         if found != polls && slice.pass != Pass::Children {

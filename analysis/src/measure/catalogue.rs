@@ -76,7 +76,7 @@ metrics! {
         part(longest.above(view.limits.threshold_ns) as f64, view.slow_polls(site))
     });
     CotenantLatePercent: WorkerRatio(Share, |view| {
-        let wakes = &view.slice.cotenant_wake_ns;
+        let wakes = view.slice.histogram(CotenantWake);
         counts(wakes.above(view.limits.threshold_ns), wakes.total())
     });
     CotenantP90Us: WorkerQuantile(CotenantWake, 0.9);

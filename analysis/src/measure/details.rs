@@ -12,8 +12,8 @@ use super::metric::{Metric, MetricKey};
 use super::metric_info::Place;
 use super::sums::CellSums;
 use crate::load::LoadedRun;
+use crate::prose::{self, prose};
 use crate::stats::{Counts, RatioPart};
-use crate::text;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
@@ -122,23 +122,9 @@ fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
     run.blocks.iter().map(of_block).collect()
 }
 
-/// "run 1: began on 2026-11-22, took 12 s, seed 6438; the probe takes 21 ns"
+/// "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns"
 fn launch(row: &RunRow) -> String {
-    let subject = row.config.subject;
-    let subject = subject.map_or_else(String::new, |at| format!(" of subject {}", at + 1));
-    let probe = row.probe_ns;
-    let probe = probe.map_or_else(String::new, |ns| {
-        format!("; recording a poll takes {ns:.0} ns")
-    });
-    let host = row.machine.as_ref();
-    let host = host.map_or_else(String::new, |it| format!(" on {}", text::host(it)));
-    format!(
-        "run {}{subject}{host}: {}, {:.1} s, seed {}{probe}",
-        row.config.run,
-        text::date(row.started_unix_s),
-        row.took_ms as f64 / 1000.0,
-        row.config.seed
-    )
+    prose::text(&prose!('a "launch.txt" { row: &'a RunRow = row }))
 }
 
 #[cfg(test)]

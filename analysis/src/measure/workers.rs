@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use run_format::histogram_tag::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::tables::WorkerRow;
 
 use crate::load::LoadedRun;
@@ -29,8 +30,8 @@ pub(super) fn of(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Wor
             all[run.subject * budgets + slice.row.variant].add(&Workers {
                 threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,
-                any_worker_ns: slice.cotenant_wake_ns.clone(),
-                same_worker_ns: slice.cotenant_same_worker_ns.clone(),
+                any_worker_ns: slice.histogram(CotenantWake).clone(),
+                same_worker_ns: slice.histogram(CotenantSameWorker).clone(),
             });
         }
     }

@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use run_format::Site;
+use run_format::grid::Cell;
 
-use super::markdown::{Document, Row, joined_any, quoted};
+use super::markdown::{Document, Row, joined_any, quoted, table};
+use crate::prose::prose;
 use crate::stats::{self, Interval, Uncertain};
 use crate::summary::predicted::{FILE, SideBySide, in_words};
 use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
@@ -15,25 +17,20 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, site: Site) {
     let Some(cell) = cells.find(|cell| cell.recorded_polls(site).is_some()) else {
         return;
     };
-    let (worst, function) = (cell.measured.cell, summary.function(site));
-    document.details("What a bound would do", |document| {
-        document.paragraph(format!(
-            "In some slices of the baseline the time of every iteration was recorded. Each of these polls was cut where a \
-             bound would have ended it, as if the same work came in the same pieces. The bound 1 shows what single \
-             iterations take. The cell is {worst}, which has the most time beyond the threshold of `{function}`. `{FILE}` has all \
-             cells. The threshold is 50 µs."
-        ));
-        of_cell(document, summary, cell);
-        document.list(Site::BUDGETED.into_iter().filter_map(|site| {
-            let idle = cell.bounds_without_effect(site);
-            let idle = joined_any(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ")?;
-            Some(format!("{idle} would have ended none of these polls."))
-        }));
-        measured(document, summary);
+    let without_effect = Site::BUDGETED.into_iter().filter_map(|site| {
+        let idle = cell.bounds_without_effect(site);
+        joined_any(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ")
     });
+    document.prose(&prose!('a "bounds.txt" {
+        worst: Cell = cell.measured.cell,
+        function: &'a str = summary.function(site),
+        of_cell: String = of_cell(summary, cell),
+        without_effect: Vec<String> = without_effect.collect(),
+        measured: String = measured(summary),
+    }));
 }
 
-fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
+fn of_cell(summary: &Summary, cell: &CellSummary) -> String {
     let mut rows: Vec<SideBySide> = summary.predicted(cell).collect();
     rows.dedup_by_key(|it| (it.of.site, it.of.limit));
     let whole = |site: Site| {
@@ -57,10 +54,10 @@ fn of_cell(document: &mut Document, summary: &Summary, cell: &CellSummary) {
             .with_any("polls, compared with none", polls)
             .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
     });
-    document.table(rows);
+    table(rows)
 }
 
-fn measured(document: &mut Document, summary: &Summary) {
+fn measured(summary: &Summary) -> String {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<SideBySide>>::new();
     for pair in summary.measured().flat_map(|cell| summary.predicted(cell)) {
         if let Some((variant, _)) = pair.measured {
@@ -68,10 +65,6 @@ fn measured(document: &mut Document, summary: &Summary) {
             by_variant.entry(key).or_default().push(pair);
         }
     }
-    document.paragraph(
-        "The same where a budget was measured: means over cells. A cell agrees if the 95 % interval of the difference, \
-         measured less predicted, includes zero; by chance one in twenty does not. The row of `none` is recording itself.",
-    );
     let rows = by_variant.iter().map(|((variant, site), cells)| {
         let metric = cells[0].metric;
         let mean = |share: fn(&SideBySide) -> Option<f64>| {
@@ -92,7 +85,7 @@ fn measured(document: &mut Document, summary: &Summary) {
             .with_any("difference", difference)
             .with("cells that agree", agree)
     });
-    document.table(rows);
+    table(rows)
 }
 
 fn percent(of: &CellFigure) -> String {

@@ -1,88 +1,89 @@
 //! What limits the conclusions from this run. Only caveats that apply are written.
 
 use std::slice::from_ref;
+use std::sync::Arc;
 
 use run_format::Site;
 use run_format::config::{LabConfig, Measurement};
-use run_format::manifest::{Machine, Manifest, Tool};
+use run_format::manifest::{Machine, Manifest};
 use run_format::network::{DelayBackend, Sharing};
 use run_format::subject::SiteLevel;
 use run_format::variant::Role;
 
 use super::markdown::quoted;
-use super::{application, method};
-use crate::load::name_in_files;
-use crate::measure::{CellState, slow_from_ns};
+use super::method;
+use crate::load::application::Application;
+use crate::measure::{CellMeasured, CellState, slow_from_ns};
 use crate::options::Options;
+use crate::prose::{self, prose};
 use crate::stats::FEWEST_PAIRS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
-use crate::text::{capitalised, count, joined, number};
+use crate::text::{capitalised, joined};
 
 pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
-    let mut caveats = Vec::new();
-    if let Some(manifest) = &summary.identity.manifest {
-        if let Some(shard) = manifest.config.shard {
-            let parts = shard.of;
-            caveats.push(format!(
-                "This is one of {parts} parts of a sweep. `analysis merge` puts them together."
-            ));
-        }
-        if manifest.config.measurement == Measurement::BesideTcp {
-            caveats.push(ONE_LAUNCH.to_owned());
-        } else {
-            launches(&mut caveats, summary);
-        }
-        network(&mut caveats, summary, manifest);
-        let config = &manifest.config;
-        let amiss = config.lab.placement.too_few_cores(config.runtime.workers);
-        caveats.extend(amiss.map(|amiss| format!("{}.", capitalised(&amiss))));
-        machines(&mut caveats, summary, &config.lab);
-        build(&mut caveats, &manifest.tool);
-        caveats.extend(not_recorded(manifest));
-        caveats.extend(summary.identity.without_lines.iter().cloned());
-    }
-    if let Some(application) = &summary.identity.application {
-        caveats.extend(application::caveats(application));
-    }
-    if let runs @ 1.. = summary.identity.unsealed {
-        caveats.push(format!(
-            "Without checksums: {}. Files of theirs that were changed or mixed up may go unnoticed.",
-            count(runs, "run")
-        ));
-    }
-    if let Some(shown) = summary.what_is_shown() {
-        caveats.push(format!(
-            "Pictures and the page show {shown}, with every second value of long axes or fewer. `summary.csv` has all \
-             cells, and all other figures are of all cells."
-        ));
-    }
-    let few = |cell: &&CellSummary| cell.measured.blocks < FEWEST_BLOCKS;
-    if let few @ 1.. = summary.measured().filter(few).count() {
-        caveats.push(format!(
-            "Number of cells with fewer than {FEWEST_BLOCKS} blocks: {few}. Their intervals are somewhat too narrow. No \
-             change of throughput or CPU time is called resolved there."
-        ));
-    }
-    statistics(&mut caveats, summary, options);
-    problems(&mut caveats, summary);
-    caveats
+    const MOST_PROBLEMS: usize = 12;
+    let identity = &summary.identity;
+    let manifest = identity.manifest.as_ref();
+    let config = manifest.map(|it| &it.config);
+    let cells = || summary.measured().map(|cell| &cell.measured);
+    let is_beside_tcp = config.is_some_and(|it| it.measurement == Measurement::BesideTcp);
+    let is_real = config.is_some_and(|it| it.lab.peer_hosts.is_some());
+    let cores = manifest.and_then(|it| it.machine.cores);
+    let most_peers = config.and_then(|it| it.axes.peers.iter().max().copied());
+    let is_crowded = |peers: &usize| !is_real && cores.is_some_and(|cores| *peers >= cores);
+    let amiss = config.and_then(|it| it.lab.placement.too_few_cores(it.runtime.workers));
+    let lates = summary.checks().filter_map(|it| it.delay_late_us);
+    let application = identity.application.as_ref();
+    let threshold_ns = options.figures.threshold;
+    let slow_from_ns = slow_from_ns(threshold_ns);
+    let mut calibrations = summary.calibrations.values();
+    let mut problems = problems(summary);
+    let more_problems = problems.len().saturating_sub(MOST_PROBLEMS);
+    problems.truncate(MOST_PROBLEMS);
+    prose::sentences(&prose!('a "caveats.txt" {
+        manifest: Option<&'a Manifest> = manifest,
+        application: Option<&'a Application> = application,
+        is_beside_tcp: bool = is_beside_tcp,
+        has_single_launches: bool = !is_beside_tcp && cells().any(|it| it.runs < 2),
+        at_cap: usize = cells().filter(|it| !is_beside_tcp && it.at_cap).count(),
+        is_nfqueue: bool = identity.backends.contains(&DelayBackend::Nfqueue),
+        delay_late_us: Option<f64> = lates.reduce(f64::max),
+        is_real: bool = is_real,
+        crowded_peers: Option<usize> = most_peers.or(Some(0)).filter(is_crowded),
+        is_far: bool = config.is_some_and(|it| it.axes.rtt_ms.iter().any(|rtt| !rtt.is_zero())),
+        too_few_cores: Option<String> = amiss.map(|it| capitalised(&it)),
+        hosts: usize = identity.hosts.len(),
+        of_several: usize = cells().filter(|it| it.hosts > 1).count(),
+        measured: usize = cells().count(),
+        machines: Vec<String> = config.map(|it| machines(&identity.hosts, &it.lab)).unwrap_or_default(),
+        not_recorded: Vec<String> = manifest.map(not_recorded).unwrap_or_default(),
+        without_lines: &'a [String] = &identity.without_lines,
+        refused_turns: u32 = application.and_then(|it| it.run.as_ref()).map_or(0, |it| it.refused_slices),
+        unsealed: usize = identity.unsealed,
+        shown: Option<String> = summary.what_is_shown(),
+        few: usize = cells().filter(|it| it.blocks < FEWEST_BLOCKS).count(),
+        is_calibrated: bool = calibrations.any(|it| it.factor.is_some()),
+        slow_from_us: Option<u64> = slow_from_ns.filter(|it| *it != threshold_ns).map(|ns| ns / 1000),
+        has_no_band: bool = slow_from_ns.is_none(),
+        threshold: String = options.threshold_text(),
+        problems: Vec<String> = problems,
+        more_problems: usize = more_problems,
+    }))
 }
 
-/// What a sweep lacks that was interrupted or goes on, and how to measure it. None if it lacks nothing.
-pub(crate) fn incomplete(summary: &Summary) -> Option<String> {
-    let program = method::program(summary.identity.manifest.as_ref()?);
+/// What a sweep lacks that was interrupted or goes on, and how to measure it. Nothing if it lacks nothing.
+pub(crate) fn incomplete(summary: &Summary) -> Vec<String> {
+    let Some(manifest) = &summary.identity.manifest else {
+        return Vec::new();
+    };
     let cells = || summary.cells.iter().map(|cell| &cell.measured);
-    let (missing, begun): (Vec<_>, Vec<_>) = cells().partition(|it| it.state == CellState::Missing);
-    let cut_short = begun.iter().filter(|it| it.is_unfinished).count();
-    let missing = missing.len();
-    let all = summary.cells.len();
-    (missing + cut_short > 0).then(|| {
-        format!(
-            "This measurement is not complete: it was interrupted, or goes on. Cells without a measurement: {missing} of \
-             {all}. Cells with a run that was cut short or did not begin: {cut_short}. `{program} --resume DIR` measures \
-             them, where DIR is the folder of this measurement."
-        )
-    })
+    let is_missing = |it: &&Arc<CellMeasured>| it.state == CellState::Missing;
+    prose::sentences(&prose!("incomplete.txt" {
+        missing: usize = cells().filter(is_missing).count(),
+        all: usize = cells().count(),
+        cut_short: usize = cells().filter(|it| !is_missing(it) && it.is_unfinished).count(),
+        program: String = method::program(manifest),
+    }))
 }
 
 /// What the sources of a subject do not let anybody record, one line for each site.
@@ -109,147 +110,26 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
     lines
 }
 
-/// Of `rr`, which launches no cell again and ends when its time is over.
-const ONE_LAUNCH: &str = "Each payload has one launch. Absolute values and their intervals describe that launch; another \
-    may differ by ±30 %. Differences and ratios are measured inside one launch.";
-
-fn launches(caveats: &mut Vec<String>, summary: &Summary) {
-    if summary.measured().any(|cell| cell.measured.runs < 2) {
-        caveats.push(String::from(
-            "Some or all cells were launched only once. Launches of one configuration differ by up to ±30 %, and the \
-             intervals of such a cell's absolute values do not include that. Differences between variants are \
-             measured inside a launch, where this cancels out. How much the differences themselves change from \
-             launch to launch was not measured; `--repeat 3` measures it.",
-        ));
-    }
-    let at_cap = summary.measured().filter(|cell| cell.measured.at_cap);
-    if let at_cap @ 1.. = at_cap.count() {
-        let cells = count(at_cap, "cell");
-        caveats.push(format!(
-            "{cells} reached the time limit before all changes were known as precisely as requested."
-        ));
-    }
-}
-
-fn network(caveats: &mut Vec<String>, summary: &Summary, manifest: &Manifest) {
-    let config = &manifest.config;
-    if summary.identity.backends.contains(&DelayBackend::Nfqueue) {
-        let late = summary.checks().filter_map(|it| it.delay_late_us);
-        let late = late.reduce(f64::max).map_or_else(String::new, |us| {
-            let us = number(us);
-            format!(" In the worst cell its packets are {us} µs late on average.")
-        });
-        caveats.push(format!(
-            "A program in user space (NFQUEUE) delays the packets, because the kernel has no netem or because it was \
-             asked to. It runs on the peers' cores.{late}"
-        ));
-    }
-    if config.lab.peer_hosts.is_some() {
-        caveats.push(String::from(
-            "The network is real. Its round trips were timed only before each run, and other traffic can change them. \
-             What the peers' hosts did meanwhile is not recorded.",
-        ));
-    }
-    let peers = config.axes.peers.iter().max().copied().unwrap_or(0);
-    let is_lab = config.lab.peer_hosts.is_none();
-    if is_lab && manifest.machine.cores.is_some_and(|cores| peers >= cores) {
-        caveats.push(format!(
-            "Up to {peers} peers share {}. With many peers, the peers rather than central limit the load.",
-            config.lab.placement.peers.in_words()
-        ));
-    }
-    if config.axes.rtt_ms.iter().any(|rtt_ms| !rtt_ms.is_zero()) {
-        caveats.push(String::from(
-            "Over long links a request can be sent under one variant and answered under another. This mixes request \
-             latencies between variants, but not polls and throughput.",
-        ));
-    }
-}
-
-fn machines(caveats: &mut Vec<String>, summary: &Summary, lab: &LabConfig) {
-    let hosts = &summary.identity.hosts;
-    if hosts.len() > 1 {
-        let of_several = summary.measured().filter(|cell| cell.measured.hosts > 1);
-        caveats.push(format!(
-            "{} measured. Measured by several of them: {} of {}, whose intervals are over hosts. Any other cell tells of \
-             one host only, and absolute values of two cells may differ because their hosts do.",
-            count(hosts.len(), "host"),
-            of_several.count(),
-            count(summary.measured().count(), "cell")
-        ));
-    }
+/// Of all machines, each caveat once.
+fn machines(hosts: &[Machine], lab: &LabConfig) -> Vec<String> {
+    let mut caveats: Vec<String> = Vec::new();
     for caveat in hosts.iter().flat_map(|host| machine(lab, host)) {
         if !caveats.contains(&caveat) {
             caveats.push(caveat);
         }
     }
-}
-
-pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
-    let mut caveats = Vec::new();
-    let sharing = lab.placement.sharing;
-    if sharing != Sharing::Nothing && lab.peer_hosts.is_none() {
-        caveats.push(format!(
-            "Central's core shares {} with the peers' cores.",
-            name_in_files(sharing)
-        ));
-    }
-    if machine.governor.is_none() {
-        caveats.push(String::from(
-            "The CPU frequency is not under control: the kernel shows no frequency governor, most likely because this \
-             is a virtual machine.",
-        ));
-    }
-    let clock = machine.clock_source.as_deref().unwrap_or("unknown");
-    if clock != "tsc" {
-        caveats.push(format!(
-            "The clock source is {clock}, not the time-stamp counter."
-        ));
-    }
     caveats
 }
 
-pub(super) fn build(caveats: &mut Vec<String>, tool: &Tool) {
-    if tool.profile != "release" {
-        let profile = &tool.profile;
-        caveats.push(format!(
-            "**Measured with a {profile} build. Real nodes are release builds.**"
-        ));
-    }
-    match tool.commit.as_deref() {
-        None => caveats.push("The tool was not built from a git checkout.".to_owned()),
-        Some(commit) if commit.ends_with("-dirty") => {
-            caveats.push("The tool was built from a checkout with uncommitted changes.".to_owned());
-        }
-        Some(_) => {}
-    }
+pub(super) fn machine(lab: &LabConfig, machine: &Machine) -> Vec<String> {
+    prose::sentences(&prose!('a "machine.txt" {
+        lab: &'a LabConfig = lab,
+        machine: &'a Machine = machine,
+        clock: &'a str = machine.clock_source.as_deref().unwrap_or("unknown"),
+    }))
 }
 
-fn statistics(caveats: &mut Vec<String>, summary: &Summary, options: &Options) {
-    let mut calibrations = summary.calibrations.values();
-    if calibrations.all(|calibration| calibration.factor.is_none()) {
-        caveats.push(format!(
-            "Fewer than {FEWEST_PAIRS} pairs of variants differ by noise only. Intervals are therefore not widened to \
-             cover that noise."
-        ));
-    }
-    match slow_from_ns(options.figures.threshold) {
-        Some(from_ns) if from_ns != options.figures.threshold => caveats.push(format!(
-            "The time of slow polls is recorded in bands of poll length. Where this report says where that time goes, \
-             slow polls are those over {} µs instead of {}.",
-            from_ns / 1000,
-            options.threshold_text()
-        )),
-        Some(_) => {}
-        None => caveats.push(String::from(
-            "No recorded band of poll length lies above the threshold, so the report cannot say where the time of slow \
-             polls goes.",
-        )),
-    }
-}
-
-fn problems(caveats: &mut Vec<String>, summary: &Summary) {
-    const MOST: usize = 12;
+fn problems(summary: &Summary) -> Vec<String> {
     let mut found = Vec::new();
     for CellSummary { measured, .. } in &summary.cells {
         let cell = measured.cell;
@@ -262,11 +142,5 @@ fn problems(caveats: &mut Vec<String>, summary: &Summary) {
         let reasons = reasons.iter().map(quoted);
         found.extend(reasons.map(|reason| format!("{cell}: {kind}{reason}")));
     }
-    let all = found.len();
-    caveats.extend(found.into_iter().take(MOST));
-    if let more @ 1.. = all.saturating_sub(MOST) {
-        caveats.push(format!(
-            "The `run.json` files of the runs have {more} more such problems."
-        ));
-    }
+    found
 }

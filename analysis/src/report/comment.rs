@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
+use run_format::grid::Cell;
 
-use super::markdown::{CHARTS, quoted};
+use super::markdown::CHARTS;
 use super::method;
 use crate::measure::{Metric, MetricKey};
-use crate::summary::Summary;
-use crate::text::{count, joined_any, number};
+use crate::prose::{self, prose};
+use crate::summary::{Resolved, Summary};
+use crate::text::{count, joined_any};
 use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict};
 use crate::views::{Entry, Scene};
 
@@ -48,59 +50,62 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let Some(best) = verdict.best() else {
         return verdict.sentences();
     };
-    let mut lines = vec![verdict.decision(best)];
-    lines.extend(worst_cell(verdict, summary, best));
-    lines.extend(meaning(summary, best));
-    lines.extend(costs(best));
-    lines.extend(without_gain(best));
-    let once = match verdict.is_one_visit {
-        true => "; each cell was launched once, so this is a first look",
-        false => "",
+    let worst = summary.by_time_beyond(verdict.site).first().copied();
+    let before_after = |metric: Metric| {
+        let what = MetricKey::new(verdict.site, metric);
+        let is_resolved = worst?.change(what, best.variant)?.resolved != Resolved::No;
+        let values = [worst?.value(what, 0)?, worst?.value(what, best.variant)?];
+        is_resolved.then_some(values)
     };
-    lines.push(format!(
-        "Measured over {} with intervals of {} % in brackets{once}.",
-        count(verdict.cells, "cell"),
-        number(100.0 * verdict.confidence)
-    ));
-    lines
-}
-
-fn worst_cell(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Option<String> {
-    let what = MetricKey::new(verdict.site, Metric::BeyondMsPerS);
-    let cell = *summary.by_time_beyond(verdict.site).first()?;
-    let (before, after) = (cell.value(what, 0)?, cell.value(what, best.variant)?);
-    let late = MetricKey::new(verdict.site, Metric::CotenantP90Us);
-    let late = cell.value(late, 0).zip(cell.value(late, best.variant));
-    let late = late.map_or_else(String::new, |(before, after)| {
-        let (before, after) = (number(before), number(after));
-        format!(
-            " After one of ten wake-ups another task on this thread waits at least {before} µs longer than on an idle node; \
-             with it {after} µs."
-        )
-    });
-    let (function, threshold) = (summary.function(verdict.site), &verdict.threshold);
-    let (before, after, label) = (number(before), number(after), quoted(&best.label));
-    Some(format!(
-        "Worst cell ({}): the parts of polls of `{function}` after their first {threshold} add up to {before} ms in each \
-         second; with {label} to {after} ms.{late}",
-        cell.measured.cell
-    ))
-}
-
-/// What the budgets of a candidate mean. None if it is another program.
-fn meaning(summary: &Summary, best: &Candidate) -> Option<String> {
+    // None if it is another program.
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
-    let bounds = joined_any(bounds, "; ")?;
-    Some(format!("{} {bounds}.", quoted(&best.label)))
+    let name = |it: &InRegime| it.regime.words(it.cells);
+    let groups: Vec<(String, &[Judged])> = match best.differs {
+        false => vec![(String::new(), &best.judged[..])],
+        true => {
+            let regimes = best.regimes.iter();
+            let named = regimes.map(|it| (format!(" ({})", name(it)), &it.judged[..]));
+            named.collect()
+        }
+    };
+    let said = |is_one: fn(&Judged) -> bool| {
+        let of_group = |(group, judged): &(String, &[Judged])| {
+            let costs = judged.iter().filter(|it| !it.quantity.is_benefit);
+            let phrases = costs.filter(|it| is_one(it)).map(Judged::phrase);
+            Some((group.clone(), joined_any(phrases, ", ")?))
+        };
+        groups.iter().filter_map(of_group).collect()
+    };
+    let all = groups.iter().flat_map(|(_, judged)| judged.iter());
+    let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
+    let regimes = best.regimes.iter();
+    let without_gain = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));
+    prose::sentences(&prose!('a "comment.txt" {
+        verdict: &'a Verdict = verdict,
+        best: &'a Candidate = best,
+        function: &'a str = summary.function(verdict.site),
+        worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
+        beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),
+        late_us: Option<[f64; 2]> = before_after(Metric::CotenantP90Us),
+        bounds: BTreeSet<String> = bounds,
+        costs: Vec<(String, String)> = said(Judged::is_cost),
+        limits: Vec<(String, String)> = said(|it| !it.is_cost() && it.is(Outcome::NotWorse)),
+        open: BTreeSet<&'static str> = open.map(|it| it.quantity.words).collect(),
+        without_gain: Vec<String> = without_gain.map(name).collect(),
+        confidence: f64 = 100.0 * verdict.confidence,
+    }))
 }
 
-fn in_words(Budget { limit, wake }: Budget) -> String {
+fn in_words(
+    Budget {
+        limit,
+        wake,
+        segments,
+    }: Budget,
+) -> String {
     let limit = match limit {
-        Limit::Count(most) => format!(
-            "ends a poll after {} of its loop",
-            count(most.get() as usize, "iteration")
-        ),
+        Limit::Count(most) => format!("ends a poll after {} of its loop", count(most, "iteration")),
         Limit::Time(most) => format!("ends a poll at the first iteration after {most:?}"),
         Limit::Coop => "ends a poll when tokio's cooperative budget is used up".to_owned(),
     };
@@ -108,41 +113,7 @@ fn in_words(Budget { limit, wake }: Budget) -> String {
         Wake::Deferred => "wakes its task after timers and I/O were polled",
         Wake::Immediate => "wakes its task at once",
     };
-    format!("{limit} and {wake}")
-}
-
-/// "Cost (RTT 0, 8 cells): higher CPU time per request (+6.0 % [3.9, 8.2])", and what is not known.
-fn costs(best: &Candidate) -> Vec<String> {
-    let mut groups: Vec<(String, &[Judged])> = vec![(String::new(), &best.judged)];
-    if best.differs {
-        let regimes = best.regimes.iter();
-        let name = |it: &InRegime| format!(" ({})", it.regime.words(it.cells));
-        groups = regimes.map(|it| (name(it), &it.judged[..])).collect();
-    }
-    let said = |lead: &str, is_one: fn(&Judged) -> bool| {
-        let of_group = |(group, judged): &(String, &[Judged])| {
-            let costs = judged.iter().filter(|it| !it.quantity.is_benefit);
-            let phrases = costs.filter(|it| is_one(it)).map(Judged::phrase);
-            Some(format!("{lead}{group}: {}.", joined_any(phrases, ", ")?))
-        };
-        groups.iter().filter_map(of_group).collect::<Vec<String>>()
-    };
-    let mut lines = said("Cost", Judged::is_cost);
-    let limits = said("Limits of the cost", |it| {
-        !it.is_cost() && it.is(Outcome::NotWorse)
-    });
-    lines.extend(limits);
-    let all = groups.iter().flat_map(|(_, judged)| judged.iter());
-    let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
-    let open: BTreeSet<&str> = open.map(|it| it.quantity.words).collect();
-    lines.extend(joined_any(open, ", ").map(|open| format!("Still open: {open}.")));
-    lines
-}
-
-/// The groups of cells in which it gains nothing that is shown.
-fn without_gain(best: &Candidate) -> Option<String> {
-    let regimes = best.regimes.iter();
-    let regimes = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));
-    let regimes = joined_any(regimes.map(|it| it.regime.words(it.cells)), "; ")?;
-    Some(format!("No gain is shown for: {regimes}."))
+    let segments =
+        segments.map(|most| format!(", sends at most {most} datagrams in a system call"));
+    format!("{limit}{} and {wake}", segments.unwrap_or_default())
 }

@@ -4,10 +4,11 @@ use std::fmt::Debug;
 
 use run_format::manifest::Manifest;
 
-use super::markdown::{Document, Frame, Row, joined, quoted};
+use super::markdown::{Document, Frame, Row, joined, quoted, table};
 use super::{method, published};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
+use crate::prose::prose;
 use crate::stats;
 use crate::summary::{Identity, Summary, of_hosts, of_tool, of_upstream};
 use crate::text::{count, number};
@@ -64,38 +65,23 @@ pub(crate) fn text(
     let sites = &after.identity.sites;
     let mut document = Document::new("comparison", &title, sites, frame);
     let is_published = is_published([before, after]);
-    match compared {
+    let published_cells = match compared {
         [only] if is_published => {
-            document.heading("Cell by cell");
-            published::cells(&mut document, &only.summary, frame.2, &["before", "after"]);
+            let cells = published::cells(&only.summary, frame.2, &["before", "after"]);
+            Some(table(cells))
         }
-        _ => table(&mut document, compared),
-    }
-    document.list([
-        format!("Before: {}", before.identity.line()),
-        format!("After: {}", after.identity.line()),
-        format!("Cells in both: {}", before.shared_cells(after)),
-    ]);
+        _ => None,
+    };
     let mut cells = compared.iter().flat_map(|it| it.summary.measured());
-    if is_published {
-        document.paragraph(
-            "A published table has no intervals, so no difference between the two sides is resolved, however large it is.",
-        );
-    } else if after.identity.application.is_some() {
-        document.paragraph(
-            "**Nothing can be resolved between single runs of an application**, because its load and the machine may have \
-             been others.",
-        );
-    } else if cells.any(|cell| cell.measured.runs < 2) {
-        document.paragraph(
-            "**Nothing can be resolved in cells that were launched only once on either side**, because launches of one \
-             configuration differ by up to ±30 %. `./sweep.sh --repeat 3` on both sides resolves differences there.",
-        );
-    }
-    if !warnings.is_empty() {
-        document.paragraph("The two sides also differ in this, which may explain the results:");
-        document.list(warnings);
-    }
+    document.prose(&prose!('a "comparison.txt" {
+        published_cells: Option<String> = published_cells,
+        table: String = table(rows(compared)),
+        before: &'a Summary = before,
+        after: &'a Summary = after,
+        is_published: bool = is_published,
+        has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
+        warnings: &'a [String] = warnings,
+    }));
     let command = |side: &Summary| {
         let manifest = side.identity.manifest.as_ref();
         let what = match side.identity.application {
@@ -109,19 +95,15 @@ pub(crate) fn text(
     document.finish()
 }
 
-fn table(document: &mut Document, compared: &[Compared]) {
+fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
     const MOST_ROWS: usize = 8;
-    document.table(compared.iter().take(MOST_ROWS).map(|pair| {
+    compared.iter().take(MOST_ROWS).map(|pair| {
         let row = Row::of("budget", quoted(&pair.budget));
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             row.with(metric.title(), field(pair, metric))
         })
-    }));
-    document.paragraph(
-        "Means over the cells that both sweeps have, before → after; then the numbers of cells that are resolved to be \
-         lower and higher.",
-    );
+    })
 }
 
 fn field(compared: &Compared, metric: Metric) -> String {

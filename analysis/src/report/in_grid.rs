@@ -3,10 +3,11 @@
 use run_format::Budgets;
 
 use super::changes;
-use super::markdown::{Document, Frame, Row, joined, quoted};
+use super::markdown::{Document, Frame, Row, table};
 use crate::in_grid::{InGrid, TOO_FAR};
 use crate::measure::{Metric, MetricKey, Place};
-use crate::text::{count, number};
+use crate::prose::{self, prose};
+use crate::text::number;
 use crate::verdict::{Candidate, Verdict};
 
 /// What the lab found with budgets that the application has, too.
@@ -27,26 +28,12 @@ pub(crate) fn shared<'a>(
 pub(crate) fn sentences(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
     let cells = place.lab.cells.iter().zip(&place.factors);
     let cells = cells.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
-    let cells = joined(cells, "; ");
-    let resemble = match place.factors[0] < TOO_FAR {
-        true => "Of the lab, these cells resemble the application most",
-        false => {
-            "**No cell of the lab resembles the application**, so what a budget does there says little about it. The most \
-             similar one"
-        }
-    };
-    let mut sentences = vec![format!(
-        "{resemble}: {cells}. In parentheses: the factor by which durations of polls of {} differ on average.",
-        place.application.identity.sites.quoted(place.site)
-    )];
-    sentences.extend(shared.iter().map(|candidate| {
-        let (label, found) = (quoted(&candidate.label), candidate.sentences().join(" "));
-        format!("What the lab found there with {label}: {found}")
-    }));
-    if shared.is_empty() {
-        sentences.push("The lab measured none of the application's budgets.".to_owned());
-    }
-    sentences
+    prose::sentences(&prose!('a "in_grid_in_short.txt" {
+        place: &'a InGrid = place,
+        is_near: bool = place.factors[0] < TOO_FAR,
+        cells: Vec<String> = cells.collect(),
+        shared: &'a [&'a Candidate] = shared,
+    }))
 }
 
 pub(crate) fn text(
@@ -58,21 +45,18 @@ pub(crate) fn text(
 ) -> String {
     let sites = &place.application.identity.sites;
     let mut document = Document::new("in-grid", title, sites, frame);
-    document.heading("Without a budget");
-    document.table(place.cells().map(|cell| {
+    let levels = place.cells().map(|cell| {
         let row = Row::of("cell", cell.measured.cell);
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             let value = cell.value(MetricKey::new(place.site, metric), 0);
             row.with_any(metric.title(), value.map(number))
         })
+    });
+    document.prose(&prose!('a "in_grid.txt" {
+        place: &'a InGrid = place,
+        levels: String = table(levels),
+        changes: String = table(changes("budget", verdict, shared.iter().copied())),
     }));
-    document.heading("What budgets changed in these cells of the lab");
-    document.table(changes("budget", verdict, shared.iter().copied()));
-    document.list([
-        format!("Application: {}", place.application.line()),
-        format!("Lab: {}", place.lab.line()),
-        format!("Compared: {}.", count(place.compared, "cell")),
-    ]);
     document.finish()
 }

@@ -2,7 +2,10 @@
 
 use std::fmt::Display;
 
+use askama::Template;
+
 use crate::options::Options;
+use crate::prose;
 use crate::site::SiteNames;
 use crate::text::count;
 pub(crate) use crate::text::{joined, joined_any, quoted};
@@ -52,6 +55,21 @@ impl Row {
     }
 }
 
+/// All rows have the columns of the first one.
+pub(crate) fn table(rows: impl IntoIterator<Item = Row>) -> String {
+    let mut lines = Vec::new();
+    for Row(fields) in rows {
+        if lines.is_empty() {
+            let titles = joined(fields.iter().map(|(title, _)| title), " | ");
+            lines.push(format!("| {titles} |"));
+            lines.push(format!("|{}", "---|".repeat(fields.len())));
+        }
+        let texts = fields.iter().map(|(_, text)| text.replace('|', "\\|"));
+        lines.push(format!("| {} |", joined(texts, " | ")));
+    }
+    lines.join("\n")
+}
+
 /// What any report begins and ends with: its verdict in short, its pictures, and what its options say of links.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a>(
@@ -98,12 +116,15 @@ impl<'a> Document<'a> {
         }
     }
 
-    pub(crate) fn paragraph(&mut self, text: impl Display) {
-        self.text += &format!("\n{text}\n");
+    pub(crate) fn prose(&mut self, template: &impl Template) {
+        let text = prose::text(template);
+        if !text.is_empty() {
+            self.paragraph(text);
+        }
     }
 
-    pub(crate) fn heading(&mut self, text: &str) {
-        self.paragraph(format!("### {text}"));
+    pub(crate) fn paragraph(&mut self, text: impl Display) {
+        self.text += &format!("\n{text}\n");
     }
 
     pub(crate) fn list(&mut self, items: impl IntoIterator<Item = impl Display>) {
@@ -119,15 +140,10 @@ impl<'a> Document<'a> {
         ));
     }
 
-    /// All rows have the columns of the first one.
     pub(crate) fn table(&mut self, rows: impl IntoIterator<Item = Row>) {
-        for (at, Row(fields)) in rows.into_iter().enumerate() {
-            if at == 0 {
-                let titles = joined(fields.iter().map(|(title, _)| title), " | ");
-                self.text += &format!("\n| {titles} |\n|{}\n", "---|".repeat(fields.len()));
-            }
-            let texts = fields.iter().map(|(_, text)| text.replace('|', "\\|"));
-            self.text += &format!("| {} |\n", joined(texts, " | "));
+        let table = table(rows);
+        if !table.is_empty() {
+            self.paragraph(table);
         }
     }
 

@@ -1,10 +1,10 @@
 //! What the changes between programs vary by, and what more launches would buy.
 
-use super::markdown::{Document, Row, quoted};
+use super::markdown::Document;
 use crate::measure::{Metric, MetricKey};
+use crate::prose::prose;
 use crate::stats::{VarianceParts, launch_parts};
 use crate::summary::Summary;
-use crate::text::number;
 use crate::verdict::Verdict;
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
@@ -12,26 +12,9 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
     if parts.is_empty() {
         return;
     }
-    document.paragraph(
-        "A change from the baseline differs from launch to launch. The table has its standard deviation in one launch, in \
-         percent of the baseline, and where it comes from:",
-    );
-    document.list([
-        "*blocks*: what differs within the launch.",
-        "*launches*: what differs between launches and is not explained by their blocks or layouts.",
-        "*layouts*: what functions at other addresses change. Each launch runs one of the layouts of its program. Where this is \
-         missing, there are too few launches to tell layouts from launches.",
-        "*twice the time*: the factor for all intervals if launches were twice as long. With twice as many launches it is \
-         × 0.71.",
-    ]);
-    document.table(parts.iter().map(|(metric, variant, parts, twice)| {
-        let deviation = |variance: f64| format!("{} %", number(variance.sqrt()));
-        Row::of("metric", metric.info().words)
-            .with("variant", quoted(&summary.variants[*variant].label))
-            .with("blocks", deviation(parts.blocks))
-            .with("launches", deviation(parts.launches))
-            .with_any("layouts", parts.layouts.map(deviation))
-            .with("twice the time", format!("× {twice:.2}"))
+    document.prose(&prose!('a "parts.txt" {
+        summary: &'a Summary = summary,
+        parts: Vec<OfVariant> = parts,
     }));
 }
 

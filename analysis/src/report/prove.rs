@@ -2,10 +2,10 @@
 
 use run_format::subject::{CENTRAL_ALONE, SubjectConfig};
 
-use super::markdown::{Document, Row, quoted};
+use super::markdown::{Document, Row, table};
 use crate::measure::MetricKey;
+use crate::prose::{self, prose};
 use crate::summary::{CONFIDENCE, Summary};
-use crate::text::{count, number};
 use crate::verdict::{Judged, Verdict};
 
 struct Proof {
@@ -57,46 +57,35 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
             agreement(summary, what, proof)
         });
         let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
-        let percent = number(100.0 * agree as f64 / all.max(1) as f64);
-        let (budget, all) = (&proof.budget, count(all, "comparison"));
-        format!(
-            "The patch of `{budget}` {} and its graft, which is in central alone, agree in {agree} of {all} ({percent} %): the \
-             95 % interval of their difference includes zero. 95 % are expected of two that do the same.",
-            proof.where_patched
-        )
+        prose::text(&prose!('a "prove_in_short.txt" {
+            proof: &'a Proof = proof,
+            agree: usize = agree,
+            all: usize = all,
+            percent: f64 = 100.0 * agree as f64 / all.max(1) as f64,
+        }))
     };
     proofs(summary).iter().map(sentence).collect()
 }
 
 pub(super) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    for proof in proofs(summary) {
-        let title = format!(
-            "Does the patch of {} {} do what the graft does?",
-            proof.budget, proof.where_patched
-        );
-        document.details(&title, |document| {
-            let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
-            let graft = changes(0, proof.graft);
-            let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
-            document.table(graft.iter().map(|judged| {
-                let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
-                let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
-                let what = MetricKey::new(verdict.site, judged.quantity.metric);
-                let (agree, all) = agreement(summary, what, &proof);
-                Row::of("quantity", judged.quantity.words)
-                    .with("graft", judged.change())
-                    .with_any("patch", change(&patch))
-                    .with_any("patch compared with graft", change(&between))
-                    .with("cells that agree", format!("{agree} of {all}"))
-            }));
-            document.list([
-                format!(
-                    "Graft: {} takes turns in the unpatched program. Patch: a program with the diff that `swarm-patch \
-                     diff` prints. Both are compared with the unpatched program without a budget. A merge gives both ends the patch.",
-                    quoted(&proof.budget)
-                ),
-                "The intervals have a confidence of 95 % each.".to_owned(),
-            ]);
+    for proof in &proofs(summary) {
+        let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
+        let graft = changes(0, proof.graft);
+        let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
+        let rows = graft.iter().map(|judged| {
+            let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
+            let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
+            let what = MetricKey::new(verdict.site, judged.quantity.metric);
+            let (agree, all) = agreement(summary, what, proof);
+            Row::of("quantity", judged.quantity.words)
+                .with("graft", judged.change())
+                .with_any("patch", change(&patch))
+                .with_any("patch compared with graft", change(&between))
+                .with("cells that agree", format!("{agree} of {all}"))
         });
+        document.prose(&prose!('a "prove.txt" {
+            proof: &'a Proof = proof,
+            table: String = table(rows),
+        }));
     }
 }

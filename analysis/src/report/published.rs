@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use run_format::Site;
 
-use super::markdown::{Document, Frame, Row, joined};
+use super::markdown::{Document, Frame, Row, joined, table};
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
+use crate::prose::prose;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{count, number};
 
@@ -38,23 +39,15 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
     let title = format!("Slow polls in a published table: {}", summary.identity.name);
     let sites = &summary.identity.sites;
     let mut document = Document::new("published", &title, sites, frame);
-    document.paragraph(format!(
-        "Source: {}. It has no intervals, so it does not show which differences between cells are chance.",
-        summary.identity.line()
-    ));
-    document.details("All cells, the worst first", |document| {
-        cells(document, summary, frame.2, &["value"]);
-    });
+    document.prose(&prose!("published.txt" {
+        source: String = summary.identity.line(),
+        cells: String = table(cells(summary, frame.2, &["value"])),
+    }));
     document.finish()
 }
 
 /// The figures of every cell under each variant, in these words. What no cell has is no column.
-pub(super) fn cells(
-    document: &mut Document,
-    summary: &Summary,
-    options: &Options,
-    variants: &[&str],
-) {
+pub(super) fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
     const MOST_ROWS: usize = 300;
     let metrics = Metric::shown_in(Place::Published);
     let wanted = MetricKey::all(&options.sites()).into_iter();
@@ -67,21 +60,17 @@ pub(super) fn cells(
     let mut rows: Vec<&CellSummary> = summary.measured().collect();
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
-    document.table(rows.iter().take(MOST_ROWS).map(|cell| {
+    let rows = rows.iter().take(MOST_ROWS).map(|cell| {
         let mut row = Row::of("cell", cell.measured.cell);
         for what in &wanted {
             let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
             let info = what.metric.info();
-            let value = |variant| {
-                cell.value(*what, variant)
-                    .map_or_else(|| "–".to_owned(), number)
-            };
+            let value = |at| cell.value(*what, at).map_or_else(|| "–".to_owned(), number);
             let values = joined((0..variants.len()).map(value), " / ");
-            row = row.with(
-                format!("{}{site}, {}{sides}", info.words, info.unit),
-                values,
-            );
+            let title = format!("{}{site}, {}{sides}", info.words, info.unit);
+            row = row.with(title, values);
         }
         row
-    }));
+    });
+    rows.collect()
 }

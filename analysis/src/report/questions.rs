@@ -1,72 +1,48 @@
 //! What the verdict leaves out: more about each variant, and where the time goes.
 
-use run_format::Site;
-
-use super::markdown::{Document, Row, joined, joined_any, quoted};
+use super::markdown::{Document, Row, joined_any, quoted, table};
 use crate::measure::{Metric, MetricKey, OWN};
+use crate::prose::{self, prose};
 use crate::stats::{self, Uncertain};
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::text::{self, number};
 use crate::verdict::holders::{self, Shares};
 use crate::verdict::words::apart;
-use crate::verdict::{Verdict, unit};
+use crate::verdict::{Candidate, Verdict, unit};
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    for (at, candidate) in verdict.candidates.iter().enumerate() {
-        document.paragraph(format!("**`{}`**", candidate.label));
-        document.list(details(at, summary, verdict));
-    }
-    let time = time(summary, verdict.site);
-    document.paragraph(format!("**Where does the time go?** {time}"));
+    let candidates = verdict.candidates.iter().enumerate();
+    let variants = candidates.map(|(at, it)| (&*it.label, details(at, summary, verdict)));
+    let [_, slow] = holders::of(summary.measured(), verdict.site);
+    let is_known = !slow.is_empty();
+    document.prose(&prose!('a "questions.txt" {
+        variants: Vec<(&'a str, Vec<String>)> = variants.collect(),
+        function: &'a str = summary.function(verdict.site),
+        slow: Option<String> = is_known.then(|| large_shares(slow).unwrap_or_default()),
+        beyond: Option<String> = large_shares(holders::beyond(summary, verdict.site)),
+    }));
 }
 
 fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let candidate = &verdict.candidates[at];
-    let details = candidate.details.iter();
-    let details = details.filter(|(metric, _)| !metric.is_of_quic());
-    let details = details.map(|(metric, change)| {
+    let others = candidate.details.iter();
+    let others = others.filter(|(metric, _)| !metric.is_of_quic());
+    let others = others.map(|(metric, change)| {
         let words = metric.info().words;
         let change = text::mean_change(change, unit(*metric));
         let spoilt = verdict.spoilt.get(metric);
         let spoilt = spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"));
         format!("{words} {change}{spoilt}")
     });
-    let mut lines = verdict.details(candidate);
-    if !candidate.differs {
-        lines.extend(candidate.in_regimes());
-    }
-    lines.extend(verdict.beating(at).map(|it| {
-        let (by, apart) = (&verdict.candidates[it.to].label, apart(&it.judged));
-        format!("Compared with it, {} has {apart}.", quoted(by))
-    }));
-    lines.push(format!(
-        "Changes that decide nothing, each interval 95 % by itself: {}.",
-        joined(details, "; ")
-    ));
-    lines.extend(candidate.yields.iter().filter_map(|yields| {
-        let percent = number(yields.single_iteration_percent?);
-        let function = summary.function(yields.site);
-        Some(format!(
-            "Without a budget, {percent} % of the slow polls of `{function}` have a single slow iteration, which no limit on \
-             iterations prevents."
-        ))
-    }));
-    lines
-}
-
-fn time(summary: &Summary, site: Site) -> String {
-    let [_, slow] = holders::of(summary.measured(), site);
-    if slow.is_empty() {
-        return "The time of children was not recorded.".to_owned();
-    }
-    let slow = large_shares(slow);
-    let beyond = large_shares(holders::beyond(summary, site)).map_or_else(String::new, |shares| {
-        format!(" Of the time by which polls of children are longer than 50 µs: {shares}.")
-    });
-    let (function, slow) = (summary.function(site), slow.unwrap_or_default());
-    format!(
-        "Of the time in slow polls of `{function}`, over all cells of the baseline: {slow}.{beyond}"
-    )
+    let beaten = verdict.beating(at);
+    let beaten = beaten.map(|it| (&*verdict.candidates[it.to].label, apart(&it.judged)));
+    prose::sentences(&prose!('a "about_variant.txt" {
+        summary: &'a Summary = summary,
+        verdict: &'a Verdict = verdict,
+        candidate: &'a Candidate = candidate,
+        beaten: Option<(&'a str, String)> = beaten,
+        others: Vec<String> = others.collect(),
+    }))
 }
 
 /// "`muxing.poll_unpin` 87.6 %, own code 1.92 %"
@@ -103,12 +79,5 @@ pub(super) fn write_quic(document: &mut Document, summary: &Summary, verdict: &V
         }
         row
     });
-    document.details("What QUIC counted", |document| {
-        document.paragraph(
-            "By central's connections and sockets. First the mean over cells without a budget, then what each budget \
-             changes. Each interval is 95 % by itself. A dash is a change that is not known, as that of losses where nothing \
-             is lost.",
-        );
-        document.table(rows);
-    });
+    document.prose(&prose!("quic.txt" { table: String = table(rows) }));
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeSet;
 
-use super::markdown::{Document, Row, quoted};
+use super::markdown::{Document, Row, quoted, table};
 use crate::measure::{Checks, Metric, MetricKey};
+use crate::prose::prose;
 use crate::stats;
 use crate::summary::Summary;
-use crate::text::{self, joined_any, number, with_unit};
+use crate::text::{self, number, with_unit};
 use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
@@ -61,12 +62,30 @@ pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
 }
 
 pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+    let measured = || summary.measured().map(|cell| &cell.measured);
+    let round_trips = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
+        let cells = measured().filter(|measured| measured.cell.rtt_ms == *rtt_ms);
+        let [shortest, longest] = range(cells.filter_map(|it| it.checks.rtt_ms))?;
+        let (shortest, longest) = (number(shortest), number(longest));
+        Some(format!("{rtt_ms} → {shortest}–{longest}"))
+    });
+    document.prose(&prose!('a "trust.txt" {
+        summary: &'a Summary = summary,
+        checks: String = table(checks(summary)),
+        work_us: Option<[f64; 2]> = range(measured().filter_map(|it| it.checks.work_us)),
+        round_trips: Vec<String> = round_trips.collect(),
+        calibration: Option<String> = calibration(summary, verdict),
+        carry_over: Option<(&'a str, String)> = carry_over(summary, verdict),
+    }));
+}
+
+fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
     // Much of an application is never recorded. Of a sweep it is worth knowing what was not.
-    let is_shown = |check: &&CheckLimit| {
+    let is_shown = move |check: &&CheckLimit| {
         summary.identity.application.is_none()
             || summary.checks().any(|it| (check.of)(it).is_some())
     };
-    document.table(LIMITS.iter().filter(is_shown).map(|check| {
+    LIMITS.iter().filter(is_shown).map(move |check| {
         let mut values: Vec<f64> = summary.checks().filter_map(check.of).collect();
         values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
         let show = |value: Option<&f64>| value.map_or_else(words::absent, |it| check.show(*it));
@@ -76,47 +95,17 @@ pub(crate) fn write(document: &mut Document, summary: &Summary, verdict: &Verdic
             .with("worst cell", show(values.last()))
             .with_any("limit", check.limit())
             .with_any("cells beyond it", check.limit().map(|_| beyond.count()))
-    }));
-    speed(document, summary);
-    round_trips(document, summary);
-    calibration(document, summary, verdict);
-    carry_over(document, summary, verdict);
-}
-
-fn speed(document: &mut Document, summary: &Summary) {
-    if let Some([shortest, longest]) = range(summary.checks().filter_map(|it| it.work_us)) {
-        document.paragraph(format!(
-            "The machine's speed: the same piece of work took {shortest} to {longest} µs before the blocks of this sweep. \
-             Absolute values of cells that were measured at different speeds do not compare; changes between variants do, \
-             since all variants take turns in every block. `--metric fixed_work_us` draws the mean of each cell."
-        ));
-    }
-}
-
-fn round_trips(document: &mut Document, summary: &Summary) {
-    let parts = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
-        let cells = summary.measured().map(|cell| &cell.measured);
-        let cells = cells.filter(|measured| measured.cell.rtt_ms == *rtt_ms);
-        let [shortest, longest] = range(cells.filter_map(|it| it.checks.rtt_ms))?;
-        Some(format!("{rtt_ms} → {shortest}–{longest}"))
-    });
-    if let (Some(parts), None) = (joined_any(parts, "; "), &summary.identity.real_network) {
-        document.paragraph(format!(
-            "Round trips of TCP connects before the measurement, configured → shortest–longest, in ms: {parts}."
-        ));
-    }
+    })
 }
 
 /// The least and the most of values that are the least, the median and the most of a cell.
-fn range(cells: impl Iterator<Item = (f64, f64, f64)>) -> Option<[String; 2]> {
+fn range(cells: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64; 2]> {
     let all = cells.reduce(|all, cell| (all.0.min(cell.0), all.1, all.2.max(cell.2)))?;
-    Some([all.0, all.2].map(number))
+    Some([all.0, all.2])
 }
 
-fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
-    let Some((control, _)) = summary.control() else {
-        return;
-    };
+fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
+    let (control, _) = summary.control()?;
     let row = |what: MetricKey| {
         let calibration = summary.calibrations.get(&what)?;
         let pairs = calibration.pairs;
@@ -141,40 +130,18 @@ fn calibration(document: &mut Document, summary: &Summary, verdict: &Verdict) {
             .with("control resolved", lower + higher);
         Some(row)
     };
-    document.paragraph(
-        "Two kinds of variants differ from the baseline by noise only: the A/A control, and a budget in a cell where \
-         it never fired. The table shows what the test at the 5 % level says about them:",
-    );
-    document.list([
-        "*interval factor*: the factor by which this noise widened all intervals of the metric.",
-        "*flagged before*, *flagged after*: in how many pairs of such a variant and a cell the two seem to differ, before and after \
-         widening. Bold means more than one in twenty; results for that metric are then less certain than they seem. \
-         With fewer than twenty pairs, a single one is more than that.",
-        "*control resolved*: the number of cells in which the A/A control is resolved to differ from the baseline.",
-    ]);
-    document.table(MetricKey::all(&[verdict.site]).into_iter().filter_map(row));
+    let keys = MetricKey::all(&[verdict.site]).into_iter();
+    Some(table(keys.filter_map(row)))
 }
 
 /// Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
-fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
+fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, String)> {
     let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
-    let Some(candidate) = verdict.best().or_else(|| candidates.next()) else {
-        return;
-    };
-    let cells = summary.measured().map(|cell| &cell.measured.after_switch);
-    let ranges: BTreeSet<u64> = cells.flat_map(|ranges| ranges.keys().copied()).collect();
-    if ranges.is_empty() {
-        return;
-    }
-    let function = summary.function(summary.identity.sites.of_connections());
-    let label = quoted(&candidate.label);
-    document.paragraph(format!(
-        "If effects carry over from one turn to the next, the columns of a row differ. They show the change of the share \
-         of slow polls of `{function}` by {label}, by the time from the change of variant to the start of the poll. Each \
-         is a mean over the cells of a round trip, with a 95 % interval of its own. Two turns of one variant can follow \
-         each other. Whether columns differ was not tested."
-    ));
-    document.table(summary.axes.rtt_ms.iter().map(|rtt_ms| {
+    let candidate = verdict.best().or_else(|| candidates.next())?;
+    let cells = || summary.measured().map(|cell| &cell.measured);
+    let ranges = cells().flat_map(|cell| cell.after_switch.keys().copied());
+    let ranges: BTreeSet<u64> = ranges.collect();
+    let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
         let mut row = match &summary.identity.application {
             Some(application) => Row::of("application", quoted(&application.file.program)),
             None => Row::of("RTT", format!("{rtt_ms} ms")),
@@ -184,15 +151,16 @@ fn carry_over(document: &mut Document, summary: &Summary, verdict: &Verdict) {
                 Some(to_ms) => format!("{from_ms}–{to_ms} ms"),
                 None => format!("from {from_ms} ms"),
             };
-            let cells = summary.measured().map(|cell| &cell.measured);
-            let cells = cells.filter(|measured| measured.cell.rtt_ms == *rtt_ms);
-            let changes = cells.filter_map(|measured| {
-                let change = *measured.after_switch.get(from_ms)?.get(candidate.variant)?;
-                Some(change?.times(100.0))
-            });
+            let changes = cells()
+                .filter(|it| it.cell.rtt_ms == *rtt_ms)
+                .filter_map(|it| {
+                    let change = *it.after_switch.get(from_ms)?.get(candidate.variant)?;
+                    Some(change?.times(100.0))
+                });
             let mean = stats::mean_over_cells(&changes.collect::<Vec<_>>());
             row = row.with_any(title, mean.map(|mean| text::uncertain(&mean, "pp")));
         }
         row
-    }));
+    });
+    (!ranges.is_empty()).then(|| (&*candidate.label, table(rows)))
 }

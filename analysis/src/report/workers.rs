@@ -1,8 +1,9 @@
 //! What each of central's workers did, where there are several.
 
-use super::markdown::{Document, Row, quoted};
+use super::markdown::{Document, Row, quoted, table};
 use crate::measure::workers::Workers;
 use crate::options::Options;
+use crate::prose::prose;
 use crate::stats::Counts;
 use crate::summary::Summary;
 use crate::text::number;
@@ -21,44 +22,40 @@ pub(super) fn write(document: &mut Document, summary: &Summary, options: &Option
     let Some(baseline) = sums.first() else {
         return;
     };
-    document.details("Central's workers", |document| {
-        document.paragraph(format!(
-            "All cells together, without intervals. Polls are those of `{}`, slow over 50 µs. The main thread shares the \
-             cores of the workers. Of the baseline:",
-            summary.function(summary.identity.sites.of_connections())
-        ));
-        let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
-        document.table(baseline.threads.iter().map(|row| {
-            let thread = match row.worker {
-                0 => "main".to_owned(),
-                number => format!("worker {number}"),
-            };
-            Row::of("thread", thread)
-                .with_any("cores", row.cores.as_ref())
-                .with("polls", row.polls)
-                .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
-                .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
-                .with_any("ready but waiting for its core", percent_of_time(row.runqueue_ns))
-        }));
-        document.paragraph(format!(
-            "A wake-up is late if the co-tenant waits longer than {}. A co-tenant that another thread wakes may run on \
-             any worker; its waits are counted from the floor, if that was recorded. One that a connection wakes, just before \
-             it is polled, is queued on that connection's worker. That worker is awake, so nothing is subtracted:",
-            options.threshold_text()
-        ));
-        let late = |delays_ns: &Counts| {
-            let late = delays_ns.above(options.figures.threshold);
-            percent(late as f64, delays_ns.total() as f64)
+    let percent_of_time = |ns: Option<u64>| percent(ns? as f64 / 1e6, baseline.sampled_ms);
+    let threads = baseline.threads.iter().map(|row| {
+        let thread = match row.worker {
+            0 => "main".to_owned(),
+            number => format!("worker {number}"),
         };
-        let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
-        document.table(summary.variants.iter().zip(&sums).map(|(variant, sums)| {
-            Row::of("variant", quoted(&variant.label))
-                .with_any("any worker: late", late(&sums.any_worker_ns))
-                .with_any("p90, µs", p90_us(&sums.any_worker_ns))
-                .with_any("same worker: late", late(&sums.same_worker_ns))
-                .with_any("p90, µs", p90_us(&sums.same_worker_ns))
-        }));
+        Row::of("thread", thread)
+            .with_any("cores", row.cores.as_ref())
+            .with("polls", row.polls)
+            .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
+            .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
+            .with_any(
+                "ready but waiting for its core",
+                percent_of_time(row.runqueue_ns),
+            )
     });
+    let late = |delays_ns: &Counts| {
+        let late = delays_ns.above(options.figures.threshold);
+        percent(late as f64, delays_ns.total() as f64)
+    };
+    let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
+    let variants = summary.variants.iter().zip(&sums).map(|(variant, sums)| {
+        Row::of("variant", quoted(&variant.label))
+            .with_any("any worker: late", late(&sums.any_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.any_worker_ns))
+            .with_any("same worker: late", late(&sums.same_worker_ns))
+            .with_any("p90, µs", p90_us(&sums.same_worker_ns))
+    });
+    document.prose(&prose!('a "workers.txt" {
+        function: &'a str = summary.function(summary.identity.sites.of_connections()),
+        threads: String = table(threads),
+        threshold: String = options.threshold_text(),
+        variants: String = table(variants),
+    }));
 }
 
 fn percent(part: f64, whole: f64) -> Option<String> {

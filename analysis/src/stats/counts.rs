@@ -7,6 +7,8 @@ use std::borrow::Borrow;
 pub(crate) struct Counts(Vec<(u64, u64)>);
 
 impl Counts {
+    pub(crate) const EMPTY: Counts = Counts(Vec::new());
+
     /// Of values in ascending order, each with how often it was seen.
     pub(crate) fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
         let mut of = Counts::default();

@@ -13,8 +13,9 @@ use run_format::variant::Role;
 use crate::load::application::Application;
 use crate::load::{Sweep, name_in_files};
 use crate::measure::checks::round_trips;
+use crate::prose::{self, prose};
 use crate::site::SiteNames;
-use crate::text::{self, count, date, joined, joined_any, number, quoted};
+use crate::text::{self, count, date, joined, joined_any};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
@@ -101,26 +102,12 @@ impl Identity {
     }
 
     pub(crate) fn line(&self) -> String {
-        if let Some(Application { file, .. }) = &self.application {
-            let (program, day) = (&file.program, date(file.created_unix_s));
-            return format!(
-                "{} of {day} · the application {program} · {}",
-                self.name,
-                self.machines()
-            );
-        }
-        let Some(manifest) = &self.manifest else {
-            return format!("{}: a published table with one run per cell", self.name);
-        };
-        let parts = [
-            format!("sweep {} of {}", self.name, date(manifest.created_unix_s)),
-            measured(manifest),
-            of_node(&manifest.config.node),
-            self.machines(),
-            self.delay(),
-            of_tool(&manifest.tool),
-        ];
-        parts.join(" · ")
+        let of_sweep = self.manifest.as_ref().map(|it| it.created_unix_s);
+        let begun = self.application.as_ref().map(|it| it.file.created_unix_s);
+        prose::text(&prose!('a "identity.txt" {
+            identity: &'a Identity = self,
+            day: String = date(begun.or(of_sweep).unwrap_or_default()),
+        }))
     }
 
     pub(crate) fn machines(&self) -> String {
@@ -193,22 +180,12 @@ pub(crate) fn of_real_network<'a>(
     runs: impl Iterator<Item = &'a NetworkReport> + Clone,
 ) -> Option<String> {
     let of = lab.peer_hosts.as_ref()?;
-    let times = round_trips(runs.clone()).map_or_else(String::new, |(shortest, median, longest)| {
-        let [shortest, median, longest] = [shortest, median, longest].map(number);
-        format!(
-            " Before each run, TCP connects to them took {shortest} to {longest} ms; the median is {median} ms."
-        )
-    });
-    let cards = runs.flat_map(|run| &run.cards);
-    let cards: BTreeSet<String> = cards.map(ToString::to_string).collect();
-    let cards = cards.iter();
-    let cards = cards.map(|card| format!(" Central's network card: {card}."));
-    Some(format!(
-        "The network is real, and nothing was added to it. The peers ran on the hosts {}, started \
-         by {}.{times} Congestion control of central: {}.{}",
-        joined(of.hosts.iter().map(|host| &host.name), ", "),
-        quoted(of.command.join(" ")),
-        lab.congestion_control,
-        cards.collect::<String>()
-    ))
+    let hosts = of.hosts.iter().map(|host| host.name.to_string());
+    Some(prose::text(&prose!('a "real_network.txt" {
+        hosts: Vec<String> = hosts.collect(),
+        command: String = of.command.join(" "),
+        times: Option<(f64, f64, f64)> = round_trips(runs.clone()),
+        congestion_control: &'a str = &lab.congestion_control,
+        cards: BTreeSet<String> = runs.flat_map(|run| &run.cards).map(ToString::to_string).collect(),
+    })))
 }

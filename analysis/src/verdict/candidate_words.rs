@@ -1,37 +1,11 @@
 //! What a verdict says of one candidate.
 
 use super::{Candidate, Class, Judged, Outcome, SiteYields};
+use crate::prose::{self, prose};
 use crate::text::{self, count, joined, joined_any, number};
 
 /// With fewer yields than this, a budget is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
-
-/// Gains, costs, and what is not known, each with its numbers.
-fn sentence(place: &str, judged: &[Judged]) -> String {
-    let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
-    let list = |wanted: &dyn Fn(&Judged) -> bool| {
-        let judged = judged.iter().filter(|it| wanted(it));
-        let phrases = judged.map(|it| match it.cells {
-            fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
-            _ => it.phrase(),
-        });
-        joined(phrases, ", ")
-    };
-    let is_limited =
-        |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
-    let is_other = |it: &Judged| !it.is_extreme() && !it.is_cost() && !is_limited(it);
-    let parts = [
-        ("Gain", list(&|it| it.is(Outcome::Better))),
-        ("Cost", list(&Judged::is_cost)),
-        ("Limits of the cost", list(&is_limited)),
-        ("Other results", list(&is_other)),
-    ];
-    let parts = parts.iter().filter(|(_, list)| !list.is_empty());
-    match joined_any(parts.map(|(name, list)| format!("{name}: {list}")), ". ") {
-        None => format!("{place}: not compared."),
-        Some(parts) => format!("{place}. {parts}."),
-    }
-}
 
 impl Candidate {
     /// One of each regime if they differ, else one over all cells.
@@ -40,33 +14,48 @@ impl Candidate {
             return self.in_regimes().collect();
         }
         let cells = self.judged.iter().map(|it| it.cells);
-        match cells.max() {
-            None => vec![format!("`{}` could not be compared.", self.label)],
-            Some(cells) => {
-                let place = format!("Over {}", count(cells, "cell"));
-                vec![sentence(&place, &self.judged)]
-            }
-        }
+        vec![match cells.max() {
+            None => format!("`{}` could not be compared.", self.label),
+            Some(cells) => self.sentence(format!("Over {}", count(cells, "cell")), &self.judged),
+        }]
     }
 
     pub(crate) fn in_regimes(&self) -> impl Iterator<Item = String> {
         let regimes = self.regimes.iter();
-        regimes.map(|it| {
-            sentence(&it.regime.words(it.cells), &it.judged) + &self.not_compared(&it.judged)
-        })
+        regimes.map(|it| self.sentence(it.regime.words(it.cells), &it.judged))
     }
 
-    /// What is compared in other cells only. Turns are shorter than requests there, so requests belong to no variant.
-    fn not_compared(&self, judged: &[Judged]) -> String {
+    /// Gains, costs, and what is not known, each with its numbers.
+    fn sentence(&self, place: String, judged: &[Judged]) -> String {
+        let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
+        let list = |name: &str, wanted: &dyn Fn(&Judged) -> bool| {
+            let judged = judged.iter().filter(|it| wanted(it));
+            let phrases = judged.map(|it| match it.cells {
+                fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
+                _ => it.phrase(),
+            });
+            Some(format!("{name}: {}", joined_any(phrases, ", ")?))
+        };
+        let is_limited =
+            |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
+        let is_other = |it: &Judged| !it.is_extreme() && !it.is_cost() && !is_limited(it);
+        let parts = [
+            list("Gain", &|it| it.is(Outcome::Better)),
+            list("Cost", &Judged::is_cost),
+            list("Limits of the cost", &is_limited),
+            list("Other results", &is_other),
+        ];
+        // What is compared in other cells only. Turns are shorter than requests here, so requests belong to no variant.
         let is_missing = |it: &&Judged| {
             let is_of_requests = it.quantity.metric.info().is_of_requests;
             is_of_requests && judged.iter().all(|of| of.quantity != it.quantity)
         };
-        let missing = self.judged.iter().filter(is_missing);
-        let words = joined_any(missing.map(|it| it.quantity.words), ", ");
-        words.map_or_else(String::new, |words| {
-            format!(" Not compared: {words}, because requests last longer than turns.")
-        })
+        let not_compared = self.judged.iter().filter(is_missing);
+        prose::text(&prose!("candidate.txt" {
+            place: String = place,
+            parts: Vec<String> = parts.into_iter().flatten().collect(),
+            not_compared: Vec<&'static str> = not_compared.map(|it| it.quantity.words).collect(),
+        }))
     }
 
     /// The cells that speak against it. Of a single one all has been said.
@@ -75,17 +64,15 @@ impl Candidate {
         if self.judged.iter().all(|it| it.cells == 1) {
             return None;
         }
-        let worse = self.worse_cells.len();
         let named = self.worse_cells.iter().take(MOST).map(|it| {
             let change = text::uncertain(&it.change, it.quantity.unit());
             format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
         });
-        let more = match worse.saturating_sub(MOST) {
-            0 => String::new(),
-            more => format!("; {more} more are in `summary.csv`"),
-        };
-        let named = joined_any(named, ", ")?;
-        Some(format!("Shown to be worse in single cells: {named}{more}."))
+        let worse = prose::text(&prose!("worse.txt" {
+            named: Vec<String> = named.collect(),
+            more: usize = self.worse_cells.len().saturating_sub(MOST),
+        }));
+        Some(worse).filter(|text| !text.is_empty())
     }
 
     pub(crate) fn firing(&self) -> String {

@@ -45,7 +45,14 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         let names: Vec<&str> = sites.iter().map(|site| site.name()).collect();
         let wakes = [Wake::Immediate, Wake::Deferred];
         Facet::new(names.join(" and "), 0, &limits, &wakes, |&limit, &wake| {
-            let wanted = (*sites, &Budget { limit, wake });
+            let wanted = (
+                *sites,
+                &Budget {
+                    limit,
+                    wake,
+                    segments: None,
+                },
+            );
             let mut candidates = candidates.iter();
             let candidate = candidates.find(|(sites, budget, _)| (sites, budget) == wanted);
             value(search, candidate.map(|(_, _, budgets)| *budgets), metric)

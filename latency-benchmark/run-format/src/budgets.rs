@@ -37,7 +37,7 @@ impl From<Budgets> for poll_probe::Budgets {
 
 /// The accepted forms, for help texts and errors.
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
-     quic-connection (only a count), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s, \
+     quic-connection (only a count, or a count and segments, 80x40), quic-endpoint (no coop); LIMIT: a count (8), a time (50us; units ns, us, ms, s, \
      min, h), coop; WAKE: immediate, deferred";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
@@ -87,7 +87,7 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
         Limit::Time(_) => site != Site::QuicConnection,
         Limit::Coop => !site.is_of_quic(),
     };
-    if !is_bounded {
+    if !is_bounded || (budget.segments.is_some() && site != Site::QuicConnection) {
         return Err(problem(format!("site {site} has no bound of this kind")));
     }
     Ok((site, budget))

@@ -23,6 +23,8 @@ fn what_is_written_is_read_back() {
         "muxer=1234ns",
         "task=7s",
         "quic-connection=10/deferred,quic-endpoint=25us",
+        "quic-connection=80x40",
+        "quic-connection=20x4294967295/deferred",
     ] {
         assert_eq!(accepted(text).to_string(), text);
     }
@@ -51,14 +53,16 @@ fn the_parts_mean_what_they_say() {
         budgets.at(Site::Connection),
         Some(Budget {
             limit: Limit::Count(8.try_into().unwrap()),
-            wake: Wake::Immediate
+            wake: Wake::Immediate,
+            segments: None
         })
     );
     assert_eq!(
         budgets.at(Site::Muxer),
         Some(Budget {
             limit: Limit::Time(std::time::Duration::from_micros(50)),
-            wake: Wake::Deferred
+            wake: Wake::Deferred,
+            segments: None
         })
     );
     assert_eq!(
@@ -130,6 +134,17 @@ fn every_wrong_text_is_one_line_that_names_the_part_and_the_accepted_forms() {
             "quic-endpoint=coop",
             "\"quic-endpoint=coop\"",
             "no bound of this kind",
+        ),
+        (
+            "connection=8x2",
+            "\"connection=8x2\"",
+            "no bound of this kind",
+        ),
+        ("quic-connection=8x0", "\"quic-connection=8x0\"", "zero"),
+        (
+            "quic-connection=x4",
+            "\"quic-connection=x4\"",
+            "not a number",
         ),
         ("none,muxer=2", "\"none\"", "stands alone"),
         ("connection=8\nmuxer=2", "connection", "unknown unit"),

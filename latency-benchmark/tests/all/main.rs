@@ -13,6 +13,7 @@ mod explain;
 mod explain_subjects;
 mod failure_lines;
 mod faults;
+mod figures;
 mod findings;
 mod fixture;
 mod folder;

@@ -99,7 +99,7 @@ impl Bound {
             timed: mode != Mode::Off,
             ..Bound::NONE
         };
-        if let Some(Budget { limit, wake }) = budget {
+        if let Some(Budget { limit, wake, .. }) = budget {
             bound.wake = wake;
             match limit {
                 Limit::Count(count) => bound.iterations = count.get(),

@@ -32,13 +32,15 @@ pub enum Wake {
     Deferred,
 }
 
-/// The bound at one site. Its text form is `LIMIT[/WAKE]`: `8`, `50us`, `4/deferred`, `coop`.
+/// The bound at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`, `coop`, `80x40`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// When to stop.
     pub limit: Limit,
     /// How to go on. The wake of [`Limit::Coop`] is tokio's, hence always deferred.
     pub wake: Wake,
+    /// How many of the datagrams that [`Limit::Count`] counts one system call may send.
+    pub segments: Option<NonZeroU32>,
 }
 
 /// The bounds of a whole process. The default has none.
@@ -74,6 +76,10 @@ impl FromStr for Budget {
             Some((limit, wake)) => (limit, Some(wake.trim())),
             None => (text, None),
         };
+        let (limit, segments) = match limit.split_once('x') {
+            Some((limit, segments)) => (limit, Some(parse_count(segments.trim())?)),
+            None => (limit, None),
+        };
         let limit = parse_limit(limit.trim())?;
         let wake = match (wake, limit) {
             (None, Limit::Coop) | (Some("deferred"), _) => Wake::Deferred,
@@ -83,7 +89,11 @@ impl FromStr for Budget {
             (None | Some("immediate"), _) => Wake::Immediate,
             (Some(other), _) => return Err(format!("unknown wake {other:?}")),
         };
-        Ok(Budget { limit, wake })
+        Ok(Budget {
+            limit,
+            wake,
+            segments,
+        })
     }
 }
 
@@ -95,27 +105,33 @@ const COUNT: Number = Number {
     most: u32::MAX as f64,
 };
 
+fn parse_count(text: &str) -> Result<NonZeroU32, String> {
+    let count = COUNT.read_whole(text).map(|it| NonZeroU32::new(it as u32));
+    let count = count.map_err(|wrong| format!("limit {wrong}"))?;
+    Ok(count.expect("it is from 1 to the largest"))
+}
+
 fn parse_limit(text: &str) -> Result<Limit, String> {
     if text == "coop" {
         return Ok(Limit::Coop);
     }
-    let limit = if text.ends_with(|last: char| last.is_ascii_digit()) {
-        COUNT.read_whole(text).map(|count| {
-            let count = NonZeroU32::new(count as u32);
-            Limit::Count(count.expect("it is from 1 to the largest"))
-        })
-    } else {
-        TIME.read_whole(text)
-            .map(|ns| Limit::Time(Duration::from_nanos(ns)))
-    };
-    limit.map_err(|wrong| format!("limit {wrong}"))
+    if text.ends_with(|last: char| last.is_ascii_digit()) {
+        return parse_count(text).map(Limit::Count);
+    }
+    let time = TIME.read_whole(text).map(Duration::from_nanos);
+    time.map(Limit::Time)
+        .map_err(|wrong| format!("limit {wrong}"))
 }
 
 impl fmt::Display for Budget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.limit)?;
+        if let Some(segments) = self.segments {
+            write!(f, "x{segments}")?;
+        }
         match (self.limit, self.wake) {
-            (Limit::Coop, _) | (_, Wake::Immediate) => write!(f, "{}", self.limit),
-            (_, Wake::Deferred) => write!(f, "{}/deferred", self.limit),
+            (Limit::Coop, _) | (_, Wake::Immediate) => Ok(()),
+            (_, Wake::Deferred) => f.write_str("/deferred"),
         }
     }
 }

@@ -77,7 +77,7 @@ pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     meter::Meter,
-    passes::{at_most, in_time, no_longer_than, passes, reached, wakes_now},
+    passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},

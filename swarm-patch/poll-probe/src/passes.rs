@@ -32,6 +32,12 @@ pub fn at_most(own: usize) -> usize {
     }
 }
 
+/// The segments of the budget, or else the function's `own` bound.
+pub fn segments<T: TryFrom<usize>>(own: T) -> T {
+    let segments = budget().and_then(|budget| T::try_from(budget.segments?.get() as usize).ok());
+    segments.unwrap_or(own)
+}
+
 /// The time of the budget, or else the function's `own` bound.
 pub fn no_longer_than(own: Duration) -> Duration {
     match budget().map(|budget| budget.limit) {

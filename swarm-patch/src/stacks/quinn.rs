@@ -65,6 +65,11 @@ const OF_CONNECTION: &[Rewrite] = &[
         "MAX_TRANSMIT_DATAGRAMS",
         "::poll_probe::at_most({})",
     ),
+    bound(
+        "State::drive_transmit",
+        "MAX_TRANSMIT_SEGMENTS",
+        "::poll_probe::segments({})",
+    ),
     // This is looked at after every call that has sent.
     bound(
         "State::drive_transmit",

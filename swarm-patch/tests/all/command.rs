@@ -279,6 +279,20 @@ fn a_budget_of_two_repositories_is_two_diffs_after_a_line_for_each() {
 }
 
 #[test]
+fn findings_show_the_lines_of_the_recommended_patch() {
+    fn added(text: &str) -> String {
+        let lines = text.lines().filter(|line| line.starts_with('+'));
+        lines.flat_map(|line| [line, "\n"]).collect()
+    }
+    let findings = include_str!("../../../latency-benchmark/FINDINGS.md");
+    let shown = findings.split("```diff\n").nth(1).expect("a diff");
+    let shown = shown.split("```").next().expect("its end");
+    let diff = printed(&["diff", "--budget", "muxer=1/deferred"]);
+    assert_eq!(added(shown), shown);
+    assert!(added(&diff).contains(shown), "{shown}");
+}
+
+#[test]
 fn wrong_arguments_are_one_line_and_help_is_help() {
     assert!(complaint(&[], 2).contains("sites, diff, apply"));
     assert!(complaint(&["site"], 2).contains("'site'"));

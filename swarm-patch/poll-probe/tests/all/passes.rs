@@ -6,18 +6,19 @@ use std::time::Duration;
 use crate::common::{self, MUXER, alone};
 use poll_probe::{
     Capacity, Mode, Outcome, Recorder, Variant, at_most, child, in_time, no_longer_than, own,
-    passes, reached, wakes_now,
+    passes, reached, segments, wakes_now,
 };
 
 const OWN: Duration = Duration::from_micros(50);
 
 /// What the functions that it calls are told, and whether it wakes its task itself.
-fn poll(reaches_bound: bool) -> (usize, Duration, usize, bool) {
+fn poll(reaches_bound: bool) -> ([usize; 2], Duration, usize, bool) {
     let cx = &mut Context::from_waker(Waker::noop());
-    let mut told = (0, OWN, 0, false);
+    let mut told = ([0; 2], OWN, 0, false);
     let polled = passes(MUXER, &["receive"], || {
         child(0);
-        told = (at_most(160), no_longer_than(OWN), in_time(7, 1000.0), false);
+        let counts = [at_most(160), segments(10)];
+        told = (counts, no_longer_than(OWN), in_time(7, 1000.0), false);
         own();
         assert_eq!(reached(reaches_bound), reaches_bound);
         told.3 = wakes_now(cx);
@@ -34,11 +35,18 @@ fn a_budget_takes_the_place_of_the_functions_own_bounds() {
     recorder.attach();
     let us = Duration::from_micros;
     for (budgets, count, time, pieces, is_deferred) in [
-        ("none", 160, OWN, 7, false),
-        ("muxer=32", 32, OWN, 7, false),
-        ("muxer=25us", 160, us(25), 25, false),
-        ("muxer=1ns/deferred", 160, Duration::from_nanos(1), 1, true),
-        ("task=32,connection=25us", 160, OWN, 7, false),
+        ("none", [160, 10], OWN, 7, false),
+        ("muxer=32", [32, 10], OWN, 7, false),
+        ("muxer=80x40", [80, 40], OWN, 7, false),
+        ("muxer=25us", [160, 10], us(25), 25, false),
+        (
+            "muxer=1ns/deferred",
+            [160, 10],
+            Duration::from_nanos(1),
+            1,
+            true,
+        ),
+        ("task=32,connection=25us", [160, 10], OWN, 7, false),
     ] {
         let variant = Variant {
             budgets: common::budgets(budgets),
