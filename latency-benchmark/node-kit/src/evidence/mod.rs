@@ -5,6 +5,7 @@ mod activity;
 mod meter;
 mod metered;
 mod moments;
+mod row;
 mod timeline;
 mod watch;
 
@@ -19,7 +20,7 @@ use run_format::files::{
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
 use slices::{ObservedSlice, Sums};
 
-use self::moments::{Moments, add};
+use self::moments::Moments;
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
@@ -116,20 +117,22 @@ impl Evidence {
             return Ok(());
         };
         let tables = &mut self.tables;
+        let mut moments = |table| self.moments.write((&mut *tables, table), number, polls);
         match row.pass {
             Pass::Stacks => {
-                let slow = self.moments.write_samples(tables, number, polls)?;
-                add(self.slow.entry(row.variant).or_default(), slow);
+                let [slow_polls, samples] = moments(STACKS)?;
+                let slow = self.slow.entry(row.variant).or_default();
+                *slow = [slow[0] + slow_polls, slow[1] + samples];
             }
             Pass::Allocations => {
+                moments(ALLOCATION_STACKS)?;
                 metered::write_allocations(tables, number, polls)?;
-                self.moments.write_allocations(tables, number, polls)?;
             }
             Pass::Counters => {
                 let of_process = self.counted.take().unwrap_or_default();
                 metered::write_counters(tables, number, polls, &self.watch, of_process)?;
             }
-            Pass::SystemCalls => self.moments.write_calls(tables, number, polls)?,
+            Pass::SystemCalls => moments(SYSTEM_CALLS).map(drop)?,
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
