@@ -1,12 +1,10 @@
 //! Samples one thread's stack by wall-clock time.
 
-mod signal;
-mod target;
-mod timer;
+mod thread;
 
 use std::time::{Duration, Instant};
 
-use self::target::SampledThread;
+use self::thread::SampledThread;
 use crate::Unobservable;
 use crate::stack_writer::StackReader;
 
@@ -52,7 +50,6 @@ impl StackSampler {
             let why = "the requested interval is zero";
             return Err(Unobservable::new("stacks", why));
         }
-        signal::install_once()?;
         let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;
         Ok(StackSampler {
             samples,
