@@ -45,7 +45,8 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
     central.run(async move |task| {
         let (node, load) = (&task.config.node, task.config.load);
         let key = Keypair::generate_ed25519();
-        let mut swarm = swarm::build(node, &key, Streams::behaviour(&key)?, spawn)?;
+        let transport = swarm::transport(node, &key)?;
+        let mut swarm = swarm::build(transport, &key, Streams::behaviour(&key)?, spawn);
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let mut sockets = Vec::new();
         for (_, at) in &peers {

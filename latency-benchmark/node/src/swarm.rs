@@ -22,21 +22,6 @@ use run_format::{NodeConfig, Security, Transport};
 
 /// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
 pub(crate) fn build<B: NetworkBehaviour>(
-    node: &NodeConfig,
-    key: &Keypair,
-    behaviour: B,
-    executor: impl Executor + Send + 'static,
-) -> Result<Swarm<B>> {
-    Ok(with_transport(
-        transport(node, key)?,
-        key,
-        behaviour,
-        executor,
-    ))
-}
-
-/// The same over any transport.
-pub(crate) fn with_transport<B: NetworkBehaviour>(
     transport: Boxed<(PeerId, StreamMuxerBox)>,
     key: &Keypair,
     behaviour: B,
@@ -48,7 +33,7 @@ pub(crate) fn with_transport<B: NetworkBehaviour>(
     Swarm::new(transport, behaviour, key.public().to_peer_id(), config)
 }
 
-fn transport(node: &NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
+pub(crate) fn transport(node: &NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
     match node.transport {
         Transport::Tcp => upgraded(tcp(), node.security, key),
         #[cfg(feature = "quic")]

@@ -27,7 +27,7 @@ use crate::observe::activity::{Activity, Snapshot};
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {
-    watch: Watch,
+    pub(crate) watch: Watch,
     activity: Activity,
     tables: TableWriters,
     moments: Moments,
@@ -83,11 +83,6 @@ impl Evidence {
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
         let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
         self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
-    }
-
-    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end of its last.
-    pub(crate) fn prepare(&mut self, pass: Pass) {
-        self.watch.prepare(pass);
     }
 
     pub(crate) fn begin(&mut self, pass: Pass) {

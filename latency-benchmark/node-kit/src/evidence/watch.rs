@@ -94,9 +94,9 @@ impl Watch {
         }
     }
 
-    /// Keeps the core warm or not, and counts what is to be counted: a count that began amid a poll would
-    /// tell nothing of that poll.
-    pub(super) fn prepare(&self, pass: Pass) {
+    /// Some time before the slice, keeps the core warm or not, and counts what is to be counted: a count that began amid a
+    /// poll would tell nothing of that poll.
+    pub(crate) fn prepare(&self, pass: Pass) {
         if let Some(spinner) = &self.spinner {
             spinner.set_spinning(pass == Pass::Warm);
         }

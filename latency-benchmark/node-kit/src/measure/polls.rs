@@ -206,7 +206,7 @@ impl VariantSlices {
     /// What the next slice needs from its start is arranged while the turn settles.
     pub(super) fn prepare(&mut self, slice: PlannedSlice) {
         if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.prepare(slice.pass);
+            evidence.watch.prepare(slice.pass);
         }
     }
 

@@ -12,7 +12,7 @@ use anyhow::{Context, Result, bail, ensure};
 use libp2p::Multiaddr;
 use node_kit::{Findings, RequestLog, locked};
 use poll_probe::{MuxerCounts, muxer_counts};
-use run_format::{Sizes, Stall, StreamEnd};
+use run_format::{NodeMessage, Sizes, Stall, StreamEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
@@ -61,7 +61,7 @@ pub(super) async fn exchange_chunks(
             answered_bytes += chunk_bytes;
             let since_ns = sent_since.try_recv().context("it was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
-            locked(log).delivered(peer, since_ns, bytes, 1);
+            locked(log).delivered(peer, since_ns, bytes, 1, false);
         }
     });
     tokio::select! {
@@ -75,7 +75,7 @@ pub(super) async fn exchange_chunks(
                 central: progress.end(),
                 other: peer_end(address(at).ok(), id).await,
             };
-            node_kit::report_stall(stall);
+            node_kit::report(&NodeMessage::Stalled(stall));
             bail!("{stall}")
         }
     }

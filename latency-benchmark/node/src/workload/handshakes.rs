@@ -6,7 +6,7 @@ use std::convert::Infallible;
 
 use anyhow::{Result, bail, ensure};
 use libp2p::identity::Keypair;
-use libp2p::{Swarm, identify};
+use libp2p::identify;
 use node_kit::{Pacer, RequestLog};
 use run_format::{Load, Part};
 
@@ -66,10 +66,6 @@ impl NodeWorkload for Handshakes {
                 None => {}
             }
         }
-    }
-
-    async fn peer(swarm: Swarm<KeepInTouch>, parts: Vec<Part>, load: Load) -> Result<Infallible> {
-        Idle::peer(swarm, parts, load).await
     }
 }
 
