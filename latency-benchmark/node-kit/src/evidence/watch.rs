@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
 use thread_scope::allocations::{self, AllocationSampler};
@@ -61,7 +60,7 @@ impl Watch {
                  (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting)",
             )),
         };
-        let stacks = StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock());
+        let stacks = StackSampler::start(STACK_INTERVAL, clock());
         let system_calls = SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock());
         let mut watch = Watch {
             stacks: available(&mut file, Pass::Stacks, stacks),

@@ -37,12 +37,11 @@ pub struct StackSample<'a> {
 }
 
 impl StackSampler {
-    /// Prepares sampling of the thread of this process with the id `thread_id` (`gettid`), without recording
-    /// yet. The time between two samples is `interval` on average, and at least half of it.
+    /// Prepares sampling of the calling thread, without recording yet. The time between two samples is `interval` on
+    /// average, and at least half of it.
     ///
     /// A signal handler calls `clock`, so `clock` must neither allocate nor wait.
     pub fn start(
-        thread_id: i32,
         interval: Duration,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<StackSampler, Unobservable> {
@@ -50,7 +49,7 @@ impl StackSampler {
             let why = "the requested interval is zero";
             return Err(Unobservable::new("stacks", why));
         }
-        let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;
+        let (thread, samples) = SampledThread::start(interval, Box::new(clock))?;
         Ok(StackSampler {
             samples,
             thread,

@@ -1,17 +1,18 @@
 //! The sampled thread: a timer of the kernel sends it signals, and their handler stores its stack.
-#![allow(
-    unsafe_code,
-    reason = "a timer, and data that only a signal handler uses"
-)]
+#![allow(unsafe_code, reason = "data that only a signal handler uses")]
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
-use std::{mem, ptr};
 
 use nix::errno::Errno;
-use nix::sys::signal::{SaFlags, SigSet, Signal};
+use nix::sys::signal::{SaFlags, SigEvent, SigSet, SigevNotify, Signal};
+use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
+use nix::time::ClockId;
+use nix::unistd::{Pid, gettid};
 
 use crate::registers::Registers;
 use crate::stack_writer::{Clock, StackReader, StackWriter};
@@ -22,17 +23,17 @@ use crate::{Unobservable, signal_handler};
 const STACK: usize = (256 << 10) / size_of::<u128>();
 
 pub(super) struct SampledThread {
-    thread_id: i32,
+    id: Pid,
     interval: Duration,
     is_recording: AtomicBool,
-    /// A `timer_t`, which is set before anything else here is used.
-    timer: AtomicPtr<c_void>,
+    timer: OnceLock<Mutex<Timer>>,
     pub(super) clock: Clock,
     /// Only the handler uses it, on one thread, and no use is nested in another one.
     handler: UnsafeCell<HandlerData>,
 }
 
-// SAFETY: every field except `handler` is `Sync`. The field's comment is the reason for it.
+// SAFETY: every field except `timer` and `handler` is `Sync`. A timer is an id of this process, which any thread may use.
+// The comment of `handler` is the reason for it.
 unsafe impl Sync for SampledThread {}
 
 struct HandlerData {
@@ -41,62 +42,46 @@ struct HandlerData {
 }
 
 impl SampledThread {
-    /// Prepares a timer that sends signals to the thread. They may arrive late, so this is never freed. The signal is that
-    /// of profilers, so another profiler may have it already.
+    /// Prepares a timer that sends signals to the calling thread. They may arrive late, so this is never freed. The signal
+    /// is that of profilers, so another profiler may have it already.
     pub(super) fn start(
-        thread_id: i32,
         interval: Duration,
         clock: Clock,
     ) -> Result<(&'static SampledThread, StackReader), Unobservable> {
         // The thread's own stack may be nearly full. The other one is small, so all other handlers are blocked meanwhile.
         let (flags, blocked) = (SaFlags::SA_ONSTACK, SigSet::all());
         signal_handler::install("stacks", Signal::SIGPROF, on_signal, flags, blocked)?;
-        let (stacks, samples) = StackWriter::new("stacks", clock() ^ thread_id as u64)?;
+        let id = gettid();
+        let (stacks, samples) = StackWriter::new("stacks", clock() ^ id.as_raw() as u64)?;
         let stack = vec![0; STACK];
         let thread: &'static SampledThread = Box::leak(Box::new(SampledThread {
-            thread_id,
+            id,
             interval,
             is_recording: AtomicBool::new(false),
-            timer: AtomicPtr::new(ptr::null_mut()),
+            timer: OnceLock::new(),
             clock,
             handler: UnsafeCell::new(HandlerData { stacks, stack }),
         }));
-        thread.create_timer().map_err(|errno| {
-            let why = match errno {
-                Errno::EINVAL => format!("this process has no thread {thread_id}"),
-                errno => format!("timer_create: {errno}"),
-            };
-            Unobservable::new("stacks", why)
-        })?;
+        let event = SigEvent::new(SigevNotify::SigevThreadId {
+            signal: Signal::SIGPROF,
+            thread_id: id.as_raw(),
+            si_value: ptr::from_ref(thread).expose_provenance() as isize,
+        });
+        let timer = Timer::new(ClockId::CLOCK_MONOTONIC, event)
+            .map_err(|errno| Unobservable::new("stacks", format!("timer_create: {errno}")))?;
+        let _ = thread.timer.set(Mutex::new(timer));
         Ok((thread, samples))
     }
 
-    /// Every signal carries a pointer to this.
-    fn create_timer(&'static self) -> nix::Result<()> {
-        let mut timer: libc::timer_t = ptr::null_mut();
-        // SAFETY: all zeros are a valid value of this struct, and both pointers are valid for the call.
-        let result = unsafe {
-            let mut event: libc::sigevent = mem::zeroed();
-            event.sigev_notify = libc::SIGEV_THREAD_ID;
-            event.sigev_notify_thread_id = self.thread_id;
-            event.sigev_signo = libc::SIGPROF;
-            event.sigev_value.sival_ptr = ptr::from_ref(self).cast_mut().cast();
-            libc::timer_create(libc::CLOCK_MONOTONIC, &raw mut event, &raw mut timer)
-        };
-        Errno::result(result)?;
-        self.timer.store(timer, Ordering::SeqCst);
-        Ok(())
-    }
-
-    /// Sends one signal after a time; zero stops the timer. A signal handler may call this.
+    /// Sends one signal after a time; zero stops the timer. A signal handler calls this, which must not wait. If somebody
+    /// else sets the timer just then, that is as good: if it is stopped, a signal that comes nevertheless is not recorded.
     fn set_timer(&self, after: Duration) {
-        // SAFETY: all zeros are a valid value of this struct. The call cannot fail: the timer exists and the time is valid.
-        unsafe {
-            let mut time: libc::itimerspec = mem::zeroed();
-            time.it_value.tv_sec = after.as_secs() as libc::time_t;
-            time.it_value.tv_nsec = after.subsec_nanos().into();
-            let timer = self.timer.load(Ordering::SeqCst);
-            libc::timer_settime(timer, 0, &raw const time, ptr::null_mut());
+        if let Some(timer) = self.timer.get()
+            && let Ok(mut timer) = timer.try_lock()
+        {
+            // This cannot fail: the timer exists and the time is valid.
+            let once = Expiration::OneShot(after.into());
+            let _ = timer.set(once, TimerSetTimeFlags::empty());
         }
     }
 
@@ -111,10 +96,8 @@ impl SampledThread {
 
     /// Called in the signal handler, on the sampled thread.
     fn on_signal(&self, context: &libc::ucontext_t) {
-        // SAFETY: the call has no precondition.
-        let this_thread = unsafe { libc::gettid() };
         // Otherwise the signal is for a thread that was sampled before.
-        if this_thread != self.thread_id || !self.is_recording.load(Ordering::SeqCst) {
+        if gettid() != self.id || !self.is_recording.load(Ordering::SeqCst) {
             return;
         }
         let at = (self.clock)();

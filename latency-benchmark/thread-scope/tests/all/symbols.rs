@@ -70,8 +70,8 @@ fn an_address_without_code_is_unknown() {
 
 #[test]
 fn inlined_functions_are_named_and_types_without_arguments() {
-    let worker = Worker::until(|stop| Turning([0_u8; 4]).turn(stop));
-    let samples = sample(worker.thread_id, 50);
+    let mut worker = Worker::until(|stop| Turning([0_u8; 4]).turn(stop));
+    let samples = worker.sample(50);
     let chain = ["symbols::Turning::turn", "symbols::Turning::inlined"];
     for sample in &samples {
         assert!(sample.has("symbols::Turning::turn"), "{sample:#?}");
