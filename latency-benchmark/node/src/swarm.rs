@@ -33,7 +33,10 @@ pub(crate) fn build<B: NetworkBehaviour>(
     Swarm::new(transport, behaviour, key.public().to_peer_id(), config)
 }
 
-pub(crate) fn transport(node: &NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
+pub(crate) fn transport(
+    node: &NodeConfig,
+    key: &Keypair,
+) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
     match node.transport {
         Transport::Tcp => upgraded(tcp(), node.security, key),
         #[cfg(feature = "quic")]

@@ -63,11 +63,7 @@ pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
 }
 
 /// Starts a task on the runtime around that answers.
-pub fn answering(
-    of: HistogramOf,
-    (bell, rung): WakeReceiver,
-    clock: &Arc<Recorder>,
-) -> Cotenant {
+pub fn answering(of: HistogramOf, (bell, rung): WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
     let (wakes, wake) = log(CAPACITY);
     tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
     (of, wake)

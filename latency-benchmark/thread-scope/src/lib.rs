@@ -19,7 +19,7 @@
 //! }
 //! sampler.set_recording(false);
 //!
-//! let mut symbols = Symbols::new();
+//! let mut symbols = Symbols::default();
 //! sampler.drain(|sample| {
 //!     println!("{} {}", sample.at, symbols.stack(sample.frames, false).join(";"));
 //! });

@@ -1,8 +1,5 @@
 //! The memory of the calling thread's stack, so that no other is read as one.
-#![allow(
-    unsafe_code,
-    reason = "asks where the stack is, and reads words of it"
-)]
+#![allow(unsafe_code, reason = "asks where the stack is, and reads words of it")]
 
 use std::ops::Range;
 use std::{io, mem, ptr};

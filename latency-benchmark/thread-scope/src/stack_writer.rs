@@ -30,9 +30,7 @@ pub(crate) type Head = [u64; 3];
 #[derive(Clone, Copy)]
 struct Stack {
     head: Head,
-    /// Those before are left out.
-    first: usize,
-    end: usize,
+    found: usize,
     frames: [usize; FRAMES],
 }
 
@@ -56,7 +54,7 @@ impl StackReader {
     /// Passes the stacks since the last call to `each`, in their order.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
         while let Ok(stack) = self.ring.pop() {
-            each(stack.head, &stack.frames[stack.first..stack.end]);
+            each(stack.head, &stack.frames[..stack.found]);
         }
     }
 
@@ -84,8 +82,7 @@ impl StackWriter {
             cache: CacheNative::new_in(),
             stack: Stack {
                 head: [0; 3],
-                first: 0,
-                end: 0,
+                found: 0,
                 frames: [0; FRAMES],
             },
             ring: filling,
@@ -94,18 +91,12 @@ impl StackWriter {
         Ok((writer, reader))
     }
 
-    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames without the innermost `skipped`.
-    /// If the thread is not on its own stack, there is only one frame, `registers.ip`.
-    pub(crate) fn write(
-        &mut self,
-        head: impl FnOnce() -> Head,
-        registers: Registers,
-        skipped: usize,
-    ) {
+    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames. If the thread is not on its own
+    /// stack, there is only one frame, `registers.ip`.
+    pub(crate) fn write(&mut self, head: impl FnOnce() -> Head, registers: Registers) {
         self.stack.frames[0] = registers.ip;
         let stack = self.thread.used(registers.sp());
-        self.stack.first = skipped;
-        self.stack.end = stack.map_or(1, |stack| self.walk(registers, &stack));
+        self.stack.found = stack.map_or(1, |stack| self.walk(registers, &stack));
         self.stack.head = head();
         if self.ring.push(self.stack).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);

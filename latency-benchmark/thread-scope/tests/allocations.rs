@@ -139,7 +139,7 @@ fn stacks_contain_the_allocating_functions() {
     });
     // Read by another thread, after the watched thread has ended.
     let (mut stacks, counted) = stacks;
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     let (mut objects, mut bytes, mut much, mut growing, mut last) = (0, 0, 0, 0, 0);
     stacks.drain(|stack| {
         objects += stack.stands_for;

@@ -38,7 +38,7 @@ pub(super) struct Moments {
 impl Moments {
     pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> Moments {
         Moments {
-            symbols: Symbols::new(),
+            symbols: Symbols::default(),
             sites,
             connections,
             seen: Vec::new(),

@@ -115,7 +115,8 @@ impl Watch {
     /// By the counters of the process. None where the kernel fails to tell.
     pub(super) fn counted(&self) -> Option<Vec<u64>> {
         let mut counts = vec![0; self.process_counters.names().len()];
-        self.process_counters.read(&mut counts).then_some(counts)
+        self.process_counters.read(&mut counts)?;
+        Some(counts)
     }
 
     pub(super) fn describe(self) -> EvidenceFile {

@@ -59,7 +59,8 @@ impl AllocationSampler {
                 at,
                 size,
                 stands_for,
-                frames,
+                // Without the position in the allocator itself.
+                frames: &frames[1..],
             });
         });
     }

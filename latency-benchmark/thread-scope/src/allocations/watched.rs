@@ -111,11 +111,9 @@ struct WatchedThread {
 
 impl WatchedThread {
     fn take_stack(&self, size: u64, registers: Registers) {
-        /// The allocator itself. All other frames are return addresses.
-        const SKIPPED: usize = 1;
         let head = [(self.clock)(), size, self.sample_every];
         // SAFETY: this is the watched thread, and nothing in here allocates.
-        unsafe { &mut *self.stacks.get() }.write(|| head, registers, SKIPPED);
+        unsafe { &mut *self.stacks.get() }.write(|| head, registers);
     }
 
     /// A random distance such that every object has the same chance to be sampled, independently of all

@@ -113,7 +113,7 @@ impl SampledThread {
         let registers = Registers::interrupted(context);
         let is_in_kernel = stacks.code.is_in_system_call(registers.ip);
         let head = || [at, is_in_kernel.into(), (self.clock)() - at];
-        stacks.write(head, registers, 0);
+        stacks.write(head, registers);
 
         // Random, so that periodic code cannot coincide with the sampling.
         self.set_timer(self.interval / 2 + self.interval.mul_f64(stacks.random()));

@@ -18,11 +18,6 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads nothing before the first address is looked up.
-    pub fn new() -> Symbols {
-        Symbols::default()
-    }
-
     /// The function at an address, followed by the functions into which it is inlined; at least one name. A
     /// return address belongs to the call before it. A function without a name gets the name of its file,
     /// such as `[libcrypto.so.3]`, or `[unknown]`.

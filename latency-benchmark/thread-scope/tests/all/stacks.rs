@@ -198,7 +198,7 @@ fn a_sample_takes_the_time_of_the_signal_too() {
 fn nothing_is_recorded_while_recording_is_off() {
     let mut worker = Worker::until(inner);
     let sampler = &mut worker.sampler;
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     thread::sleep(Duration::from_millis(50));
     assert!(drain(sampler, &mut symbols).is_empty());
 
@@ -301,9 +301,9 @@ fn samplers_come_and_go_while_their_threads_run_and_after() {
     thread.join().unwrap();
     sampler.set_recording(false);
     sampler.set_recording(true);
-    drain(&mut sampler, &mut Symbols::new());
+    drain(&mut sampler, &mut Symbols::default());
     thread::sleep(Duration::from_millis(20));
-    assert!(drain(&mut sampler, &mut Symbols::new()).is_empty());
+    assert!(drain(&mut sampler, &mut Symbols::default()).is_empty());
 }
 
 #[test]

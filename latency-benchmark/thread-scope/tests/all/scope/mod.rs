@@ -113,7 +113,7 @@ pub(crate) fn drain(sampler: &mut StackSampler, symbols: &mut Symbols) -> Vec<Na
 }
 
 pub(crate) fn wait_for(sampler: &mut StackSampler, wanted: usize) -> Vec<Named> {
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     let mut samples = Vec::new();
     let start = Instant::now();
     while samples.len() < wanted {
