@@ -95,7 +95,7 @@ struct Client {
 impl Client {
     async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
         let mut asker = Asker::new(link, self.load.payload, self.log);
-        while self.turns.begin(self.path).await {
+        while let Some(_turn) = self.turns.begin(self.path).await {
             while self.turns.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);
                 let asked = asker
@@ -103,7 +103,6 @@ impl Client {
                     .await;
                 asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
             }
-            self.turns.end();
         }
         // The measuring thread has ended, and says why.
         pending().await

@@ -1,7 +1,7 @@
 //! The registers that define a thread's position in its code and on its stack.
 #![allow(unsafe_code, reason = "reads registers")]
 
-use std::arch::asm;
+use std::mem;
 
 use framehop::UnwindRegsNative;
 
@@ -36,25 +36,11 @@ impl Registers {
     /// The registers of the calling thread, in the function into which this is inlined.
     #[inline(always)]
     pub(crate) fn here() -> Registers {
-        let (ip, code, sp, fp): (u64, u64, u64, u64);
-        // SAFETY: this only copies registers.
+        // SAFETY: all zeros are a valid value of this struct, which the call fills.
         unsafe {
-            #[cfg(target_arch = "x86_64")]
-            asm!(
-                "lea {0}, [rip]", "mov {1}, {0}", "mov {2}, rsp", "mov {3}, rbp",
-                out(reg) ip, out(reg) code, out(reg) sp, out(reg) fp,
-                options(nomem, nostack, preserves_flags)
-            );
-            #[cfg(target_arch = "aarch64")]
-            asm!(
-                "adr {}, .", "mov {}, x30", "mov {}, sp", "mov {}, x29",
-                out(reg) ip, out(reg) code, out(reg) sp, out(reg) fp,
-                options(nomem, nostack, preserves_flags)
-            );
-        }
-        Registers {
-            ip: ip as usize,
-            unwound: UnwindRegsNative::new(code, sp, fp),
+            let mut context = mem::zeroed();
+            libc::getcontext(&raw mut context);
+            Registers::interrupted(&context)
         }
     }
 

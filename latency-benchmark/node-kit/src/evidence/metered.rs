@@ -37,12 +37,10 @@ pub(super) fn write_allocations(
     polls: &WholePolls,
 ) -> Result<()> {
     for (place, (polls, counts)) in sums(polls) {
-        tables.row(ALLOCATIONS, &row(slice, place, POLLS, polls, None))?;
         let (objects, bytes) = (counts[meter::OBJECTS], counts[meter::BYTES]);
-        tables.row(
-            ALLOCATIONS,
-            &row(slice, place, OBJECTS, objects, Some(bytes)),
-        )?;
+        let polls = row(slice, place, POLLS, polls, None);
+        let objects = row(slice, place, OBJECTS, objects, Some(bytes));
+        tables.rows(ALLOCATIONS, [polls, objects])?;
     }
     Ok(())
 }

@@ -63,14 +63,9 @@ impl Moments {
         }
         if let Some(stacks) = &mut watch.allocations {
             stacks.drain(|it| {
-                let (frames, bytes) = (it.frames.to_vec(), it.size * it.stands_for);
-                see(
-                    it.at,
-                    0,
-                    Seen::Allocation { frames },
-                    it.stands_for,
-                    Some(bytes),
-                );
+                let (count, bytes) = (it.stands_for, it.size * it.stands_for);
+                let frames = it.frames.to_vec();
+                see(it.at, 0, Seen::Allocation { frames }, count, Some(bytes));
             });
         }
         if let Some(calls) = &mut watch.system_calls {

@@ -178,16 +178,8 @@ impl CoreTimes {
     }
 }
 
-pub(crate) fn suspended_ms() -> Option<f64> {
-    between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME)
-}
-
-/// The time of day, less the time since the machine started.
-pub(crate) fn day_ms() -> Option<f64> {
-    between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME)
-}
-
-fn between(before: ClockId, after: ClockId) -> Option<f64> {
+/// By how much a clock is ahead of another.
+pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     let ms = |id| {
         let now = clock_gettime(id).ok()?;
         Some(now.tv_sec() as f64 * 1e3 + now.tv_nsec() as f64 / 1e6)
