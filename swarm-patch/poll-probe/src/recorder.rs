@@ -6,7 +6,7 @@ use quanta::Clock;
 use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::parts::Key;
-use crate::record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED};
+use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
 use crate::ring::{self, Arrivals, Emptying, Seat};
 use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
@@ -29,8 +29,6 @@ pub struct Recorder {
 pub struct Drained {
     /// Records handed out.
     pub records: u64,
-    /// The sum of their [`Record::readings_lost`].
-    pub readings_lost: u64,
     lost: [u64; Site::MOST],
 }
 
@@ -58,7 +56,7 @@ impl Recorder {
     }
 
     /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
-    /// buffers. Each poll of a child and each invocation takes one reading of 104 bytes.
+    /// buffers. Each invocation takes two readings of 104 bytes, and each poll of a child at most two.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
         Recorder {
             meter: Some((meter, readings)),
@@ -137,7 +135,6 @@ impl Recorder {
                     readings_lost,
                 });
                 drained.records += 1;
-                drained.readings_lost += u64::from(readings_lost);
             }
             thread.spans.tidy(began);
             if let Some(readings) = &mut thread.readings {
@@ -195,16 +192,36 @@ impl Emptying {
         }
         let (key, end) = (key(raw), raw.start + raw.ticks);
         let is_last = |reading: &Part<MeterCounts>| reading.child == NO_CHILD;
-        let own = readings.take(key, end, |own| own.last().is_some_and(is_last));
-        let expected = u32::from(raw.spans) + u32::from(raw.spans_lost) + 1;
-        let found = u32::try_from(own.len()).unwrap_or(u32::MAX);
-        let reading = |reading: Part<MeterCounts>| Reading {
-            child: (reading.child != NO_CHILD).then(|| child_name(raw, reading.child)),
-            counts: reading.what,
+        let read = readings.take(key, end, |read| read.last().is_some_and(is_last));
+        let (first, last) = match &read[..] {
+            [first, .., last] if first.at == raw.start && is_last(last) => (first, last),
+            _ => {
+                return (
+                    Vec::new(),
+                    u32::from(raw.spans) + u32::from(raw.spans_lost) + 1,
+                );
+            }
         };
-        let own = own.into_iter().map(reading).collect();
-        (own, expected.saturating_sub(found))
+        let mut own = grown(&last.what, &first.what);
+        let mut readings = Vec::new();
+        for (before, after) in read.iter().zip(&read[1..]) {
+            if after.child < OWN_CODE {
+                let counts = grown(&after.what, &before.what);
+                own = grown(&own, &counts);
+                let child = Some(child_name(raw, after.child));
+                readings.push(Reading { child, counts });
+            }
+        }
+        readings.push(Reading {
+            child: None,
+            counts: own,
+        });
+        (readings, 0)
     }
+}
+
+fn grown(after: &MeterCounts, before: &MeterCounts) -> MeterCounts {
+    std::array::from_fn(|counter| after[counter].saturating_sub(before[counter]))
 }
 
 fn key(raw: &RawRecord) -> Key {

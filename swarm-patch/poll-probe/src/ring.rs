@@ -8,9 +8,8 @@ use std::sync::{Arc, Mutex, Weak};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::lock::lock;
-use crate::meter::{Frame, ThreadMeter};
 use crate::parts::Parts;
-use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span};
+use crate::record::{Part, RawRecord, Span};
 use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
@@ -40,7 +39,7 @@ pub(crate) struct Filling {
     records: Producer<RawRecord>,
     spans: Producer<Part<Span>>,
     lost: Arc<PerSite>,
-    meter: Option<ThreadMeter>,
+    meter: Option<(Meter, Producer<Part<MeterCounts>>)>,
 }
 
 /// The emptying side.
@@ -100,28 +99,18 @@ pub(crate) fn is_attached() -> bool {
     has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
-/// Whether [`prepare`] has something to do before an invocation begins. One check covers both reasons, so
-/// that an invocation without a meter does not pay for a second one.
+/// Whether there is something to do before an invocation begins: to make buffers, or to read the meter. One check covers
+/// both reasons, so that an invocation without a meter does not pay for a second one.
 #[inline]
 pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
     IS_TO_SEAT.get() | is_metered
 }
 
-/// Makes the buffers of this thread if there is a seat for it, and reads the meter if `is_metered`. An invocation
-/// calls it before it first reads the clock, so that neither is part of its record. Returns the child
-/// that is open then, and the meter's frame.
-#[cold]
-pub(crate) fn prepare(is_metered: bool) -> (u8, Frame) {
-    if IS_TO_SEAT.get() {
-        make_buffers();
+/// Makes the buffers of this thread if there is a seat for it.
+pub(crate) fn make_buffers() {
+    if !IS_TO_SEAT.replace(false) {
+        return;
     }
-    let now = is_metered.then(read_meter).flatten();
-    let frame = now.and_then(|now| with_meter(|meter| meter.begin(now))?);
-    (if frame.is_some() { OWN_CODE } else { NO_CHILD }, frame)
-}
-
-fn make_buffers() {
-    IS_TO_SEAT.set(false);
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
     let Some(seat) = seat.or_else(seat_for_all) else {
         return;
@@ -135,7 +124,7 @@ fn make_buffers() {
         .meter
         .map(|(meter, capacity)| {
             let (readings, emptying) = resident(capacity);
-            (ThreadMeter::new(meter, readings), emptying)
+            ((meter, readings), emptying)
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
@@ -176,8 +165,7 @@ pub(crate) fn store(record: RawRecord) {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, frame: Frame) {
-    with_meter(|meter| meter.close(frame));
+pub(crate) fn lose(site: Site) {
     with_filling(|filling| count(&filling.lost, site));
 }
 
@@ -194,26 +182,21 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
         .ok()?
 }
 
-/// The counts now; none without a meter. The buffers are not borrowed while the meter runs.
-fn read_meter() -> Option<MeterCounts> {
-    let meter = with_meter(|meter| meter.meter)?;
-    let mut counts = MeterCounts::default();
-    meter(&mut counts);
-    Some(counts)
-}
-
-fn with_meter<T>(f: impl FnOnce(&mut ThreadMeter) -> T) -> Option<T> {
-    with_filling(|filling| filling.meter.as_mut().map(f))?
-}
-
-/// Reads the meter at a mark. False if the invocation is not metered.
-pub(crate) fn pass(frame: Frame, mut mark: Part<MeterCounts>, is_last: bool) -> bool {
-    let Some(now) = frame.and_then(|_| read_meter()) else {
+/// Reads the meter and stores what `reading` makes of that. False without a meter or without room. The buffers are not
+/// borrowed while the meter runs.
+pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> Part<MeterCounts>) -> bool {
+    let meter = with_filling(|filling| filling.meter.as_ref().map(|(meter, _)| *meter));
+    let Some(meter) = meter.flatten() else {
         return false;
     };
-    mark.what = now;
-    let passed = with_meter(|meter| meter.pass(frame, mark, is_last));
-    passed.flatten().is_some()
+    let mut now = MeterCounts::default();
+    meter(&mut now);
+    let reading = reading(now);
+    with_filling(|filling| {
+        let readings = filling.meter.as_mut().map(|(_, readings)| readings);
+        readings.is_some_and(|readings| readings.push(reading).is_ok())
+    })
+    .unwrap_or(false)
 }
 
 #[cold]

@@ -19,7 +19,7 @@ const SYSTEM_CALLS: usize = 1 << 18;
 /// A recorder that reads what [`Watch`] counts.
 pub(crate) fn recorder() -> Recorder {
     /// More than there are between two looks into the buffers.
-    const READINGS: usize = 1 << 17;
+    const READINGS: usize = 1 << 18;
     Recorder::with_meter(Capacity::default(), READINGS, meter::read)
 }
 
