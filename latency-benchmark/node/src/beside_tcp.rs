@@ -17,13 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, echo};
-use crate::beside::address;
 use crate::swarm::{self, refuse_loss};
 use crate::workload::{NodeWorkload, Streams, open};
 
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
-    let address = address(listen)?;
+    let address = swarm::beside(listen)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     tokio::spawn(async move {
@@ -50,7 +49,7 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let mut sockets = Vec::new();
         for (_, at) in &peers {
-            let at = address(at)?;
+            let at = swarm::beside(at)?;
             let socket = TcpStream::connect(at).await;
             let socket = socket.with_context(|| format!("cannot connect to {at}"))?;
             socket.set_nodelay(true)?;

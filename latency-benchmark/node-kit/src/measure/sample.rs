@@ -63,7 +63,7 @@ impl Sampler {
         Ok(Sampler {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
-            intervals: RuntimeMonitor::new(&connected.runtime).intervals(),
+            intervals: RuntimeMonitor::new(&connected.activity.runtime).intervals(),
             busy_ns: 0,
             parks: 0,
             central: connected.workers.clone(),

@@ -18,7 +18,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::beside::address;
+use crate::swarm;
 
 /// The number of its part, and which of the part's streams to a peer it is.
 pub(super) type StreamId = [u8; 2];
@@ -73,7 +73,7 @@ pub(super) async fn exchange_chunks(
                 peer: peer + 1,
                 after_ms: progress.last_ms(),
                 central: progress.end(),
-                other: peer_end(address(at).ok(), id).await,
+                other: peer_end(swarm::beside(at).ok(), id).await,
             };
             node_kit::report(&NodeMessage::Stalled(stall));
             bail!("{stall}")
@@ -99,7 +99,7 @@ pub(super) async fn answer_chunks(
 /// Has a peer that listens there say over TCP how far its streams are, by another path than the one that may stall. Peers
 /// that share an IP address cannot all do so.
 pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<()> {
-    let Ok(listener) = TcpListener::bind(address(listen)?).await else {
+    let Ok(listener) = TcpListener::bind(swarm::beside(listen)?).await else {
         return Ok(());
     };
     let served = Arc::clone(served);
