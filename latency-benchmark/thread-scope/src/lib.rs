@@ -21,7 +21,7 @@
 //!
 //! let mut symbols = Symbols::default();
 //! sampler.drain(|sample| {
-//!     println!("{} {}", sample.at, symbols.stack(sample.frames, false).join(";"));
+//!     println!("{} {}", sample.at, symbols.stack(sample.frames).join(";"));
 //! });
 //! # Ok::<(), thread_scope::Unobservable>(())
 //! ```

@@ -144,7 +144,7 @@ fn stacks_contain_the_allocating_functions() {
     stacks.drain(|stack| {
         objects += stack.stands_for;
         bytes += stack.size;
-        let names = symbols.stack(stack.frames, true);
+        let names = symbols.stack(stack.frames);
         let innermost = names.last().unwrap();
         assert!(!innermost.contains("thread_scope"), "{names:#?}");
         let has = |wanted: &str| names.iter().any(|name| name.ends_with(wanted));

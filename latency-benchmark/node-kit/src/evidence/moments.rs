@@ -22,8 +22,7 @@ struct Moment {
 }
 
 enum Seen {
-    Sample { frames: Vec<usize>, in_kernel: bool },
-    Allocation { frames: Vec<usize> },
+    Stack { frames: Vec<usize>, in_kernel: bool },
     Call(&'static str),
 }
 
@@ -46,6 +45,10 @@ impl Moments {
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
+        let stack = |frames: &[usize], in_kernel| Seen::Stack {
+            frames: frames.to_vec(),
+            in_kernel,
+        };
         let mut see = |at_ns, took_ns, what, count, amount| {
             self.seen.push(Moment {
                 at_ns,
@@ -56,16 +59,12 @@ impl Moments {
             });
         };
         if let Some(stacks) = &mut watch.stacks {
-            stacks.drain(|it| {
-                let (frames, in_kernel) = (it.frames.to_vec(), it.in_kernel);
-                see(it.at, it.took, Seen::Sample { frames, in_kernel }, 1, None);
-            });
+            stacks.drain(|it| see(it.at, it.took, stack(it.frames, it.in_kernel), 1, None));
         }
         if let Some(stacks) = &mut watch.allocations {
             stacks.drain(|it| {
                 let (count, bytes) = (it.stands_for, it.size * it.stands_for);
-                let frames = it.frames.to_vec();
-                see(it.at, 0, Seen::Allocation { frames }, count, Some(bytes));
+                see(it.at, 0, stack(it.frames, false), count, Some(bytes));
             });
         }
         if let Some(calls) = &mut watch.system_calls {
@@ -108,14 +107,12 @@ impl Moments {
     }
 
     fn name(&mut self, what: &Seen, place: PollPlace) -> Text {
-        let (frames, first_is_return_address, end) = match what {
-            Seen::Sample { frames, in_kernel } => {
-                (frames, false, if *in_kernel { IN_KERNEL } else { "" })
-            }
-            Seen::Allocation { frames } => (frames, true, ""),
+        let (frames, in_kernel) = match what {
+            Seen::Stack { frames, in_kernel } => (frames, *in_kernel),
             Seen::Call(name) => return (*name).into(),
         };
-        let stack = self.symbols.stack(frames, first_is_return_address);
+        let stack = self.symbols.stack(frames);
+        let end = if in_kernel { IN_KERNEL } else { "" };
         (line(&self.sites, stack, place.site) + end).into()
     }
 }

@@ -106,7 +106,7 @@ pub(crate) fn drain(sampler: &mut StackSampler, symbols: &mut Symbols) -> Vec<Na
             at: sample.at,
             in_kernel: sample.in_kernel,
             frames: sample.frames.len(),
-            stack: symbols.stack(sample.frames, false),
+            stack: symbols.stack(sample.frames),
         });
     });
     samples
