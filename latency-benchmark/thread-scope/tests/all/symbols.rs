@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use thread_scope::Symbols;
 
-use crate::scope::{Worker, sample};
+use crate::scope::Worker;
 
 struct Turning<T>(T);
 
