@@ -73,8 +73,11 @@ fn inlined_functions_are_named_and_types_without_arguments() {
     let mut worker = Worker::until(|stop| Turning([0_u8; 4]).turn(stop));
     let samples = worker.sample(50);
     let chain = ["symbols::Turning::turn", "symbols::Turning::inlined"];
-    for sample in &samples {
-        assert!(sample.has("symbols::Turning::turn"), "{sample:#?}");
+    // The first ones may be of a thread that is on its way there.
+    let turns = samples.iter().position(|it| it.has(chain[0]));
+    let samples = &samples[turns.expect("it turns")..];
+    for sample in samples {
+        assert!(sample.has(chain[0]), "{sample:#?}");
         assert!(!sample.has(";"));
     }
     assert!(samples.iter().any(|sample| sample.has_chain(&chain)));
