@@ -116,7 +116,7 @@ fn check_options(launch: &RunConfig, subject: Option<usize>, manifest: &Manifest
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
     ensure!(
         file.schema == files::EXPLAIN_SCHEMA,
-        "its schema is {}, but this program reads schema {}; explain again",
+        "its schema is {}, but this program reads schema {}; explain again, or remove the folder",
         file.schema,
         files::EXPLAIN_SCHEMA
     );

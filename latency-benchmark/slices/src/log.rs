@@ -29,13 +29,11 @@ pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
         entries: writing,
         lost: Arc::clone(&lost),
     };
-    (
-        log,
-        LogReader {
-            entries: reading,
-            lost,
-        },
-    )
+    let reader = LogReader {
+        entries: reading,
+        lost,
+    };
+    (log, reader)
 }
 
 impl<T> Log<T> {

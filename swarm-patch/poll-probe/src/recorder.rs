@@ -7,19 +7,15 @@ use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::parts::Key;
 use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
-use crate::ring::{self, Arrivals, Emptying, Seat};
+use crate::ring::{self, Emptying, Seats};
 use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
-    capacity: Capacity,
-    /// The meter, and the number of readings that a thread's buffer holds.
-    meter: Option<(Meter, usize)>,
     clock: Clock,
     created: u64,
-    attached: AtomicUsize,
-    /// Separate from `threads`, which a drain locks, so that no thread waits for a drain.
-    arrivals: Arc<Arrivals>,
+    /// Their arrivals are separate from `threads`, which a drain locks, so that no thread waits for a drain.
+    seats: Arc<Seats>,
     threads: Mutex<Vec<Emptying>>,
 }
 
@@ -43,24 +39,27 @@ impl Drained {
 impl Recorder {
     /// A recorder without attached threads.
     pub fn new(capacity: Capacity) -> Self {
-        let clock = clock().clone();
-        Recorder {
-            capacity,
-            meter: None,
-            created: clock.raw(),
-            clock,
-            attached: AtomicUsize::new(0),
-            arrivals: Arc::default(),
-            threads: Mutex::default(),
-        }
+        Recorder::with(capacity, None)
     }
 
     /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
     /// buffers. Each invocation takes two readings of 104 bytes, and each poll of a child at most two.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
+        Recorder::with(capacity, Some((meter, readings)))
+    }
+
+    fn with(capacity: Capacity, meter: Option<(Meter, usize)>) -> Self {
+        let clock = clock().clone();
         Recorder {
-            meter: Some((meter, readings)),
-            ..Recorder::new(capacity)
+            created: clock.raw(),
+            clock,
+            seats: Arc::new(Seats {
+                capacity,
+                meter,
+                taken: AtomicUsize::new(0),
+                arrivals: Mutex::default(),
+            }),
+            threads: Mutex::default(),
         }
     }
 
@@ -71,24 +70,14 @@ impl Recorder {
     /// writes every page of them, before its own time begins. From then on nothing is allocated. The
     /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
-        ring::attach(self.seat());
+        ring::attach(&self.seats);
     }
 
     /// Attaches every thread of the process that is not attached to a recorder by itself, at its first invocation while
     /// recording is on. A thread that has recorded nothing by then stays without one, so call this before recording
     /// begins. A later recorder takes the place of this one.
-    pub fn attach_all(self: &Arc<Self>) {
-        let recorder = Arc::downgrade(self);
-        ring::attach_all(Box::new(move || Some(recorder.upgrade()?.seat())));
-    }
-
-    fn seat(&self) -> Seat {
-        Seat {
-            thread: self.attached.fetch_add(1, Ordering::Relaxed),
-            capacity: self.capacity,
-            meter: self.meter,
-            arrivals: Arc::downgrade(&self.arrivals),
-        }
+    pub fn attach_all(&self) {
+        ring::attach_all(&self.seats);
     }
 
     /// The current time on the clock of [`Record::start_ns`], for other observations.
@@ -101,7 +90,7 @@ impl Recorder {
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
         let mut threads = lock(&self.threads);
-        threads.append(&mut lock(&self.arrivals));
+        threads.append(&mut lock(&self.seats.arrivals));
         threads.retain_mut(|thread| {
             // Checked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();

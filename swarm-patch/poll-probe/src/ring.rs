@@ -2,7 +2,7 @@
 //! them.
 
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -52,16 +52,25 @@ pub(crate) struct Emptying {
     pub(crate) lost: Arc<PerSite>,
 }
 
-/// A thread that made its buffers leaves their emptying side here.
-pub(crate) type Arrivals = Mutex<Vec<Emptying>>;
-
-/// A thread makes its buffers from this when its first recorded invocation begins.
-pub(crate) struct Seat {
-    pub(crate) thread: usize,
+/// Threads make their buffers from this when their first recorded invocations begin.
+pub(crate) struct Seats {
     pub(crate) capacity: Capacity,
-    /// The meter, and the number of readings that the buffer holds.
+    /// The meter, and the number of readings that the buffer of a thread holds.
     pub(crate) meter: Option<(Meter, usize)>,
-    pub(crate) arrivals: Weak<Arrivals>,
+    /// How many were taken.
+    pub(crate) taken: AtomicUsize,
+    /// A thread that made its buffers leaves their emptying side here.
+    pub(crate) arrivals: Mutex<Vec<Emptying>>,
+}
+
+/// The number of a thread, and what it makes its buffers from.
+type Seat = (usize, Weak<Seats>);
+
+impl Seats {
+    fn take(self: &Arc<Self>) -> Seat {
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        (number, Arc::downgrade(self))
+    }
 }
 
 thread_local! {
@@ -72,24 +81,17 @@ thread_local! {
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Makes the seat of a thread that was not attached.
-type MakeSeat = Box<dyn Fn() -> Option<Seat> + Send>;
+/// For each thread that has no seat when its first recorded invocation begins.
+static FOR_ALL: Mutex<Weak<Seats>> = Mutex::new(Weak::new());
 
-static FOR_ALL: Mutex<Option<MakeSeat>> = Mutex::new(None);
-
-/// Gives a seat to each thread that has none when its first recorded invocation begins.
-pub(crate) fn attach_all(seat: MakeSeat) {
-    *lock(&FOR_ALL) = Some(seat);
-}
-
-fn seat_for_all() -> Option<Seat> {
-    lock(&FOR_ALL).as_ref()?()
+pub(crate) fn attach_all(seats: &Arc<Seats>) {
+    *lock(&FOR_ALL) = Arc::downgrade(seats);
 }
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
-pub(crate) fn attach(seat: Seat) {
+pub(crate) fn attach(seats: &Arc<Seats>) {
     FILLING.with(|slot| slot.take());
-    SEAT.with(|slot| slot.replace(Some(seat)));
+    SEAT.with(|slot| slot.replace(Some(seats.take())));
     IS_TO_SEAT.set(true);
 }
 
@@ -112,15 +114,15 @@ pub(crate) fn make_buffers() {
         return;
     }
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
-    let Some(seat) = seat.or_else(seat_for_all) else {
+    let Some((thread, seats)) = seat.or_else(|| Some(lock(&FOR_ALL).upgrade()?.take())) else {
         return;
     };
-    let Some(arrivals) = seat.arrivals.upgrade() else {
+    let Some(seats) = seats.upgrade() else {
         return; // The recorder was dropped.
     };
-    let (records, emptying_records) = resident(seat.capacity.records);
-    let (spans, emptying_spans) = resident(seat.capacity.spans);
-    let (meter, emptying_readings) = seat
+    let (records, emptying_records) = resident(seats.capacity.records);
+    let (spans, emptying_spans) = resident(seats.capacity.spans);
+    let (meter, emptying_readings) = seats
         .meter
         .map(|(meter, capacity)| {
             let (readings, emptying) = resident(capacity);
@@ -135,8 +137,8 @@ pub(crate) fn make_buffers() {
         meter,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
-        lock(&arrivals).push(Emptying {
-            thread: seat.thread,
+        lock(&seats.arrivals).push(Emptying {
+            thread,
             records: emptying_records,
             spans: Parts::new(emptying_spans),
             readings: emptying_readings.map(Parts::new),
@@ -185,18 +187,15 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
 /// Reads the meter and stores what `reading` makes of that. False without a meter or without room. The buffers are not
 /// borrowed while the meter runs.
 pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> Part<MeterCounts>) -> bool {
-    let meter = with_filling(|filling| filling.meter.as_ref().map(|(meter, _)| *meter));
+    let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0));
     let Some(meter) = meter.flatten() else {
         return false;
     };
     let mut now = MeterCounts::default();
     meter(&mut now);
     let reading = reading(now);
-    with_filling(|filling| {
-        let readings = filling.meter.as_mut().map(|(_, readings)| readings);
-        readings.is_some_and(|readings| readings.push(reading).is_ok())
-    })
-    .unwrap_or(false)
+    let stored = with_filling(|filling| filling.meter.as_mut()?.1.push(reading).ok());
+    stored.flatten().is_some()
 }
 
 #[cold]

@@ -71,10 +71,6 @@ impl Evidence {
         })
     }
 
-    pub(crate) fn is_available(&self, pass: Pass) -> bool {
-        self.watch.is_available(pass)
-    }
-
     pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
         self.slow.get(&variant).map_or(0, |[_, samples]| *samples)
     }
@@ -82,7 +78,7 @@ impl Evidence {
     /// Whether more samples would tell more about its slow polls. Without any slow poll they would not.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
         let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
-        self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
+        self.watch.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
     pub(crate) fn begin(&mut self, pass: Pass) {

@@ -81,7 +81,7 @@ impl Watch {
         watch
     }
 
-    pub(super) fn is_available(&self, pass: Pass) -> bool {
+    pub(crate) fn is_available(&self, pass: Pass) -> bool {
         match pass {
             Pass::Stacks => self.stacks.is_some(),
             Pass::Allocations => self.allocations.is_some(),

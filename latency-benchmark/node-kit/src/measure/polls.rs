@@ -148,7 +148,7 @@ impl VariantSlices {
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.purpose {
             Purpose::Explain(plan, evidence) if block <= plan.blocks => {
-                to_explain(plan, |pass| evidence.is_available(pass))
+                to_explain(plan, |pass| evidence.watch.is_available(pass))
             }
             Purpose::Explain(plan, evidence) => {
                 let variants = plan.variants.iter();
