@@ -31,7 +31,7 @@ impl StackRange {
     /// The part from the stack pointer on, if that points into it.
     pub(crate) fn used(&self, sp: usize) -> Option<StackRange> {
         let StackRange(all) = self;
-        all.contains(&sp).then(|| StackRange(sp..all.end))
+        all.contains(&sp).then_some(StackRange(sp..all.end))
     }
 
     /// The word at an address in the used part of the calling thread's stack.
