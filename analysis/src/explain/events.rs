@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
-use run_format::{BASELINE, CounterRow, CounterScope, Pass, Site};
+use run_format::{BASELINE, EvidenceRow, OBJECTS, POLLS, Pass, Site};
 
 use super::sums::{PassSums, apart, counted_once, is_slow};
 use super::thresholds::{FEWEST_SLOW_POLLS, FEWEST_WAITS};
@@ -23,6 +23,14 @@ pub(crate) struct EventRates {
 
 fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
     Some((quotient(count as f64, of)?, quotient(amount, of)?))
+}
+
+/// Objects and bytes.
+fn allocated(row: &EvidenceRow) -> [u64; 2] {
+    match row.what == OBJECTS {
+        true => [row.count, row.amount.unwrap_or(0)],
+        false => [0, 0],
+    }
 }
 
 /// The innermost function outside the standard library: the code that decides to allocate.
@@ -72,8 +80,9 @@ impl CellEvidence {
         let sums = PassSums::of(self, Pass::Allocations, variant);
         let totals = sums.by(&self.allocations, |row| {
             let child = row.child.as_deref().unwrap_or(OWN).to_owned();
-            let amounts = [row.polls.unwrap_or(0), row.objects, row.bytes];
-            Some(((row.site?, child), amounts))
+            let [objects, bytes] = allocated(row);
+            let polls = if row.what == POLLS { row.count } else { 0 };
+            Some(((row.site?, child), [polls, objects, bytes]))
         });
         let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
             let rates = EventRates {
@@ -89,9 +98,9 @@ impl CellEvidence {
     pub(crate) fn allocating_functions(&self) -> Vec<(String, [u64; 2])> {
         let sums = PassSums::of(self, Pass::Allocations, 0);
         let by_function = sums.by(&self.allocation_stacks, |row| {
-            let function = allocating_frame(&row.stack).to_owned();
+            let function = allocating_frame(&row.what).to_owned();
             let is_one = apart(self.polls.site).contains(&row.site?);
-            is_one.then_some((function, [row.objects, row.bytes]))
+            is_one.then_some((function, [row.count, row.amount?]))
         });
         let mut functions = Vec::from_iter(by_function);
         functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
@@ -110,16 +119,14 @@ impl CellEvidence {
     pub(crate) fn counter_rates(&self, variant: usize) -> BTreeMap<String, CounterRates> {
         let sums = PassSums::of(self, Pass::Counters, variant);
         let SlowPolls { site, from_ns } = self.polls;
-        let counted = |is_one: &dyn Fn(&CounterRow) -> bool| {
+        let counted = |is_one: &dyn Fn(&EvidenceRow) -> bool| {
             sums.by(&self.counters, |row| {
-                is_one(row).then_some((&*row.counter, [row.count]))
+                is_one(row).then_some((&*row.what, [row.count]))
             })
         };
-        let is_of_poll =
-            |row: &CounterRow| row.scope == CounterScope::Poll && row.site == Some(site);
-        let in_polls = counted(&is_of_poll);
-        let in_slow = counted(&|row| is_of_poll(row) && is_slow(row.from_ns, from_ns));
-        let in_process = counted(&|row| row.scope == CounterScope::Process);
+        let in_polls = counted(&|row| row.site == Some(site));
+        let in_slow = counted(&|row| row.site == Some(site) && is_slow(row.from_ns, from_ns));
+        let in_process = counted(&|row| row.site.is_none());
         let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
         let rates = counted(&|_| true).into_keys().map(|counter| {
             let per = |counts: &BTreeMap<&str, [u64; 1]>, whole| {
@@ -143,10 +150,10 @@ impl CellEvidence {
         let sites = sums.by(&self.system_calls, |row| Some((row.site, [])));
         let is_counted = counted_once(sites.into_keys());
         let totals = sums.by(&self.system_calls, |row| {
-            let (calls, ns) = (row.calls, row.ns);
+            let (calls, ns) = (row.count, row.amount?);
             let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
             let sums = [here * calls, here * ns, once * calls, once * ns];
-            Some((&*row.call, sums))
+            Some((&*row.what, sums))
         });
         let polls = sums.polls(site, 0)[0] as f64;
         let mut sorted = Vec::from_iter(totals);
@@ -170,12 +177,12 @@ impl CellEvidence {
         let of = |pass| PassSums::of(self, pass, variant);
         let (of_allocations, of_calls) = (of(Pass::Allocations), of(Pass::SystemCalls));
         let rows = &self.allocations;
-        let objects = of_allocations.per_request(rows, |row| (row.site, row.objects));
-        let bytes = of_allocations.per_request(rows, |row| (row.site, row.bytes));
+        let [objects, bytes] =
+            [0, 1].map(|at| of_allocations.per_request(rows, |row| (row.site, allocated(row)[at])));
         let called = |name: Option<&str>| {
             of_calls.per_request(&self.system_calls, |row| {
-                let is_it = name.is_none_or(|name| row.call == name);
-                (row.site, if is_it { row.calls } else { 0 })
+                let is_it = name.is_none_or(|name| row.what == name);
+                (row.site, if is_it { row.count } else { 0 })
             })
         };
         let mut counted = vec![
@@ -195,7 +202,7 @@ impl CellEvidence {
         // By child and call: how many, and their time.
         let mut slow = sums.by(&self.system_calls, |row| {
             let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
-            is_one.then_some(((row.child.as_deref(), &*row.call), [row.calls, row.ns]))
+            is_one.then_some(((row.child.as_deref(), &*row.what), [row.count, row.amount?]))
         });
         let [slow_polls, slow_ns] = sums.polls(site, from_ns);
         let calls: u64 = slow.values().map(|[calls, _]| calls).sum();

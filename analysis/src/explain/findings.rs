@@ -279,12 +279,11 @@ const GAUGES: [Gauge; 3] = [
 /// The end of every slice in seconds, and the value there.
 fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
     let rows = evidence.activity.iter();
-    let rows = rows.filter(|row| row.counter == counter);
-    let values: BTreeMap<u32, Option<u64>> = rows.map(|row| (row.slice, row.value)).collect();
+    let rows = rows.filter(|row| row.what == counter);
+    let values: BTreeMap<u32, u64> = rows.map(|row| (row.slice, row.count)).collect();
     let slices = evidence.slices.iter().filter_map(|slice| {
         let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;
-        let value = values.get(&slice.slice).copied().flatten()?;
-        Some((end_s, value as f64))
+        Some((end_s, *values.get(&slice.slice)? as f64))
     });
     let mut series: Vec<(f64, f64)> = slices.collect();
     series.sort_by(|one, other| one.0.total_cmp(&other.0));

@@ -15,7 +15,7 @@ use program::{Failure, bad_input};
 use run_format::{BASELINE, ExplainFile, Pass, Site};
 
 use self::findings::WorkFinding;
-use self::sums::{PassSums, counted_once};
+use self::sums::{PassSums, counted};
 use self::thresholds::LOST_PERCENT;
 use crate::load::explain::{Explained, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
@@ -139,14 +139,8 @@ impl CellEvidence {
 
     /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
     pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
-        let (stacks, calls) = (&self.stacks, &self.system_calls);
-        let of_stacks = counted_once(stacks.iter().map(|it| it.site));
-        let of_calls = counted_once(calls.iter().map(|it| it.site));
-        let stacks = stacks.iter().filter(|it| of_stacks(it.site));
-        let calls = calls.iter().filter(|it| of_calls(it.site));
         let sites = || self.sites.iter();
-        let samples: u64 = stacks.map(|it| it.samples).sum();
-        let calls: u64 = calls.map(|it| it.calls).sum();
+        let [samples, calls] = [&self.stacks, &self.system_calls].map(|rows| counted(rows));
         let polls: u64 = sites().map(|it| it.polls).sum();
         let of_children: u64 = self.children.iter().map(|it| it.polls).sum();
         let children_lost = sites().map(|it| it.children_lost).sum();

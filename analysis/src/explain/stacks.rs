@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{ENOUGH_SLOW_SAMPLES, Pass, StackRow};
+use run_format::{ENOUGH_SLOW_SAMPLES, EvidenceRow, IN_KERNEL, Pass};
 
 use super::sums::{PassSums, apart, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
@@ -36,22 +36,32 @@ impl ChildShares {
     }
 }
 
+/// The functions of a stack, and whether the thread was inside the kernel.
+fn functions(stack: &EvidenceRow) -> (&str, bool) {
+    match stack.what.strip_suffix(IN_KERNEL) {
+        Some(functions) => (functions, true),
+        None => (&stack.what, false),
+    }
+}
+
 /// A stack that was inside the kernel gets an extra innermost frame.
-fn line(stack: &StackRow) -> String {
+fn line(stack: &EvidenceRow) -> String {
+    let (functions, in_kernel) = functions(stack);
     let mut frames = vec![stack.child.as_deref().unwrap_or(OWN).replace(';', ",")];
-    let inner = stack.stack.split(';').filter(|it| !it.is_empty());
+    let inner = functions.split(';').filter(|it| !it.is_empty());
     frames.extend(inner.map(str::to_owned));
-    if stack.in_kernel {
+    if in_kernel {
         frames.push(format!("{}_[k]", innermost(stack)));
     }
     frames.join(";")
 }
 
 /// The innermost frame by its usual name: the system call if the thread was in one.
-fn innermost(stack: &StackRow) -> String {
-    let mut inwards = stack.stack.rsplit(';').filter(|it| !it.is_empty());
+fn innermost(stack: &EvidenceRow) -> String {
+    let (functions, in_kernel) = functions(stack);
+    let mut inwards = functions.rsplit(';').filter(|it| !it.is_empty());
     let last = inwards.next().unwrap_or("unknown");
-    if !stack.in_kernel {
+    if !in_kernel {
         return last.to_owned();
     }
     /// Makes any system call by its number; only its caller tells which.
@@ -72,7 +82,7 @@ impl CellEvidence {
         let folded = sums.by(&self.stacks, |stack| {
             let of = stack.site.filter(|of| apart(site).contains(of))?;
             let is_one = !is_of_slow || is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (format!("{of};{}", line(stack)), [stack.samples]))
+            is_one.then(|| (format!("{of};{}", line(stack)), [stack.count]))
         });
         let lines = folded.into_iter();
         lines.map(|(line, [samples])| (line, samples)).collect()
@@ -85,7 +95,7 @@ impl CellEvidence {
         let sums = |variant| PassSums::of(self, Pass::Stacks, variant).polls(site, 0);
         let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
         let stacks = self.stacks.iter().filter(|row| row.site == Some(site));
-        let samples: u64 = stacks.map(|row| row.samples).sum();
+        let samples: u64 = stacks.map(|row| row.count).sum();
         quotient(ns as f64, samples as f64)
     }
 
@@ -93,12 +103,12 @@ impl CellEvidence {
     fn slow<'a, Name: Ord>(
         &'a self,
         sums: &PassSums<'a>,
-        name: impl Fn(&'a StackRow) -> Name,
+        name: impl Fn(&'a EvidenceRow) -> Name,
     ) -> BTreeMap<Name, u64> {
         let SlowPolls { site, from_ns } = self.polls;
         let samples = sums.by(&self.stacks, |stack| {
             let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (name(stack), [stack.samples]))
+            is_one.then(|| (name(stack), [stack.count]))
         });
         let samples = samples.into_iter();
         samples.map(|(name, [samples])| (name, samples)).collect()
@@ -118,7 +128,7 @@ impl CellEvidence {
     /// The percentage of samples in slow polls of the baseline that were inside the kernel. None of too few samples.
     pub(crate) fn in_kernel_percent(&self) -> Option<f64> {
         let sums = PassSums::of(self, Pass::Stacks, 0);
-        let samples = self.slow(&sums, |stack| stack.in_kernel);
+        let samples = self.slow(&sums, |stack| functions(stack).1);
         let inside = samples.get(&true).copied().unwrap_or(0);
         let all: u64 = samples.values().sum();
         (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
@@ -137,7 +147,7 @@ impl CellEvidence {
         let blocks = slices.len();
         for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
             let [_, by_child] = &mut slices[at % blocks];
-            let child = |stack: &StackRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
+            let child = |stack: &EvidenceRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
             for (child, samples) in self.slow(&sums, child) {
                 *by_child.entry(child).or_default() += samples;
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Pass, Site, SliceRow};
+use run_format::{EvidenceRow, Pass, Site, SliceRow};
 
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;
@@ -122,7 +122,7 @@ impl<'a> PassSums<'a> {
 
     pub(crate) fn activity(&self, counter: &str) -> Option<u64> {
         let sum = self.total(&self.evidence.activity, |row| {
-            Some([row.value.filter(|_| row.counter == counter)?])
+            (row.what == counter).then_some([row.count])
         });
         sum.map(|[sum]| sum)
     }
@@ -138,6 +138,13 @@ pub(crate) fn apart(site: Site) -> [Site; 2] {
         Site::Swarm => [Site::Swarm, Site::Connection],
         other => [other, Site::Swarm],
     }
+}
+
+/// How often something happened in and outside of polls.
+pub(crate) fn counted(rows: &[EvidenceRow]) -> u64 {
+    let is_counted = counted_once(rows.iter().map(|row| row.site));
+    let rows = rows.iter().filter(|row| is_counted(row.site));
+    rows.map(|row| row.count).sum()
 }
 
 /// Selects rows so that nothing is counted twice. A task's polls contain those of its connection and muxer; without

@@ -3,11 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use run_format::{
-    ActivityRow, AllocationRow, AllocationStackRow, BASELINE, BandRow, Cell, ChildRow, ChosenCell,
-    CounterRow, End, EvidenceFile, ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow,
-    Site, SiteRow, SliceRow, StackRow, SweepConfig, SystemCallRow, TimelineRow, files, read_table,
+    BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow, ExplainFile,
+    Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow, SliceRow, SweepConfig,
+    TimelineRow, files, read_table,
 };
 use serde::de::DeserializeOwned;
 
@@ -39,7 +39,7 @@ impl Explained {
                 "{dir}: it has no explain.json, so it is not what `explain` writes; remove it or explain again"
             );
         }
-        let mut file: ExplainFile = outside::read(&path)?;
+        let mut file: ExplainFile = outside::read_json(&path)?;
         check(&file, manifest).with_context(|| path.display().to_string())?;
         file.cells.sort_by_key(|chosen| chosen.rank);
         let subjects: Vec<Option<usize>> = match file.subjects.len() {
@@ -113,6 +113,12 @@ fn check_options(launch: &RunConfig, subject: Option<usize>, manifest: &Manifest
 }
 
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
+    ensure!(
+        file.schema == files::EXPLAIN_SCHEMA,
+        "its schema is {}, but this program reads schema {}; explain again, or remove the folder",
+        file.schema,
+        files::EXPLAIN_SCHEMA
+    );
     let known = manifest.config.variants.len();
     match file.variants[..] {
         [0] => {}
@@ -159,13 +165,13 @@ pub(crate) struct CellEvidence {
     pub(crate) sites: Vec<SiteRow>,
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
-    pub(crate) stacks: Vec<StackRow>,
-    pub(crate) allocations: Vec<AllocationRow>,
-    pub(crate) allocation_stacks: Vec<AllocationStackRow>,
-    pub(crate) counters: Vec<CounterRow>,
-    pub(crate) system_calls: Vec<SystemCallRow>,
+    pub(crate) stacks: Vec<EvidenceRow>,
+    pub(crate) allocations: Vec<EvidenceRow>,
+    pub(crate) allocation_stacks: Vec<EvidenceRow>,
+    pub(crate) counters: Vec<EvidenceRow>,
+    pub(crate) system_calls: Vec<EvidenceRow>,
+    pub(crate) activity: Vec<EvidenceRow>,
     pub(crate) timeline: Vec<TimelineRow>,
-    pub(crate) activity: Vec<ActivityRow>,
 }
 
 impl CellEvidence {
@@ -193,7 +199,7 @@ impl CellEvidence {
     ) -> Result<CellEvidence> {
         let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
-        let slices: Vec<SliceRow> = read_table(&path, false)?;
+        let slices: Vec<SliceRow> = rows::read(dir, false)?;
         check_slices(&slices, variants).with_context(|| path.display().to_string())?;
         let numbers = slices.iter().map(|slice| slice.slice).collect();
         let of = (dir, &seen, &numbers);
@@ -230,8 +236,7 @@ macro_rules! of_slice {
         }
     )*};
 }
-of_slice!(StackRow AllocationRow AllocationStackRow CounterRow SystemCallRow TimelineRow ActivityRow);
-of_slice!(BandRow ChildRow SiteRow);
+of_slice!(BandRow ChildRow EvidenceRow SiteRow TimelineRow);
 
 /// A table of evidence that was unavailable need not be there.
 fn evidence<Row: DeserializeOwned + OfSlice>(
@@ -253,14 +258,9 @@ fn evidence<Row: DeserializeOwned + OfSlice>(
 }
 
 fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
-    let mut known = BTreeSet::new();
-    for (at, slice) in slices.iter().enumerate() {
-        let (line, number, variant, pass) = (at + 2, slice.slice, slice.variant, slice.pass);
-        if !variants.contains(&variant) {
+    for (line, SliceRow { variant, pass, .. }) in (2..).zip(slices) {
+        if !variants.contains(variant) {
             bail!("line {line}: variant {variant} is not one of explain.json's");
-        }
-        if !known.insert(number) {
-            bail!("line {line}: slice {number} is there twice");
         }
         if matches!(pass, Pass::Compare | Pass::Children) {
             bail!("line {line}: `explain` has no pass \"{pass}\"");

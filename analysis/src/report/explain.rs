@@ -300,7 +300,7 @@ impl Section<'_> {
         let mut often: BTreeMap<&str, u64> = BTreeMap::new();
         let launches = self.cell.launches.values();
         for row in launches.flat_map(|evidence| &evidence.system_calls) {
-            *often.entry(&row.call).or_default() += row.calls;
+            *often.entry(&row.what).or_default() += row.count;
         }
         let mut calls: Vec<&str> = often.keys().copied().collect();
         calls.sort_by_key(|call| Reverse(often[call]));

@@ -102,7 +102,7 @@ fn a_finding_names_its_subject() {
     let copy = explained();
     let second = evidence::dir(&copy).join("s1");
     edit(&second.join("activity.csv"), |text| {
-        text.replace(",dials,0", ",dials,40")
+        text.replace(",dials,0,", ",dials,40,")
     });
     holds(
         &report(&copy),

@@ -222,7 +222,7 @@ fn a_folder_that_is_no_explanation_is_refused() {
     copy.is_refused(&["explain", "no explain.json"]);
     explain(&copy);
     edit(&copy.dir().join("explain/explain.json"), |text| {
-        text.replacen("\"schema\": 2", "\"schema\": 9", 1)
+        text.replacen("\"schema\": 3", "\"schema\": 9", 1)
     });
     copy.is_refused(&["explain.json", "schema is 9"]);
 }
@@ -238,17 +238,17 @@ fn tables_that_are_torn_or_foreign_are_refused() {
         ),
         (
             "stacks.csv",
-            |text| text.replacen(",true,", ",maybe,", 1),
-            &["stacks.csv", "line 2", "in_kernel"],
+            |text| text.replacen(",40,", ",many,", 1),
+            &["stacks.csv", "line 2", "count"],
         ),
         (
             "system_calls.csv",
-            |text| text.replacen("calls", "count", 1),
-            &["system_calls.csv", "calls"],
+            |text| text.replacen("count", "calls", 1),
+            &["system_calls.csv", "count"],
         ),
         (
             "activity.csv",
-            |text| text + "999,dials,3\n",
+            |text| text + "999,,,,dials,3,\n",
             &["activity.csv", "slice 999"],
         ),
         (

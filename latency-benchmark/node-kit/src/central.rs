@@ -95,7 +95,6 @@ impl Central {
                 cotenants: Vec::new(),
             },
             tasks: TaskMonitor::new(),
-            runtime: runtime.handle().clone(),
             workers: Vec::new(),
             findings: log.findings(),
             sites,

@@ -64,7 +64,7 @@ pub async fn send_chunks(
                 peer + 1
             );
             let (turn, since_ns) = chunks_sent.recv().await.context("nothing was sent")?;
-            locked(log).chunk_delivered(peer, since_ns, bytes, is_last(turn));
+            locked(log).delivered(peer, since_ns, bytes, 1, is_last(turn));
         }
     };
     tokio::select! {

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use anyhow::Result;
 use run_format::{CentralTask, NamedSite, Pace};
 use slices::{Findings, Observers, RunWriter};
-use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
 use crate::evidence::Watch;
@@ -21,7 +20,6 @@ pub(crate) struct Connected {
     /// What looks at the worker, if the run explains.
     pub(crate) watch: Option<Watch>,
     pub(crate) tasks: TaskMonitor,
-    pub(crate) runtime: runtime::Handle,
     /// The threads that central runs on, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,

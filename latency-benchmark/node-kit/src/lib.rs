@@ -23,7 +23,7 @@ pub use self::messages::{Deliveries, Publisher};
 pub use self::node_program::{NodeProgram, described, main};
 pub use self::observe::activity::ConnectionCounts;
 pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
-pub use self::parent::{announce, report_stall};
+pub use self::parent::{announce, report};
 pub use self::paths::{TrafficPath, TurnTaker};
 pub use self::stack_task::{StackTask, locked};
 pub use self::turns::Turns;

@@ -81,7 +81,7 @@ impl Deliveries {
         let expected = number.saturating_sub(*newest);
         *newest += expected;
         let bytes = message.len() as u64;
-        self.log.delivered(peer, since_ns, bytes, expected);
+        self.log.delivered(peer, since_ns, bytes, expected, false);
         Ok(())
     }
 }

@@ -1,8 +1,7 @@
 //! Two paths of requests, libp2p and raw TCP, which take turns inside one process. While it is the turn of one path,
 //! nothing goes over the other.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Weak};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -21,24 +20,25 @@ pub enum TrafficPath {
 /// Says whose turn it is.
 pub(crate) struct TurnSwitch {
     turn: watch::Sender<Option<TrafficPath>>,
-    busy: Arc<AtomicUsize>,
+    /// Shared with those that have begun a turn.
+    busy: Arc<()>,
 }
 
 /// The end of a switch that takes turns.
 #[derive(Clone)]
 pub struct TurnTaker {
     turn: watch::Receiver<Option<TrafficPath>>,
-    busy: Arc<AtomicUsize>,
+    busy: Weak<()>,
 }
 
 impl TurnSwitch {
     /// Both ends. It is nobody's turn yet.
     pub(crate) fn new() -> (TurnSwitch, TurnTaker) {
         let (sender, receiver) = watch::channel(None);
-        let busy = Arc::new(AtomicUsize::new(0));
+        let busy = Arc::new(());
         let taker = TurnTaker {
             turn: receiver,
-            busy: Arc::clone(&busy),
+            busy: Arc::downgrade(&busy),
         };
         (TurnSwitch { turn: sender, busy }, taker)
     }
@@ -67,34 +67,26 @@ impl TurnSwitch {
 
     /// Whether no request is under way. This stays so while it is nobody's turn.
     fn is_idle(&self) -> bool {
-        self.busy.load(Ordering::SeqCst) == 0
+        Arc::strong_count(&self.busy) == 1
     }
 }
 
 impl TurnTaker {
-    /// Waits for the turn of `path`. Returns false if there will be none.
-    pub async fn begin(&mut self, path: TrafficPath) -> bool {
-        let begun = self.turn.wait_for(|turn| *turn == Some(path)).await.is_ok();
-        if begun {
-            self.busy.fetch_add(1, Ordering::SeqCst);
-        }
-        begun
+    /// Waits for the turn of `path`, which lasts until what this returns is dropped. None if there will be none.
+    pub async fn begin(&mut self, path: TrafficPath) -> Option<Arc<()>> {
+        let begun = self.turn.wait_for(|turn| *turn == Some(path)).await;
+        begun.ok().and_then(|_| self.busy.upgrade())
     }
 
     /// Whether the turn goes on. A taker that noticed its turn too late begins nothing after it.
     pub fn goes_on(&self) -> bool {
         matches!(self.turn.has_changed(), Ok(false))
     }
-
-    /// Ends a turn that was begun.
-    pub fn end(&self) {
-        self.busy.fetch_sub(1, Ordering::SeqCst);
-    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use std::sync::atomic::{AtomicU64, Ordering};
 
     use tokio::task::yield_now;
 
@@ -119,12 +111,11 @@ mod tests {
             let (mut taker, count) = (taker.clone(), Arc::new(AtomicU64::new(0)));
             let counted = Arc::clone(&count);
             tokio::spawn(async move {
-                while taker.begin(path).await {
+                while let Some(_turn) = taker.begin(path).await {
                     while taker.goes_on() {
                         yield_now().await;
                         counted.fetch_add(1, Ordering::SeqCst);
                     }
-                    taker.end();
                 }
             });
             count

@@ -17,13 +17,12 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
 
 use crate::asker::{Asker, echo};
-use crate::beside::address;
 use crate::swarm::{self, refuse_loss};
 use crate::workload::{NodeWorkload, Streams, open};
 
 /// Answers on TCP sockets beside the swarm that is to listen at `listen`.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
-    let address = address(listen)?;
+    let address = swarm::beside(listen)?;
     let listener = TcpListener::bind(address).await;
     let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
     tokio::spawn(async move {
@@ -45,11 +44,12 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
     central.run(async move |task| {
         let (node, load) = (&task.config.node, task.config.load);
         let key = Keypair::generate_ed25519();
-        let mut swarm = swarm::build(node, &key, Streams::behaviour(&key)?, spawn)?;
+        let transport = swarm::transport(node, &key)?;
+        let mut swarm = swarm::build(transport, &key, Streams::behaviour(&key)?, spawn);
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let mut sockets = Vec::new();
         for (_, at) in &peers {
-            let at = address(at)?;
+            let at = swarm::beside(at)?;
             let socket = TcpStream::connect(at).await;
             let socket = socket.with_context(|| format!("cannot connect to {at}"))?;
             socket.set_nodelay(true)?;
@@ -94,7 +94,7 @@ struct Client {
 impl Client {
     async fn run(mut self, link: impl AsyncRead + AsyncWrite + Unpin) -> Result<Infallible> {
         let mut asker = Asker::new(link, self.load.payload, self.log);
-        while self.turns.begin(self.path).await {
+        while let Some(_turn) = self.turns.begin(self.path).await {
             while self.turns.goes_on() {
                 let (path, peer) = (self.path, self.peer + 1);
                 let asked = asker
@@ -102,7 +102,6 @@ impl Client {
                     .await;
                 asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
             }
-            self.turns.end();
         }
         // The measuring thread has ended, and says why.
         pending().await

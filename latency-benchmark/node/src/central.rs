@@ -32,7 +32,8 @@ pub fn work<W: NodeWorkload + 'static>(
     let (spawn, connections) = (central.spawner(), central.connections());
     central.run(async move |task| {
         let key = Keypair::generate_ed25519();
-        let mut swarm = swarm::build(&task.config.node, &key, W::behaviour(&key)?, spawn)?;
+        let transport = swarm::transport(&task.config.node, &key)?;
+        let mut swarm = swarm::build(transport, &key, W::behaviour(&key)?, spawn);
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let on_loss = match task.config.measurement {
             _ if W::CLOSES => OnLoss::Expect,

@@ -2,7 +2,6 @@
 //! runs in, and nothing of the tool that starts it but `run-format/src/protocol.rs`.
 
 mod asker;
-mod beside;
 mod beside_tcp;
 pub mod central;
 pub mod gate;

@@ -55,7 +55,8 @@ async fn serve<W: NodeWorkload>(
     let spawn = |task| {
         tokio::spawn(task);
     };
-    let mut swarm = swarm::build(&task.node, &key, W::behaviour(&key)?, spawn)?;
+    let transport = swarm::transport(&task.node, &key)?;
+    let mut swarm = swarm::build(transport, &key, W::behaviour(&key)?, spawn);
     let address = swarm::listen(&mut swarm, listen).await?;
     node_kit::announce(&address.to_string());
     W::peer(swarm, task.node.parts(task.load), task.load).await

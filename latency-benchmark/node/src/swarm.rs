@@ -1,6 +1,7 @@
 //! A swarm of the chosen transport and security around any behaviour.
 
 use std::error::Error;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -9,6 +10,7 @@ use libp2p::core::muxing::StreamMuxerBox;
 use libp2p::core::transport::Boxed;
 use libp2p::core::upgrade::Version;
 use libp2p::identity::Keypair;
+use libp2p::multiaddr::Protocol;
 use libp2p::swarm::{DialError, Executor, NetworkBehaviour, SwarmEvent};
 #[cfg(feature = "tls")]
 use libp2p::tls;
@@ -22,21 +24,6 @@ use run_format::{NodeConfig, Security, Transport};
 
 /// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
 pub(crate) fn build<B: NetworkBehaviour>(
-    node: &NodeConfig,
-    key: &Keypair,
-    behaviour: B,
-    executor: impl Executor + Send + 'static,
-) -> Result<Swarm<B>> {
-    Ok(with_transport(
-        transport(node, key)?,
-        key,
-        behaviour,
-        executor,
-    ))
-}
-
-/// The same over any transport.
-pub(crate) fn with_transport<B: NetworkBehaviour>(
     transport: Boxed<(PeerId, StreamMuxerBox)>,
     key: &Keypair,
     behaviour: B,
@@ -48,7 +35,10 @@ pub(crate) fn with_transport<B: NetworkBehaviour>(
     Swarm::new(transport, behaviour, key.public().to_peer_id(), config)
 }
 
-fn transport(node: &NodeConfig, key: &Keypair) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
+pub(crate) fn transport(
+    node: &NodeConfig,
+    key: &Keypair,
+) -> Result<Boxed<(PeerId, StreamMuxerBox)>> {
     match node.transport {
         Transport::Tcp => upgraded(tcp(), node.security, key),
         #[cfg(feature = "quic")]
@@ -155,6 +145,19 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
     Ok(connected.zip(addresses.iter().cloned()).collect())
 }
 
+/// Where the peer whose swarm is at `at` answers without libp2p. Every peer has an IP address of its own.
+pub(crate) fn beside(at: &Multiaddr) -> Result<SocketAddr> {
+    /// Besides the port that it reports.
+    const PORT: u16 = 7007;
+    let ip = at.iter().find_map(|part| match part {
+        Protocol::Ip4(ip) => Some(IpAddr::V4(ip)),
+        Protocol::Ip6(ip) => Some(IpAddr::V6(ip)),
+        _ => None,
+    });
+    let ip = ip.with_context(|| format!("{at} has no IP address"))?;
+    Ok(SocketAddr::new(ip, PORT))
+}
+
 /// One of the two may name the node besides the place.
 fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
     let mut pairs = one.iter().zip(other.iter());
@@ -200,5 +203,23 @@ pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
         }
         SwarmEvent::OutgoingConnectionError { error, .. } => bail!("dialling failed: {error}"),
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_socket_is_beside_the_swarm() {
+        for (swarm, socket) in [
+            ("/ip4/10.1.2.3/tcp/4001", "10.1.2.3:7007"),
+            ("/ip6/::1/tcp/0", "[::1]:7007"),
+        ] {
+            let swarm: Multiaddr = swarm.parse().expect("an address");
+            assert_eq!(beside(&swarm).expect("it has an IP").to_string(), socket);
+        }
+        let nameless: Multiaddr = "/dns/example.org/tcp/1".parse().expect("an address");
+        assert!(beside(&nameless).is_err());
     }
 }

@@ -62,69 +62,24 @@ pub struct MissingEvidence {
     pub why: String,
 }
 
+/// A row of any table of evidence but `timeline.csv`: how often something happened in polls, and how much it was together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct StackRow {
+pub struct EvidenceRow {
     pub slice: u32,
     pub site: Option<Site>,
     pub child: Option<Text>,
     pub from_ns: Option<u64>,
-    pub in_kernel: bool,
-    pub stack: String,
-    pub samples: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct AllocationRow {
-    pub slice: u32,
-    pub site: Option<Site>,
-    pub child: Option<Text>,
-    pub from_ns: Option<u64>,
-    pub polls: Option<u64>,
-    pub objects: u64,
-    pub bytes: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct AllocationStackRow {
-    pub slice: u32,
-    pub site: Option<Site>,
-    pub child: Option<Text>,
-    pub stack: String,
-    pub samples: u64,
-    pub objects: u64,
-    pub bytes: u64,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct CounterRow {
-    pub slice: u32,
-    pub scope: CounterScope,
-    pub site: Option<Site>,
-    pub child: Option<Text>,
-    pub from_ns: Option<u64>,
-    pub counter: String,
+    pub what: Text,
     pub count: u64,
+    pub amount: Option<u64>,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CounterScope {
-    /// Polls of a place.
-    Poll,
-    /// All of central's threads over the whole slice.
-    Process,
-}
+/// The end of a sampled stack whose thread was in a system call.
+pub const IN_KERNEL: &str = ";[kernel]";
 
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct SystemCallRow {
-    pub slice: u32,
-    pub site: Option<Site>,
-    pub child: Option<Text>,
-    pub from_ns: Option<u64>,
-    pub call: Text,
-    pub calls: u64,
-    pub ns: u64,
-}
+/// The rows of `allocations.csv`.
+pub const POLLS: &str = "polls";
+pub const OBJECTS: &str = "objects";
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TimelineRow {
@@ -140,13 +95,6 @@ pub struct TimelineRow {
     /// Of an invocation.
     pub outcome: Option<Text>,
     pub iterations: Option<u32>,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct ActivityRow {
-    pub slice: u32,
-    pub counter: Text,
-    pub value: Option<u64>,
 }
 
 impl ChosenCell {

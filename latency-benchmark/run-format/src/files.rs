@@ -13,6 +13,8 @@ use crate::ranges;
 
 /// The version of the format. It goes up with every change; no other version is read.
 pub const SCHEMA: u32 = 2;
+/// The same of what `explain` writes, except for the files that a sweep has too.
+pub const EXPLAIN_SCHEMA: u32 = 3;
 
 pub const MANIFEST: &str = "manifest.json";
 /// Takes the manifest's place in the folder of a run of `rr`.

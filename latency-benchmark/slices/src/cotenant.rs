@@ -25,7 +25,7 @@ pub struct Delay {
 pub type Cotenant = (HistogramOf, LogReader<Delay>);
 
 /// More than a second's worth.
-pub const CAPACITY: usize = 1 << 14;
+const CAPACITY: usize = 1 << 14;
 
 /// How a co-tenant learns that it was woken, and when.
 pub type WakeReceiver = (Arc<Notify>, Consumer<u64>);
@@ -48,22 +48,25 @@ impl Bell {
     }
 }
 
-/// Starts a task on the runtime around that the bell wakes.
-pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
+/// A bell, and what the co-tenant that it wakes gets.
+pub fn bell() -> (Bell, WakeReceiver) {
     let (ringing, rung) = RingBuffer::new(CAPACITY);
     let bell = Arc::new(Notify::new());
-    let wake = (
-        HistogramOf::CotenantWake,
-        answering((Arc::clone(&bell), rung), clock),
-    );
-    (Bell { bell, ringing }, wake)
+    let receiver = (Arc::clone(&bell), rung);
+    (Bell { bell, ringing }, receiver)
+}
+
+/// Starts a task on the runtime around that the bell wakes.
+pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
+    let (bell, rung) = bell();
+    (bell, answering(HistogramOf::CotenantWake, rung, clock))
 }
 
 /// Starts a task on the runtime around that answers.
-pub fn answering((bell, rung): WakeReceiver, clock: &Arc<Recorder>) -> LogReader<Delay> {
+pub fn answering(of: HistogramOf, (bell, rung): WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
     let (wakes, wake) = log(CAPACITY);
     tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
-    wake
+    (of, wake)
 }
 
 /// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its

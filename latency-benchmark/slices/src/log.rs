@@ -29,13 +29,11 @@ pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
         entries: writing,
         lost: Arc::clone(&lost),
     };
-    (
-        log,
-        LogReader {
-            entries: reading,
-            lost,
-        },
-    )
+    let reader = LogReader {
+        entries: reading,
+        lost,
+    };
+    (log, reader)
 }
 
 impl<T> Log<T> {
@@ -160,20 +158,19 @@ impl RequestLog {
 
     /// Notes that a request sent at `since_ns`, from the clock of [`now_ns`](Self::now_ns), was answered just now.
     pub fn answered(&mut self, peer: usize, since_ns: u64, bytes: u64) {
-        self.delivered(peer, since_ns, bytes, 0);
+        self.delivered(peer, since_ns, bytes, 0, false);
     }
 
-    /// The same of a message that was published at `since_ns`, and tells that `expected` are to be here.
-    pub fn delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64) {
-        self.note(peer, since_ns, bytes, expected, false);
-    }
-
-    /// The same of a chunk that was sent at `since_ns`, perhaps to all peers, of which this one is the last or not.
-    pub fn chunk_delivered(&mut self, peer: usize, since_ns: u64, bytes: u64, is_last: bool) {
-        self.note(peer, since_ns, bytes, 1, is_last);
-    }
-
-    fn note(&mut self, peer: usize, since_ns: u64, bytes: u64, expected: u64, is_last: bool) {
+    /// The same of a message or chunk that was sent at `since_ns`, and tells that `expected` are to be here. If it was sent
+    /// to all peers, this one is the last or not.
+    pub fn delivered(
+        &mut self,
+        peer: usize,
+        since_ns: u64,
+        bytes: u64,
+        expected: u64,
+        is_last: bool,
+    ) {
         let at_ns = self.now_ns();
         self.log.note(Answered {
             at_ns,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime};
 
@@ -77,7 +77,6 @@ impl RunWriter {
         self.write_polls(row.slice, seen)?;
         self.write_histograms(row, seen)?;
         self.tables.flush()?;
-        self.histograms.flush()?;
         // Last, so that a slice in this table is complete in all others.
         self.tables.row(SLICES, row)?;
         self.tables.flush()
@@ -172,30 +171,15 @@ impl RunWriter {
     }
 
     fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        let site = |site| {
-            [
-                HistogramOf::Polls(site),
-                HistogramOf::LongestIteration(site),
-            ]
-        };
-        let others = [
-            HistogramOf::Latency,
-            HistogramOf::LastDelivery,
-            HistogramOf::CotenantWake,
-            HistogramOf::CotenantTimer,
-            HistogramOf::CotenantSameWorker,
-        ];
         let when_ns = [seen.start_ns, seen.duration_ns];
-        for of in Site::ALL.into_iter().flat_map(site).chain(others) {
+        for (of, histogram) in seen.histograms.all() {
             let tag = HistogramTag {
                 of,
                 slice: Some(row.slice),
                 variant: row.variant,
                 pass: row.pass,
             };
-            if let Some(histogram) = seen.histograms.get(of) {
-                self.histograms.interval(tag, when_ns, histogram)?;
-            }
+            self.histograms.interval(tag, when_ns, histogram)?;
         }
         Ok(())
     }
@@ -212,16 +196,14 @@ impl RunWriter {
             self.histograms.interval(tag, [0, now_ns], latency_ns)?;
         }
         self.tables.finish()?;
-        self.histograms.flush()?;
-        let synced = self.histograms.file.get_ref().sync_all();
+        let synced = self.histograms.file.sync_all();
         synced.with_context(|| self.histograms.cannot_write())
     }
 }
 
-/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, which is what lets
-/// the log be flushed in between.
+/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, so that it can be written at once.
 struct HistogramLog {
-    file: BufWriter<File>,
+    file: File,
     name: String,
     serializer: V2DeflateSerializer,
 }
@@ -231,7 +213,7 @@ impl HistogramLog {
         let name = path.display().to_string();
         let file = File::create(path).with_context(|| format!("cannot create {name}"))?;
         let mut log = HistogramLog {
-            file: BufWriter::new(file),
+            file,
             name,
             serializer: V2DeflateSerializer::new(),
         };
@@ -273,11 +255,6 @@ impl HistogramLog {
     fn write(&mut self, text: &[u8]) -> Result<()> {
         let written = self.file.write_all(text);
         written.with_context(|| self.cannot_write())
-    }
-
-    fn flush(&mut self) -> Result<()> {
-        let flushed = self.file.flush();
-        flushed.with_context(|| self.cannot_write())
     }
 
     fn cannot_write(&self) -> String {

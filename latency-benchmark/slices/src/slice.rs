@@ -39,6 +39,10 @@ impl Histograms {
         self.0.get(&of)
     }
 
+    pub fn all(&self) -> impl Iterator<Item = (HistogramOf, &Histogram<u64>)> {
+        self.0.iter().map(|(of, histogram)| (*of, histogram))
+    }
+
     pub fn count(&self, of: HistogramOf) -> u64 {
         self.get(of).map_or(0, Histogram::len)
     }

@@ -93,10 +93,10 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
         .map(|slice| (number(slice, "slice"), &*slice["pass"]))
         .collect();
     for (name, pass, counted) in [
-        ("stacks.csv", "stacks", "samples"),
-        ("allocations.csv", "allocations", "objects"),
-        ("allocation_stacks.csv", "allocations", "objects"),
-        ("system_calls.csv", "system-calls", "calls"),
+        ("stacks.csv", "stacks", "count"),
+        ("allocations.csv", "allocations", "count"),
+        ("allocation_stacks.csv", "allocations", "count"),
+        ("system_calls.csv", "system-calls", "amount"),
         ("counters.csv", "counters", "count"),
         ("timeline.csv", "timeline", "duration_ns"),
     ] {
@@ -117,13 +117,13 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
     assert!(
         calls
             .iter()
-            .any(|row| row["site"] == "muxer" && row["call"].starts_with("send")),
+            .any(|row| row["site"] == "muxer" && row["what"].starts_with("send")),
         "{calls:?}"
     );
     let activity = table(&cell.join("activity.csv"));
     let gauge = |name: &str| {
-        let of_it = activity.iter().filter(move |row| row["counter"] == name);
-        of_it.map(|row| number(row, "value")).collect::<Vec<_>>()
+        let of_it = activity.iter().filter(move |row| row["what"] == name);
+        of_it.map(|row| number(row, "count")).collect::<Vec<_>>()
     };
     assert_eq!(gauge("connections"), vec![2; slices.len()]);
     assert_eq!(gauge("peers"), vec![2; slices.len()]);
@@ -193,7 +193,7 @@ fn exhaustive_stacks_are_sampled_until_there_are_enough_and_no_more_often_than_a
     let slow: u64 = table(&cell.join("stacks.csv"))
         .iter()
         .filter(|row| row["site"] == "connection" && number(row, "from_ns") >= 50_000)
-        .map(|row| number(row, "samples"))
+        .map(|row| number(row, "count"))
         .sum();
     let stop = json(&cell.join("run.json"))["stop"].clone();
     assert!(
@@ -209,7 +209,7 @@ fn exhaustive_stacks_are_sampled_until_there_are_enough_and_no_more_often_than_a
     let sampled: u64 = table(&cell.join("stacks.csv"))
         .iter()
         .filter(|row| row["site"] == "task")
-        .map(|row| number(row, "samples"))
+        .map(|row| number(row, "count"))
         .sum();
     // A busy machine gives fewer, which the report says.
     let expected = in_polls / interval;

@@ -130,7 +130,7 @@ fn explains(bench: &Bench) {
         let rows = table(&cell.join(name));
         let mut of_driver = rows.iter().filter(|it| it["site"] == "quic-connection");
         let is_there = match name {
-            "stacks.csv" => of_driver.any(|it| it["stack"].contains("ConnectionDriver::poll")),
+            "stacks.csv" => of_driver.any(|it| it["what"].contains("ConnectionDriver::poll")),
             _ => of_driver.next().is_some(),
         };
         assert!(is_there || missing.contains(pass), "{name}: {rows:?}");

@@ -11,8 +11,7 @@
 //!
 //! let start = Instant::now();
 //! let clock = move || start.elapsed().as_nanos() as u64;
-//! let this_thread = nix::unistd::gettid().as_raw();
-//! let mut sampler = StackSampler::start(this_thread, Duration::from_micros(500), clock)?;
+//! let mut sampler = StackSampler::start(Duration::from_micros(500), clock)?;
 //!
 //! sampler.set_recording(true);
 //! while clock() < 50_000_000 {
@@ -20,9 +19,9 @@
 //! }
 //! sampler.set_recording(false);
 //!
-//! let mut symbols = Symbols::new();
+//! let mut symbols = Symbols::default();
 //! sampler.drain(|sample| {
-//!     println!("{} {}", sample.at, symbols.stack(sample.frames, false).join(";"));
+//!     println!("{} {}", sample.at, symbols.stack(sample.frames).join(";"));
 //! });
 //! # Ok::<(), thread_scope::Unobservable>(())
 //! ```

@@ -3,24 +3,24 @@
 
 use std::arch::asm;
 
+use framehop::UnwindRegsNative;
+
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     pub(crate) ip: usize,
-    pub(crate) sp: usize,
-    pub(crate) fp: usize,
-    /// The return address of a function that has not stored it yet.
-    #[cfg(target_arch = "aarch64")]
-    pub(crate) lr: usize,
+    /// With the stack pointer and the frame pointer. On ARM with the return address of a function that has not stored it
+    /// yet, elsewhere with the position once more.
+    pub(crate) unwound: UnwindRegsNative,
 }
 
 impl Registers {
     #[cfg(target_arch = "x86_64")]
     pub(crate) fn interrupted(context: &libc::ucontext_t) -> Registers {
-        let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize] as usize;
+        let register = |number: libc::c_int| context.uc_mcontext.gregs[number as usize] as u64;
+        let [ip, sp, fp] = [libc::REG_RIP, libc::REG_RSP, libc::REG_RBP].map(register);
         Registers {
-            ip: register(libc::REG_RIP),
-            sp: register(libc::REG_RSP),
-            fp: register(libc::REG_RBP),
+            ip: ip as usize,
+            unwound: UnwindRegsNative::new(ip, sp, fp),
         }
     }
 
@@ -29,47 +29,43 @@ impl Registers {
         let machine = &context.uc_mcontext;
         Registers {
             ip: machine.pc as usize,
-            sp: machine.sp as usize,
-            fp: machine.regs[29] as usize,
-            lr: machine.regs[30] as usize,
+            unwound: UnwindRegsNative::new(machine.regs[30], machine.sp, machine.regs[29]),
         }
     }
 
-    /// The registers of the calling thread, in the function into which this is inlined.
+    /// The registers of the calling thread, in the function into which this is inlined. `getcontext` would make a system
+    /// call, which a recorder of system calls would count.
     #[inline(always)]
     pub(crate) fn here() -> Registers {
-        let (ip, sp, fp): (usize, usize, usize);
-        #[cfg(target_arch = "aarch64")]
-        let lr: usize;
+        let (ip, sp, fp): (u64, u64, u64);
         // SAFETY: this only copies registers.
-        unsafe {
-            #[cfg(target_arch = "x86_64")]
+        #[cfg(target_arch = "x86_64")]
+        let code = unsafe {
             asm!(
                 "lea {}, [rip]", "mov {}, rsp", "mov {}, rbp",
                 out(reg) ip, out(reg) sp, out(reg) fp,
                 options(nomem, nostack, preserves_flags)
             );
-            #[cfg(target_arch = "aarch64")]
+            ip
+        };
+        // SAFETY: this only copies registers.
+        #[cfg(target_arch = "aarch64")]
+        let code = unsafe {
+            let lr: u64;
             asm!(
                 "adr {}, .", "mov {}, sp", "mov {}, x29", "mov {}, x30",
                 out(reg) ip, out(reg) sp, out(reg) fp, out(reg) lr,
                 options(nomem, nostack, preserves_flags)
             );
-        }
+            lr
+        };
         Registers {
-            ip,
-            sp,
-            fp,
-            #[cfg(target_arch = "aarch64")]
-            lr,
+            ip: ip as usize,
+            unwound: UnwindRegsNative::new(code, sp, fp),
         }
     }
 
-    pub(crate) fn to_unwind(self) -> framehop::UnwindRegsNative {
-        #[cfg(target_arch = "x86_64")]
-        let code = self.ip;
-        #[cfg(target_arch = "aarch64")]
-        let code = self.lr;
-        framehop::UnwindRegsNative::new(code as u64, self.sp as u64, self.fp as u64)
+    pub(crate) fn sp(&self) -> usize {
+        self.unwound.sp() as usize
     }
 }

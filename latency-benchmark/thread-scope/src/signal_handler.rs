@@ -11,7 +11,7 @@ use crate::Unobservable;
 /// A handler that only does what handlers may do, at any moment.
 pub(crate) type Handler = extern "C" fn(c_int, *mut siginfo_t, *mut c_void);
 
-/// Installs a handler permanently: without it, a signal that arrives late would end the process.
+/// Installs a handler permanently, unless it is there: without it, a signal that arrives late would end the process.
 pub(crate) fn install(
     what: &str,
     signal: Signal,
@@ -19,7 +19,11 @@ pub(crate) fn install(
     flags: SaFlags,
     blocked: SigSet,
 ) -> Result<(), Unobservable> {
-    if action(signal as c_int).is_none_or(|action| has_handler(&action)) {
+    let before = action(signal as c_int);
+    if before.is_some_and(|action| action.sa_sigaction == handler as *const () as usize) {
+        return Ok(());
+    }
+    if before.is_none_or(|action| has_handler(&action)) {
         let why = format!("the process already has a handler for {signal}");
         return Err(Unobservable::new(what, why));
     }

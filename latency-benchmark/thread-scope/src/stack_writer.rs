@@ -12,7 +12,7 @@ use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::Unobservable;
 use crate::code::Code;
-use crate::memory::{Memory, StackRange};
+use crate::memory::StackRange;
 use crate::registers::Registers;
 
 /// A clock of the caller. Signal handlers and the allocator call it.
@@ -30,17 +30,15 @@ pub(crate) type Head = [u64; 3];
 #[derive(Clone, Copy)]
 struct Stack {
     head: Head,
-    /// Those before are left out.
-    first: usize,
-    end: usize,
+    found: usize,
     frames: [usize; FRAMES],
 }
 
-/// Works in signal handlers and in the allocator: after its creation it neither allocates nor waits.
+/// Writes stacks of one thread, in signal handlers and in the allocator: after its creation it neither allocates nor waits.
 pub(crate) struct StackWriter {
     random: SmallRng,
     pub(crate) code: Code,
-    memory: Memory,
+    thread: StackRange,
     cache: CacheNative<MustNotAllocateDuringUnwind>,
     stack: Stack,
     ring: Producer<Stack>,
@@ -56,7 +54,7 @@ impl StackReader {
     /// Passes the stacks since the last call to `each`, in their order.
     pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
         while let Ok(stack) = self.ring.pop() {
-            each(stack.head, &stack.frames[stack.first..stack.end]);
+            each(stack.head, &stack.frames[..stack.found]);
         }
     }
 
@@ -66,10 +64,10 @@ impl StackReader {
 }
 
 impl StackWriter {
-    /// An error says that `what` cannot be observed.
+    /// For stacks of the calling thread. An error says that `what` cannot be observed.
     pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
-        let memory = Memory::read().map_err(|error| {
-            Unobservable::new(what, format!("/proc/self/maps cannot be read: {error}"))
+        let thread = StackRange::of_this_thread().map_err(|error| {
+            Unobservable::new(what, format!("it is unknown where the stack is: {error}"))
         })?;
         let (filling, emptying) = RingBuffer::new(STACKS);
         let lost = Arc::default();
@@ -80,12 +78,11 @@ impl StackWriter {
         let writer = StackWriter {
             random: SmallRng::seed_from_u64(seed),
             code: Code::read(),
-            memory,
+            thread,
             cache: CacheNative::new_in(),
             stack: Stack {
                 head: [0; 3],
-                first: 0,
-                end: 0,
+                found: 0,
                 frames: [0; FRAMES],
             },
             ring: filling,
@@ -94,18 +91,12 @@ impl StackWriter {
         Ok((writer, reader))
     }
 
-    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames without the innermost `skipped`.
-    /// If the thread is not on its own stack, there is only one frame, `registers.ip`.
-    pub(crate) fn write(
-        &mut self,
-        head: impl FnOnce() -> Head,
-        registers: Registers,
-        skipped: usize,
-    ) {
+    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames. If the thread is not on its own
+    /// stack, there is only one frame, `registers.ip`.
+    pub(crate) fn write(&mut self, head: impl FnOnce() -> Head, registers: Registers) {
         self.stack.frames[0] = registers.ip;
-        let stack = self.memory.stack_of_this_thread(registers.sp);
-        self.stack.first = skipped;
-        self.stack.end = stack.map_or(1, |stack| self.walk(registers, &stack));
+        let stack = self.thread.used(registers.sp());
+        self.stack.found = stack.map_or(1, |stack| self.walk(registers, &stack));
         self.stack.head = head();
         if self.ring.push(self.stack).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -124,7 +115,7 @@ impl StackWriter {
     /// it represents.
     fn walk(&mut self, interrupted: Registers, stack: &StackRange) -> usize {
         let mut found = 1;
-        let mut registers = interrupted.to_unwind();
+        let mut registers = interrupted.unwound;
         let mut address = FrameAddress::from_instruction_pointer(interrupted.ip as u64);
         while found < FRAMES {
             let sp = registers.sp();

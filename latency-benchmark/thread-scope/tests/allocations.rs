@@ -139,12 +139,12 @@ fn stacks_contain_the_allocating_functions() {
     });
     // Read by another thread, after the watched thread has ended.
     let (mut stacks, counted) = stacks;
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     let (mut objects, mut bytes, mut much, mut growing, mut last) = (0, 0, 0, 0, 0);
     stacks.drain(|stack| {
         objects += stack.stands_for;
         bytes += stack.size;
-        let names = symbols.stack(stack.frames, true);
+        let names = symbols.stack(stack.frames);
         let innermost = names.last().unwrap();
         assert!(!innermost.contains("thread_scope"), "{names:#?}");
         let has = |wanted: &str| names.iter().any(|name| name.ends_with(wanted));

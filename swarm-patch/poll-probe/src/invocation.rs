@@ -6,8 +6,7 @@ use std::task::{Context, Poll, ready};
 use std::{fmt, thread};
 
 use crate::active::{Active, active};
-use crate::meter::Frame;
-use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
+use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
 use crate::{Budget, Mode, Outcome, Site, ring, wake};
 
 /// One invocation of a poll function, from its creation to its drop.
@@ -66,13 +65,14 @@ pub struct Invocation {
     outcome: Outcome,
     /// Whether the next iteration is the first turn of a loop.
     enters_loop: bool,
-    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that every mark calls
-    /// [`store_child`](Self::store_child).
+    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that the end of that code calls
+    /// [`store_child`](Self::store_child), too.
     open_child: u8,
     child_start: u64,
     spans: u16,
     spans_lost: u16,
-    frame: Frame,
+    /// Whether all readings of a meter so far are stored. Without one of them the others tell nothing.
+    is_metered: bool,
     /// Keeps it on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -82,15 +82,15 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let (mut start, mut open) = (0, (NO_CHILD, None));
+        let (mut start, mut is_metered) = (0, false);
         if active.bound(site).timed {
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
-                open = ring::prepare(active.mode == Mode::Metered);
+                (start, is_metered) = prepare(active, site);
+            } else {
+                start = active.ticks();
             }
-            start = active.ticks();
         }
-        let (open_child, frame) = open;
         Invocation {
             active,
             children,
@@ -101,11 +101,11 @@ impl Invocation {
             site,
             outcome: Outcome::Ready,
             enters_loop: false,
-            open_child,
+            open_child: if is_metered { OWN_CODE } else { NO_CHILD },
             child_start: 0,
             spans: 0,
             spans_lost: 0,
-            frame,
+            is_metered,
             not_send: PhantomData,
         }
     }
@@ -167,7 +167,7 @@ impl Invocation {
         if bound.timed {
             let now = self.active.ticks();
             elapsed = now.saturating_sub(self.start);
-            self.end_iteration(now, false);
+            self.end_iteration(now);
             self.iteration_start = now;
         }
         if std::mem::take(&mut self.enters_loop) {
@@ -198,7 +198,7 @@ impl Invocation {
     pub fn count(&mut self) {
         if self.iterations > 0 && self.active.bound(self.site).timed {
             let now = self.active.ticks();
-            self.end_iteration(now, false);
+            self.end_iteration(now);
             self.iteration_start = now;
         }
         self.iterations += 1;
@@ -208,8 +208,10 @@ impl Invocation {
     #[inline]
     pub fn child(&mut self, child: u8) {
         if self.active.mode >= Mode::Children {
-            let now = self.active.ticks();
-            let now = self.end_child(now, false);
+            let mut now = self.active.ticks();
+            if self.open_child != NO_CHILD {
+                now = self.store_child(now, false);
+            }
             self.open_child = child;
             self.child_start = now;
         }
@@ -218,8 +220,8 @@ impl Invocation {
     /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {
-        if self.open_child != NO_CHILD {
-            self.end_child(self.active.ticks(), false);
+        if self.open_child < OWN_CODE {
+            self.store_child(self.active.ticks(), false);
         }
     }
 
@@ -266,19 +268,12 @@ impl Invocation {
     }
 
     #[inline]
-    fn end_iteration(&mut self, now: u64, is_last: bool) {
-        self.end_child(now, is_last);
+    fn end_iteration(&mut self, now: u64) {
+        if self.open_child < OWN_CODE {
+            self.store_child(now, false);
+        }
         let ticks = now.saturating_sub(self.iteration_start);
         self.longest_iteration = self.longest_iteration.max(ticks);
-    }
-
-    #[inline]
-    fn end_child(&mut self, now: u64, is_last: bool) -> u64 {
-        if self.open_child != NO_CHILD {
-            self.store_child(now, is_last)
-        } else {
-            now
-        }
     }
 
     /// Returns the time at which the code after the child begins.
@@ -291,23 +286,32 @@ impl Invocation {
         now
     }
 
+    /// Also at the end of the poll function's own code, before a child or for good.
     #[cold]
-    fn store_metered(&mut self, mut child: u8, now: u64, is_last: bool) -> u64 {
-        match child {
-            OWN_CODE => child = NO_CHILD,
-            _ => self.store_span(child, now),
+    fn store_metered(&mut self, child: u8, now: u64, is_last: bool) -> u64 {
+        if child != OWN_CODE {
+            self.store_span(child, now);
         }
-        let mark = Part {
-            invocation: self.start,
-            at: now,
-            what: MeterCounts::default(),
-            site: self.site,
-            child,
-        };
-        if ring::pass(self.frame, mark, is_last) && !is_last {
+        if child != OWN_CODE || !is_last {
+            self.store_reading(child, now);
+        }
+        if is_last {
+            self.store_reading(NO_CHILD, now);
+        } else if self.is_metered {
             self.open_child = OWN_CODE;
         }
         self.active.ticks()
+    }
+
+    fn store_reading(&mut self, child: u8, at: u64) {
+        self.is_metered = self.is_metered
+            && ring::read_meter(|what| Part {
+                invocation: self.start,
+                at,
+                what,
+                site: self.site,
+                child,
+            });
     }
 
     #[inline(always)]
@@ -339,10 +343,13 @@ impl Invocation {
     #[inline]
     fn finish(&mut self) {
         if thread::panicking() {
-            return ring::lose(self.site, self.frame);
+            return ring::lose(self.site);
         }
         let end = self.active.ticks();
-        self.end_iteration(end, true);
+        if self.open_child != NO_CHILD {
+            self.store_child(end, true);
+        }
+        self.end_iteration(end);
         ring::store(RawRecord {
             start: self.start,
             ticks: end.saturating_sub(self.start),
@@ -356,6 +363,26 @@ impl Invocation {
             outcome: self.outcome,
         });
     }
+}
+
+/// Makes the buffers of the thread if it has a seat, and reads the meter in the mode for that. Returns the time after both, so
+/// that neither is part of the record, and whether there is a reading.
+#[cold]
+fn prepare(active: &Active, site: Site) -> (u64, bool) {
+    ring::make_buffers();
+    let mut start = active.ticks();
+    let reading = |what| {
+        start = active.ticks();
+        Part {
+            invocation: start,
+            at: start,
+            what,
+            site,
+            child: OWN_CODE,
+        }
+    };
+    let is_metered = active.mode == Mode::Metered && ring::read_meter(reading);
+    (start, is_metered)
 }
 
 /// Functions that get one as an argument may be recorded by `tracing`, which asks for this.

@@ -52,8 +52,6 @@ mod invocation;
 #[cfg(feature = "recorder")]
 mod lock;
 #[cfg(feature = "recorder")]
-mod meter;
-#[cfg(feature = "recorder")]
 mod muxer;
 pub mod number;
 #[cfg(feature = "recorder")]
@@ -82,11 +80,10 @@ pub use site::Site;
 pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
-    meter::Meter,
     muxer::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers},
     passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},
-    record::{ChildPoll, IterationEnd, METERS, MeterCounts, Outcome, Reading, Record},
+    record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,
     task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn},

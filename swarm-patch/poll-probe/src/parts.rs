@@ -6,7 +6,6 @@ use std::collections::HashMap;
 use rtrb::Consumer;
 
 use crate::Site;
-use crate::meter::ThreadMeter;
 use crate::record::Part;
 
 /// Identifies an invocation within a thread: its site and start.
@@ -69,7 +68,8 @@ impl<T: Copy> Parts<T> {
     /// Forgets parts whose record was lost, which are those of all but the youngest invocations. If a
     /// running invocation is among the forgotten ones, its record counts the missing parts.
     pub(crate) fn tidy(&mut self, began: u64) {
-        const NESTED: usize = ThreadMeter::NESTED;
+        /// The most invocations that nest.
+        const NESTED: usize = 64;
         while let Some(part) = self.stored_by(began) {
             self.early.entry(part.key()).or_default().push(part);
         }

@@ -6,6 +6,13 @@ pub const METERS: usize = 10;
 /// The counters of a meter.
 pub type MeterCounts = [u64; METERS];
 
+/// Writes counters of the current thread that never decrease, such as the bytes allocated so far. It
+/// gets zeros, and a counter that it does not write stays zero.
+///
+/// The probe calls it in [`Mode::Metered`](crate::Mode::Metered), where an invocation and its children begin and end. That
+/// is inside poll functions, so it must not enter one. Its own cost is part of the counts.
+pub type Meter = fn(&mut MeterCounts);
+
 /// How an invocation ended. An invocation that panicked has no record and counts as lost.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
@@ -50,8 +57,8 @@ pub struct Record<'a> {
     /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
     /// each poll of a child, in order, and then one for the poll function's own code. Empty otherwise.
     pub readings: &'a [Reading],
-    /// Number of readings that are missing there. Either the buffer was full, or the invocation began
-    /// without a meter.
+    /// Number of readings that are missing there: all of them if the buffer was full, or if the invocation began without a
+    /// meter.
     pub readings_lost: u32,
 }
 
@@ -92,7 +99,7 @@ pub(crate) const NO_CHILD: u8 = u8::MAX;
 /// Stands for the number of iterations where none is marked.
 pub(crate) const UNMARKED: u32 = u32::MAX;
 
-/// Stands for the poll function's own code while a meter is read.
+/// Stands for the poll function's own code up to a child while a meter is read.
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
 
 /// One finished invocation as the hot path stores it, in clock ticks.
@@ -115,11 +122,12 @@ pub(crate) struct RawRecord {
 pub(crate) struct Part<T> {
     /// The start of its invocation, which identifies that within a thread and a site.
     pub(crate) invocation: u64,
-    /// A time within the invocation, in clock ticks: when a child's poll began, or when metered code ended.
+    /// A time within the invocation, in clock ticks: when a child's poll began, or when a meter was read.
     pub(crate) at: u64,
     pub(crate) what: T,
     pub(crate) site: Site,
-    /// The child whose poll it is. [`NO_CHILD`] is an [`IterationEnd`], or the last reading of an invocation.
+    /// The child whose poll it is, or ends with a reading. [`NO_CHILD`] is an [`IterationEnd`], or the last reading of an
+    /// invocation. [`OWN_CODE`] is its first reading, or one before a child.
     pub(crate) child: u8,
 }
 

@@ -6,20 +6,16 @@ use quanta::Clock;
 use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::parts::Key;
-use crate::record::{MeterCounts, NO_CHILD, Part, RawRecord, Span, UNMARKED};
-use crate::ring::{self, Arrivals, Emptying, Seat};
+use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
+use crate::ring::{self, Emptying, Seats};
 use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
-    capacity: Capacity,
-    /// The meter, and the number of readings that a thread's buffer holds.
-    meter: Option<(Meter, usize)>,
     clock: Clock,
     created: u64,
-    attached: AtomicUsize,
-    /// Separate from `threads`, which a drain locks, so that no thread waits for a drain.
-    arrivals: Arc<Arrivals>,
+    /// Their arrivals are separate from `threads`, which a drain locks, so that no thread waits for a drain.
+    seats: Arc<Seats>,
     threads: Mutex<Vec<Emptying>>,
 }
 
@@ -29,8 +25,6 @@ pub struct Recorder {
 pub struct Drained {
     /// Records handed out.
     pub records: u64,
-    /// The sum of their [`Record::readings_lost`].
-    pub readings_lost: u64,
     lost: [u64; Site::MOST],
 }
 
@@ -45,24 +39,27 @@ impl Drained {
 impl Recorder {
     /// A recorder without attached threads.
     pub fn new(capacity: Capacity) -> Self {
-        let clock = clock().clone();
-        Recorder {
-            capacity,
-            meter: None,
-            created: clock.raw(),
-            clock,
-            attached: AtomicUsize::new(0),
-            arrivals: Arc::default(),
-            threads: Mutex::default(),
-        }
+        Recorder::with(capacity, None)
     }
 
     /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
-    /// buffers. Each poll of a child and each invocation takes one reading of 104 bytes.
+    /// buffers. Each invocation takes two readings of 104 bytes, and each poll of a child at most two.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
+        Recorder::with(capacity, Some((meter, readings)))
+    }
+
+    fn with(capacity: Capacity, meter: Option<(Meter, usize)>) -> Self {
+        let clock = clock().clone();
         Recorder {
-            meter: Some((meter, readings)),
-            ..Recorder::new(capacity)
+            created: clock.raw(),
+            clock,
+            seats: Arc::new(Seats {
+                capacity,
+                meter,
+                taken: AtomicUsize::new(0),
+                arrivals: Mutex::default(),
+            }),
+            threads: Mutex::default(),
         }
     }
 
@@ -73,24 +70,14 @@ impl Recorder {
     /// writes every page of them, before its own time begins. From then on nothing is allocated. The
     /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
-        ring::attach(self.seat());
+        ring::attach(&self.seats);
     }
 
     /// Attaches every thread of the process that is not attached to a recorder by itself, at its first invocation while
     /// recording is on. A thread that has recorded nothing by then stays without one, so call this before recording
     /// begins. A later recorder takes the place of this one.
-    pub fn attach_all(self: &Arc<Self>) {
-        let recorder = Arc::downgrade(self);
-        ring::attach_all(Box::new(move || Some(recorder.upgrade()?.seat())));
-    }
-
-    fn seat(&self) -> Seat {
-        Seat {
-            thread: self.attached.fetch_add(1, Ordering::Relaxed),
-            capacity: self.capacity,
-            meter: self.meter,
-            arrivals: Arc::downgrade(&self.arrivals),
-        }
+    pub fn attach_all(&self) {
+        ring::attach_all(&self.seats);
     }
 
     /// The current time on the clock of [`Record::start_ns`], for other observations.
@@ -103,7 +90,7 @@ impl Recorder {
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
         let mut threads = lock(&self.threads);
-        threads.append(&mut lock(&self.arrivals));
+        threads.append(&mut lock(&self.seats.arrivals));
         threads.retain_mut(|thread| {
             // Checked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
@@ -137,7 +124,6 @@ impl Recorder {
                     readings_lost,
                 });
                 drained.records += 1;
-                drained.readings_lost += u64::from(readings_lost);
             }
             thread.spans.tidy(began);
             if let Some(readings) = &mut thread.readings {
@@ -195,16 +181,36 @@ impl Emptying {
         }
         let (key, end) = (key(raw), raw.start + raw.ticks);
         let is_last = |reading: &Part<MeterCounts>| reading.child == NO_CHILD;
-        let own = readings.take(key, end, |own| own.last().is_some_and(is_last));
-        let expected = u32::from(raw.spans) + u32::from(raw.spans_lost) + 1;
-        let found = u32::try_from(own.len()).unwrap_or(u32::MAX);
-        let reading = |reading: Part<MeterCounts>| Reading {
-            child: (reading.child != NO_CHILD).then(|| child_name(raw, reading.child)),
-            counts: reading.what,
+        let read = readings.take(key, end, |read| read.last().is_some_and(is_last));
+        let (first, last) = match &read[..] {
+            [first, .., last] if first.at == raw.start && is_last(last) => (first, last),
+            _ => {
+                return (
+                    Vec::new(),
+                    u32::from(raw.spans) + u32::from(raw.spans_lost) + 1,
+                );
+            }
         };
-        let own = own.into_iter().map(reading).collect();
-        (own, expected.saturating_sub(found))
+        let mut own = grown(&last.what, &first.what);
+        let mut readings = Vec::new();
+        for (before, after) in read.iter().zip(&read[1..]) {
+            if after.child < OWN_CODE {
+                let counts = grown(&after.what, &before.what);
+                own = grown(&own, &counts);
+                let child = Some(child_name(raw, after.child));
+                readings.push(Reading { child, counts });
+            }
+        }
+        readings.push(Reading {
+            child: None,
+            counts: own,
+        });
+        (readings, 0)
     }
+}
+
+fn grown(after: &MeterCounts, before: &MeterCounts) -> MeterCounts {
+    std::array::from_fn(|counter| after[counter].saturating_sub(before[counter]))
 }
 
 fn key(raw: &RawRecord) -> Key {

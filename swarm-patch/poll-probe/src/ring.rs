@@ -2,15 +2,14 @@
 //! them.
 
 use std::cell::{Cell, RefCell};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::lock::lock;
-use crate::meter::{Frame, ThreadMeter};
 use crate::parts::Parts;
-use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span};
+use crate::record::{Part, RawRecord, Span};
 use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
@@ -40,7 +39,7 @@ pub(crate) struct Filling {
     records: Producer<RawRecord>,
     spans: Producer<Part<Span>>,
     lost: Arc<PerSite>,
-    meter: Option<ThreadMeter>,
+    meter: Option<(Meter, Producer<Part<MeterCounts>>)>,
 }
 
 /// The emptying side.
@@ -53,16 +52,25 @@ pub(crate) struct Emptying {
     pub(crate) lost: Arc<PerSite>,
 }
 
-/// A thread that made its buffers leaves their emptying side here.
-pub(crate) type Arrivals = Mutex<Vec<Emptying>>;
-
-/// A thread makes its buffers from this when its first recorded invocation begins.
-pub(crate) struct Seat {
-    pub(crate) thread: usize,
+/// Threads make their buffers from this when their first recorded invocations begin.
+pub(crate) struct Seats {
     pub(crate) capacity: Capacity,
-    /// The meter, and the number of readings that the buffer holds.
+    /// The meter, and the number of readings that the buffer of a thread holds.
     pub(crate) meter: Option<(Meter, usize)>,
-    pub(crate) arrivals: Weak<Arrivals>,
+    /// How many were taken.
+    pub(crate) taken: AtomicUsize,
+    /// A thread that made its buffers leaves their emptying side here.
+    pub(crate) arrivals: Mutex<Vec<Emptying>>,
+}
+
+/// The number of a thread, and what it makes its buffers from.
+type Seat = (usize, Weak<Seats>);
+
+impl Seats {
+    fn take(self: &Arc<Self>) -> Seat {
+        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+        (number, Arc::downgrade(self))
+    }
 }
 
 thread_local! {
@@ -73,24 +81,17 @@ thread_local! {
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
 }
 
-/// Makes the seat of a thread that was not attached.
-type MakeSeat = Box<dyn Fn() -> Option<Seat> + Send>;
+/// For each thread that has no seat when its first recorded invocation begins.
+static FOR_ALL: Mutex<Weak<Seats>> = Mutex::new(Weak::new());
 
-static FOR_ALL: Mutex<Option<MakeSeat>> = Mutex::new(None);
-
-/// Gives a seat to each thread that has none when its first recorded invocation begins.
-pub(crate) fn attach_all(seat: MakeSeat) {
-    *lock(&FOR_ALL) = Some(seat);
-}
-
-fn seat_for_all() -> Option<Seat> {
-    lock(&FOR_ALL).as_ref()?()
+pub(crate) fn attach_all(seats: &Arc<Seats>) {
+    *lock(&FOR_ALL) = Arc::downgrade(seats);
 }
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
-pub(crate) fn attach(seat: Seat) {
+pub(crate) fn attach(seats: &Arc<Seats>) {
     FILLING.with(|slot| slot.take());
-    SEAT.with(|slot| slot.replace(Some(seat)));
+    SEAT.with(|slot| slot.replace(Some(seats.take())));
     IS_TO_SEAT.set(true);
 }
 
@@ -100,42 +101,32 @@ pub(crate) fn is_attached() -> bool {
     has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
-/// Whether [`prepare`] has something to do before an invocation begins. One check covers both reasons, so
-/// that an invocation without a meter does not pay for a second one.
+/// Whether there is something to do before an invocation begins: to make buffers, or to read the meter. One check covers
+/// both reasons, so that an invocation without a meter does not pay for a second one.
 #[inline]
 pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
     IS_TO_SEAT.get() | is_metered
 }
 
-/// Makes the buffers of this thread if there is a seat for it, and reads the meter if `is_metered`. An invocation
-/// calls it before it first reads the clock, so that neither is part of its record. Returns the child
-/// that is open then, and the meter's frame.
-#[cold]
-pub(crate) fn prepare(is_metered: bool) -> (u8, Frame) {
-    if IS_TO_SEAT.get() {
-        make_buffers();
+/// Makes the buffers of this thread if there is a seat for it.
+pub(crate) fn make_buffers() {
+    if !IS_TO_SEAT.replace(false) {
+        return;
     }
-    let now = is_metered.then(read_meter).flatten();
-    let frame = now.and_then(|now| with_meter(|meter| meter.begin(now))?);
-    (if frame.is_some() { OWN_CODE } else { NO_CHILD }, frame)
-}
-
-fn make_buffers() {
-    IS_TO_SEAT.set(false);
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
-    let Some(seat) = seat.or_else(seat_for_all) else {
+    let Some((thread, seats)) = seat.or_else(|| Some(lock(&FOR_ALL).upgrade()?.take())) else {
         return;
     };
-    let Some(arrivals) = seat.arrivals.upgrade() else {
+    let Some(seats) = seats.upgrade() else {
         return; // The recorder was dropped.
     };
-    let (records, emptying_records) = resident(seat.capacity.records);
-    let (spans, emptying_spans) = resident(seat.capacity.spans);
-    let (meter, emptying_readings) = seat
+    let (records, emptying_records) = resident(seats.capacity.records);
+    let (spans, emptying_spans) = resident(seats.capacity.spans);
+    let (meter, emptying_readings) = seats
         .meter
         .map(|(meter, capacity)| {
             let (readings, emptying) = resident(capacity);
-            (ThreadMeter::new(meter, readings), emptying)
+            ((meter, readings), emptying)
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
@@ -146,8 +137,8 @@ fn make_buffers() {
         meter,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
-        lock(&arrivals).push(Emptying {
-            thread: seat.thread,
+        lock(&seats.arrivals).push(Emptying {
+            thread,
             records: emptying_records,
             spans: Parts::new(emptying_spans),
             readings: emptying_readings.map(Parts::new),
@@ -176,8 +167,7 @@ pub(crate) fn store(record: RawRecord) {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, frame: Frame) {
-    with_meter(|meter| meter.close(frame));
+pub(crate) fn lose(site: Site) {
     with_filling(|filling| count(&filling.lost, site));
 }
 
@@ -194,26 +184,18 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
         .ok()?
 }
 
-/// The counts now; none without a meter. The buffers are not borrowed while the meter runs.
-fn read_meter() -> Option<MeterCounts> {
-    let meter = with_meter(|meter| meter.meter)?;
-    let mut counts = MeterCounts::default();
-    meter(&mut counts);
-    Some(counts)
-}
-
-fn with_meter<T>(f: impl FnOnce(&mut ThreadMeter) -> T) -> Option<T> {
-    with_filling(|filling| filling.meter.as_mut().map(f))?
-}
-
-/// Reads the meter at a mark. False if the invocation is not metered.
-pub(crate) fn pass(frame: Frame, mut mark: Part<MeterCounts>, is_last: bool) -> bool {
-    let Some(now) = frame.and_then(|_| read_meter()) else {
+/// Reads the meter and stores what `reading` makes of that. False without a meter or without room. The buffers are not
+/// borrowed while the meter runs.
+pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> Part<MeterCounts>) -> bool {
+    let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0));
+    let Some(meter) = meter.flatten() else {
         return false;
     };
-    mark.what = now;
-    let passed = with_meter(|meter| meter.pass(frame, mark, is_last));
-    passed.flatten().is_some()
+    let mut now = MeterCounts::default();
+    meter(&mut now);
+    let reading = reading(now);
+    let stored = with_filling(|filling| filling.meter.as_mut()?.1.push(reading).ok());
+    stored.flatten().is_some()
 }
 
 #[cold]

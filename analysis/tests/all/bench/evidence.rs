@@ -78,7 +78,7 @@ pub(crate) fn explain(copy: &Copy) {
     fs::write(
         dir.with_file_name("explain.json"),
         format!(
-            r#"{{"schema": 2, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
+            r#"{{"schema": 3, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
                 "cells": [{{"id": "{CELL}", "rank": 1, "why": "slow-time", "slow_ms_per_s": 48.0, "slow_percent": 9.0}}],
                 "created_unix_s": 1795200999}}"#
         ),
@@ -136,6 +136,7 @@ fn slice_row(slice: EvidenceSlice) -> String {
 }
 
 type RowsOfSlice = fn(EvidenceSlice) -> String;
+const EVIDENCE_COLUMNS: &str = "slice,site,child,from_ns,what,count,amount";
 const TABLES: [(&str, &str, RowsOfSlice); 10] = [
     (
         "sites.csv",
@@ -148,37 +149,17 @@ const TABLES: [(&str, &str, RowsOfSlice); 10] = [
         "slice,site,from_ns,child,polls,ns",
         children,
     ),
-    (
-        "stacks.csv",
-        "slice,site,child,from_ns,in_kernel,stack,samples",
-        stacks,
-    ),
-    (
-        "allocations.csv",
-        "slice,site,child,from_ns,polls,objects,bytes",
-        allocations,
-    ),
-    (
-        "allocation_stacks.csv",
-        "slice,site,child,stack,samples,objects,bytes",
-        allocation_stacks,
-    ),
-    (
-        "counters.csv",
-        "slice,scope,site,child,from_ns,counter,count",
-        counters,
-    ),
-    (
-        "system_calls.csv",
-        "slice,site,child,from_ns,call,calls,ns",
-        system_calls,
-    ),
+    ("stacks.csv", EVIDENCE_COLUMNS, stacks),
+    ("allocations.csv", EVIDENCE_COLUMNS, allocations),
+    ("allocation_stacks.csv", EVIDENCE_COLUMNS, allocation_stacks),
+    ("counters.csv", EVIDENCE_COLUMNS, counters),
+    ("system_calls.csv", EVIDENCE_COLUMNS, system_calls),
     (
         "timeline.csv",
         "slice,rank,site,child,iteration,depth,start_ns,duration_ns,outcome,iterations",
         timeline,
     ),
-    ("activity.csv", "slice,counter,value", activity),
+    ("activity.csv", EVIDENCE_COLUMNS, activity),
 ];
 
 fn sites(slice: EvidenceSlice) -> String {
@@ -225,14 +206,14 @@ fn stacks(slice: EvidenceSlice) -> String {
     let number = slice.number;
     let kernel = if slice.variant == BUDGET { 20 } else { 40 };
     format!(
-        "{number},connection,muxing.poll_unpin,100000,true,Connection::poll;yamux::Active::poll;__libc_sendto,{kernel}\n\
-         {number},connection,muxing.poll_unpin,100000,false,Connection::poll;yamux::Active::poll;yamux::frame::encode,32\n\
-         {number},connection,handler.poll,100000,false,\"Connection::poll;request_response::Handler::poll\",18\n\
-         {number},connection,,100000,false,Connection::poll,10\n\
-         {number},connection,muxing.poll_unpin,0,false,Connection::poll;yamux::Active::poll,50\n\
-         {number},muxer,self.socket.poll_flush_unpin,0,true,yamux::Active::poll;__libc_sendto,999\n\
-         {number},swarm,this.behaviour.poll,0,false,Swarm::poll_next_event;ping::Behaviour::poll,7\n\
-         {number},,,,false,tokio::park,500\n"
+        "{number},connection,muxing.poll_unpin,100000,Connection::poll;yamux::Active::poll;__libc_sendto;[kernel],{kernel},\n\
+         {number},connection,muxing.poll_unpin,100000,Connection::poll;yamux::Active::poll;yamux::frame::encode,32,\n\
+         {number},connection,handler.poll,100000,\"Connection::poll;request_response::Handler::poll\",18,\n\
+         {number},connection,,100000,Connection::poll,10,\n\
+         {number},connection,muxing.poll_unpin,0,Connection::poll;yamux::Active::poll,50,\n\
+         {number},muxer,self.socket.poll_flush_unpin,0,yamux::Active::poll;__libc_sendto;[kernel],999,\n\
+         {number},swarm,this.behaviour.poll,0,Swarm::poll_next_event;ping::Behaviour::poll,7,\n\
+         {number},,,,tokio::park,500,\n"
     )
 }
 
@@ -242,14 +223,18 @@ fn allocations(slice: EvidenceSlice) -> String {
         return String::new();
     }
     let number = slice.number;
-    format!(
-        "{number},connection,muxing.poll_unpin,0,1000,19000,1900000\n\
-         {number},connection,muxing.poll_unpin,100000,100,3000,300000\n\
-         {number},connection,handler.poll,0,1100,4400,44000\n\
-         {number},connection,,0,1100,0,0\n\
-         {number},swarm,this.behaviour.poll,0,400,100,6400\n\
-         {number},,,,,777,77777\n"
-    )
+    let place = |place: &str, polls: u64, objects: u64, bytes: u64| {
+        format!("{number},{place},polls,{polls},\n{number},{place},objects,{objects},{bytes}\n")
+    };
+    [
+        place("connection,muxing.poll_unpin,0", 1000, 19_000, 1_900_000),
+        place("connection,muxing.poll_unpin,100000", 100, 3000, 300_000),
+        place("connection,handler.poll,0", 1100, 4400, 44_000),
+        place("connection,,0", 1100, 0, 0),
+        place("swarm,this.behaviour.poll,0", 400, 100, 6400),
+        format!("{number},,,,objects,777,77777\n"),
+    ]
+    .concat()
 }
 
 fn allocation_stacks(slice: EvidenceSlice) -> String {
@@ -258,8 +243,8 @@ fn allocation_stacks(slice: EvidenceSlice) -> String {
     }
     let number = slice.number;
     format!(
-        "{number},connection,muxing.poll_unpin,Connection::poll;yamux::frame::encode;alloc::vec::Vec::push,150,19200,2000000\n\
-         {number},connection,handler.poll,Connection::poll;request_response::Handler::poll;alloc::boxed::Box::new,50,6400,60000\n"
+        "{number},connection,muxing.poll_unpin,,Connection::poll;yamux::frame::encode;alloc::vec::Vec::push,19200,2000000\n\
+         {number},connection,handler.poll,,Connection::poll;request_response::Handler::poll;alloc::boxed::Box::new,6400,60000\n"
     )
 }
 
@@ -269,9 +254,9 @@ fn counters(slice: EvidenceSlice) -> String {
     }
     let (number, slow) = (slice.number, slice.slow());
     format!(
-        "{number},poll,connection,muxing.poll_unpin,0,context-switches,11\n\
-         {number},poll,connection,muxing.poll_unpin,100000,context-switches,{}\n\
-         {number},process,,,,context-switches,1000\n",
+        "{number},connection,muxing.poll_unpin,0,context-switches,11,\n\
+         {number},connection,muxing.poll_unpin,100000,context-switches,{},\n\
+         {number},,,,context-switches,1000,\n",
         slow / 10
     )
 }
@@ -323,9 +308,15 @@ fn activity(slice: EvidenceSlice) -> String {
     // Up and down, and by chance a little more than the one before.
     let tasks = [12, 13, 12, 11, 12, 14, 12, 11, 13][number as usize % 9];
     let memory = 50_000_000 + [0, 4096, 0, 8192, 4096][number as usize % 5];
-    let gauges = format!(
-        "{number},connections,2\n{number},peers,2\n{number},tasks,{tasks}\n{number},resident_bytes,{memory}\n"
-    );
+    let row = |(counter, value): (&str, u64)| format!("{number},,,,{counter},{value},\n");
+    let gauges = [
+        ("connections", 2),
+        ("peers", 2),
+        ("tasks", tasks),
+        ("resident_bytes", memory),
+    ]
+    .map(row)
+    .concat();
     if slice.pass != "activity" {
         return gauges;
     }
@@ -342,7 +333,7 @@ fn activity(slice: EvidenceSlice) -> String {
         ("connections_closed", 0),
         ("dial_failures", 0),
     ]
-    .map(|(counter, value)| format!("{number},{counter},{value}\n"))
+    .map(row)
     .concat();
     of_pass + &gauges
 }
@@ -358,8 +349,8 @@ pub(crate) fn set(copy: &Copy, counter: &str, value: impl Fn(u64) -> u64) {
         let row = |line: &str| {
             let fields: Vec<&str> = line.split(',').collect();
             match fields[0].parse() {
-                Ok(slice) if fields[1] == counter => {
-                    format!("{slice},{counter},{}\n", value(slice))
+                Ok(slice) if fields[4] == counter => {
+                    format!("{slice},,,,{counter},{},\n", value(slice))
                 }
                 _ => format!("{line}\n"),
             }

@@ -3,42 +3,82 @@
 
 use anyhow::Result;
 use run_format::files::ACTIVITY;
-use run_format::{ActivityRow, Pass, SliceRow, TableWriters};
-use slices::ObservedSlice;
+use run_format::{Pass, SliceRow, TableWriters};
+use slices::{ObservedSlice, PollPlace};
 
-use crate::observe::activity::{Figures, Snapshot};
+use super::row::row;
+use crate::observe::activity::Snapshot;
 
+/// By the names in `activity.csv`.
+type Figures = Vec<(&'static str, Option<u64>)>;
+
+/// What there is now is known in slices of every pass, what happened in those that count it.
 pub(super) fn write(
     tables: &mut TableWriters,
-    row: &SliceRow,
+    of: &SliceRow,
     slice: &ObservedSlice,
     during: &Snapshot,
 ) -> Result<()> {
-    // What there is now is known in slices of every pass, what happened in those that count it.
-    let counts_all = row.pass == Pass::Activity;
-    let counted = |figures: Figures| figures.into_iter().filter(move |_| counts_all);
-    let figures = counted(during.counts()).chain(during.gauges());
-    let figures = figures.chain(counted(polls(slice)));
-    let rows = figures.map(|(counter, value)| ActivityRow {
-        slice: row.slice,
-        counter: counter.into(),
-        value,
+    let mut figures = there_is(during);
+    if of.pass == Pass::Activity {
+        figures.extend(happened(slice, during));
+    }
+    let rows = figures.into_iter().filter_map(|(what, count)| {
+        let place = PollPlace::default();
+        Some(row(of.slice, place, what, count?, None))
     });
-    tables.rows(ACTIVITY, rows.filter(|row| row.value.is_some()))
+    tables.rows(ACTIVITY, rows)
 }
 
-fn polls(slice: &ObservedSlice) -> Figures {
-    let Some(whole) = &slice.whole else {
-        return Vec::new();
-    };
-    let idle = whole.idle.counts;
-    // A network stack without the site has no polls of it.
-    let swarm = |count| (idle.swarm_polls > 0).then_some(count);
+fn there_is(now: &Snapshot) -> Figures {
     vec![
-        ("connection_polls", Some(idle.connection_polls)),
-        ("connection_polls_idle", Some(idle.connection_polls_idle)),
-        ("swarm_polls", swarm(idle.swarm_polls)),
-        ("swarm_polls_idle", swarm(idle.swarm_polls_idle)),
+        ("connections", Some(now.links.connections)),
+        ("peers", Some(now.links.peers)),
+        ("tasks", Some(now.tasks)),
+        ("resident_bytes", now.resident_bytes),
+    ]
+}
+
+fn happened(slice: &ObservedSlice, during: &Snapshot) -> Figures {
+    let idle = slice.whole.as_ref().map(|whole| whole.idle.counts);
+    // A network stack without the site has no polls of it.
+    let of_swarm = idle.filter(|idle| idle.swarm_polls > 0);
+    vec![
+        ("central_self_wakes", during.central_self_wakes),
+        ("task_self_wakes", during.task_self_wakes),
+        ("dials", Some(during.links.dials)),
+        ("dial_failures", Some(during.links.dial_failures)),
+        ("connections_opened", Some(during.links.opened)),
+        ("connections_closed", Some(during.links.closed)),
+        ("connection_polls", idle.map(|it| it.connection_polls)),
+        (
+            "connection_polls_idle",
+            idle.map(|it| it.connection_polls_idle),
+        ),
+        ("swarm_polls", of_swarm.map(|it| it.swarm_polls)),
+        ("swarm_polls_idle", of_swarm.map(|it| it.swarm_polls_idle)),
         ("task_yields", Some(slice.yielded())),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::observe::activity::Links;
+
+    #[test]
+    fn the_names_are_those_of_the_table() {
+        let table = include_str!("../../../run-format/EXPLAIN.md");
+        let during = Snapshot {
+            central_self_wakes: None,
+            task_self_wakes: None,
+            links: Links::default(),
+            tasks: 0,
+            resident_bytes: None,
+        };
+        let happened = happened(&ObservedSlice::default(), &during);
+        for (name, _) in there_is(&during).into_iter().chain(happened) {
+            assert!(table.contains(&format!("`{name}`")), "{name}");
+        }
+    }
 }

@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 use poll_probe::METERS;
 use run_format::files::{ALLOCATIONS, COUNTERS};
-use run_format::{AllocationRow, CounterRow, CounterScope, Site, TableWriters};
+use run_format::{OBJECTS, POLLS, Site, TableWriters};
 use slices::{PollPlace, WholePolls};
 
-use super::meter::{BYTES, OBJECTS};
-use super::moments::add;
+use super::meter;
+use super::row::row;
 use super::watch::Watch;
 
-/// With what the counters of the process counted meanwhile.
+/// With what the counters of the process counted meanwhile, which is in no poll.
 pub(super) fn write_counters(
     tables: &mut TableWriters,
     slice: u32,
@@ -20,23 +20,15 @@ pub(super) fn write_counters(
     watch: &Watch,
     of_process: Vec<u64>,
 ) -> Result<()> {
-    let row = |scope, place: PollPlace, (name, count): (&String, u64)| CounterRow {
-        slice,
-        scope,
-        site: place.site,
-        child: place.child.map(Into::into),
-        from_ns: place.from_ns,
-        counter: name.clone(),
-        count,
-    };
     for (place, (_, counts)) in sums(polls) {
-        let counts = watch.counter_names.iter().zip(counts);
-        let rows = counts.map(|count| row(CounterScope::Poll, place, count));
+        let counts = watch.file.counters.iter().flatten().zip(counts);
+        let rows = counts.map(|(name, count)| row(slice, place, name.clone(), count, None));
         tables.rows(COUNTERS, rows)?;
     }
     let counts = watch.process_counters.names().iter().zip(of_process);
-    let of_process = |count| row(CounterScope::Process, PollPlace::default(), count);
-    tables.rows(COUNTERS, counts.map(of_process))
+    let nowhere = PollPlace::default();
+    let rows = counts.map(|(name, count)| row(slice, nowhere, name.clone(), count, None));
+    tables.rows(COUNTERS, rows)
 }
 
 pub(super) fn write_allocations(
@@ -44,17 +36,13 @@ pub(super) fn write_allocations(
     slice: u32,
     polls: &WholePolls,
 ) -> Result<()> {
-    let sums = sums(polls).into_iter();
-    let rows = sums.map(|(place, (polls, counts))| AllocationRow {
-        slice,
-        site: place.site,
-        child: place.child.map(Into::into),
-        from_ns: place.from_ns,
-        polls: Some(polls),
-        objects: counts[OBJECTS],
-        bytes: counts[BYTES],
-    });
-    tables.rows(ALLOCATIONS, rows)
+    for (place, (polls, counts)) in sums(polls) {
+        let (objects, bytes) = (counts[meter::OBJECTS], counts[meter::BYTES]);
+        let polls = row(slice, place, POLLS, polls, None);
+        let objects = row(slice, place, OBJECTS, objects, Some(bytes));
+        tables.rows(ALLOCATIONS, [polls, objects])?;
+    }
+    Ok(())
 }
 
 /// The number of polls of each place, and what was counted in them. An invocation's own code has what its reading has
@@ -66,7 +54,9 @@ fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
             let place = poll.place(reading.child);
             let (polls, counts) = sums.entry(place).or_insert((0, [0; METERS]));
             *polls += 1;
-            add(counts, reading.counts);
+            for (sum, count) in counts.iter_mut().zip(reading.counts) {
+                *sum += count;
+            }
         }
     }
     sums

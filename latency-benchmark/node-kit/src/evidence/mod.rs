@@ -5,6 +5,7 @@ mod activity;
 mod meter;
 mod metered;
 mod moments;
+mod row;
 mod timeline;
 mod watch;
 
@@ -19,14 +20,14 @@ use run_format::files::{
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
 use slices::{ObservedSlice, Sums};
 
-use self::moments::{Moments, add};
+use self::moments::Moments;
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
 
 /// Everything that a cell is explained by, and where it is written.
 pub(crate) struct Evidence {
-    watch: Watch,
+    pub(crate) watch: Watch,
     activity: Activity,
     tables: TableWriters,
     moments: Moments,
@@ -70,10 +71,6 @@ impl Evidence {
         })
     }
 
-    pub(crate) fn is_available(&self, pass: Pass) -> bool {
-        self.watch.is_available(pass)
-    }
-
     pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
         self.slow.get(&variant).map_or(0, |[_, samples]| *samples)
     }
@@ -81,12 +78,7 @@ impl Evidence {
     /// Whether more samples would tell more about its slow polls. Without any slow poll they would not.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
         let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
-        self.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
-    }
-
-    /// Some time before the slice, whatever has to be so from the beginning of its first poll, to the end of its last.
-    pub(crate) fn prepare(&mut self, pass: Pass) {
-        self.watch.prepare(pass);
+        self.watch.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
     pub(crate) fn begin(&mut self, pass: Pass) {
@@ -116,20 +108,22 @@ impl Evidence {
             return Ok(());
         };
         let tables = &mut self.tables;
+        let mut moments = |table| self.moments.write((&mut *tables, table), number, polls);
         match row.pass {
             Pass::Stacks => {
-                let slow = self.moments.write_samples(tables, number, polls)?;
-                add(self.slow.entry(row.variant).or_default(), slow);
+                let [slow_polls, samples] = moments(STACKS)?;
+                let slow = self.slow.entry(row.variant).or_default();
+                *slow = [slow[0] + slow_polls, slow[1] + samples];
             }
             Pass::Allocations => {
+                moments(ALLOCATION_STACKS)?;
                 metered::write_allocations(tables, number, polls)?;
-                self.moments.write_allocations(tables, number, polls)?;
             }
             Pass::Counters => {
                 let of_process = self.counted.take().unwrap_or_default();
                 metered::write_counters(tables, number, polls, &self.watch, of_process)?;
             }
-            Pass::SystemCalls => self.moments.write_calls(tables, number, polls)?,
+            Pass::SystemCalls => moments(SYSTEM_CALLS).map(drop)?,
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }

@@ -2,172 +2,118 @@
 //! they allocate, and system calls.
 
 use std::collections::BTreeMap;
+use std::mem;
 
 use anyhow::Result;
-use run_format::files::{ALLOCATION_STACKS, STACKS, SYSTEM_CALLS};
-use run_format::{
-    AllocationStackRow, NamedSite, SLOW_NS, Site, StackRow, SystemCallRow, TableWriters,
-};
+use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 use slices::{PollPlace, WholePolls};
-use thread_scope::{Symbols, SystemCall};
+use thread_scope::Symbols;
 
+use super::row::row;
 use super::watch::Watch;
 
-/// When, and what.
-type Seen<T> = Vec<(u64, T)>;
+struct Moment {
+    at_ns: u64,
+    /// How long the thread was kept from its work for it.
+    took_ns: u64,
+    what: Seen,
+    count: u64,
+    amount: Option<u64>,
+}
+
+enum Seen {
+    Stack { frames: Vec<usize>, in_kernel: bool },
+    Call(&'static str),
+}
 
 /// What was seen since the last slice.
 pub(super) struct Moments {
     symbols: Symbols,
     sites: Vec<NamedSite>,
     connections: Site,
-    /// How long it took, whether in the kernel, and the frames.
-    samples: Seen<(u64, bool, Vec<usize>)>,
-    /// Objects, bytes and the frames.
-    allocations: Seen<(u64, u64, Vec<usize>)>,
-    calls: Seen<SystemCall>,
+    seen: Vec<Moment>,
 }
 
 impl Moments {
     pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> Moments {
         Moments {
-            symbols: Symbols::new(),
+            symbols: Symbols::default(),
             sites,
             connections,
-            samples: Vec::new(),
-            allocations: Vec::new(),
-            calls: Vec::new(),
+            seen: Vec::new(),
         }
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
-        if let Ok(stacks) = &mut watch.stacks {
-            stacks.drain(|sample| {
-                let what = (sample.took, sample.in_kernel, sample.frames.to_vec());
-                self.samples.push((sample.at, what));
+        let stack = |frames: &[usize], in_kernel| Seen::Stack {
+            frames: frames.to_vec(),
+            in_kernel,
+        };
+        let mut see = |at_ns, took_ns, what, count, amount| {
+            self.seen.push(Moment {
+                at_ns,
+                took_ns,
+                what,
+                count,
+                amount,
+            });
+        };
+        if let Some(stacks) = &mut watch.stacks {
+            stacks.drain(|it| see(it.at, it.took, stack(it.frames, it.in_kernel), 1, None));
+        }
+        if let Some(stacks) = &mut watch.allocations {
+            stacks.drain(|it| {
+                let (count, bytes) = (it.stands_for, it.size * it.stands_for);
+                see(it.at, 0, stack(it.frames, false), count, Some(bytes));
             });
         }
-        if let Ok(stacks) = &mut watch.allocations {
-            stacks.drain(|stack| {
-                let bytes = stack.size * stack.stands_for;
-                let what = (stack.stands_for, bytes, stack.frames.to_vec());
-                self.allocations.push((stack.at, what));
-            });
-        }
-        if let Ok(calls) = &mut watch.system_calls {
-            calls.drain(|call| self.calls.push((call.at, *call)));
+        if let Some(calls) = &mut watch.system_calls {
+            calls.drain(|it| see(it.at, 0, Seen::Call(it.name()), 1, Some(it.ns)));
         }
     }
 
-    /// Returns how many polls of connections were slow, without the time of samples, and how many samples were in these.
-    pub(super) fn write_samples(
+    /// Writes what was seen in the slice. Returns how many polls of connections were slow, without the time of samples, and
+    /// how much was in these.
+    pub(super) fn write(
         &mut self,
-        tables: &mut TableWriters,
+        (tables, table): (&mut TableWriters, &'static str),
         slice: u32,
         polls: &mut WholePolls,
     ) -> Result<[u64; 2]> {
-        let mut slow = 0;
-        for (at_ns, (took_ns, ..)) in &self.samples {
-            polls.sampled(*at_ns, *took_ns);
+        let mut seen = mem::take(&mut self.seen);
+        for it in seen.iter().filter(|it| it.took_ns > 0) {
+            polls.sampled(it.at_ns, it.took_ns);
         }
-        let sums = summed(&mut self.samples, polls, |place, (_, in_kernel, frames)| {
-            let stack = self.symbols.stack(frames, false);
-            let stack = line(&self.sites, stack, place.site);
-            ((place, *in_kernel, stack), [1])
-        });
-        for ((place, in_kernel, stack), [samples]) in sums {
-            if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
-                slow += samples;
+        seen.retain(|it| polls.window_ns.contains(&it.at_ns));
+        let (mut sums, mut slow) = (BTreeMap::new(), 0);
+        for it in seen {
+            for place in polls.places(it.at_ns) {
+                let by = (place, self.name(&it.what, place));
+                let (count, amount) = sums.entry(by).or_insert((0, None));
+                *count += it.count;
+                *amount = it.amount.map(|more| amount.unwrap_or(0) + more);
+                if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
+                    slow += it.count;
+                }
             }
-            let row = StackRow {
-                slice,
-                site: place.site,
-                child: place.child.map(Into::into),
-                from_ns: place.from_ns,
-                in_kernel,
-                stack,
-                samples,
-            };
-            tables.row(STACKS, &row)?;
         }
+        let sums = sums.into_iter();
+        let rows =
+            sums.map(|((place, what), (count, amount))| row(slice, place, what, count, amount));
+        tables.rows(table, rows)?;
         let connections = polls.of(self.connections).iter();
         let slow_polls = connections.filter(|poll| poll.own_ns() > SLOW_NS).count();
         Ok([slow_polls as u64, slow])
     }
 
-    pub(super) fn write_allocations(
-        &mut self,
-        tables: &mut TableWriters,
-        slice: u32,
-        polls: &WholePolls,
-    ) -> Result<()> {
-        let sums = summed(&mut self.allocations, polls, |place, what| {
-            let (objects, bytes, frames) = what;
-            let stack = self.symbols.stack(frames, true);
-            let stack = line(&self.sites, stack, place.site);
-            // Of whatever duration the poll was.
-            ((place.site, place.child, stack), [1, *objects, *bytes])
-        });
-        for ((site, child, stack), [samples, objects, bytes]) in sums {
-            let row = AllocationStackRow {
-                slice,
-                site,
-                child: child.map(Into::into),
-                stack,
-                samples,
-                objects,
-                bytes,
-            };
-            tables.row(ALLOCATION_STACKS, &row)?;
-        }
-        Ok(())
-    }
-
-    pub(super) fn write_calls(
-        &mut self,
-        tables: &mut TableWriters,
-        slice: u32,
-        polls: &WholePolls,
-    ) -> Result<()> {
-        let sums = summed(&mut self.calls, polls, |place, call| {
-            ((place, call.name()), [1, call.ns])
-        });
-        for ((place, call), [calls, ns]) in sums {
-            let row = SystemCallRow {
-                slice,
-                site: place.site,
-                child: place.child.map(Into::into),
-                from_ns: place.from_ns,
-                call: call.into(),
-                calls,
-                ns,
-            };
-            tables.row(SYSTEM_CALLS, &row)?;
-        }
-        Ok(())
-    }
-}
-
-/// Sums what is from the slice. `counted` tells by what, and how much it is at a place in the polls.
-fn summed<T, K: Ord, const N: usize>(
-    seen: &mut Seen<T>,
-    polls: &WholePolls,
-    mut counted: impl FnMut(PollPlace, &T) -> (K, [u64; N]),
-) -> BTreeMap<K, [u64; N]> {
-    let mut sums = BTreeMap::new();
-    let of_slice = |(at_ns, _): &(u64, T)| polls.window_ns.contains(at_ns);
-    for (at_ns, what) in seen.drain(..).filter(of_slice) {
-        for place in polls.places(at_ns) {
-            let (by, counts) = counted(place, &what);
-            add(sums.entry(by).or_insert([0; N]), counts);
-        }
-    }
-    sums
-}
-
-pub(super) fn add<const N: usize>(sums: &mut [u64; N], counts: [u64; N]) {
-    for (sum, count) in sums.iter_mut().zip(counts) {
-        *sum += count;
+    fn name(&mut self, what: &Seen, place: PollPlace) -> Text {
+        let (frames, in_kernel) = match what {
+            Seen::Stack { frames, in_kernel } => (frames, *in_kernel),
+            Seen::Call(name) => return (*name).into(),
+        };
+        let stack = self.symbols.stack(frames);
+        let end = if in_kernel { IN_KERNEL } else { "" };
+        (line(&self.sites, stack, place.site) + end).into()
     }
 }
 

@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use nix::unistd::gettid;
 use poll_probe::{Capacity, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
 use thread_scope::allocations::{self, AllocationSampler};
@@ -20,20 +19,19 @@ const SYSTEM_CALLS: usize = 1 << 18;
 /// A recorder that reads what [`Watch`] counts.
 pub(crate) fn recorder() -> Recorder {
     /// More than there are between two looks into the buffers.
-    const READINGS: usize = 1 << 17;
+    const READINGS: usize = 1 << 18;
     Recorder::with_meter(Capacity::default(), READINGS, meter::read)
 }
 
 /// Everything that is there to look at the worker, all of it switched off at first.
 pub(crate) struct Watch {
-    pub(super) stacks: Result<StackSampler, Unobservable>,
-    pub(super) allocations: Result<AllocationSampler, Unobservable>,
-    pub(super) system_calls: Result<SystemCallRecorder, Unobservable>,
-    spinner: Result<Spinner, Unobservable>,
-    pub(super) counter_names: Vec<String>,
-    counters_missing: Vec<Unobservable>,
-    counter_reading_ns: Option<u64>,
+    pub(super) stacks: Option<StackSampler>,
+    pub(super) allocations: Option<AllocationSampler>,
+    pub(super) system_calls: Option<SystemCallRecorder>,
+    spinner: Option<Spinner>,
     pub(super) process_counters: Counters,
+    /// What is known from the beginning.
+    pub(super) file: EvidenceFile,
 }
 
 impl Watch {
@@ -44,69 +42,61 @@ impl Watch {
             move || recorder.now_ns()
         };
         let counters = Counters::of_this_thread();
-        let counter_names = counters.names().to_vec();
-        let counters_missing = counters.unavailable().to_vec();
-        let counter_reading_ns = meter::reading_ns(&counters);
-        meter::read_by_this_thread(counters);
-        let mut stacks = StackSampler::start(gettid().as_raw(), STACK_INTERVAL, clock());
-        if let Ok(stacks) = &mut stacks {
-            stacks.time_signals();
+        let names = counters.names();
+        let mut file = EvidenceFile {
+            counters: (!names.is_empty()).then(|| names.to_vec()),
+            counter_reading_ns: meter::reading_ns(&counters),
+            ..EvidenceFile::default()
+        };
+        for missing in counters.unavailable() {
+            available::<()>(&mut file, Pass::Counters, Err(missing.clone()));
         }
-        Watch {
-            stacks,
-            allocations: if allocations::is_installed() {
-                allocations::watch_this_thread(OBJECTS_PER_STACK, clock())
-            } else {
-                Err(Unobservable::new(
-                    "allocations",
-                    "this node program was built without the allocator that counts them \
-                     (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting)",
-                ))
-            },
-            system_calls: SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock()),
-            spinner: Spinner::start(core),
-            counter_names,
-            counters_missing,
-            counter_reading_ns,
+        meter::read_by_this_thread(counters);
+        let allocations = match allocations::is_installed() {
+            true => allocations::watch_this_thread(OBJECTS_PER_STACK, clock()),
+            false => Err(Unobservable::new(
+                "allocations",
+                "this node program was built without the allocator that counts them \
+                 (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting)",
+            )),
+        };
+        let stacks = StackSampler::start(STACK_INTERVAL, clock());
+        let system_calls = SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock());
+        let mut watch = Watch {
+            stacks: available(&mut file, Pass::Stacks, stacks),
+            allocations: available(&mut file, Pass::Allocations, allocations),
+            system_calls: available(&mut file, Pass::SystemCalls, system_calls),
+            spinner: available(&mut file, Pass::Warm, Spinner::start(core)),
             // Counts threads that are started from here on, which is all that are to come.
             process_counters: Counters::of_process(),
-        }
+            file,
+        };
+        let (stacks, calls) = (watch.stacks.as_mut(), &watch.system_calls);
+        watch.file.stack_interval_ns = stacks.map(|stacks| {
+            stacks.time_signals();
+            STACK_INTERVAL.as_nanos() as u64
+        });
+        watch.file.objects_per_stack = watch.allocations.as_ref().map(|_| OBJECTS_PER_STACK);
+        watch.file.system_call_overhead_ns = calls.as_ref().map(SystemCallRecorder::overhead_ns);
+        watch
     }
 
-    pub(super) fn is_available(&self, pass: Pass) -> bool {
+    pub(crate) fn is_available(&self, pass: Pass) -> bool {
         match pass {
-            Pass::Stacks => self.stacks.is_ok(),
-            Pass::Allocations => self.allocations.is_ok(),
-            Pass::Counters => !self.counter_names.is_empty(),
-            Pass::SystemCalls => self.system_calls.is_ok(),
-            Pass::Normal | Pass::Warm => self.spinner.is_ok(),
-            Pass::Compare | Pass::Children | Pass::Timeline | Pass::Activity => true,
+            Pass::Stacks => self.stacks.is_some(),
+            Pass::Allocations => self.allocations.is_some(),
+            Pass::SystemCalls => self.system_calls.is_some(),
+            Pass::Normal | Pass::Warm => self.spinner.is_some(),
+            Pass::Compare | Pass::Children | Pass::Timeline | Pass::Activity | Pass::Counters => {
+                true
+            }
         }
     }
 
-    fn missing(&self) -> Vec<MissingEvidence> {
-        let missing = [
-            (Pass::Stacks, self.stacks.as_ref().err()),
-            (Pass::Allocations, self.allocations.as_ref().err()),
-            (Pass::SystemCalls, self.system_calls.as_ref().err()),
-            (Pass::Warm, self.spinner.as_ref().err()),
-        ];
-        let counters = self.counters_missing.iter();
-        let counters = counters.map(|missing| (Pass::Counters, Some(missing)));
-        let evidence = missing
-            .into_iter()
-            .chain(counters)
-            .filter_map(|(pass, missing)| {
-                let Unobservable { what, why } = missing?.clone();
-                Some(MissingEvidence { pass, what, why })
-            });
-        evidence.collect()
-    }
-
-    /// Keeps the core warm or not, and counts what is to be counted: a count that began amid a poll would
-    /// tell nothing of that poll.
-    pub(super) fn prepare(&self, pass: Pass) {
-        if let Ok(spinner) = &self.spinner {
+    /// Some time before the slice, keeps the core warm or not, and counts what is to be counted: a count that began amid a
+    /// poll would tell nothing of that poll.
+    pub(crate) fn prepare(&self, pass: Pass) {
+        if let Some(spinner) = &self.spinner {
             spinner.set_spinning(pass == Pass::Warm);
         }
         allocations::set_counting(pass == Pass::Allocations);
@@ -125,23 +115,24 @@ impl Watch {
     /// By the counters of the process. None where the kernel fails to tell.
     pub(super) fn counted(&self) -> Option<Vec<u64>> {
         let mut counts = vec![0; self.process_counters.names().len()];
-        self.process_counters.read(&mut counts).then_some(counts)
+        self.process_counters.read(&mut counts)?;
+        Some(counts)
     }
 
-    pub(super) fn describe(&self) -> EvidenceFile {
-        let (stacks, allocations) = (self.stacks.as_ref().ok(), self.allocations.as_ref().ok());
-        let calls = self.system_calls.as_ref().ok();
-        let has_counters = !self.counter_names.is_empty();
+    pub(super) fn describe(self) -> EvidenceFile {
         EvidenceFile {
-            unavailable: self.missing(),
-            stack_interval_ns: stacks.map(|_| STACK_INTERVAL.as_nanos() as u64),
-            stacks_lost: stacks.map(StackSampler::lost),
-            objects_per_stack: allocations.map(|_| OBJECTS_PER_STACK),
-            allocation_stacks_lost: allocations.map(AllocationSampler::lost),
-            counters: has_counters.then(|| self.counter_names.clone()),
-            counter_reading_ns: self.counter_reading_ns,
-            system_call_overhead_ns: calls.map(SystemCallRecorder::overhead_ns),
-            system_calls_lost: calls.map(SystemCallRecorder::lost),
+            stacks_lost: self.stacks.map(|stacks| stacks.lost()),
+            allocation_stacks_lost: self.allocations.map(|stacks| stacks.lost()),
+            system_calls_lost: self.system_calls.map(|calls| calls.lost()),
+            ..self.file
         }
     }
+}
+
+/// What is there, or else a note of why it is not.
+fn available<T>(file: &mut EvidenceFile, pass: Pass, found: Result<T, Unobservable>) -> Option<T> {
+    let note = |Unobservable { what, why }| {
+        file.unavailable.push(MissingEvidence { pass, what, why });
+    };
+    found.map_err(note).ok()
 }

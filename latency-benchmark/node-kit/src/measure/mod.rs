@@ -42,7 +42,7 @@ pub(crate) fn measure(
     let _ = begin.send(());
     let mut measuring = Measuring {
         sampler: Sampler::new(&central)?,
-        work: FixedWork::new(central.runtime.clone())?,
+        work: FixedWork::new(central.activity.runtime.clone())?,
         plan,
         kept: Blocks::create(&central.task)?,
         slices: VariantSlices::new(central)?,

@@ -148,7 +148,7 @@ impl VariantSlices {
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
         match &self.purpose {
             Purpose::Explain(plan, evidence) if block <= plan.blocks => {
-                to_explain(plan, |pass| evidence.is_available(pass))
+                to_explain(plan, |pass| evidence.watch.is_available(pass))
             }
             Purpose::Explain(plan, evidence) => {
                 let variants = plan.variants.iter();
@@ -206,7 +206,7 @@ impl VariantSlices {
     /// What the next slice needs from its start is arranged while the turn settles.
     pub(super) fn prepare(&mut self, slice: PlannedSlice) {
         if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.prepare(slice.pass);
+            evidence.watch.prepare(slice.pass);
         }
     }
 

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use anyhow::Result;
+use nix::time::ClockId;
 use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
 use slices::{CpuTime, Sums, sums};
@@ -62,7 +63,7 @@ impl Sampler {
         Ok(Sampler {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
-            intervals: RuntimeMonitor::new(&connected.runtime).intervals(),
+            intervals: RuntimeMonitor::new(&connected.activity.runtime).intervals(),
             busy_ns: 0,
             parks: 0,
             central: connected.workers.clone(),
@@ -191,8 +192,8 @@ impl Sampler {
             peers_tcp_retransmits: process::of_namespaces(&self.peers, process::retransmits),
             central_queue_drops: process::of_namespaces(main, process::queue_drops),
             peers_queue_drops: process::of_namespaces(&self.peers, process::queue_drops),
-            suspended_ms: process::suspended_ms(),
-            clock_set_ms: process::day_ms(),
+            suspended_ms: process::ahead_ms(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
+            clock_set_ms: process::ahead_ms(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
             ..BlockRow::default()
         }
     }

@@ -22,10 +22,8 @@ pub(crate) fn start(
 ) -> io::Result<Vec<Cotenant>> {
     let (mut bell, wake) = woken(clock);
     let timer = timer(clock, seed);
-    let same_worker = same_worker.map(|rung| {
-        let delays = answering(rung, clock);
-        (HistogramOf::CotenantSameWorker, delays)
-    });
+    let same_worker =
+        same_worker.map(|rung| answering(HistogramOf::CotenantSameWorker, rung, clock));
     let clock = Arc::clone(clock);
     // Off central's core, where it would wait for what it is to disturb. It rings at random, so as not to keep step with
     // anything.

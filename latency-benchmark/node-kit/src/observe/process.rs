@@ -46,21 +46,14 @@ fn affinity(cores: &Cores) -> io::Result<CpuSet> {
 /// First those that measure, by the names that this crate gave them.
 pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
     const OURS: [&str; 2] = ["measure", "bell"];
-    let mut measuring = Vec::new();
-    let mut helping = Vec::new();
-    for entry in fs::read_dir("/proc/self/task")? {
-        let name = entry?.file_name();
-        let Some(id) = name.to_str().and_then(|name| name.parse().ok()) else {
-            continue;
-        };
-        let thread = Observee::Thread(id);
-        if OURS.contains(&thread.read("comm").trim()) {
-            measuring.push(thread);
-        } else if !workers.contains(&thread) {
-            helping.push(thread);
-        }
-    }
-    Ok((measuring, helping))
+    let names: io::Result<Vec<_>> = fs::read_dir("/proc/self/task")?
+        .map(|entry| Ok(entry?.file_name()))
+        .collect();
+    let ids = names?
+        .into_iter()
+        .filter_map(|id| id.to_str()?.parse().ok());
+    let others = ids.map(Observee::Thread).filter(|it| !workers.contains(it));
+    Ok(others.partition(|thread| OURS.contains(&thread.read("comm").trim())))
 }
 
 /// Moves other threads of this process. One that has ended meanwhile needs no moving.
@@ -185,16 +178,8 @@ impl CoreTimes {
     }
 }
 
-pub(crate) fn suspended_ms() -> Option<f64> {
-    between(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME)
-}
-
-/// The time of day, less the time since the machine started.
-pub(crate) fn day_ms() -> Option<f64> {
-    between(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME)
-}
-
-fn between(before: ClockId, after: ClockId) -> Option<f64> {
+/// By how much a clock is ahead of another.
+pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     let ms = |id| {
         let now = clock_gettime(id).ok()?;
         Some(now.tv_sec() as f64 * 1e3 + now.tv_nsec() as f64 / 1e6)

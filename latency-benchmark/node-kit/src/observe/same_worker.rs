@@ -7,30 +7,25 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use poll_probe::Recorder;
-use rtrb::{Producer, RingBuffer};
-use slices::cotenant::{CAPACITY, PAUSE_NS, WakeReceiver};
-use tokio::sync::Notify;
+use slices::cotenant::{Bell, PAUSE_NS, WakeReceiver, bell};
 
 use crate::stack_task::{StackTask, locked};
 
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,
     due_ns: AtomicU64,
-    bell: Arc<Notify>,
-    ringing: Mutex<Producer<u64>>,
+    bell: Mutex<Bell>,
 }
 
 impl SameWorker {
     pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, WakeReceiver) {
-        let (ringing, rung) = RingBuffer::new(CAPACITY);
-        let bell = Arc::new(Notify::new());
+        let (bell, rung) = bell();
         let same_worker = SameWorker {
             clock: Arc::clone(clock),
             due_ns: AtomicU64::new(0),
-            bell: Arc::clone(&bell),
-            ringing: Mutex::new(ringing),
+            bell: Mutex::new(bell),
         };
-        (Arc::new(same_worker), (bell, rung))
+        (Arc::new(same_worker), rung)
     }
 
     /// The task of a connection, before some of whose polls the co-tenant is woken.
@@ -50,8 +45,8 @@ impl SameWorker {
             self.due_ns
                 .compare_exchange(due_ns, next_ns, Relaxed, Relaxed)
         };
-        if now_ns >= due_ns && set(next_ns).is_ok() && locked(&self.ringing).push(now_ns).is_ok() {
-            self.bell.notify_one();
+        if now_ns >= due_ns && set(next_ns).is_ok() {
+            locked(&self.bell).ring(&self.clock);
         }
     }
 }

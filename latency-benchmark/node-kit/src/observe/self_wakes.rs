@@ -1,10 +1,12 @@
 //! Tasks that wake themselves: a task that is woken while it is polled, by what it polls, is polled again
 //! at once. Now and then that is how work is shared out; every time, it is a loop that never sleeps.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::pin::Pin;
+use std::ptr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// Counts polls during which a task was woken from the thread that polled it, while counting is on.
@@ -54,9 +56,11 @@ impl<F: Future + Unpin> Future for SelfWakes<F> {
             Some(made) if made.0.task.will_wake(cx.waker()) => made,
             _ => Noticing::new(cx.waker().clone()),
         };
-        noticing.begin();
+        noticing.noticed.store(false, Ordering::Relaxed);
+        let around = POLLED.replace(Arc::as_ptr(&noticing));
         let polled = Pin::new(&mut this.future).poll(&mut Context::from_waker(&waker));
-        if noticing.end() {
+        POLLED.set(around);
+        if noticing.noticed.load(Ordering::Relaxed) {
             this.counter.polls.fetch_add(1, Ordering::Relaxed);
         }
         this.noticing = Some((noticing, waker));
@@ -67,35 +71,21 @@ impl<F: Future + Unpin> Future for SelfWakes<F> {
 /// The waker that a watched future sees.
 struct Noticing {
     task: Waker,
-    /// The thread that polls the task at the moment, or `NOBODY`.
-    polled_by: AtomicUsize,
+    /// Whether there was a wake from within. Only the thread that polls the task stores and reads it.
     noticed: AtomicBool,
 }
 
-const NOBODY: usize = 0;
+thread_local! {
+    /// Of the watched future that this thread polls.
+    static POLLED: Cell<*const Noticing> = const { Cell::new(ptr::null()) };
+}
 
 impl Noticing {
     fn new(task: Waker) -> (Arc<Noticing>, Waker) {
-        let noticing = Arc::new(Noticing {
-            task,
-            polled_by: AtomicUsize::new(NOBODY),
-            noticed: AtomicBool::new(false),
-        });
+        let noticed = AtomicBool::new(false);
+        let noticing = Arc::new(Noticing { task, noticed });
         let waker = Waker::from(Arc::clone(&noticing));
         (noticing, waker)
-    }
-
-    // Only what one thread has stored itself decides anything, so no order among threads is needed.
-
-    fn begin(&self) {
-        self.noticed.store(false, Ordering::Relaxed);
-        self.polled_by.store(this_thread(), Ordering::Relaxed);
-    }
-
-    /// Whether there was a wake from within.
-    fn end(&self) -> bool {
-        self.polled_by.store(NOBODY, Ordering::Relaxed);
-        self.noticed.load(Ordering::Relaxed)
     }
 }
 
@@ -105,19 +95,11 @@ impl Wake for Noticing {
     }
 
     fn wake_by_ref(self: &Arc<Self>) {
-        if self.polled_by.load(Ordering::Relaxed) == this_thread() {
+        if POLLED.get() == Arc::as_ptr(self) {
             self.noticed.store(true, Ordering::Relaxed);
         }
         self.task.wake_by_ref();
     }
-}
-
-/// A number that no other living thread has, and never `NOBODY`: the address of something of its own.
-fn this_thread() -> usize {
-    thread_local! {
-        static OWN: u8 = const { 0 };
-    }
-    OWN.with(|own| std::ptr::from_ref(own).addr())
 }
 
 #[cfg(test)]

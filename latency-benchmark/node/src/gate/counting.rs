@@ -75,7 +75,7 @@ impl Counting {
             spans: 1 << 16,
         };
         const CALLS: usize = 1 << 12;
-        let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.spans, meter));
+        let recorder = Arc::new(Recorder::with_meter(CAPACITY, 2 * CAPACITY.spans, meter));
         recorder.attach();
         let (log, answered) = RequestLog::with_capacity(Arc::clone(&recorder), 1 << 12);
         let mut counting = Counting {

@@ -117,12 +117,8 @@ fn build<W: NodeWorkload>(
         GateTransport::Pipe => swarm::upgraded(memory.map(pipe::end), security, &key)?,
         GateTransport::Tcp => swarm::upgraded(swarm::tcp(), security, &key)?,
     };
-    Ok(swarm::with_transport(
-        transport,
-        &key,
-        W::behaviour(&key)?,
-        spawn,
-    ))
+    let behaviour = W::behaviour(&key)?;
+    Ok(swarm::build(transport, &key, behaviour, spawn))
 }
 
 /// Starts central's tasks.

@@ -12,13 +12,13 @@ use anyhow::{Context, Result, bail, ensure};
 use libp2p::Multiaddr;
 use node_kit::{Findings, RequestLog, locked};
 use poll_probe::{MuxerCounts, muxer_counts};
-use run_format::{Sizes, Stall, StreamEnd};
+use run_format::{NodeMessage, Sizes, Stall, StreamEnd};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
-use crate::beside::address;
+use crate::swarm;
 
 /// The number of its part, and which of the part's streams to a peer it is.
 pub(super) type StreamId = [u8; 2];
@@ -61,7 +61,7 @@ pub(super) async fn exchange_chunks(
             answered_bytes += chunk_bytes;
             let since_ns = sent_since.try_recv().context("it was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
-            locked(log).delivered(peer, since_ns, bytes, 1);
+            locked(log).delivered(peer, since_ns, bytes, 1, false);
         }
     });
     tokio::select! {
@@ -73,9 +73,9 @@ pub(super) async fn exchange_chunks(
                 peer: peer + 1,
                 after_ms: progress.last_ms(),
                 central: progress.end(),
-                other: peer_end(address(at).ok(), id).await,
+                other: peer_end(swarm::beside(at).ok(), id).await,
             };
-            node_kit::report_stall(stall);
+            node_kit::report(&NodeMessage::Stalled(stall));
             bail!("{stall}")
         }
     }
@@ -99,7 +99,7 @@ pub(super) async fn answer_chunks(
 /// Has a peer that listens there say over TCP how far its streams are, by another path than the one that may stall. Peers
 /// that share an IP address cannot all do so.
 pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<()> {
-    let Ok(listener) = TcpListener::bind(address(listen)?).await else {
+    let Ok(listener) = TcpListener::bind(swarm::beside(listen)?).await else {
         return Ok(());
     };
     let served = Arc::clone(served);

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use std::convert::Infallible;
 
 use anyhow::{Result, bail, ensure};
+use libp2p::identify;
 use libp2p::identity::Keypair;
-use libp2p::{Swarm, identify};
 use node_kit::{Pacer, RequestLog};
 use run_format::{Load, Part};
 
@@ -61,15 +61,11 @@ impl NodeWorkload for Handshakes {
                 }
             };
             match visits[peer].next() {
-                Some(Next::Connect) => linked.dial(peer),
-                Some(Next::Leave) => linked.disconnect(peer),
-                None => {}
+                Some(At::Peer) => linked.dial(peer),
+                Some(At::Leaving) => linked.disconnect(peer),
+                Some(At::Home) | None => {}
             }
         }
-    }
-
-    async fn peer(swarm: Swarm<KeepInTouch>, parts: Vec<Part>, load: Load) -> Result<Infallible> {
-        Idle::peer(swarm, parts, load).await
     }
 }
 
@@ -114,18 +110,12 @@ struct Visit {
     is_identified: bool,
 }
 
-#[derive(Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum At {
     Home,
     Peer,
     #[default]
     Leaving,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-enum Next {
-    Connect,
-    Leave,
 }
 
 impl Visit {
@@ -140,20 +130,18 @@ impl Visit {
         None
     }
 
-    fn next(&mut self) -> Option<Next> {
-        match self.at {
+    /// Where it goes now, if it does.
+    fn next(&mut self) -> Option<At> {
+        self.at = match self.at {
             At::Home => {
                 self.since_ns = Some(self.due.pop_front()?);
                 self.is_identified = false;
-                self.at = At::Peer;
-                Some(Next::Connect)
+                At::Peer
             }
-            At::Peer if self.since_ns.is_none() && self.is_identified => {
-                self.at = At::Leaving;
-                Some(Next::Leave)
-            }
-            At::Peer | At::Leaving => None,
-        }
+            At::Peer if self.since_ns.is_none() && self.is_identified => At::Leaving,
+            At::Peer | At::Leaving => return None,
+        };
+        Some(self.at)
     }
 }
 
@@ -168,18 +156,18 @@ mod tests {
         assert_eq!(visit.next(), None, "the first connection is still there");
         assert_eq!(visit.take(Step::Pinged), None, "of that connection");
         visit.take(Step::Left);
-        assert_eq!(visit.next(), Some(Next::Connect));
+        assert_eq!(visit.next(), Some(At::Peer));
         assert_eq!(visit.take(Step::Pinged), Some(10));
         assert_eq!(visit.next(), None);
         visit.take(Step::Identified);
-        assert_eq!(visit.next(), Some(Next::Leave));
+        assert_eq!(visit.next(), Some(At::Leaving));
         assert_eq!(visit.next(), None);
         visit.take(Step::Left);
-        assert_eq!(visit.next(), Some(Next::Connect));
+        assert_eq!(visit.next(), Some(At::Peer));
         visit.take(Step::Identified);
         assert_eq!(visit.next(), None);
         assert_eq!(visit.take(Step::Pinged), Some(20));
-        assert_eq!(visit.next(), Some(Next::Leave));
+        assert_eq!(visit.next(), Some(At::Leaving));
         visit.take(Step::Left);
         assert_eq!(visit.next(), None, "nothing is due");
     }

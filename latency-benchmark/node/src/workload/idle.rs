@@ -3,10 +3,9 @@
 use std::convert::Infallible;
 
 use anyhow::{Result, bail};
-use futures::StreamExt;
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
-use libp2p::{Swarm, identify, ping};
+use libp2p::{identify, ping};
 
 use node_kit::RequestLog;
 use run_format::{Load, Part};
@@ -55,12 +54,6 @@ impl NodeWorkload for Idle {
                 }
                 (Ok(_) | Err(_), _) => {}
             }
-        }
-    }
-
-    async fn peer(mut swarm: Swarm<KeepInTouch>, _: Vec<Part>, _: Load) -> Result<Infallible> {
-        loop {
-            swarm.select_next_some().await;
         }
     }
 }

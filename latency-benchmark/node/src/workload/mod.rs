@@ -12,6 +12,7 @@ use std::convert::Infallible;
 use std::future::Future;
 
 use anyhow::Result;
+use futures::StreamExt;
 use libp2p::Swarm;
 use libp2p::identity::Keypair;
 use libp2p::swarm::NetworkBehaviour;
@@ -72,10 +73,16 @@ pub trait NodeWorkload {
         log: RequestLog,
     ) -> impl Future<Output = Result<Infallible>>;
 
-    /// Serves central. It ends only with an error.
+    /// Serves central. It ends only with an error. A behaviour may do that by itself.
     fn peer(
-        swarm: Swarm<Self::Behaviour>,
-        parts: Vec<Part>,
-        load: Load,
-    ) -> impl Future<Output = Result<Infallible>>;
+        mut swarm: Swarm<Self::Behaviour>,
+        _: Vec<Part>,
+        _: Load,
+    ) -> impl Future<Output = Result<Infallible>> {
+        async move {
+            loop {
+                swarm.select_next_some().await;
+            }
+        }
+    }
 }

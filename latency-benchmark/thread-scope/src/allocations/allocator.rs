@@ -30,7 +30,9 @@ fn see(memory: *mut u8, size: usize) {
 #[inline(never)]
 fn count(size: usize) {
     WAS_CALLED.store(true, Ordering::Relaxed);
-    watched::add(size as u64, Registers::here());
+    if let Some(sampled) = watched::add(size as u64) {
+        sampled.take_stack(size as u64, Registers::here());
+    }
 }
 
 // SAFETY: all memory comes from the system's allocator.

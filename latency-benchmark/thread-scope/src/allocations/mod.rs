@@ -42,7 +42,7 @@ pub struct AllocationSample<'a> {
     /// The number of objects that this sample represents. Every object has the same chance to be sampled, one
     /// in this number, so sums of these numbers are right on average.
     pub stands_for: u64,
-    /// The return addresses of the allocator and of the functions that called it, innermost first.
+    /// The position in the allocator, followed by the return addresses of the calling functions, innermost first.
     pub frames: &'a [usize],
 }
 

@@ -83,26 +83,26 @@ pub(super) fn add_free() {
     });
 }
 
-/// Counts one object of the calling thread. `at` are the registers of the function that calls this.
-pub(super) fn add(size: u64, at: Registers) {
+/// Counts one object of the calling thread. Returns the thread if the object is to be sampled.
+pub(super) fn add(size: u64) -> Option<&'static WatchedThread> {
     COUNTS.with(|counts| {
         // SAFETY: null, or leaked by `watch`.
-        let Some(watched) = (unsafe { counts.watched.get().as_ref() }) else {
-            return;
-        };
+        let watched = unsafe { counts.watched.get().as_ref() }?;
         counts.objects.set(counts.objects.get() + 1);
         counts.bytes.set(counts.bytes.get() + size);
         let distance = counts.distance.get() - 1;
-        if distance > 0 {
-            counts.distance.set(distance);
+        let is_sampled = distance == 0;
+        let next = if is_sampled {
+            watched.next_distance()
         } else {
-            watched.take_stack(size, at);
-            counts.distance.set(watched.next_distance());
-        }
-    });
+            distance
+        };
+        counts.distance.set(next);
+        is_sampled.then_some(watched)
+    })
 }
 
-struct WatchedThread {
+pub(super) struct WatchedThread {
     sample_every: u64,
     clock: Clock,
     /// Only the watched thread uses it, and no use is nested in another one.
@@ -110,12 +110,11 @@ struct WatchedThread {
 }
 
 impl WatchedThread {
-    fn take_stack(&self, size: u64, registers: Registers) {
-        /// The allocator itself. All other frames are return addresses.
-        const SKIPPED: usize = 1;
+    /// From the function on whose registers these are.
+    pub(super) fn take_stack(&self, size: u64, registers: Registers) {
         let head = [(self.clock)(), size, self.sample_every];
         // SAFETY: this is the watched thread, and nothing in here allocates.
-        unsafe { &mut *self.stacks.get() }.write(|| head, registers, SKIPPED);
+        unsafe { &mut *self.stacks.get() }.write(|| head, registers);
     }
 
     /// A random distance such that every object has the same chance to be sampled, independently of all

@@ -1,12 +1,10 @@
 //! Samples one thread's stack by wall-clock time.
 
-mod signal;
-mod target;
-mod timer;
+mod thread;
 
 use std::time::{Duration, Instant};
 
-use self::target::SampledThread;
+use self::thread::SampledThread;
 use crate::Unobservable;
 use crate::stack_writer::StackReader;
 
@@ -39,12 +37,11 @@ pub struct StackSample<'a> {
 }
 
 impl StackSampler {
-    /// Prepares sampling of the thread of this process with the id `thread_id` (`gettid`), without recording
-    /// yet. The time between two samples is `interval` on average, and at least half of it.
+    /// Prepares sampling of the calling thread, without recording yet. The time between two samples is `interval` on
+    /// average, and at least half of it.
     ///
     /// A signal handler calls `clock`, so `clock` must neither allocate nor wait.
     pub fn start(
-        thread_id: i32,
         interval: Duration,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<StackSampler, Unobservable> {
@@ -52,8 +49,7 @@ impl StackSampler {
             let why = "the requested interval is zero";
             return Err(Unobservable::new("stacks", why));
         }
-        signal::install_once()?;
-        let (thread, samples) = SampledThread::start(thread_id, interval, Box::new(clock))?;
+        let (thread, samples) = SampledThread::start(interval, Box::new(clock))?;
         Ok(StackSampler {
             samples,
             thread,

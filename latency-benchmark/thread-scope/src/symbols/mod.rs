@@ -18,11 +18,6 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// Reads nothing before the first address is looked up.
-    pub fn new() -> Symbols {
-        Symbols::default()
-    }
-
     /// The function at an address, followed by the functions into which it is inlined; at least one name. A
     /// return address belongs to the call before it. A function without a name gets the name of its file,
     /// such as `[libcrypto.so.3]`, or `[unknown]`.
@@ -32,14 +27,11 @@ impl Symbols {
         names.or_insert_with(|| resolve(address))
     }
 
-    /// All names of a stack, outermost first. `frames` are innermost first, as in a sample. All of them are
-    /// return addresses, except that the first frame of a [`StackSample`](crate::StackSample) is not:
-    /// `first_is_return_address` is false for it, and true for an
-    /// [`AllocationSample`](crate::allocations::AllocationSample).
-    pub fn stack(&mut self, frames: &[usize], first_is_return_address: bool) -> Vec<String> {
+    /// All names of a stack, outermost first. `frames` are innermost first, as in a sample: a position and return addresses.
+    pub fn stack(&mut self, frames: &[usize]) -> Vec<String> {
         let mut stack = Vec::new();
         for (index, &frame) in frames.iter().enumerate() {
-            let names = self.names(frame, index > 0 || first_is_return_address);
+            let names = self.names(frame, index > 0);
             stack.extend_from_slice(names);
         }
         let own = stack.iter().take_while(|name| is_own(name)).count();

@@ -1,139 +1,106 @@
 //! Shortens demangled names: function and type remain, generic arguments and traits do not. The result is the
 //! same for both of Rust's mangling schemes.
 
+/// Smart pointers. Their names have no path and keep the argument.
+const POINTERS: [&str; 4] = ["Arc", "Box", "Pin", "Rc"];
+
 /// The short name. It contains no `;`.
 pub(super) fn short_name(demangled: &str) -> String {
     let is_rust = demangled.contains("::") || demangled.starts_with('<');
     let name = match is_rust {
-        true => path(demangled),
+        // The bracket of an arrow closes nothing.
+        true => without_numbers(&without_arguments(demangled.replace("->", "→"))),
         false => demangled.to_owned(),
     };
     name.replace(';', ",")
 }
 
-/// Smart pointers. Their names keep the argument.
-const POINTERS: [&str; 4] = ["Arc", "Box", "Pin", "Rc"];
-
-fn path(text: &str) -> String {
-    let mut segments: Vec<String> = Vec::new();
-    for segment in split(text, "::") {
-        let (name, rest) = segment.split_at(segment.find(['<', '{']).unwrap_or(segment.len()));
-        let inner = rest.strip_prefix('<').unwrap_or_default();
-        let inner = inner.strip_suffix('>').unwrap_or(inner);
-        if !name.is_empty() {
-            segments.push(name.to_owned());
-        }
-        if rest.starts_with('{') {
-            let kind = rest.trim_matches(['{', '}']);
-            segments.push(format!("{{{}}}", before(before(kind, "#"), ":")));
-        } else if let Some(implementation) = inner.strip_prefix("impl ") {
+/// Replaces what is in angle brackets, the innermost first, with what is kept of it.
+fn without_arguments(mut name: String) -> String {
+    while let Some(end) = name.find('>')
+        && let Some(start) = name[..end].rfind('<')
+    {
+        let (before, inner) = (&name[..start], &name[start + 1..end]);
+        let path = before.rfind(['<', '(', '[', ' ', ',', '&', '*']);
+        let (before, path) = before.split_at(path.map_or(0, |at| at + 1));
+        let path = path.trim_end_matches("::");
+        let kept = if let Some(implementation) = inner.strip_prefix("impl ") {
             // The path of the `impl` block is left out; only the implementing type is kept.
-            let implementing = split(implementation, " for ").pop();
-            segments = vec![type_name(implementing.unwrap_or(implementation))];
-        } else if segments.is_empty() && !inner.is_empty() {
-            segments.push(type_name(before(inner, " as ")));
-        }
-        if let Some(last) = segments.last_mut()
-            && last == "drop_in_place"
-            && !inner.is_empty()
-        {
-            *last = format!("drop_in_place<{}>", last_segment(&type_name(inner)));
-        }
+            let implementing = implementation.split_once(" for ");
+            type_name(implementing.map_or(implementation, |(_, implementing)| implementing))
+        } else if path.is_empty() {
+            type_name(inner.split(" as ").next().unwrap_or(inner))
+        } else {
+            match last_segment(path) {
+                "drop_in_place" => path.to_owned() + &argument(inner),
+                last if POINTERS.contains(&last) => last.to_owned() + &argument(inner),
+                _ => path.to_owned(),
+            }
+        };
+        name = format!("{before}{kept}{}", &name[end + 1..]);
     }
-    segments.join("::")
+    name.replace('‹', "<").replace('›', ">")
 }
 
-/// A type without its arguments.
-fn type_name(text: &str) -> String {
-    let text = target(text.trim());
-    let within = |open, close| text.strip_prefix(open)?.strip_suffix(close);
-    if let Some(elements) = within('[', ']') {
-        let is_array = split(elements, "; ").len() > 1;
-        return if is_array { "array" } else { "slice" }.to_owned();
-    }
-    if let Some(members) = within('(', ')') {
-        return match members.starts_with("dyn ") {
-            true => type_name(members),
-            false => "()".to_owned(),
-        };
-    }
-    if let Some(bounds) = text.strip_prefix("dyn ") {
-        let bound = path(without_binder(before(bounds, " + ")));
-        return format!("dyn {}", last_segment(&bound));
-    }
-    let is_function = |prefix: &&str| text.starts_with(prefix);
-    if ["fn(", "unsafe ", "extern "].iter().any(is_function) {
-        return "fn".to_owned();
-    }
-    let name = path(text);
-    let last = last_segment(&name);
-    if !POINTERS.contains(&last) {
-        return name;
-    }
-    let arguments = text.split_once('<').map_or("", |(_, arguments)| arguments);
-    let first = before(arguments.strip_suffix('>').unwrap_or(arguments), ",");
+/// The first argument, unless it is a parameter.
+fn argument(inner: &str) -> String {
+    let first = inner.split(',').next().unwrap_or(inner);
     let is_parameter = first.chars().all(char::is_alphanumeric)
         && first.starts_with(|letter: char| letter.is_uppercase());
     match first {
-        "" => last.to_owned(),
-        _ if is_parameter => last.to_owned(),
-        _ => format!("{last}<{}>", last_segment(&type_name(first))),
+        "" => String::new(),
+        _ if is_parameter => String::new(),
+        _ => format!("‹{}›", last_segment(&type_name(first))),
     }
 }
 
-/// What references and raw pointers lead to.
-fn target(mut text: &str) -> &str {
-    loop {
-        text = without_binder(text);
-        let pointed = ["*const ", "*mut ", "&mut ", "&"];
-        let Some(after) = pointed.iter().find_map(|start| text.strip_prefix(start)) else {
-            return text;
-        };
-        text = match after
-            .strip_prefix('\'')
-            .and_then(|rest| rest.split_once(' '))
-        {
-            Some((_, after)) => after.strip_prefix("mut ").unwrap_or(after),
-            None => after,
-        };
+/// A type without angle brackets, or what references and raw pointers to it lead to.
+fn type_name(text: &str) -> String {
+    let text = text.trim();
+    for prefix in ["&", "*const ", "*mut ", "mut ", "for "] {
+        if let Some(target) = text.strip_prefix(prefix) {
+            return type_name(target);
+        }
     }
+    if text.starts_with('\'')
+        && let Some((_lifetime, target)) = text.split_once(' ')
+    {
+        return type_name(target);
+    }
+    if let Some(bounds) = text.trim_start_matches('(').strip_prefix("dyn ") {
+        let bound = bounds
+            .split([' ', '(', ')'])
+            .find(|it| !["", "for"].contains(it));
+        return format!("dyn {}", last_segment(bound.unwrap_or(bounds)));
+    }
+    let is_function = ["fn(", "unsafe ", "extern "]
+        .iter()
+        .any(|it| text.starts_with(it));
+    let name = match text.chars().next() {
+        _ if is_function => "fn",
+        Some('[') if text.contains("; ") => "array",
+        Some('[') => "slice",
+        Some('(') => "()",
+        _ => text,
+    };
+    name.to_owned()
 }
 
-fn without_binder(text: &str) -> &str {
-    let binder = text.strip_prefix("for<");
-    binder.map_or(text, |rest| {
-        rest.split_once("> ").map_or(text, |(_, after)| after)
-    })
-}
-
-/// The last name of a path. `Box<dyn Future>` counts as one name.
+/// `Box‹dyn Future›` counts as one name.
 fn last_segment(path: &str) -> &str {
-    split(path, "::").pop().unwrap_or(path)
+    path.rsplit("::").next().unwrap_or(path)
 }
 
-/// What comes before the word, if it is there outside of all brackets.
-fn before<'a>(text: &'a str, word: &str) -> &'a str {
-    split(text, word)[0]
-}
-
-/// Splits where the word is outside of all brackets.
-fn split<'a>(text: &'a str, word: &str) -> Vec<&'a str> {
-    let (mut parts, mut start, mut depth) = (Vec::new(), 0, 0_i32);
-    for (at, letter) in text.char_indices() {
-        if depth == 0 && at >= start && text[at..].starts_with(word) {
-            parts.push(&text[start..at]);
-            start = at + word.len();
-        }
-        match letter {
-            '<' | '(' | '[' | '{' => depth += 1,
-            // An arrow.
-            '>' if text[..at].ends_with('-') => {}
-            '>' | ')' | ']' | '}' => depth -= 1,
-            _ => {}
-        }
-    }
-    parts.push(&text[start..]);
-    parts
+/// Both `{{closure}}` and `{closure#3}` become `{closure}`.
+fn without_numbers(name: &str) -> String {
+    let name = name.replace("{{", "{").replace("}}", "}");
+    let mut parts = name.split('{');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |short, part| {
+        let (kind, rest) = part.split_once('}').unwrap_or((part, ""));
+        let kind = kind.split(['#', ':']).next().unwrap_or(kind);
+        format!("{short}{{{kind}}}{rest}")
+    })
 }
 
 #[cfg(test)]

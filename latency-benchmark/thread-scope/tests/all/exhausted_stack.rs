@@ -8,7 +8,7 @@ use std::{env, hint, mem, ptr};
 
 use thread_scope::StackSampler;
 
-use crate::scope::{INTERVAL, Worker, clock, sample};
+use crate::scope::{INTERVAL, Worker, clock};
 
 /// The lowest address of the calling thread's stack.
 fn lowest() -> usize {
@@ -45,8 +45,8 @@ fn descend_to(lowest: usize, stop: &AtomicBool) {
 /// The rest of the stack is smaller than the frame that the kernel writes for a signal.
 #[test]
 fn a_thread_at_the_end_of_its_stack_goes_on() {
-    let worker = Worker::until(|stop| descend_to(lowest(), stop));
-    let samples = sample(worker.thread_id, 100);
+    let mut worker = Worker::until(|stop| descend_to(lowest(), stop));
+    let samples = worker.sample(100);
     assert!(
         samples
             .iter()
@@ -70,8 +70,7 @@ fn overflow(levels: u64) -> u64 {
 #[test]
 fn an_overflowing_stack_is_reported_as_without_sampling() {
     if env::var_os(OVERFLOW).is_some() {
-        let this = nix::unistd::gettid().as_raw();
-        let sampler = StackSampler::start(this, INTERVAL / 10, clock()).unwrap();
+        let sampler = StackSampler::start(INTERVAL / 10, clock()).unwrap();
         sampler.set_recording(true);
         overflow(0);
         return;

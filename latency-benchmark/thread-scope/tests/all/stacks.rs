@@ -9,7 +9,7 @@ use std::{hint, thread};
 use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 use thread_scope::{StackSampler, Symbols};
 
-use crate::scope::{self, INTERVAL, Worker, clock, drain, sample, wait_for};
+use crate::scope::{self, INTERVAL, Worker, clock, drain, wait_for};
 
 const MANY: usize = 200;
 
@@ -40,8 +40,8 @@ fn inner(stop: &AtomicBool) {
 
 #[test]
 fn a_sample_contains_the_whole_chain_of_callers() {
-    let worker = Worker::until(outer);
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::until(outer);
+    let samples = worker.sample(MANY);
     let is_on_its_way = |sample: &&scope::Named| !sample.has("stacks::inner");
     let samples: Vec<_> = samples.iter().skip_while(is_on_its_way).collect();
     assert!(samples.len() > MANY / 2, "{} of {MANY}", samples.len());
@@ -69,8 +69,8 @@ fn calls_short_ones() {
 
 #[test]
 fn the_caller_of_a_short_function_is_never_missing() {
-    let worker = Worker::new(calls_short_ones);
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::new(calls_short_ones);
+    let samples = worker.sample(MANY);
     let in_short: Vec<_> = samples
         .iter()
         .filter(|sample| sample.has("stacks::short"))
@@ -90,8 +90,8 @@ fn sleeps() {
 
 #[test]
 fn a_thread_that_sleeps_is_in_the_kernel() {
-    let worker = Worker::new(sleeps);
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::new(sleeps);
+    let samples = worker.sample(MANY);
     let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::sleeps");
     let sleeping = samples.iter().filter(seen).count();
     assert_most(sleeping, samples.len());
@@ -108,8 +108,8 @@ fn waits_for_events(epoll: &Epoll) {
 #[test]
 fn a_thread_that_waits_for_events_is_in_the_kernel() {
     let epoll = Epoll::new(EpollCreateFlags::empty()).unwrap();
-    let worker = Worker::new(move || waits_for_events(&epoll));
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::new(move || waits_for_events(&epoll));
+    let samples = worker.sample(MANY);
     let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::waits_for_events");
     assert_most(samples.iter().filter(seen).count(), samples.len());
     assert!(samples.iter().any(|sample| sample.has("epoll_wait")));
@@ -126,8 +126,8 @@ fn a_thread_that_sends_is_in_the_kernel() {
     let sender = UdpSocket::bind("127.0.0.1:0").unwrap();
     sender.connect(receiver.local_addr().unwrap()).unwrap();
     let payload = vec![0; 8 << 10];
-    let worker = Worker::new(move || sends(&sender, &payload));
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::new(move || sends(&sender, &payload));
+    let samples = worker.sample(MANY);
     let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::sends");
     assert!(samples.iter().filter(seen).count() * 2 > samples.len());
     assert!(samples.iter().any(|sample| sample.has("send")));
@@ -144,8 +144,8 @@ fn allocates() {
 /// Libc has no frame pointers, and its allocator uses their register for other purposes.
 #[test]
 fn the_callers_of_libc_are_found() {
-    let worker = Worker::new(allocates);
-    let samples = sample(worker.thread_id, MANY);
+    let mut worker = Worker::new(allocates);
+    let samples = worker.sample(MANY);
     let seen = |sample: &&scope::Named| sample.has("stacks::allocates");
     assert_most(samples.iter().filter(seen).count(), samples.len());
     let in_libc =
@@ -159,12 +159,9 @@ fn the_callers_of_libc_are_found() {
 #[test]
 fn samples_carry_the_times_of_the_run() {
     let clock = clock();
-    let worker = Worker::until(inner);
-    let mut sampler = StackSampler::start(worker.thread_id, INTERVAL, clock).unwrap();
+    let mut worker = Worker::sampled(INTERVAL, clock, inner);
     let before = clock();
-    sampler.set_recording(true);
-    let samples = wait_for(&mut sampler, MANY);
-    sampler.set_recording(false);
+    let samples = worker.sample(MANY);
     let after = clock();
     assert!(
         samples
@@ -176,13 +173,12 @@ fn samples_carry_the_times_of_the_run() {
     for pair in samples.windows(2) {
         assert!(pair[1].at - pair[0].at >= least, "{pair:?}");
     }
-    assert_eq!(sampler.lost(), 0);
+    assert_eq!(worker.sampler.lost(), 0);
 }
 
 #[test]
 fn a_sample_takes_the_time_of_the_signal_too() {
-    let this_thread = nix::unistd::gettid().as_raw();
-    let mut sampler = StackSampler::start(this_thread, INTERVAL, clock()).unwrap();
+    let mut sampler = StackSampler::start(INTERVAL, clock()).unwrap();
     let mut shortest = || {
         let (start, mut took) = (Instant::now(), Vec::new());
         sampler.set_recording(true);
@@ -200,29 +196,27 @@ fn a_sample_takes_the_time_of_the_signal_too() {
 
 #[test]
 fn nothing_is_recorded_while_recording_is_off() {
-    let clock = clock();
-    let worker = Worker::until(inner);
-    let mut sampler = StackSampler::start(worker.thread_id, INTERVAL, clock).unwrap();
-    let mut symbols = Symbols::new();
+    let mut worker = Worker::until(inner);
+    let sampler = &mut worker.sampler;
+    let mut symbols = Symbols::default();
     thread::sleep(Duration::from_millis(50));
-    assert!(drain(&mut sampler, &mut symbols).is_empty());
+    assert!(drain(sampler, &mut symbols).is_empty());
 
     for _ in 0..3 {
         sampler.set_recording(true);
-        wait_for(&mut sampler, 20);
+        wait_for(sampler, 20);
         sampler.set_recording(false);
         thread::sleep(Duration::from_millis(20));
-        drain(&mut sampler, &mut symbols);
+        drain(sampler, &mut symbols);
         thread::sleep(Duration::from_millis(50));
-        assert!(drain(&mut sampler, &mut symbols).is_empty());
+        assert!(drain(sampler, &mut symbols).is_empty());
     }
 }
 
 #[test]
 fn samples_without_room_are_counted_as_lost() {
-    let worker = deep_down(300);
-    let interval = Duration::from_micros(20);
-    let mut sampler = StackSampler::start(worker.thread_id, interval, clock()).unwrap();
+    let mut worker = deep_down(300, Duration::from_micros(20));
+    let sampler = &mut worker.sampler;
     sampler.set_recording(true);
     let start = Instant::now();
     while sampler.lost() == 0 {
@@ -239,9 +233,9 @@ fn samples_without_room_are_counted_as_lost() {
 }
 
 /// A thread in a recursion of that depth.
-fn deep_down(levels: usize) -> Worker {
+fn deep_down(levels: usize, interval: Duration) -> Worker {
     let (arrived, arrival) = mpsc::channel();
-    let worker = Worker::until(move |stop| {
+    let worker = Worker::sampled(interval, clock(), move |stop| {
         descend(levels, &|| {
             arrived.send(()).unwrap();
             inner(stop);
@@ -263,8 +257,8 @@ fn descend(levels: usize, at_the_bottom: &dyn Fn()) {
 
 #[test]
 fn of_a_deep_recursion_the_innermost_frames_are_kept() {
-    let worker = deep_down(5000);
-    let samples = sample(worker.thread_id, 50);
+    let mut worker = deep_down(5000, INTERVAL);
+    let samples = worker.sample(50);
     for sample in &samples {
         assert_eq!(sample.frames, 256);
     }
@@ -276,53 +270,43 @@ fn of_a_deep_recursion_the_innermost_frames_are_kept() {
 fn each_sampler_samples_only_its_thread() {
     let sleepers: Vec<_> = (0..8).map(|_| Worker::new(sleeps)).collect();
     let spinners: Vec<_> = (0..4).map(|_| Worker::until(inner)).collect();
-    let start = |worker: &Worker| {
-        let sampler = StackSampler::start(worker.thread_id, INTERVAL, clock()).unwrap();
-        sampler.set_recording(true);
-        sampler
-    };
-    let of_sleepers: Vec<_> = sleepers.iter().map(start).collect();
-    let of_spinners: Vec<_> = spinners.iter().map(start).collect();
-    for mut sampler in of_spinners {
-        let samples = wait_for(&mut sampler, 50);
+    for worker in sleepers.iter().chain(&spinners) {
+        worker.sampler.set_recording(true);
+    }
+    for mut worker in spinners {
+        let samples = wait_for(&mut worker.sampler, 50);
         assert!(samples.iter().all(|sample| !sample.has("stacks::sleeps")));
     }
-    for mut sampler in of_sleepers {
-        let samples = wait_for(&mut sampler, 50);
+    for mut worker in sleepers {
+        let samples = wait_for(&mut worker.sampler, 50);
         assert!(samples.iter().all(|sample| !sample.has("stacks::inner")));
     }
 }
 
 #[test]
 fn samplers_come_and_go_while_their_threads_run_and_after() {
-    let worker = Worker::until(inner);
-    for _ in 0..20 {
-        let interval = Duration::from_micros(20);
-        let sampler = StackSampler::start(worker.thread_id, interval, clock()).unwrap();
+    let (ended, end) = mpsc::channel();
+    let thread = thread::spawn(move || {
+        for _ in 0..20 {
+            let sampler = StackSampler::start(Duration::from_micros(20), clock()).unwrap();
+            sampler.set_recording(true);
+            thread::sleep(Duration::from_micros(200));
+        }
+        let mut sampler = StackSampler::start(INTERVAL, clock()).unwrap();
         sampler.set_recording(true);
-        thread::sleep(Duration::from_micros(200));
-    }
-    let mut sampler = StackSampler::start(worker.thread_id, INTERVAL, clock()).unwrap();
-    sampler.set_recording(true);
-    wait_for(&mut sampler, 20);
-    drop(worker);
+        wait_for(&mut sampler, 20);
+        ended.send(sampler).unwrap();
+    });
+    let mut sampler = end.recv().unwrap();
+    thread.join().unwrap();
     sampler.set_recording(false);
     sampler.set_recording(true);
-    drain(&mut sampler, &mut Symbols::new());
+    drain(&mut sampler, &mut Symbols::default());
     thread::sleep(Duration::from_millis(20));
-    assert!(drain(&mut sampler, &mut Symbols::new()).is_empty());
-}
-
-#[test]
-fn a_thread_of_another_process_is_refused() {
-    let Err(error) = StackSampler::start(1, INTERVAL, clock()) else {
-        panic!("process 1 is not ours");
-    };
-    assert_eq!(error.to_string(), "stacks: this process has no thread 1");
+    assert!(drain(&mut sampler, &mut Symbols::default()).is_empty());
 }
 
 #[test]
 fn no_interval_is_refused() {
-    let this = nix::unistd::gettid().as_raw();
-    assert!(StackSampler::start(this, Duration::ZERO, clock()).is_err());
+    assert!(StackSampler::start(Duration::ZERO, clock()).is_err());
 }

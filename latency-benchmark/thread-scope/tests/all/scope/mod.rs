@@ -5,16 +5,15 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use nix::unistd::gettid;
 use thread_scope::{StackSampler, Symbols};
 
 /// The interval of samples, and the longest time that a test waits for them.
 pub(crate) const INTERVAL: Duration = Duration::from_micros(300);
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// A thread that repeats a function until it has to stop.
+/// A thread that repeats a function until it has to stop, and a sampler of it.
 pub(crate) struct Worker {
-    pub(crate) thread_id: i32,
+    pub(crate) sampler: StackSampler,
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
@@ -30,18 +29,35 @@ impl Worker {
 
     /// A thread whose function checks itself whether it has to stop.
     pub(crate) fn until(work: impl FnOnce(&AtomicBool) + Send + 'static) -> Worker {
+        Worker::sampled(INTERVAL, clock(), work)
+    }
+
+    pub(crate) fn sampled(
+        interval: Duration,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+        work: impl FnOnce(&AtomicBool) + Send + 'static,
+    ) -> Worker {
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         let stopped = Arc::clone(&stop);
         let thread = thread::spawn(move || {
-            sender.send(gettid().as_raw()).unwrap();
+            let sampler = StackSampler::start(interval, clock);
+            sender.send(sampler.unwrap()).unwrap();
             work(&stopped);
         });
         Worker {
-            thread_id: receiver.recv().unwrap(),
+            sampler: receiver.recv().unwrap(),
             stop,
             thread: Some(thread),
         }
+    }
+
+    /// Takes `wanted` samples.
+    pub(crate) fn sample(&mut self, wanted: usize) -> Vec<Named> {
+        self.sampler.set_recording(true);
+        let samples = wait_for(&mut self.sampler, wanted);
+        self.sampler.set_recording(false);
+        samples
     }
 }
 
@@ -90,23 +106,14 @@ pub(crate) fn drain(sampler: &mut StackSampler, symbols: &mut Symbols) -> Vec<Na
             at: sample.at,
             in_kernel: sample.in_kernel,
             frames: sample.frames.len(),
-            stack: symbols.stack(sample.frames, false),
+            stack: symbols.stack(sample.frames),
         });
     });
     samples
 }
 
-/// Takes `wanted` samples of a thread.
-pub(crate) fn sample(thread_id: i32, wanted: usize) -> Vec<Named> {
-    let mut sampler = StackSampler::start(thread_id, INTERVAL, clock()).unwrap();
-    sampler.set_recording(true);
-    let samples = wait_for(&mut sampler, wanted);
-    sampler.set_recording(false);
-    samples
-}
-
 pub(crate) fn wait_for(sampler: &mut StackSampler, wanted: usize) -> Vec<Named> {
-    let mut symbols = Symbols::new();
+    let mut symbols = Symbols::default();
     let mut samples = Vec::new();
     let start = Instant::now();
     while samples.len() < wanted {

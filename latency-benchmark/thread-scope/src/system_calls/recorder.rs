@@ -1,7 +1,6 @@
 //! The recorder of a thread's system calls.
 #![allow(unsafe_code, reason = "sends a signal to a thread")]
 
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -9,9 +8,8 @@ use std::time::{Duration, Instant};
 use nix::sys::signal::{SigSet, Signal};
 use rtrb::Consumer;
 
-use super::call::{SystemCall, WHAT};
-use super::handler;
 use super::slot::Slot;
+use super::{SystemCall, WHAT, handler};
 use crate::Unobservable;
 
 /// Records the system calls of one thread. The thread itself has to create it.
@@ -22,14 +20,14 @@ use crate::Unobservable;
 /// * while recording is on, no other thread may install a handler that blocks SIGSYS;
 /// * a signal handler that leaves a recorded call with `siglongjmp` ends the recording.
 pub struct SystemCallRecorder {
-    slot: Arc<Slot>,
+    slot: &'static Slot,
     emptying: Consumer<SystemCall>,
     overhead_ns: u64,
 }
 
 impl SystemCallRecorder {
     /// Prepares recording the system calls of the current thread, with room for `capacity` calls between two drains,
-    /// 40 bytes each.
+    /// 40 bytes each. This memory is kept until the process ends.
     ///
     /// A signal handler calls `clock`, so `clock` must neither lock nor allocate. Its unit should be
     /// nanoseconds.
@@ -46,9 +44,8 @@ impl SystemCallRecorder {
         unblocked.map_err(|errno| Unobservable::new(WHAT, errno.desc()))?;
         handler::take_out_of_actions();
         let (slot, emptying) = Slot::new(capacity, Box::new(clock));
-        let slot = Arc::new(slot);
         let free_ns = cheap_call_ns();
-        handler::arm(Arc::clone(&slot))?;
+        handler::arm(slot)?;
         slot.want(true);
         slot.follow();
         let recorded_ns = cheap_call_ns();
@@ -83,10 +80,9 @@ impl SystemCallRecorder {
 
     fn ask_to_follow(&self) {
         handler::take_out_of_actions();
-        if let Some(id) = *self.slot.thread() {
-            // SAFETY: the thread lives and has a handler for this signal.
-            unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), id, libc::SIGSYS) };
-        }
+        let thread = self.slot.thread;
+        // SAFETY: the call has no preconditions. If the thread has ended, and another one has its id, the handler does nothing.
+        unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), thread, libc::SIGSYS) };
     }
 
     /// Passes the calls that have returned since the last call to `each`, in the order of their return. A call
@@ -98,7 +94,7 @@ impl SystemCallRecorder {
             let Ok(call) = self.emptying.pop() else { break };
             each(&call);
         }
-        if self.slot.is_recording() && !self.slot.is_blocking() {
+        if self.slot.is_paused() {
             self.ask_to_follow();
         }
     }
@@ -118,6 +114,7 @@ impl SystemCallRecorder {
 impl Drop for SystemCallRecorder {
     fn drop(&mut self) {
         self.slot.want(false);
+        self.slot.has_recorder.store(false, Ordering::SeqCst);
     }
 }
 
