@@ -92,10 +92,17 @@ impl ColourScale {
             Colours::LowerIsBetter => (": better ← → worse", vec![-self.max, 0.0, self.max]),
             Colours::HigherIsBetter => (": worse ← → better", vec![-self.max, 0.0, self.max]),
         };
-        let name = format!("{} (square-root scale){direction}", self.name);
+        let is_empty = self.is_of_differences() && self.max == 0.0;
+        let name = match is_empty {
+            true => format!("{}: no cell has a colour", self.name),
+            false => format!("{} (square-root scale){direction}", self.name),
+        };
         let style = Lettering::new(TICK);
         let fitting = style.fitting([&name], area.width);
         canvas.text((area.x, area.y + 11.0), &name, &fitting);
+        if is_empty {
+            return area.y + 30.0;
+        }
         // Labels at the ends stick out by half their width.
         let bar = Rect::new(area.x + 28.0, area.y + 28.0, area.width - 56.0, 20.0);
         for (step, (shade, _)) in self.colours.shades().into_iter().enumerate() {
