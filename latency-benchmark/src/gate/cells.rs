@@ -4,8 +4,10 @@ use std::fs;
 
 use program::{Failure, reject};
 use run_format::GateTransport::{self, Memory, Pipe, Tcp};
-use run_format::{GateCell, Load, Pace, Payload, Security, Workload};
+use run_format::{GateCell, Load, NodeConfig, Pace, Payload, Security, Transport, Workload};
+use swarm_patch::stacks::{STACKS, Stack};
 
+use crate::args::refuse_others;
 use crate::sweep::args::SweepArgs;
 
 /// What a socket's buffers need, so that the counts over TCP with large payloads are the same in every run.
@@ -39,9 +41,19 @@ const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
 
 /// Those that have what is asked for, or all.
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
-    let (grid, node) = (&args.grid, &args.node);
+    let (grid, node, stack) = (&args.grid, &args.node, args.program.stack);
     let workload = node.workload.as_ref();
-    let mut cells = every_cell();
+    // Refuses what its nodes cannot do.
+    node.node(stack)?;
+    let mut cells = every_cell(stack);
+    if cells.is_empty() {
+        let counted = STACKS.into_iter().filter(|it| !every_cell(it).is_empty());
+        reject!(
+            "--stack {}: --gate does not count this stack (accepted: {})",
+            stack.name,
+            counted.map(|it| it.name).collect::<Vec<_>>().join(", ")
+        );
+    }
     let are_small = too_small_buffers().is_some();
     cells.retain(|cell| {
         let needs_buffers = cell.transport == Tcp && cell.load.payload > Payload::kib(16);
@@ -55,13 +67,14 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     });
     if cells.is_empty() {
         reject!(
-            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream)"
+            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream; of these, what the stack has)"
         );
     }
     Ok(cells)
 }
 
-fn every_cell() -> Vec<GateCell> {
+/// Those that nodes of the stack can run.
+fn every_cell(stack: &Stack) -> Vec<GateCell> {
     let mut cells = Vec::new();
     for (payload, outstanding, transports) in LOADS {
         let pace = Pace::Outstanding(outstanding);
@@ -81,6 +94,15 @@ fn every_cell() -> Vec<GateCell> {
             }
         }
     }
+    cells.retain(|cell| {
+        let node = NodeConfig {
+            workload: cell.workload,
+            security: cell.security,
+            transport: Transport::Tcp,
+            parts: Vec::new(),
+        };
+        refuse_others(stack, &node).is_ok()
+    });
     cells
 }
 

@@ -8,7 +8,9 @@ use program::tool;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
-use crate::bench::{Bench, Row, complaint, lacks_nothing, node_program, table, text};
+use crate::bench::{
+    Bench, Row, build_program, complaint, lacks_nothing, node_program, table, text,
+};
 
 /// The cells that are counted soonest. Callgrind would take long with a program that is not optimised.
 const SMALL: [&str; 7] = [
@@ -85,6 +87,30 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
 }
 
 #[test]
+fn http2_is_counted_too() {
+    let node = build_program("h2-node").with_file_name("h2-node-gate");
+    let node = ["--stack", "h2", "--node", node.to_str().unwrap()];
+    let compare = |head, code| {
+        let bench = Bench::new();
+        let compared = ["--budget", "none", "--budget", head];
+        printed(
+            &gate(&bench, &[&SMALL[..], &node, &compared].concat()),
+            code,
+        )
+    };
+    // No poll handles so many frames.
+    let said = compare("connection=1000000", 0);
+    assert!(
+        said.starts_with("**No count changed**, in 4 cells."),
+        "{said}"
+    );
+    let said = compare("connection=4", 1);
+    for changed in ["polls ▲", "yields ▲"] {
+        assert!(said.contains(&format!("`connection`: {changed}")), "{said}");
+    }
+}
+
+#[test]
 fn a_rise_that_is_allowed_is_told_and_not_refused() {
     let bench = Bench::new();
     let all =
@@ -124,7 +150,20 @@ fn wrong_arguments_are_refused() {
             ],
             "accepted: two --subject",
         ),
-        (&["--stack", "h2"], "--gate counts libp2p only"),
+        (&["--stack", "iroh"], "(accepted: libp2p, h2)"),
+        (
+            &["--stack", "h2", "--security", "noise"],
+            "nodes of h2 do not have it (accepted: plaintext)",
+        ),
+        (
+            &["--stack", "h2", "--workload", "stream"],
+            "nodes of h2 do not have it (accepted: request-response)",
+        ),
+        (
+            &["--stack", "h2", "--budget", "none", "--budget", "muxer=1"],
+            "has no site muxer",
+        ),
+        (&["--stack", "h2", "--yamux", "released"], "yamux"),
         (
             &["--peers", "3", "--budget", "none", "--budget", "muxer=1"],
             "no cell has these --peers",

@@ -37,12 +37,7 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
 }
 
 /// Central, which is watched, and its peers.
-async fn nodes<W, C>(
-    cell: &GateCell,
-    watcher: &Watcher,
-    log: RequestLog,
-    work: C,
-) -> Result<Nodes>
+async fn nodes<W, C>(cell: &GateCell, watcher: &Watcher, log: RequestLog, work: C) -> Result<Nodes>
 where
     W: NodeWorkload + 'static,
     C: AsyncFnOnce(Linked<W::Behaviour>, Vec<Part>, Load, RequestLog) -> Result<Infallible>
