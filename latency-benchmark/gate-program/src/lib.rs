@@ -14,15 +14,12 @@ use thread_scope::CountingAllocator;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Runs a cell: the task, and what makes time stand still.
-pub type Run = fn(&GateTask, fn()) -> Result<GateCounts>;
-
-/// Runs the cell of the program's argument and prints its counts.
-pub fn main(run: Run) -> ExitCode {
-    program::end(run_task(run))
+/// Prints the counts of the cell that is the program's argument. What `run` is given besides makes time stand still.
+pub fn main(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> ExitCode {
+    program::end(print_counts(run))
 }
 
-fn run_task(run: Run) -> Result<ExitCode, Failure> {
+fn print_counts(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> Result<ExitCode, Failure> {
     let task = env::args().nth(1).unwrap_or_default();
     let task: Result<GateTask, _> = serde_json::from_str(&task);
     let task = task.context(

@@ -24,11 +24,10 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
             (cell.workload, cell.security) == (Workload::RequestResponse, Security::Plaintext),
             "the cell {cell} is not of HTTP/2"
         );
-        let (peers, load) = (cell.peers, cell.load);
         Ok(match cell.transport {
-            GateTransport::Memory => nodes(in_memory(peers, ALL), load, watcher, log),
-            GateTransport::Pipe => nodes(in_memory(peers, LITTLE), load, watcher, log),
-            GateTransport::Tcp => nodes(over_tcp(peers).await?, load, watcher, log),
+            GateTransport::Memory => nodes(in_memory(cell.peers, ALL), cell.load, watcher, log),
+            GateTransport::Pipe => nodes(in_memory(cell.peers, LITTLE), cell.load, watcher, log),
+            GateTransport::Tcp => nodes(over_tcp(cell.peers).await?, cell.load, watcher, log),
         })
     })
 }

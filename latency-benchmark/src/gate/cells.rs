@@ -4,8 +4,7 @@ use std::fs;
 
 use program::{Failure, reject};
 use run_format::GateTransport::{self, Memory, Pipe, Tcp};
-use run_format::{GateCell, Load, NodeConfig, Pace, Payload, Security, Transport, Workload};
-use swarm_patch::stacks::{STACKS, Stack};
+use run_format::{GateCell, Load, NodeConfig, Pace, Payload, Security, Workload};
 
 use crate::args::refuse_others;
 use crate::sweep::args::SweepArgs;
@@ -43,23 +42,20 @@ const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     let (grid, node, stack) = (&args.grid, &args.node, args.program.stack);
     let workload = node.workload.as_ref();
-    // Refuses what its nodes cannot do.
-    node.node(stack)?;
-    let mut cells = every_cell(stack);
-    if cells.is_empty() {
-        let counted = STACKS.into_iter().filter(|it| !every_cell(it).is_empty());
-        reject!(
-            "--stack {}: --gate does not count this stack (accepted: {})",
-            stack.name,
-            counted.map(|it| it.name).collect::<Vec<_>>().join(", ")
-        );
-    }
+    let asked = node.node(stack)?;
+    let mut cells = every_cell();
     let are_small = too_small_buffers().is_some();
     cells.retain(|cell| {
+        let of_cell = NodeConfig {
+            workload: cell.workload,
+            security: cell.security,
+            ..asked.clone()
+        };
         let needs_buffers = cell.transport == Tcp && cell.load.payload > Payload::kib(16);
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
-        has_peers
+        refuse_others(stack, &of_cell).is_ok()
+            && has_peers
             && has_payload
             && !(needs_buffers && are_small)
             && node.security.is_none_or(|it| it == cell.security)
@@ -67,14 +63,13 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     });
     if cells.is_empty() {
         reject!(
-            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream; of these, what the stack has)"
+            "--gate: no cell has this --stack, --peers, --payload, --security and --workload (accepted: libp2p or h2; 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream; h2 has plaintext and request-response only)"
         );
     }
     Ok(cells)
 }
 
-/// Those that nodes of the stack can run.
-fn every_cell(stack: &Stack) -> Vec<GateCell> {
+fn every_cell() -> Vec<GateCell> {
     let mut cells = Vec::new();
     for (payload, outstanding, transports) in LOADS {
         let pace = Pace::Outstanding(outstanding);
@@ -94,15 +89,6 @@ fn every_cell(stack: &Stack) -> Vec<GateCell> {
             }
         }
     }
-    cells.retain(|cell| {
-        let node = NodeConfig {
-            workload: cell.workload,
-            security: cell.security,
-            transport: Transport::Tcp,
-            parts: Vec::new(),
-        };
-        refuse_others(stack, &node).is_ok()
-    });
     cells
 }
 
