@@ -188,7 +188,7 @@ type TextEdit = (&'static str, &'static str, &'static str, &'static str);
 /// The release with these edits.
 fn edited(scratch: &Path, edits: &[TextEdit]) -> String {
     let mut subject = "released".to_owned();
-    for name in ["libp2p-swarm", "yamux"] {
+    for name in ["libp2p-swarm", "yamux", "h2"] {
         if edits.iter().any(|edit| edit.0 == name) {
             let dir = scratch.join(name);
             let sources = pristine::find(&upstream_manifest(), &[name]).unwrap();
@@ -307,6 +307,25 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
     assert!(said.contains("Counts that changed: 1. None rose"), "{said}");
     assert!(said.contains("| central: instructions | "), "{said}");
     assert!(said.contains("utex"), "{said}");
+}
+
+#[test]
+#[ignore = "exhaustive: builds two programs"]
+fn exhaustive_a_planted_fault_of_http2_is_found_and_named() {
+    let allocates: TextEdit = (
+        "h2",
+        "src/proto/streams/recv.rs",
+        "let sz = frame.flow_controlled_len();",
+        "let sz = frame.flow_controlled_len(); drop(std::hint::black_box(Box::new(sz)));",
+    );
+    let http2 = [&SMALL[..], &["--stack", "h2"]].concat();
+    let (code, said) = compare(&[], &http2);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("**No count changed**, in 4 cells."), "{said}");
+    let (code, said) = compare(&[allocates], &http2);
+    assert_eq!(code, Some(1), "{said}");
+    let named = "`connection`, own code: allocations ▲ | 0 → 1 |";
+    assert!(said.contains(named), "{said}");
 }
 
 /// Names, the order of fields, and where functions are. Two of the fields are children.
