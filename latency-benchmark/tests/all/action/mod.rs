@@ -4,6 +4,7 @@
 mod github;
 mod runner;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,48 @@ fn shell_scripts_pass_the_linter() {
     assert!(ended.status.success(), "{}", text(&ended.stdout));
 }
 
-/// What the scripts read is what `action.yml` gives them, and workflows of the README use inputs that there are.
+/// The variables that a script reads, but those of every runner.
+fn variables(script: &str) -> BTreeSet<&str> {
+    let names = script.split('$').skip(1).map(|rest| {
+        let rest = rest.trim_start_matches('{');
+        let is_of_name = |it: char| it.is_ascii_uppercase() || it == '_';
+        rest.split(|it| !is_of_name(it)).next().unwrap_or_default()
+    });
+    let is_of_runner = |it: &&str| {
+        let mut prefixes = ["BASH_", "GITHUB_", "RUNNER_"].into_iter();
+        it.is_empty() || *it != "GITHUB_TOKEN" && prefixes.any(|prefix| it.starts_with(prefix))
+    };
+    names.filter(|it| !is_of_runner(it)).collect()
+}
+
+#[test]
+fn every_step_gives_its_script_what_it_reads() {
+    let read = |name| fs::read_to_string(folder().join(name)).unwrap();
+    let action = read("action.yml");
+    let (_, steps) = action.split_once("  steps:\n").unwrap();
+    for script in ["prepare", "measure", "comment"] {
+        let mut steps = steps.split("\n    - ");
+        let step = steps
+            .find(|it| it.contains(&format!("/{script}\"'")))
+            .unwrap();
+        let given = step.split_once("env:\n").unwrap().1.lines();
+        let given = given.filter_map(|line| line.trim().split_once(':'));
+        // The compilers read it.
+        let given = given.map(|(name, _)| name);
+        let given: BTreeSet<&str> = given.filter(|it| *it != "RUSTUP_TOOLCHAIN").collect();
+        assert_eq!(given, variables(&read(script)), "{script}");
+    }
+    for name in ["prepare", "measure"] {
+        let script = read(name);
+        let outputs = action.split(&format!("steps.{name}.outputs.")).skip(1);
+        for output in outputs.map(|it| it.split([' ', '\n']).next().unwrap()) {
+            let is_written = script.contains(&format!("{output}=$"));
+            assert!(is_written, "{name} does not write {output}");
+        }
+    }
+}
+
+/// Workflows of the README use inputs that there are.
 #[test]
 fn the_action_has_the_inputs_that_its_readme_uses() {
     let read = |name| fs::read_to_string(folder().join(name)).unwrap();
