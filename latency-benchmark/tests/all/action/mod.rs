@@ -78,7 +78,8 @@ fn every_step_gives_its_script_what_it_reads() {
     }
     for name in ["prepare", "measure"] {
         let script = read(name);
-        let outputs = action.split(&format!("steps.{name}.outputs.")).skip(1);
+        let outputs = format!("steps.{name}.outputs.");
+        let outputs = action.split(&*outputs).skip(1);
         for output in outputs.map(|it| it.split([' ', '\n']).next().unwrap()) {
             let is_written = script.contains(&format!("{output}=$"));
             assert!(is_written, "{name} does not write {output}");
