@@ -179,11 +179,13 @@ fn the_exit_code_is_that_of_the_counts_or_of_a_loss() {
             _ => "| quantity | noise |",
         });
         let counts = match outputs[0] {
-            "failed" => "failed.",
+            "failed" => "The counts failed.",
             _ => "No count changed, in 72 cells.",
         };
-        let first = format!("**Counts: {counts} Paired run: {}.**", outputs[1]);
-        assert_eq!(comment.lines().next(), Some(&*first));
+        let first = format!("**{counts} Paired run: {}.**", outputs[1]);
+        let mut lines = comment.lines();
+        assert_eq!(lines.next(), Some(&*first));
+        assert_eq!(lines.nth(1), Some("`b` compared with `a`"));
     }
 }
 
@@ -195,7 +197,7 @@ fn counts_without_a_report_have_failed() {
         runner.write("gate.code", gate);
         fs::remove_file(runner.path("gate.md")).unwrap();
         let comment = runner.measure();
-        assert!(comment.starts_with("**Counts: failed."), "{comment}");
+        assert!(comment.starts_with("**The counts failed."), "{comment}");
         assert_eq!(runner.outputs()["code"], "1");
     }
 }
@@ -205,7 +207,7 @@ fn both_lanes_get_the_subjects_and_their_options() {
     let runner = Runner::new();
     runner.measure();
     let results = runner.outputs()["results"].clone();
-    let common = |name| format!("--subject a --subject b --out {results} --name {name}");
+    let common = |name| format!("--subject /home/a --subject b --out {results} --name {name}");
     let calls = [
         common("counts") + " --gate --allow polls=1",
         common("paired") + " --rtt 0",
@@ -230,7 +232,7 @@ fn one_comment_is_written_and_then_updated() {
     let first = github.bodies();
     assert_eq!(first.len(), 101);
     assert!(
-        first[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: unknown.**\n"),
+        first[100].starts_with("**No count changed, in 72 cells. Paired run: unknown.**\n"),
         "{}",
         first[100]
     );
@@ -242,9 +244,7 @@ fn one_comment_is_written_and_then_updated() {
     let second = github.bodies();
     assert_eq!(second.len(), 101);
     assert_eq!(second[..100], first[..100]);
-    assert!(
-        second[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: worse.**\n")
-    );
+    assert!(second[100].starts_with("**No count changed, in 72 cells. Paired run: worse.**\n"));
     assert!(!second[100].contains("https://github.com/files"));
 }
 
