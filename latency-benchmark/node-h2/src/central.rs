@@ -1,16 +1,17 @@
 //! Central: one connection to each peer, with requests on streams of their own.
 
+use std::convert::Infallible;
 use std::net::SocketAddr;
 
 use anyhow::{Context, Result, ensure};
 use bytes::Bytes;
 use h2::client::{self, SendRequest};
 use http::Request;
-use node_kit::{Central, RequestLog, ask_at_pace};
-use run_format::Measured;
+use node_kit::{Central, RequestLog, StackTask, ask_at_pace};
+use run_format::{Load, Measured};
 use tokio::net::TcpStream;
 
-use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
+use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, Transport, whole};
 
 pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());
@@ -21,26 +22,40 @@ pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> 
             let stream = TcpStream::connect(peer).await;
             let stream = stream.with_context(|| format!("cannot connect to {peer}"))?;
             stream.set_nodelay(true)?;
-            let (sender, connection) = client::Builder::new()
-                .initial_window_size(STREAM_WINDOW)
-                .initial_connection_window_size(CONNECTION_WINDOW)
-                .handshake(stream)
-                .await
-                .with_context(|| format!("no HTTP/2 with {peer}"))?;
-            // If it fails, so do its requests.
-            spawn(Box::pin(async move {
-                let _ = connection.await;
-            }));
+            let connected = connect(stream, &spawn).await;
+            senders.push(connected.with_context(|| format!("no HTTP/2 with {peer}"))?);
             connections.opened(true);
-            senders.push(sender);
         }
         let load = task.config.load;
-        let request = Bytes::from(vec![0; load.payload.len()]);
-        Ok(async move |log: RequestLog| {
-            let ask = |peer: usize| ask(senders[peer].clone(), request.clone());
-            ask_at_pace(senders.len(), load, log, ask).await
-        })
+        Ok(async move |log: RequestLog| work(senders, load, log).await)
     })
+}
+
+pub(crate) async fn connect(
+    stream: impl Transport,
+    spawn: impl Fn(StackTask),
+) -> Result<SendRequest<Bytes>> {
+    let (sender, connection) = client::Builder::new()
+        .initial_window_size(STREAM_WINDOW)
+        .initial_connection_window_size(CONNECTION_WINDOW)
+        .handshake(stream)
+        .await?;
+    // If it fails, so do its requests.
+    spawn(Box::pin(async move {
+        let _ = connection.await;
+    }));
+    Ok(sender)
+}
+
+/// Works the peers, each over its connection. It ends only with an error.
+pub(crate) async fn work(
+    senders: Vec<SendRequest<Bytes>>,
+    load: Load,
+    log: RequestLog,
+) -> Result<Infallible> {
+    let request = Bytes::from(vec![0; load.payload.len()]);
+    let ask = |peer: usize| ask(senders[peer].clone(), request.clone());
+    ask_at_pace(senders.len(), load, log, ask).await
 }
 
 /// Sends a request and waits for all of its answer.

@@ -2,6 +2,7 @@
 //! requests, which the peers echo.
 
 mod central;
+pub mod gate;
 mod peer;
 mod stream;
 

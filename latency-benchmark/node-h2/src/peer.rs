@@ -7,9 +7,9 @@ use anyhow::{Context, Result};
 use bytes::Bytes;
 use h2::{RecvStream, server};
 use http::{Request, Response};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::TcpListener;
 
-use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, whole};
+use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, Transport, whole};
 
 pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     let listener = TcpListener::bind(at).await;
@@ -17,13 +17,13 @@ pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
     node_kit::announce(&listener.local_addr()?.to_string());
     loop {
         let (stream, _) = listener.accept().await?;
+        stream.set_nodelay(true)?;
         // Central may be gone.
         tokio::spawn(async move { serve(stream).await.ok() });
     }
 }
 
-async fn serve(stream: TcpStream) -> Result<()> {
-    stream.set_nodelay(true)?;
+pub(crate) async fn serve(stream: impl Transport) -> Result<()> {
     let mut connection = server::Builder::new()
         .initial_window_size(STREAM_WINDOW)
         .initial_connection_window_size(CONNECTION_WINDOW)

@@ -2,6 +2,12 @@
 
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
+use tokio::io::{AsyncRead, AsyncWrite};
+
+/// What HTTP/2 goes over.
+pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+
+impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Transport for T {}
 
 /// As hyper's client has them by default. With those of h2, which are 64 KiB, large requests would wait for round trips.
 pub(crate) const STREAM_WINDOW: u32 = 2 << 20;

@@ -7,6 +7,7 @@ mod chunks;
 mod connected;
 mod crowd;
 mod evidence;
+pub mod gate;
 mod measure;
 mod messages;
 mod node_program;

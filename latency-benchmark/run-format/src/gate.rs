@@ -20,7 +20,7 @@ pub struct GateCell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateTransport {
-    /// libp2p's memory transport, which holds all that is written.
+    /// Memory that holds all that is written.
     Memory,
     /// A pipe in memory that holds little, so that writes are partial and wait.
     Pipe,

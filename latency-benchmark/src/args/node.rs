@@ -142,7 +142,8 @@ fn outstanding(text: &str) -> Result<Pace, String> {
     }
 }
 
-fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
+/// Refuses what nodes of the stack do not have.
+pub(crate) fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
     let asked = [
         ("--workload", node.workload.to_possible_value()),
         ("--security", node.security.to_possible_value()),

@@ -5,8 +5,7 @@ use std::str::FromStr;
 
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
-use run_format::{Budgets, CountKind, NodeConfig, Security, SubjectConfig, Transport, Workload};
-use swarm_patch::stacks::LIBP2P;
+use run_format::{Budgets, CountKind, SubjectConfig};
 
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
 use crate::programs::gate_program;
@@ -16,7 +15,7 @@ use crate::sweep::args::SweepArgs;
 #[command(next_help_heading = "A gate for pull requests")]
 pub(crate) struct GateArgs {
     /// Count instead of timing: compare polls, wakes, allocations, system calls and instructions per request of two
-    /// versions in 72 small cells, or those of --peers, --payload, --security and --workload. Give two --subject, one
+    /// versions in 72 small cells (18 with --stack h2), or those of --peers, --payload, --security and --workload. Give two --subject, one
     /// --yamux or --tokio, or two --budget. Exit codes: 0 no count rose by more than --allow, 1 one did, 3 the counts of
     /// a cell are not the same in every run
     #[arg(long, conflicts_with_all = ["rtt", "quick", "transport", "outstanding", "rate", "RuntimeArgs", "NetworkArgs", "HostArgs", "LengthArgs", "PartArgs", "SearchArgs", "resume", "prove", "no_aa", "runtime_setting", "peers_subject", "explain", "measure_only", "seed"])]
@@ -83,21 +82,10 @@ pub(super) struct Side {
 
 /// The base and the head. Builds what is not built yet.
 pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
-    let compared = &args.compared;
-    if args.program.stack.name != LIBP2P.name {
-        reject!(
-            "--stack {}: --gate counts libp2p only",
-            args.program.stack.name
-        );
-    }
-    let node = NodeConfig {
-        workload: Workload::RequestResponse,
-        security: Security::Noise,
-        transport: Transport::Tcp,
-        parts: Vec::new(),
-    };
+    let (compared, stack) = (&args.compared, args.program.stack);
+    let node = args.node.node(stack)?;
     for budgets in &compared.budget {
-        refuse_unknown_sites(&LIBP2P, &node, budgets)?;
+        refuse_unknown_sites(stack, &node, budgets)?;
     }
     let specs = compared.subjects.specs();
     let compares = match (&specs[..], &compared.budget[..]) {
@@ -112,14 +100,14 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
     };
     // Both are looked up before one is built.
     let looked_up =
-        compares.map(|(spec, budgets)| look_up(&LIBP2P, spec).map(|subject| (subject, budgets)));
+        compares.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
     let [base, head] = looked_up;
     let (base, head) = (base?, head?);
     let side = |(subject, budgets): (SubjectConfig, Budgets)| -> Result<Side, Failure> {
         let program = match &args.program.program {
             Some(given) if is_of_this_workspace(&subject) => given.clone(),
             Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
-            None => gate_program(&subject, &LIBP2P)?.program,
+            None => gate_program(&subject, stack)?.program,
         };
         Ok(Side {
             sources: subject.sources(),

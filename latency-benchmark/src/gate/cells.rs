@@ -4,8 +4,9 @@ use std::fs;
 
 use program::{Failure, reject};
 use run_format::GateTransport::{self, Memory, Pipe, Tcp};
-use run_format::{GateCell, Load, Pace, Payload, Security, Workload};
+use run_format::{GateCell, Load, NodeConfig, Pace, Payload, Security, Workload};
 
+use crate::args::refuse_others;
 use crate::sweep::args::SweepArgs;
 
 /// What a socket's buffers need, so that the counts over TCP with large payloads are the same in every run.
@@ -39,15 +40,22 @@ const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
 
 /// Those that have what is asked for, or all.
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
-    let (grid, node) = (&args.grid, &args.node);
+    let (grid, node, stack) = (&args.grid, &args.node, args.program.stack);
     let workload = node.workload.as_ref();
+    let asked = node.node(stack)?;
     let mut cells = every_cell();
     let are_small = too_small_buffers().is_some();
     cells.retain(|cell| {
+        let of_cell = NodeConfig {
+            workload: cell.workload,
+            security: cell.security,
+            ..asked.clone()
+        };
         let needs_buffers = cell.transport == Tcp && cell.load.payload > Payload::kib(16);
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
-        has_peers
+        refuse_others(stack, &of_cell).is_ok()
+            && has_peers
             && has_payload
             && !(needs_buffers && are_small)
             && node.security.is_none_or(|it| it == cell.security)
@@ -55,7 +63,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     });
     if cells.is_empty() {
         reject!(
-            "--gate: no cell has these --peers, --payload, --security and --workload (accepted: 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream)"
+            "--gate: no cell has this --stack, --peers, --payload, --security and --workload (accepted: libp2p or h2; 1,5; 16KiB,256KiB,1MiB; noise or plaintext; request-response or stream; h2 has plaintext and request-response only)"
         );
     }
     Ok(cells)

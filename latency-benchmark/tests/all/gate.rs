@@ -8,7 +8,9 @@ use program::tool;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
-use crate::bench::{Bench, Row, complaint, lacks_nothing, node_program, table, text};
+use crate::bench::{
+    Bench, Row, build_program, complaint, lacks_nothing, node_program, table, text,
+};
 
 /// The cells that are counted soonest. Callgrind would take long with a program that is not optimised.
 const SMALL: [&str; 7] = [
@@ -85,6 +87,30 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
 }
 
 #[test]
+fn http2_is_counted_too() {
+    let node = build_program("h2-node").with_file_name("h2-node-gate");
+    let node = ["--stack", "h2", "--node", node.to_str().unwrap()];
+    let compare = |head, code| {
+        let bench = Bench::new();
+        let compared = ["--budget", "none", "--budget", head];
+        printed(
+            &gate(&bench, &[&SMALL[..], &node, &compared].concat()),
+            code,
+        )
+    };
+    // No poll handles so many frames.
+    let said = compare("connection=1000000", 0);
+    assert!(
+        said.starts_with("**No count changed**, in 4 cells."),
+        "{said}"
+    );
+    let said = compare("connection=4", 1);
+    for changed in ["polls ▲", "yields ▲"] {
+        assert!(said.contains(&format!("`connection`: {changed}")), "{said}");
+    }
+}
+
+#[test]
 fn a_rise_that_is_allowed_is_told_and_not_refused() {
     let bench = Bench::new();
     let all =
@@ -124,10 +150,23 @@ fn wrong_arguments_are_refused() {
             ],
             "accepted: two --subject",
         ),
-        (&["--stack", "h2"], "--gate counts libp2p only"),
+        (&["--stack", "iroh"], "no cell has this --stack"),
+        (
+            &["--stack", "h2", "--security", "noise"],
+            "nodes of h2 do not have it (accepted: plaintext)",
+        ),
+        (
+            &["--stack", "h2", "--workload", "stream"],
+            "nodes of h2 do not have it (accepted: request-response)",
+        ),
+        (
+            &["--stack", "h2", "--budget", "none", "--budget", "muxer=1"],
+            "has no site muxer",
+        ),
+        (&["--stack", "h2", "--yamux", "released"], "yamux"),
         (
             &["--peers", "3", "--budget", "none", "--budget", "muxer=1"],
-            "no cell has these --peers",
+            "no cell has this --stack, --peers",
         ),
         (
             &["--budget", "none", "--budget", "quic-endpoint=1"],
@@ -149,7 +188,7 @@ type TextEdit = (&'static str, &'static str, &'static str, &'static str);
 /// The release with these edits.
 fn edited(scratch: &Path, edits: &[TextEdit]) -> String {
     let mut subject = "released".to_owned();
-    for name in ["libp2p-swarm", "yamux"] {
+    for name in ["libp2p-swarm", "yamux", "h2"] {
         if edits.iter().any(|edit| edit.0 == name) {
             let dir = scratch.join(name);
             let sources = pristine::find(&upstream_manifest(), &[name]).unwrap();
@@ -268,6 +307,25 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
     assert!(said.contains("Counts that changed: 1. None rose"), "{said}");
     assert!(said.contains("| central: instructions | "), "{said}");
     assert!(said.contains("utex"), "{said}");
+}
+
+#[test]
+#[ignore = "exhaustive: builds two programs"]
+fn exhaustive_a_planted_fault_of_http2_is_found_and_named() {
+    let allocates: TextEdit = (
+        "h2",
+        "src/proto/streams/recv.rs",
+        "let sz = frame.flow_controlled_len();",
+        "let sz = frame.flow_controlled_len(); drop(std::hint::black_box(Box::new(sz)));",
+    );
+    let http2 = [&SMALL[..], &["--stack", "h2"]].concat();
+    let (code, said) = compare(&[], &http2);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("**No count changed**, in 4 cells."), "{said}");
+    let (code, said) = compare(&[allocates], &http2);
+    assert_eq!(code, Some(1), "{said}");
+    let named = "`connection`, own code: allocations ▲ | 0 → 1 |";
+    assert!(said.contains(named), "{said}");
 }
 
 /// Names, the order of fields, and where functions are. Two of the fields are children.

@@ -263,6 +263,9 @@ mod tests {
                 "thread-scope".to_owned(),
                 stack.program(),
             ];
+            if stack.name != "iroh" {
+                expected.push("gate-program".to_owned());
+            }
             expected.sort();
             assert_eq!(members, expected);
             let packages = metadata.packages.iter();

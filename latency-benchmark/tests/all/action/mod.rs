@@ -4,6 +4,7 @@
 mod github;
 mod runner;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -44,7 +45,49 @@ fn shell_scripts_pass_the_linter() {
     assert!(ended.status.success(), "{}", text(&ended.stdout));
 }
 
-/// What the scripts read is what `action.yml` gives them, and workflows of the README use inputs that there are.
+/// The variables that a script reads, but those of every runner.
+fn variables(script: &str) -> BTreeSet<&str> {
+    let names = script.split('$').skip(1).map(|rest| {
+        let rest = rest.trim_start_matches('{');
+        let is_of_name = |it: char| it.is_ascii_uppercase() || it == '_';
+        rest.split(|it| !is_of_name(it)).next().unwrap_or_default()
+    });
+    let is_of_runner = |it: &&str| {
+        let mut prefixes = ["BASH_", "GITHUB_", "RUNNER_"].into_iter();
+        it.is_empty() || *it != "GITHUB_TOKEN" && prefixes.any(|prefix| it.starts_with(prefix))
+    };
+    names.filter(|it| !is_of_runner(it)).collect()
+}
+
+#[test]
+fn every_step_gives_its_script_what_it_reads() {
+    let read = |name| fs::read_to_string(folder().join(name)).unwrap();
+    let action = read("action.yml");
+    let (_, steps) = action.split_once("  steps:\n").unwrap();
+    for script in ["prepare", "measure", "comment"] {
+        let mut steps = steps.split("\n    - ");
+        let step = steps
+            .find(|it| it.contains(&format!("/{script}\"'")))
+            .unwrap();
+        let given = step.split_once("env:\n").unwrap().1.lines();
+        let given = given.filter_map(|line| line.trim().split_once(':'));
+        // The compilers read it.
+        let given = given.map(|(name, _)| name);
+        let given: BTreeSet<&str> = given.filter(|it| *it != "RUSTUP_TOOLCHAIN").collect();
+        assert_eq!(given, variables(&read(script)), "{script}");
+    }
+    for name in ["prepare", "measure"] {
+        let script = read(name);
+        let outputs = format!("steps.{name}.outputs.");
+        let outputs = action.split(&*outputs).skip(1);
+        for output in outputs.map(|it| it.split([' ', '\n']).next().unwrap()) {
+            let is_written = script.contains(&format!("{output}=$"));
+            assert!(is_written, "{name} does not write {output}");
+        }
+    }
+}
+
+/// Workflows of the README use inputs that there are.
 #[test]
 fn the_action_has_the_inputs_that_its_readme_uses() {
     let read = |name| fs::read_to_string(folder().join(name)).unwrap();
@@ -136,11 +179,13 @@ fn the_exit_code_is_that_of_the_counts_or_of_a_loss() {
             _ => "| quantity | noise |",
         });
         let counts = match outputs[0] {
-            "failed" => "failed.",
+            "failed" => "The counts failed.",
             _ => "No count changed, in 72 cells.",
         };
-        let first = format!("**Counts: {counts} Paired run: {}.**", outputs[1]);
-        assert_eq!(comment.lines().next(), Some(&*first));
+        let first = format!("**{counts} Paired run: {}.**", outputs[1]);
+        let mut lines = comment.lines();
+        assert_eq!(lines.next(), Some(&*first));
+        assert_eq!(lines.nth(1), Some("`b` compared with `a`"));
     }
 }
 
@@ -152,7 +197,7 @@ fn counts_without_a_report_have_failed() {
         runner.write("gate.code", gate);
         fs::remove_file(runner.path("gate.md")).unwrap();
         let comment = runner.measure();
-        assert!(comment.starts_with("**Counts: failed."), "{comment}");
+        assert!(comment.starts_with("**The counts failed."), "{comment}");
         assert_eq!(runner.outputs()["code"], "1");
     }
 }
@@ -162,7 +207,7 @@ fn both_lanes_get_the_subjects_and_their_options() {
     let runner = Runner::new();
     runner.measure();
     let results = runner.outputs()["results"].clone();
-    let common = |name| format!("--subject a --subject b --out {results} --name {name}");
+    let common = |name| format!("--subject /home/a --subject b --out {results} --name {name}");
     let calls = [
         common("counts") + " --gate --allow polls=1",
         common("paired") + " --rtt 0",
@@ -187,7 +232,7 @@ fn one_comment_is_written_and_then_updated() {
     let first = github.bodies();
     assert_eq!(first.len(), 101);
     assert!(
-        first[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: unknown.**\n"),
+        first[100].starts_with("**No count changed, in 72 cells. Paired run: unknown.**\n"),
         "{}",
         first[100]
     );
@@ -199,9 +244,7 @@ fn one_comment_is_written_and_then_updated() {
     let second = github.bodies();
     assert_eq!(second.len(), 101);
     assert_eq!(second[..100], first[..100]);
-    assert!(
-        second[100].starts_with("**Counts: No count changed, in 72 cells. Paired run: worse.**\n")
-    );
+    assert!(second[100].starts_with("**No count changed, in 72 cells. Paired run: worse.**\n"));
     assert!(!second[100].contains("https://github.com/files"));
 }
 

@@ -136,7 +136,7 @@ impl Runner {
     /// Runs both lanes, and returns the comment.
     pub(super) fn measure(&self) -> String {
         let variables = [
-            ("BASE", "a"),
+            ("BASE", "/home/a"),
             ("HEAD", "b"),
             ("GATE_ARGUMENTS", "--allow polls=1"),
             ("PAIRED_ARGUMENTS", "--rtt 0"),

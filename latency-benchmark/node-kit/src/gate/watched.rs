@@ -6,11 +6,38 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
-use node_kit::locked;
+use anyhow::Error;
 
 use super::counting::{Counting, count_wake};
+use crate::stack_task::{StackTask, locked};
 
-pub(super) struct Watched<F> {
+/// Counts what the tasks do that it watches: central's.
+#[derive(Clone)]
+pub struct Watcher(pub(super) Arc<Mutex<Counting>>);
+
+impl Watcher {
+    /// Starts a task of central.
+    pub fn spawn(&self, task: StackTask) {
+        tokio::spawn(self.watch(task));
+    }
+
+    /// The same task, but watched.
+    pub fn watch<F>(&self, task: F) -> Watched<F> {
+        Watched {
+            task,
+            counting: Arc::clone(&self.0),
+            waker: None,
+        }
+    }
+
+    /// Ends the run with an error.
+    pub fn end(&self, error: Error) {
+        locked(&self.0).end_with(Err(error));
+    }
+}
+
+/// A task of central.
+pub struct Watched<F> {
     task: F,
     counting: Arc<Mutex<Counting>>,
     /// Made once for each waker that the task is polled with, which as a rule is one.
@@ -30,16 +57,6 @@ impl Wake for Noticing {
     fn wake_by_ref(self: &Arc<Self>) {
         count_wake(self.is_woken.swap(true, Relaxed));
         self.to.wake_by_ref();
-    }
-}
-
-impl<F> Watched<F> {
-    pub(super) fn new(task: F, counting: &Arc<Mutex<Counting>>) -> Watched<F> {
-        Watched {
-            task,
-            counting: Arc::clone(counting),
-            waker: None,
-        }
     }
 }
 

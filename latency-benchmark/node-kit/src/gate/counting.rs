@@ -6,10 +6,9 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::{Result, anyhow};
-use node_kit::RequestLog;
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
-use slices::{Answered, LogReader};
+use slices::{Answered, LogReader, RequestLog};
 use thread_scope::SystemCallRecorder;
 use thread_scope::allocations::{self, AllocationSampler};
 use tokio::sync::oneshot::Sender;

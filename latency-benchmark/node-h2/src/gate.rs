@@ -1,0 +1,75 @@
+//! Central and its peers for `--gate`.
+
+use std::net::Ipv4Addr;
+
+use anyhow::{Result, ensure};
+use node_kit::RequestLog;
+use node_kit::gate::{self, Nodes, Watcher};
+use run_format::{GateCounts, GateTask, GateTransport, Load, Security, Workload};
+use tokio::io::{DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::stream::{CONNECTION_WINDOW, Transport};
+use crate::{central, peer};
+
+/// Runs a cell, as [`gate::run`] does.
+pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
+    /// More than both ends send before they wait for each other.
+    const ALL: usize = 4 * CONNECTION_WINDOW as usize;
+    /// Less than a frame of 16 KiB.
+    const LITTLE: usize = 8 << 10;
+    let cell = &task.cell;
+    gate::run(task, hold_time, async |watcher, log| {
+        ensure!(
+            (cell.workload, cell.security) == (Workload::RequestResponse, Security::Plaintext),
+            "the cell {cell} is not of HTTP/2"
+        );
+        Ok(match cell.transport {
+            GateTransport::Memory => nodes(in_memory(cell.peers, ALL), cell.load, watcher, log),
+            GateTransport::Pipe => nodes(in_memory(cell.peers, LITTLE), cell.load, watcher, log),
+            GateTransport::Tcp => nodes(over_tcp(cell.peers).await?, cell.load, watcher, log),
+        })
+    })
+}
+
+/// The ends of connections, which hold so many bytes each way.
+fn in_memory(peers: usize, holds: usize) -> Vec<(DuplexStream, DuplexStream)> {
+    (0..peers).map(|_| duplex(holds)).collect()
+}
+
+async fn over_tcp(peers: usize) -> Result<Vec<(TcpStream, TcpStream)>> {
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+    let mut connections = Vec::new();
+    for _ in 0..peers {
+        let ours = TcpStream::connect(listener.local_addr()?).await?;
+        let (theirs, _) = listener.accept().await?;
+        ours.set_nodelay(true)?;
+        theirs.set_nodelay(true)?;
+        connections.push((ours, theirs));
+    }
+    Ok(connections)
+}
+
+/// Central, which is watched. Its peers have begun.
+fn nodes<T: Transport>(
+    connections: Vec<(T, T)>,
+    load: Load,
+    watcher: Watcher,
+    log: RequestLog,
+) -> Nodes {
+    let (ours, theirs): (Vec<T>, Vec<T>) = connections.into_iter().unzip();
+    for stream in theirs {
+        // If it fails, so do central's requests.
+        tokio::spawn(async move { peer::serve(stream).await.ok() });
+    }
+    let (nodes, same) = (Nodes::new(), watcher.clone());
+    let central = async move {
+        let mut senders = Vec::new();
+        for stream in ours {
+            senders.push(central::connect(stream, |task| same.spawn(task)).await?);
+        }
+        central::work(senders, load, log).await
+    };
+    nodes.push(Box::pin(watcher.watch(Box::pin(central))));
+    nodes
+}

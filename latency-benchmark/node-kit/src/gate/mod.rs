@@ -1,0 +1,46 @@
+//! What `--gate` runs: central and its peers in one process, on one thread, until a number of requests is answered.
+//! Central's tasks are watched: what they do meanwhile is counted, and nothing is timed.
+
+mod counting;
+mod watched;
+
+use std::convert::Infallible;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex};
+
+use anyhow::Result;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use run_format::{GateCounts, GateTask};
+use slices::RequestLog;
+use tokio::runtime;
+use tokio::sync::oneshot;
+
+use self::counting::Counting;
+pub use self::watched::Watcher;
+
+/// Central and what else must not end. Each ends only with an error.
+pub type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>>>>>;
+
+/// Runs a cell with the nodes that are made. Time stands still from the call of `hold_time` on, which comes after the
+/// clock of records has been compared with the real one.
+pub fn run(
+    task: &GateTask,
+    hold_time: fn(),
+    nodes: impl AsyncFnOnce(Watcher, RequestLog) -> Result<Nodes>,
+) -> Result<GateCounts> {
+    let (done, counted) = oneshot::channel();
+    let (counting, log) = Counting::new(task, done)?;
+    hold_time();
+    let runtime = runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
+    runtime.block_on(async {
+        let mut nodes = nodes(Watcher(Arc::new(Mutex::new(counting))), log).await?;
+        tokio::select! {
+            biased;
+            Some(Err(error)) = nodes.next() => Err(error),
+            counted = counted => counted?,
+        }
+    })
+}
