@@ -165,7 +165,7 @@ fn off(rounds: usize) {
     for _ in 0..rounds {
         let bare_ns = time(&|| {});
         off_ns.push(time(&|| drop(Invocation::enter(Site::new(2), &[]))) - bare_ns);
-        clock_ns.push(time(&|| drop(black_box((clock.raw(), clock.raw())))) - bare_ns);
+        clock_ns.push(time(&|| _ = black_box((clock.raw(), clock.raw()))) - bare_ns);
         parts.push(off_ns[off_ns.len() - 1] / clock_ns[clock_ns.len() - 1]);
     }
     println!("off: {} ns per poll", mean(&off_ns));

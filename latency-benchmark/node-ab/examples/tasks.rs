@@ -64,14 +64,12 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
     let budget = env::var("TASKS_BUDGET").unwrap_or_else(|_| "task=8/deferred".to_owned());
     ab.budgets(["none", &budget])
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
-        .check(
-            move || match &*fails {
-                "check" | "reader" if began.elapsed() < Duration::from_millis(2500) => Ok(()),
-                "check" => Err("it was asked to".to_owned()),
-                "reader" => panic!("it was asked to"),
-                _ => Ok(()),
-            },
-        )
+        .check(move || match &*fails {
+            "check" | "reader" if began.elapsed() < Duration::from_millis(2500) => Ok(()),
+            "check" => Err("it was asked to".to_owned()),
+            "reader" => panic!("it was asked to"),
+            _ => Ok(()),
+        })
         .start()
 }
 

@@ -160,13 +160,18 @@ fn bytes_that_the_application_counts_are_compared() {
         let (bytes, requests) = (slice.bytes.unwrap(), slice.requests.unwrap());
         // Two tasks may be within a request at both ends of a turn.
         let whole = bytes / OF_A_REQUEST;
-        assert!(whole.abs_diff(requests) <= 2, "{bytes} bytes, {requests} requests");
+        assert!(
+            whole.abs_diff(requests) <= 2,
+            "{bytes} bytes, {requests} requests"
+        );
     }
     let report = program.report();
     assert!(report.contains("data rate"), "{report}");
     let summary = program.summary();
     for metric in ["mib_per_s", "cpu_us_per_mib", "beyond_us_per_mib"] {
-        let has_it = summary.lines().any(|line| line.contains(metric) && line.contains("task=8"));
+        let has_it = summary
+            .lines()
+            .any(|line| line.contains(metric) && line.contains("task=8"));
         assert!(has_it, "{metric}: {summary}");
     }
 }
@@ -219,7 +224,9 @@ fn without_its_recording_thread_none_is_in_force_and_nothing_grows() {
         ended.contains("recording thread has panicked") && ended.ends_with("bounded: false"),
         "{shown}"
     );
-    let grown = lines.next().and_then(|it| it.split_whitespace().rev().nth(1));
+    let grown = lines
+        .next()
+        .and_then(|it| it.split_whitespace().rev().nth(1));
     let grown: u64 = grown.unwrap().parse().unwrap();
     assert!(output.status.success() && grown < 1 << 10, "{shown}");
     // What was written is readable.
