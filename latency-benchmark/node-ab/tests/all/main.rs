@@ -216,7 +216,7 @@ fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
 #[test]
 fn without_its_recording_thread_none_is_in_force_and_nothing_grows() {
     let program = Program::new();
-    let output = program.run("60s", "reader");
+    let output = program.run("10s", "reader");
     let shown = text(&output.stdout);
     let mut lines = shown.lines();
     let ended = lines.next().unwrap();
