@@ -6,7 +6,7 @@
 //! `TASKS_FAIL=check`, `panic` or `runtime` shows what happens if the application's check fails, if it panics, or if its
 //! runtime ends early, `late` if a site is polled only after a while, `reader` if the recording thread panics.
 //! `TASKS_BUDGET` is the budget, `task=8/deferred` by default. `TASKS_BYTES` is how many bytes a message counts, none by
-//! default. `TASKS_RUN` is the folder of the run.
+//! default. `TASKS_RUN` is the folder of the run. `TASKS_TIMER_LIMIT_MS` is the guardrail, 100 by default.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -62,7 +62,10 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
     let began = Instant::now();
     let fails = fails.to_owned();
     let budget = env::var("TASKS_BUDGET").unwrap_or_else(|_| "task=8/deferred".to_owned());
+    let limit_ms = env::var("TASKS_TIMER_LIMIT_MS");
+    let limit_ms = limit_ms.map_or(100, |it| it.parse().expect("a number of milliseconds"));
     ab.budgets(["none", &budget])
+        .timer_limit(Duration::from_millis(limit_ms))
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
         .check(move || match &*fails {
             "check" | "reader" if began.elapsed() < Duration::from_millis(2500) => Ok(()),
