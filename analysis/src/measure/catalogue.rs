@@ -54,6 +54,7 @@ macro_rules! metrics {
 metrics! {
     BeyondMsPerS: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.seconds()));
     BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()?));
+    BeyondUsPerMib: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.mib()?));
     PollWaitUs: SiteRatio(Amount, |site, view| {
         let longest_ns = view.limits.longest_ns.get(&site.row.site);
         let squares = site.duration_ns.squares(longest_ns.copied().unwrap_or(u64::MAX));
@@ -81,6 +82,7 @@ metrics! {
     CotenantFloorUs: WorkerRatio(Amount, |view| part(view.run.idle?.wake_p50_ns? as f64, 1.0));
     TimerP99Us: WorkerQuantile(CotenantTimer, 0.99);
     RequestsPerS: WorkerRatio(Amount, |view| part(view.requests()?, view.seconds()));
+    MibPerS: WorkerRatio(Amount, |view| part(view.mib()?, view.slice.row.sampled_ms / 1000.0));
     CentralBusyPercent: WorkerRatio(Amount, |view| {
         part(view.slice.row.runtime_busy_ns as f64, view.slice.row.sampled_ms * NS_PER_MS)
     });
@@ -91,6 +93,7 @@ metrics! {
         part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests()?)
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
+    CpuUsPerMib: WorkerRatio(Amount, |view| part(view.slice.row.central_cpu_ns? as f64, view.mib()?));
     InstructionsPerRequest: WorkerRatio(Amount, |view| {
         view.by_request(view.slice.row.central_instructions?)
     });
@@ -145,6 +148,12 @@ impl SliceView<'_> {
 
     fn requests(&self) -> Option<f64> {
         Some(self.slice.row.requests? as f64)
+    }
+
+    /// Of an application. In a sweep the payload says how large requests are.
+    fn mib(&self) -> Option<f64> {
+        let bytes = self.slice.row.bytes.filter(|_| self.run.is_application)?;
+        Some(bytes as f64 / f64::from(1 << 20))
     }
 
     /// In the time between readings, which span a little more than the slice.

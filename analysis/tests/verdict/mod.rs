@@ -53,7 +53,7 @@ fn named<'a>(clause: &Clause, judged: &'a [Judged]) -> &'a Judged {
 /// How much worse it may be, at least and at most.
 fn loss(judged: &Judged) -> (f64, f64) {
     let Interval { low, high } = judged.interval;
-    if judged.quantity.metric == Metric::RequestsPerS {
+    if !judged.quantity.is_lower_better() {
         (-high, -low)
     } else {
         (low, high)
@@ -63,7 +63,7 @@ fn loss(judged: &Judged) -> (f64, f64) {
 fn extremes(quantity: Quantity) -> [String; 2] {
     let words = quantity.words;
     match quantity.metric {
-        Metric::RequestsPerS => ["higher", "lower"],
+        Metric::RequestsPerS | Metric::MibPerS => ["higher", "lower"],
         Metric::CotenantLatePercent => ["fewer", "more"],
         _ => ["lower", "higher"],
     }
@@ -145,7 +145,7 @@ fn at_most(clause: &Clause, judged: &Judged) {
         .expect("an interval")
         .1;
     let (low, high) = ends.split_once(", ").expect("two ends");
-    let (end, direction) = if judged.quantity.metric == Metric::RequestsPerS {
+    let (end, direction) = if !judged.quantity.is_lower_better() {
         (low, "lower")
     } else {
         (high, "higher")

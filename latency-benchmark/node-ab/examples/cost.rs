@@ -14,6 +14,7 @@ use futures::{AsyncReadExt, AsyncWriteExt};
 use nix::time::{ClockId, clock_gettime};
 use node_ab::NodeAb;
 use poll_probe::{Invocation, Site};
+use quanta::Clock;
 use tokio::io::{DuplexStream, duplex};
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
@@ -28,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = |at| env::args().nth(at).map(|it| it.parse());
     let workers: usize = argument(1).unwrap_or(Ok(4))?;
     let rounds: usize = argument(2).unwrap_or(Ok(40))?;
-    println!("off: {:.2} ns per poll", off_ns());
+    off(rounds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
@@ -68,18 +69,23 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         changes.push(100.0 * (us[1] / us[0] - 1.0));
     }
-    let count = rounds as f64;
-    let mean = changes.iter().sum::<f64>() / count;
-    let squares: f64 = changes.iter().map(|it| (it - mean).powi(2)).sum();
-    let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
-    let [off_us, on_us] = sum_us.map(|it| it / count);
+    let [off_us, on_us] = sum_us.map(|it| it / rounds as f64);
     println!(
-        "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {mean:+.2} % [{:+.2}, {:+.2}] \
-         (mean of {rounds} rounds and two standard errors)",
-        mean - margin,
-        mean + margin
+        "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {} %",
+        mean(&changes)
     );
     Ok(())
+}
+
+/// "1.20 [1.10, 1.30] (mean of 40 rounds and two standard errors)"
+fn mean(of: &[f64]) -> String {
+    let count = of.len() as f64;
+    let mean = of.iter().sum::<f64>() / count;
+    let squares: f64 = of.iter().map(|it| (it - mean).powi(2)).sum();
+    let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
+    let [low, high] = [mean - margin, mean + margin];
+    let rounds = of.len();
+    format!("{mean:.2} [{low:.2}, {high:.2}] (mean of {rounds} rounds and two standard errors)")
 }
 
 /// The CPU time of the process for each request, in µs.
@@ -146,15 +152,25 @@ async fn answer(mut stream: Stream) {
     }
 }
 
-/// What a poll of a site costs while `node-ab` is off.
-fn off_ns() -> f64 {
-    const POLLS: u32 = 20_000_000;
-    let time = |poll: fn()| {
+/// What a poll of a site costs while `node-ab` is off, and what two readings of the clock do, in turn.
+fn off(rounds: usize) {
+    const POLLS: u32 = 1_000_000;
+    let time = |poll: &dyn Fn()| {
         let began = Instant::now();
         (0..POLLS).for_each(|_| black_box(poll)());
         began.elapsed().as_secs_f64() * 1e9 / f64::from(POLLS)
     };
-    time(|| drop(Invocation::enter(Site::new(2), &[]))) - time(|| {})
+    let clock = Clock::new();
+    let [mut off_ns, mut clock_ns, mut parts] = [const { Vec::new() }; 3];
+    for _ in 0..rounds {
+        let bare_ns = time(&|| {});
+        off_ns.push(time(&|| drop(Invocation::enter(Site::new(2), &[]))) - bare_ns);
+        clock_ns.push(time(&|| _ = black_box((clock.raw(), clock.raw()))) - bare_ns);
+        parts.push(off_ns[off_ns.len() - 1] / clock_ns[clock_ns.len() - 1]);
+    }
+    println!("off: {} ns per poll", mean(&off_ns));
+    println!("two readings of the clock: {} ns", mean(&clock_ns));
+    println!("the first as a part of the second: {}", mean(&parts));
 }
 
 fn anonymous_kib() -> Result<u64, Box<dyn std::error::Error>> {

@@ -4,15 +4,16 @@
 //!     NODE_AB=20s cargo run --release -p node-ab --example tasks
 //!
 //! `TASKS_FAIL=check`, `panic` or `runtime` shows what happens if the application's check fails, if it panics, or if its
-//! runtime ends early, `late` if a site is polled only after a while.
-//! `TASKS_BUDGET` is the budget, `task=8/deferred` by default. `TASKS_RUN` is the folder of the run.
+//! runtime ends early, `late` if a site is polled only after a while, `reader` if the recording thread panics.
+//! `TASKS_BUDGET` is the budget, `task=8/deferred` by default. `TASKS_BYTES` is how many bytes a message counts, none by
+//! default. `TASKS_RUN` is the folder of the run. `TASKS_TIMER_LIMIT_MS` is the guardrail, 100 by default.
 
-use std::env;
 use std::error::Error;
 use std::hint::black_box;
 use std::pin::pin;
 use std::task::{Context, Waker};
 use std::time::{Duration, Instant};
+use std::{env, fs, thread};
 
 use node_ab::{NodeAb, Probe, Running, TASK, iterate};
 use run_format::Site;
@@ -24,12 +25,14 @@ fn main() -> Result<(), Box<dyn Error>> {
         .worker_threads(2)
         .enable_all()
         .build()?;
+    // It never polls, and so takes no buffers.
+    thread::spawn(thread::park);
     let running = runtime.block_on(start(&ab, &fails))?;
     let began = Instant::now();
     let mut runtime = Some(runtime);
     // An application would go on for as long as it likes.
     while running.is_running() {
-        std::thread::sleep(Duration::from_millis(20));
+        thread::sleep(Duration::from_millis(20));
         if began.elapsed() > Duration::from_millis(1500) {
             match fails.as_str() {
                 "late" => drop(poll_probe::Invocation::enter(Site::Muxer.into(), &[])),
@@ -41,6 +44,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     let ended = running.finish();
     println!("{ended:?}, bounded: {}", is_bounded());
+    if fails == "reader" {
+        let before = anonymous_kib()?;
+        (0..1_000_000).for_each(|_| ab.count_request(Duration::ZERO));
+        let grown = anonymous_kib()?.saturating_sub(before);
+        println!("a million requests that nobody reads: {grown} KiB");
+    }
     Ok(())
 }
 
@@ -51,26 +60,31 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
         tokio::spawn(Probe::new(TASK).instrument(work));
     }
     let began = Instant::now();
-    let has_check = fails == "check";
+    let fails = fails.to_owned();
     let budget = env::var("TASKS_BUDGET").unwrap_or_else(|_| "task=8/deferred".to_owned());
+    let limit_ms = env::var("TASKS_TIMER_LIMIT_MS");
+    let limit_ms = limit_ms.map_or(100, |it| it.parse().expect("a number of milliseconds"));
     ab.budgets(["none", &budget])
+        .timer_limit(Duration::from_millis(limit_ms))
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
-        .check(
-            move || match has_check && began.elapsed() > Duration::from_millis(2500) {
-                true => Err("it was asked to".to_owned()),
-                false => Ok(()),
-            },
-        )
+        .check(move || match &*fails {
+            "check" | "reader" if began.elapsed() < Duration::from_millis(2500) => Ok(()),
+            "check" => Err("it was asked to".to_owned()),
+            "reader" => panic!("it was asked to"),
+            _ => Ok(()),
+        })
         .start()
 }
 
 /// Computes whatever has come in the meantime, one message an iteration.
 async fn work(ab: &NodeAb, task: u64) {
+    let bytes = env::var("TASKS_BYTES").map_or(0, |it| it.parse().expect("a number of bytes"));
     loop {
         let came = Instant::now();
         for message in 0..40 {
             iterate().await;
             black_box((0..4000).fold(task, |sum, it: u64| sum.rotate_left(5) ^ it ^ message));
+            ab.count_bytes(bytes);
         }
         ab.count_request(came.elapsed());
         tokio::time::sleep(Duration::from_millis(2)).await;
@@ -88,4 +102,11 @@ fn is_bounded() -> bool {
     long.as_mut()
         .poll(&mut Context::from_waker(Waker::noop()))
         .is_pending()
+}
+
+fn anonymous_kib() -> Result<u64, Box<dyn Error>> {
+    let status = fs::read_to_string("/proc/self/status")?;
+    let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
+    let number = line.and_then(|it| it.split_whitespace().next());
+    Ok(number.ok_or("the kernel does not say RssAnon")?.parse()?)
 }

@@ -44,7 +44,7 @@ impl Guard {
         if silent > limit + Duration::from_millis(20) {
             let limit = limit.as_millis();
             return fires(format!(
-                "no timer has run for {} ms, of {limit} ms",
+                "no timer has run for {} ms; the limit is {limit} ms",
                 silent.as_millis()
             ));
         }
@@ -53,7 +53,7 @@ impl Guard {
         if timers >= ENOUGH && late > limit {
             let (late, limit) = (late.as_millis(), limit.as_millis());
             return fires(format!(
-                "timers were {late} ms late (99th percentile of a turn), of {limit} ms"
+                "timers were {late} ms late (99th percentile of a turn); the limit is {limit} ms"
             ));
         }
         Ok(())

@@ -11,6 +11,7 @@
 //! runtime.block_on(async {
 //!     let running = ab.budgets(["none", "muxer=1/deferred"]).write_to("ab-run").start()?;
 //!     ab.count_request(Duration::from_millis(3)); // If requests are to be compared, too.
+//!     ab.count_bytes(65_536); // The same of bytes.
 //!     // The application.
 //!     running.finish()?; // Puts `none` in force. So does the drop of `running`.
 //! #   Ok(())
@@ -32,6 +33,7 @@ mod turns;
 
 use std::env::{self, VarError};
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
@@ -62,6 +64,7 @@ struct Process {
     requests: Mutex<RequestLog>,
     /// Taken while budgets take turns.
     answered: Mutex<Option<LogReader<Answered>>>,
+    bytes: AtomicU64,
     figures: LiveFigures,
 }
 
@@ -97,6 +100,7 @@ impl NodeAb {
                 recorder,
                 requests: Mutex::new(requests),
                 answered: Mutex::new(Some(answered)),
+                bytes: AtomicU64::new(0),
                 figures: LiveFigures::default(),
             })
         });
@@ -130,6 +134,14 @@ impl NodeAb {
             let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
             let sent_ns = requests.now_ns().saturating_sub(latency_ns);
             requests.answered(0, sent_ns, 0);
+        }
+    }
+
+    /// Counts bytes that the application has just moved, such as a file that it sent. If it is off, this is a branch, else
+    /// it adds to one number of the process.
+    pub fn count_bytes(&self, bytes: u64) {
+        if let Some((process, _)) = &self.on {
+            process.bytes.fetch_add(bytes, Ordering::Relaxed);
         }
     }
 }

@@ -1,6 +1,8 @@
 //! Empties the buffers, and looks whether all is well meanwhile; and sums that the kernel and the runtime keep.
 
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
@@ -13,6 +15,7 @@ use slices::cotenant::Bell;
 use slices::{ObservedSlice, Observers};
 use tokio::runtime::Handle;
 
+use crate::Process;
 use crate::guard::{Guard, fires};
 use crate::length::PIECE;
 use crate::live::Feed;
@@ -109,13 +112,18 @@ impl Recording {
 /// Sums since the start.
 pub(crate) struct Sampler {
     runtime: Handle,
+    process: Arc<Process>,
     began: Instant,
 }
 
 impl Sampler {
-    pub(crate) fn new(runtime: Handle) -> Sampler {
+    pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> Sampler {
         let began = Instant::now();
-        Sampler { runtime, began }
+        Sampler {
+            runtime,
+            process,
+            began,
+        }
     }
 
     /// In the columns of a slice that are such sums. The others are empty. To be called on the recording thread.
@@ -125,8 +133,11 @@ impl Sampler {
         let metrics = self.runtime.metrics();
         let workers = || 0..metrics.num_workers();
         let busy = workers().map(|it| metrics.worker_total_busy_duration(it));
+        let bytes = self.process.bytes.load(Ordering::Relaxed);
         SliceRow {
             sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
+            // An application that has counted none may never do so.
+            bytes: (bytes > 0).then_some(bytes),
             central_cpu_ns: all_ns.zip(own_ns).map(|(all, own)| all.saturating_sub(own)),
             observers_cpu_ns: own_ns,
             runtime_busy_ns: busy.map(|it| it.as_nanos() as u64).sum(),

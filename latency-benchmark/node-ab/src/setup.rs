@@ -117,7 +117,7 @@ impl Setup {
             },
             bell,
             guard: Guard::new(self.timer_limit, self.check),
-            sampler: Sampler::new(runtime),
+            sampler: Sampler::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),
             control: env::var_os("NODE_AB_CONTROL").map(PathBuf::from),
             stopped,

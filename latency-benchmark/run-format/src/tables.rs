@@ -72,7 +72,7 @@ pub struct SliceRow {
     /// Those of `requests` that were sent before their turn started, perhaps under another variant.
     pub requests_begun_before: Option<u64>,
     /// Payload of `requests`: in both directions for `request-response`, `rr`, `idle`, `duplex` and `handshakes`, else
-    /// in one. Empty of an application.
+    /// in one. Of an application, what it counted between the readings of `sampled_ms`: empty until it counts some.
     pub bytes: Option<u64>,
     /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,

@@ -87,7 +87,7 @@ pub struct CpuTime {
     pub runqueue_ns: Option<u64>,
 }
 sums!(CpuTime: cpu_ns, runqueue_ns);
-sums!(SliceRow: sampled_ms, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+sums!(SliceRow: sampled_ms, bytes, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
     monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
     central_instructions, central_cycles, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes);
 sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,

@@ -57,7 +57,7 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     Ok(format!(
         "{}\n{}Written: {}\n\n{what} {}{by}:\n\n{table}\n\
          With it cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
-         {}A program that records its polls depends on the same poll-probe:\n\n[dependencies]\n{}",
+         {}Add to the application's own Cargo.toml what it uses. To compare budgets, node-ab is enough:\n\n[dependencies]\n{}",
         levels_table(&sites.collect::<Vec<_>>()),
         list("Not grafted", &left),
         out.display(),

@@ -71,6 +71,11 @@ impl Program {
         read_table(&self.cell().join(run).join("slices.csv"), true).unwrap()
     }
 
+    /// Of the report.
+    fn summary(&self) -> String {
+        fs::read_to_string(self.folder().join("report/summary.csv")).unwrap()
+    }
+
     fn report(&self) -> String {
         let analysis = built("analysis", &["--package", "analysis"]);
         let made = Command::new(analysis)
@@ -129,6 +134,7 @@ fn budgets_take_turns_until_the_time_is_up_and_analysis_makes_a_report() {
         assert_eq!(site.yielded > 0, is_bounded, "slice {}", slice.slice);
     }
     let report = program.report();
+    assert!(!program.summary().contains("_mib"));
     for said in [
         "**Verdict.**",
         "The application `tasks`",
@@ -137,8 +143,43 @@ fn budgets_take_turns_until_the_time_is_up_and_analysis_makes_a_report() {
     ] {
         assert!(report.contains(said), "{said}: {report}");
     }
-    for claim in ["peers", "RTT", "namespace", "sweep.sh", "payload"] {
+    for claim in [
+        "peers",
+        "RTT",
+        "round trip",
+        "namespace",
+        "sweep.sh",
+        "payload",
+    ] {
         assert!(!report.contains(claim), "{claim}: {report}");
+    }
+}
+
+#[test]
+fn bytes_that_the_application_counts_are_compared() {
+    const OF_A_REQUEST: u64 = 40 << 16;
+    let program = Program::new();
+    let child = program.start_with(&[("NODE_AB", "4s"), ("TASKS_BYTES", "65536")]);
+    assert!(child.wait_with_output().unwrap().status.success());
+    let slices = program.slices("run-1");
+    assert!(!slices.is_empty());
+    for slice in slices {
+        let (bytes, requests) = (slice.bytes.unwrap(), slice.requests.unwrap());
+        // Two tasks may be within a request at both ends of a turn.
+        let whole = bytes / OF_A_REQUEST;
+        assert!(
+            whole.abs_diff(requests) <= 2,
+            "{bytes} bytes, {requests} requests"
+        );
+    }
+    let report = program.report();
+    assert!(report.contains("data rate"), "{report}");
+    let summary = program.summary();
+    for metric in ["mib_per_s", "cpu_us_per_mib", "beyond_us_per_mib"] {
+        let has_it = summary
+            .lines()
+            .any(|line| line.contains(metric) && line.contains("task=8"));
+        assert!(has_it, "{metric}: {summary}");
     }
 }
 
@@ -177,6 +218,26 @@ fn a_check_that_fails_puts_none_in_force_and_the_report_says_why() {
         report.contains("A guardrail ended") && report.contains(reason),
         "{report}"
     );
+}
+
+#[test]
+fn without_its_recording_thread_none_is_in_force_and_nothing_grows() {
+    let program = Program::new();
+    let output = program.run("10s", "reader");
+    let shown = text(&output.stdout);
+    let mut lines = shown.lines();
+    let ended = lines.next().unwrap();
+    assert!(
+        ended.contains("recording thread has panicked") && ended.ends_with("bounded: false"),
+        "{shown}"
+    );
+    let grown = lines
+        .next()
+        .and_then(|it| it.split_whitespace().rev().nth(1));
+    let grown: u64 = grown.unwrap().parse().unwrap();
+    assert!(output.status.success() && grown < 1 << 10, "{shown}");
+    // What was written is readable.
+    program.report();
 }
 
 #[test]
@@ -296,11 +357,16 @@ fn exhaustive_a_budget_that_ends_no_poll_is_seldom_flagged() {
     let (mut rows, mut flagged) = (0, Vec::new());
     for _ in 0..runs.parse().unwrap() {
         let program = Program::new();
-        let environment = [("NODE_AB", time), ("TASKS_BUDGET", "task=1000000")];
-        let child = program.start_with(&environment);
+        // A machine that has much else to do is the harder case, and does not end it.
+        let child = program.start_with(&[
+            ("NODE_AB", time),
+            ("TASKS_BUDGET", "task=1000000"),
+            ("TASKS_BYTES", "65536"),
+            ("TASKS_TIMER_LIMIT_MS", "10000"),
+        ]);
         assert!(child.wait_with_output().unwrap().status.success());
         program.report();
-        let summary = fs::read_to_string(program.folder().join("report/summary.csv")).unwrap();
+        let summary = program.summary();
         let compared = summary
             .lines()
             .filter(|line| line.ends_with(",no") || is_flagged(line));
