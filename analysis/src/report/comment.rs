@@ -84,6 +84,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     prose::sentences(&prose!('a "comment.txt" {
         verdict: &'a Verdict = verdict,
         best: &'a Candidate = best,
+        is_application: bool = summary.identity.application.is_some(),
         function: &'a str = summary.function(verdict.site),
         worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
         beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),

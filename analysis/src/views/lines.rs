@@ -2,7 +2,7 @@
 
 use run_format::Role;
 
-use super::scene::{CO_TENANT, Entry, Scene, of_figure};
+use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, longer};
@@ -32,11 +32,12 @@ pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
         panels: panels.collect(),
     };
     let subtitle = format!(
-        "each dot: the mean change over cells, compared with {}; polls of {}; threshold: {}; {CO_TENANT}; \
+        "each dot: the mean change over cells, compared with {}; polls of {}; threshold: {}; {}; \
          bars: the intervals of the report's table",
         scene.label(0),
         summary.function(verdict.site),
         scene.options.threshold_text(),
+        scene.co_tenant(),
     );
     let title = "Effect of each variant over all cells".to_owned();
     Some(scene.entry(&["budgets"], false, [title, subtitle], chart))

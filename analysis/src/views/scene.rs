@@ -117,13 +117,19 @@ impl<'a> Scene<'a> {
     pub(super) fn explained(&self, metric: Metric, notes: &str) -> String {
         prose::text(&prose!('a "subtitle.txt" {
             terms: &'a [Term] = &metric.info().terms,
+            co_tenant: &'static str = self.co_tenant(),
             threshold: String = self.options.threshold_text(),
             notes: &'a str = notes,
         }))
     }
-}
 
-pub(super) const CO_TENANT: &str = "co-tenant: a small task on the same worker thread";
+    pub(super) fn co_tenant(&self) -> &'static str {
+        match self.summary.identity.application.is_some() {
+            true => "co-tenant: a small task on the same runtime",
+            false => "co-tenant: a small task on the same worker thread",
+        }
+    }
+}
 
 pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
     ChartValue::new(figure.estimate.value, figure.interval())
