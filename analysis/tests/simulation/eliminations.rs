@@ -3,10 +3,10 @@
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 
-use super::verdicts::{Sweeps, Truth, USUAL, options};
+use super::verdicts::{Sweeps, Truth, USUAL, options, quantities};
 use crate::measure::Metric;
 use crate::search::{MOST_STAY, eliminate};
-use crate::verdict::{Quantity, Verdict};
+use crate::verdict::Verdict;
 
 const SEED: u64 = 31_902;
 /// Of all candidates together in a round: so many blocks of each if there are this many candidates.
@@ -18,7 +18,7 @@ fn truth(candidates: usize, margins: f64, rng: &mut StdRng) -> Truth {
     let mut truth: Truth = vec![Default::default(); candidates];
     for (at, candidate) in truth.iter_mut().enumerate() {
         let least = if at == 0 { 0.0 } else { margins };
-        for (value, quantity) in candidate.iter_mut().zip(Quantity::all()) {
+        for (value, quantity) in candidate.iter_mut().zip(quantities()) {
             *value = match quantity.metric {
                 Metric::CotenantP90Us if at == 0 => -4.0,
                 Metric::CotenantP90Us => rng.random_range(least - 4.0..1.0),

@@ -53,6 +53,13 @@ pub(super) type Truth = Vec<[f64; QUANTITIES]>;
 
 const QUANTITIES: usize = 6;
 
+/// Those that a sweep has. The others are of applications that count bytes.
+pub(super) fn quantities() -> Vec<Quantity> {
+    let mut all = Quantity::all();
+    all.retain(|it| ![Metric::MibPerS, Metric::CpuUsPerMib].contains(&it.metric));
+    all
+}
+
 /// The factors of a quantity in one cell, under the baseline, the control and the candidates.
 struct SimulatedCell {
     factors: Vec<f64>,
@@ -135,7 +142,7 @@ impl Sweeps {
         let mut cells: Vec<CellMeasured> = (1..=self.cells)
             .map(|peers| empty(peers, self.rtts[peers % groups], self.blocks))
             .collect();
-        assert_eq!(Quantity::all().len(), QUANTITIES);
+        assert_eq!(quantities().len(), QUANTITIES);
         // By group, and last over all cells.
         let mut changes: TrueChanges = vec![vec![Default::default(); truth.len()]; groups + 1];
         let cells_in = |group: usize| {
@@ -144,7 +151,7 @@ impl Sweeps {
                 .count()
         };
         let counts: Vec<f64> = (0..=groups).map(|group| cells_in(group) as f64).collect();
-        for (at, quantity) in Quantity::all().into_iter().enumerate() {
+        for (at, quantity) in quantities().into_iter().enumerate() {
             for summary in &mut cells {
                 let cell = self.cell(quantity, truth, at, rng);
                 for group in [summary.cell.peers % groups, groups] {
@@ -161,7 +168,7 @@ impl Sweeps {
                 summary.estimates.insert(what, estimates);
             }
         }
-        for (at, quantity) in Quantity::all().into_iter().enumerate() {
+        for (at, quantity) in quantities().into_iter().enumerate() {
             if !quantity.metric.info().is_share {
                 changes
                     .iter_mut()
@@ -282,7 +289,7 @@ fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
 fn at_the_margins() -> Truth {
     let mut truth: Truth = vec![Default::default(); CANDIDATES];
     for (at, candidate) in truth.iter_mut().enumerate() {
-        for (quantity, margins) in Quantity::all().into_iter().zip(candidate) {
+        for (quantity, margins) in quantities().into_iter().zip(candidate) {
             let is_gain = at % 2 == 0;
             *margins = if is_gain == quantity.is_lower_better() {
                 -1.0
@@ -364,7 +371,7 @@ fn print_named(times: u32) {
 /// How often the interval of the mean ratio holds the truth, in percent, with these confidences.
 fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
-    let all = Quantity::all();
+    let all = quantities();
     let at = all
         .iter()
         .position(|it| it.metric == metric)
