@@ -27,9 +27,11 @@ fn main() -> Result<(), Box<dyn Error>> {
         .build()?;
     // It never polls, and so takes no buffers.
     thread::spawn(thread::park);
-    let running = runtime.block_on(start(&ab, &fails))?;
-    let began = Instant::now();
+    // A panic drops what was made last first: the comparison ends before its runtime does.
     let mut runtime = Some(runtime);
+    let running = runtime.as_ref().expect("it is new");
+    let running = running.block_on(start(&ab, &fails))?;
+    let began = Instant::now();
     // An application would go on for as long as it likes.
     while running.is_running() {
         thread::sleep(Duration::from_millis(20));
