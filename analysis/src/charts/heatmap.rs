@@ -124,7 +124,8 @@ impl Body for Heatmap {
         }
         let below = area.below(bottom + 22.0 - area.y);
         for (index, scale) in self.scales.iter().enumerate() {
-            bottom = scale.draw(canvas, below.column(index, 2, 40.0));
+            // They differ in height.
+            bottom = bottom.max(scale.draw(canvas, below.column(index, 2, 40.0)));
         }
         self.draw_greys(canvas, area.below(bottom - area.y))
     }
