@@ -14,7 +14,8 @@ use thread_scope::CountingAllocator;
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-/// Prints the counts of the cell that is the program's argument. What `run` is given besides makes time stand still.
+/// Prints the counts of the cell that is the program's argument. `run` gets the cell, and a function that makes time stand
+/// still.
 pub fn main(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> ExitCode {
     program::end(print_counts(run))
 }

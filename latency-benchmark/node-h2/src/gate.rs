@@ -4,7 +4,7 @@ use std::net::Ipv4Addr;
 
 use anyhow::{Result, ensure};
 use node_kit::RequestLog;
-use node_kit::gate::{self, Nodes, Watcher};
+use node_kit::gate::{self, Nodes, PIPE_BYTES, Watcher};
 use run_format::{GateCounts, GateTask, GateTransport, Load, Security, Workload};
 use tokio::io::{DuplexStream, duplex};
 use tokio::net::{TcpListener, TcpStream};
@@ -16,8 +16,6 @@ use crate::{central, peer};
 pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     /// More than both ends send before they wait for each other.
     const ALL: usize = 4 * CONNECTION_WINDOW as usize;
-    /// Less than a frame of 16 KiB.
-    const LITTLE: usize = 8 << 10;
     let cell = &task.cell;
     gate::run(task, hold_time, async |watcher, log| {
         ensure!(
@@ -26,7 +24,9 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
         );
         Ok(match cell.transport {
             GateTransport::Memory => nodes(in_memory(cell.peers, ALL), cell.load, watcher, log),
-            GateTransport::Pipe => nodes(in_memory(cell.peers, LITTLE), cell.load, watcher, log),
+            GateTransport::Pipe => {
+                nodes(in_memory(cell.peers, PIPE_BYTES), cell.load, watcher, log)
+            }
             GateTransport::Tcp => nodes(over_tcp(cell.peers).await?, cell.load, watcher, log),
         })
     })

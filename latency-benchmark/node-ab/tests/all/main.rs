@@ -359,7 +359,6 @@ fn exhaustive_a_budget_that_ends_no_poll_is_seldom_flagged() {
     let (mut rows, mut flagged) = (0, Vec::new());
     for _ in 0..runs.parse().unwrap() {
         let program = Program::new();
-        // A machine that has much else to do is the harder case, and does not end it.
         let child = program.start_with(&[
             ("NODE_AB", time),
             ("TASKS_BUDGET", "task=1000000"),

@@ -19,6 +19,9 @@ use tokio::sync::oneshot;
 use self::counting::Counting;
 pub use self::watched::Watcher;
 
+/// How many bytes a connection's pipe holds each way: less than a frame of 16 KiB.
+pub const PIPE_BYTES: usize = 8 << 10;
+
 /// Central and what else must not end. Each ends only with an error.
 pub type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>>>>>;
 

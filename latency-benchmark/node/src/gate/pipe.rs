@@ -5,6 +5,7 @@ use std::sync::Mutex;
 
 use libp2p::Multiaddr;
 use libp2p::core::ConnectedPoint;
+use node_kit::gate::PIPE_BYTES;
 use node_kit::locked;
 use tokio::io::{DuplexStream, duplex};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
@@ -14,14 +15,12 @@ static DIALLED: Mutex<BTreeMap<Multiaddr, DuplexStream>> = Mutex::new(BTreeMap::
 
 /// The end that takes the place of an unbounded stream.
 pub(super) fn end<S>(_: S, point: ConnectedPoint) -> Compat<DuplexStream> {
-    /// Less than a frame of 16 KiB.
-    const HOLDS: usize = 8 << 10;
     // The rest of an address names the node.
     let port = |address: &Multiaddr| address.iter().take(1).collect::<Multiaddr>();
     let mut dialled = locked(&DIALLED);
     let end = match &point {
         ConnectedPoint::Dialer { address, .. } => {
-            let (ours, theirs) = duplex(HOLDS);
+            let (ours, theirs) = duplex(PIPE_BYTES);
             dialled.insert(port(address), theirs);
             ours
         }
