@@ -58,18 +58,24 @@ impl Programs {
         Ok(built.program)
     }
 
-    /// Central's. Only it has layouts.
+    /// Central's.
     pub(crate) fn central(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
-        let program = &self.programs[subject.unwrap_or(0)];
-        match (program.parent(), layout) {
-            (Some(dir), Some(layout)) => layouts::file(dir, layout),
-            _ => program.clone(),
-        }
+        self.in_layout(subject.unwrap_or(0), layout)
     }
 
-    pub(crate) fn peer(&self, subject: Option<usize>) -> &Path {
+    /// The peers'.
+    pub(crate) fn peer(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
         let number = self.peers.get(subject.unwrap_or(0));
-        &self.programs[number.copied().unwrap_or(0)]
+        self.in_layout(number.copied().unwrap_or(0), layout)
+    }
+
+    /// As cargo links it if the program has no layouts, which those of other subjects of the sweep may have.
+    fn in_layout(&self, number: usize, layout: Option<u32>) -> PathBuf {
+        let program = &self.programs[number];
+        match (program.parent(), layout) {
+            (Some(dir), Some(layout)) if layouts::count(dir) > 0 => layouts::file(dir, layout),
+            _ => program.clone(),
+        }
     }
 
     pub(crate) fn describe(&self) -> Result<NodeDescription> {

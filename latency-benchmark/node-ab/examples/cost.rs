@@ -1,7 +1,8 @@
-//! What recording costs a node that is saturated. In one process, pairs of yamux connections exchange requests of 4 KiB over
-//! pipes, as fast as the workers can. `node-ab` is on and off in turn, in random order, and writes its runs meanwhile.
+//! What recording costs a node that is saturated. In one process, pairs of yamux connections exchange requests over TCP, as
+//! fast as the workers can. Nothing is encrypted, which would make recording a smaller part. `node-ab` is on and off in
+//! turn, in random order, and writes its runs meanwhile.
 //!
-//!     cargo run --release -p node-ab --example cost -- [WORKERS] [ROUNDS]
+//!     cargo run --release -p node-ab --example cost -- [WORKERS] [ROUNDS] [KIB]
 
 use std::future::poll_fn;
 use std::hint::black_box;
@@ -15,7 +16,7 @@ use nix::time::{ClockId, clock_gettime};
 use node_ab::NodeAb;
 use poll_probe::{Invocation, Site};
 use quanta::Clock;
-use tokio::io::{DuplexStream, duplex};
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
 use yamux::{Config, Connection, Mode, Stream};
@@ -29,13 +30,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let argument = |at| env::args().nth(at).map(|it| it.parse());
     let workers: usize = argument(1).unwrap_or(Ok(4))?;
     let rounds: usize = argument(2).unwrap_or(Ok(40))?;
+    let request = argument(3).unwrap_or(Ok(64))? << 10;
     off(rounds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
         .build()?;
     for _ in 0..2 * workers {
-        runtime.block_on(pair());
+        runtime.block_on(pair(request))?;
     }
     thread::sleep(Duration::from_secs(1));
     let dir = tempfile::tempdir()?;
@@ -105,25 +107,27 @@ fn measure(runtime: &Runtime) -> Result<f64, Box<dyn std::error::Error>> {
 }
 
 /// Two connections, one of which answers.
-async fn pair() {
-    const PIPE: usize = 256 << 10;
+async fn pair(request: usize) -> Result<(), Box<dyn std::error::Error>> {
     const STREAMS: usize = 4;
-    let (one, other) = duplex(PIPE);
-    let connection = |io: DuplexStream, mode| Connection::new(io.compat(), Config::default(), mode);
-    tokio::spawn(drive(connection(other, Mode::Server)));
+    let listener = TcpListener::bind("127.0.0.1:0").await?;
+    let one = TcpStream::connect(listener.local_addr()?).await?;
+    let (other, _) = listener.accept().await?;
+    let connection = |io: TcpStream, mode| Connection::new(io.compat(), Config::default(), mode);
+    tokio::spawn(drive(connection(other, Mode::Server), request));
     let mut asking = connection(one, Mode::Client);
     for _ in 0..STREAMS {
-        let stream = poll_fn(|cx| asking.poll_new_outbound(cx)).await;
-        tokio::spawn(ask(stream.expect("the other end is there")));
+        let stream = poll_fn(|cx| asking.poll_new_outbound(cx)).await?;
+        tokio::spawn(ask(stream, vec![0; request]));
     }
-    tokio::spawn(drive(asking));
+    tokio::spawn(drive(asking, request));
+    Ok(())
 }
 
-async fn drive(mut connection: Connection<Compat<DuplexStream>>) {
+async fn drive(mut connection: Connection<Compat<TcpStream>>, request: usize) {
     poll_fn(|cx| {
         while let Poll::Ready(next) = connection.poll_next_inbound(cx) {
             match next {
-                Some(Ok(stream)) => drop(tokio::spawn(answer(stream))),
+                Some(Ok(stream)) => drop(tokio::spawn(answer(stream, vec![0; request]))),
                 _ => return Poll::Ready(()),
             }
         }
@@ -132,24 +136,15 @@ async fn drive(mut connection: Connection<Compat<DuplexStream>>) {
     .await;
 }
 
-const REQUEST: usize = 4 << 10;
-
-async fn ask(mut stream: Stream) {
-    let mut bytes = vec![0; REQUEST];
-    loop {
-        stream.write_all(&bytes).await.expect("a stream");
-        stream.read_exact(&mut bytes).await.expect("a stream");
+/// Until the runtime ends, which closes the stream.
+async fn ask(mut stream: Stream, mut bytes: Vec<u8>) {
+    while stream.write_all(&bytes).await.is_ok() && stream.read_exact(&mut bytes).await.is_ok() {
         ANSWERED.fetch_add(1, Ordering::Relaxed);
     }
 }
 
-async fn answer(mut stream: Stream) {
-    let mut bytes = vec![0; REQUEST];
-    while stream.read_exact(&mut bytes).await.is_ok() {
-        if stream.write_all(&bytes).await.is_err() {
-            return;
-        }
-    }
+async fn answer(mut stream: Stream, mut bytes: Vec<u8>) {
+    while stream.read_exact(&mut bytes).await.is_ok() && stream.write_all(&bytes).await.is_ok() {}
 }
 
 /// What a poll of a site costs while `node-ab` is off, and what two readings of the clock do, in turn.

@@ -48,7 +48,7 @@ pub struct RunConfig {
     /// How many other programs are alive and take turns with this one.
     #[serde(default)]
     pub beside: usize,
-    /// Which layout of its program central runs, from 1. Absent where there is one.
+    /// Which layout of their programs central and the peers run, from 1. Absent where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
     pub seed: u64,

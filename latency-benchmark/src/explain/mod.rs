@@ -157,8 +157,9 @@ fn measure(
     let config = plan::run::run(&asked.config, chosen.cell, 1, subject, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let (central, peer) = (programs.central(subject, None), programs.peer(subject));
-    let row = session.measure(config, (&central, peer), dir, None, |message| {
+    let central = programs.central(subject, None);
+    let peer = programs.peer(subject, None);
+    let row = session.measure(config, (&central, &peer), dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());
         };

@@ -55,7 +55,7 @@ pub(crate) fn carry_out(
             let largest = cells.max_by_key(|cell| cell.peers);
             if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
                 let run = plan::run::run(&config, cell, 1, None, config.seed);
-                config.axes.rtt_ms = vec![round_trip(&run, programs.peer(None))?];
+                config.axes.rtt_ms = vec![round_trip(&run, &programs.peer(None, None))?];
             }
             let description = programs.describe()?;
             if !is_left {

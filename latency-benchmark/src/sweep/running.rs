@@ -116,9 +116,9 @@ impl RunningSweep<'_> {
         session.folder.check()?;
         let partial = run_dir.begin()?;
         let central = self.programs.central(launch.subject, config.layout);
-        let peer = self.programs.peer(launch.subject);
+        let peer = self.programs.peer(launch.subject, config.layout);
         let mut last = None;
-        let row = session.measure(config, (&central, peer), &partial, seat, |message| {
+        let row = session.measure(config, (&central, &peer), &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
                 let slow = block.slow_percent.first().copied().flatten();
                 let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
@@ -215,8 +215,8 @@ impl RunningSweep<'_> {
         let subject = &self.config.subjects[number];
         let program = self.programs.without_lines(subject)?;
         let peer = match subject.peers == number {
-            true => &program,
-            false => self.programs.peer(Some(number)),
+            true => program.clone(),
+            false => self.programs.peer(Some(number), None),
         };
         if dir.exists() {
             fs::remove_dir_all(dir)?; // It was interrupted.
@@ -225,7 +225,7 @@ impl RunningSweep<'_> {
         run.beside = 0;
         run.variants.truncate(1);
         run.plan.max_ms = run.plan.max_ms.min(LONGEST_MS);
-        let programs = (program.as_path(), peer);
+        let programs = (program.as_path(), peer.as_path());
         self.session.measure(run, programs, dir, None, |_| Ok(()))
     }
 }

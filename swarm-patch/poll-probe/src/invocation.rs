@@ -138,7 +138,7 @@ impl Invocation {
 
     /// Begins an iteration. Call it at the top of the loop, and return if it is `Pending`: then the
     /// budget is spent, and the task will be woken.
-    #[inline]
+    #[inline(always)]
     pub fn iterate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.iterations > 0 {
             return self.iterate_again(cx);
@@ -160,7 +160,7 @@ impl Invocation {
 
     /// Begins an iteration after the first. Only these have bounds: the one before made progress, or the
     /// loop would have ended.
-    #[inline]
+    #[inline(never)]
     fn iterate_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let bound = self.active.bound(self.site);
         let mut elapsed = 0;
@@ -340,7 +340,7 @@ impl Invocation {
         }
     }
 
-    #[inline]
+    #[inline(never)]
     fn finish(&mut self) {
         if thread::panicking() {
             return ring::lose(self.site);
@@ -393,7 +393,7 @@ impl fmt::Debug for Invocation {
 }
 
 impl Drop for Invocation {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
         if self.active.mode != Mode::Off {
             self.finish();

@@ -42,19 +42,20 @@ impl Program {
     }
 
     fn start_with(&self, environment: &[(&str, &str)]) -> Child {
-        Command::new(built(
-            "examples/tasks",
-            &["--package", "node-ab", "--examples"],
-        ))
-        // A machine that also does something else must not end a comparison.
-        .env("TASKS_TIMER_LIMIT_MS", "10000")
-        .envs(environment.iter().copied())
-        .env("NODE_AB_CONTROL", self.control())
-        .env("TASKS_RUN", self.folder())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        self.start_by(&mut Command::new(tasks()), environment)
+    }
+
+    fn start_by(&self, command: &mut Command, environment: &[(&str, &str)]) -> Child {
+        command
+            // A machine that also does something else must not end a comparison.
+            .env("TASKS_TIMER_LIMIT_MS", "10000")
+            .envs(environment.iter().copied())
+            .env("NODE_AB_CONTROL", self.control())
+            .env("TASKS_RUN", self.folder())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
     }
 
     fn control(&self) -> PathBuf {
@@ -88,6 +89,10 @@ impl Program {
         assert!(made.status.success(), "{}", text(&made.stderr));
         fs::read_to_string(self.folder().join("report/report.md")).unwrap()
     }
+}
+
+fn tasks() -> PathBuf {
+    built("examples/tasks", &["--package", "node-ab", "--examples"])
 }
 
 /// `cargo test --workspace` has built it.
@@ -272,6 +277,42 @@ fn a_folder_that_is_gone_is_an_error_and_none_is_in_force() {
         shown.contains("Err") && shown.ends_with("bounded: false\n"),
         "{shown}"
     );
+}
+
+#[test]
+fn on_a_full_disk_it_ends_none_is_in_force_and_what_was_written_is_read() {
+    const OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
+    let can_mount = Command::new("unshare")
+        .args(OWN_MOUNTS)
+        .arg("true")
+        .output();
+    if !can_mount.is_ok_and(|it| it.status.success()) {
+        assert!(env::var_os("CI").is_none(), "no user namespace can be made");
+        return println!("skipped, missing: user namespaces");
+    }
+    let program = Program::new();
+    let disk = program.dir.path().join("disk");
+    fs::create_dir(&disk).unwrap();
+    // The disk has room for some blocks. It is gone when the shell ends.
+    let script = "mount -t tmpfs -o size=160k none $DISK && TASKS_RUN=$DISK/run $0; cp -r $DISK/run $TASKS_RUN";
+    let mut shell = Command::new("unshare");
+    shell
+        .args(OWN_MOUNTS)
+        .args(["sh", "-c", script])
+        .arg(tasks())
+        .env("DISK", &disk);
+    let output = program
+        .start_by(&mut shell, &[("NODE_AB", "60s")])
+        .wait_with_output();
+    let shown = text(&output.unwrap().stdout);
+    assert!(
+        shown.contains("Err")
+            && shown.contains("No space left")
+            && shown.ends_with("bounded: false\n"),
+        "{shown}"
+    );
+    assert!(program.slices("run-1.partial").len() >= 3);
+    program.report();
 }
 
 #[test]
