@@ -53,7 +53,7 @@ pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);
 /// For 16 MiB with five threads and everything else. At 50 drains a second that is 1.6 million polls of a thread.
 const CAPACITY: Capacity = Capacity {
     records: 1 << 15,
-    spans: 1,
+    marks: 1,
 };
 
 /// What all handles of the process share. Buffers of threads belong to its recorder until the threads end.

@@ -104,8 +104,9 @@ impl Setup {
         let dir = free(&self.dir);
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         write_json(&dir.join(APPLICATION), &file)?;
-        let answered = locked(&process.answered).take();
-        let answered = answered.context("start(): budgets of this process take turns already")?;
+        let answered = locked(&process.answered).take().context(
+            "start(): budgets of this process take turns already, or the thread that recorded them has panicked",
+        )?;
         let clock = &process.recorder;
         let (bell, wake) = woken(clock);
         let (stop, stopped) = mpsc::channel();

@@ -283,7 +283,7 @@ mod tests {
     fn polls_belong_to_the_slice_and_the_variant_that_they_began_in() {
         let recorder = Arc::new(Recorder::new(Capacity {
             records: 100,
-            spans: 100,
+            marks: 200,
         }));
         recorder.attach();
         let variant = |budgets: &str| Variant {

@@ -336,7 +336,7 @@ mod tests {
         use poll_probe::{Budgets, Invocation, Mode, Variant};
         let recorder = Recorder::new(Capacity {
             records: 100,
-            spans: 100,
+            marks: 200,
         });
         recorder.attach();
         let waker = std::task::Waker::noop();

@@ -1,12 +1,13 @@
-//! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`] and in
-//! [`store`](crate::ring::store).
+//! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`], in
+//! [`mark`](crate::ring::mark) and in [`store`](crate::ring::store).
 
 use std::marker::PhantomData;
 use std::task::{Context, Poll, ready};
 use std::{fmt, thread};
 
 use crate::active::{Active, active};
-use crate::record::{NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
+use crate::marks::{Mark, OwnMarks};
+use crate::record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, UNMARKED};
 use crate::{Budget, Mode, Outcome, Site, ring, wake};
 
 /// One invocation of a poll function, from its creation to its drop.
@@ -65,12 +66,9 @@ pub struct Invocation {
     outcome: Outcome,
     /// Whether the next iteration is the first turn of a loop.
     enters_loop: bool,
-    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that the end of that code calls
-    /// [`store_child`](Self::store_child), too.
+    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that the end of that code is metered, too.
     open_child: u8,
-    child_start: u64,
-    spans: u16,
-    spans_lost: u16,
+    marks: OwnMarks,
     /// Whether all readings of a meter so far are stored. Without one of them the others tell nothing.
     is_metered: bool,
     /// Keeps it on its thread.
@@ -102,9 +100,7 @@ impl Invocation {
             outcome: Outcome::Ready,
             enters_loop: false,
             open_child: if is_metered { OWN_CODE } else { NO_CHILD },
-            child_start: 0,
-            spans: 0,
-            spans_lost: 0,
+            marks: OwnMarks::NONE,
             is_metered,
             not_send: PhantomData,
         }
@@ -186,7 +182,7 @@ impl Invocation {
             self.outcome = Outcome::Ready;
         }
         if self.active.mode == Mode::Children {
-            self.push_span(NO_CHILD, self.start + elapsed, 0);
+            self.mark(NO_CHILD, self.start + elapsed);
         }
         self.iterations += 1;
         Poll::Ready(())
@@ -208,20 +204,25 @@ impl Invocation {
     #[inline]
     pub fn child(&mut self, child: u8) {
         if self.active.mode >= Mode::Children {
-            let mut now = self.active.ticks();
-            if self.open_child != NO_CHILD {
-                now = self.store_child(now, false);
-            }
-            self.open_child = child;
-            self.child_start = now;
+            self.begin_child(child);
         }
+    }
+
+    #[inline(never)]
+    fn begin_child(&mut self, child: u8) {
+        let mut now = self.active.ticks();
+        if self.active.mode == Mode::Metered && self.open_child != NO_CHILD {
+            now = self.end_child(now);
+        }
+        self.open_child = child;
+        self.mark(child, now);
     }
 
     /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {
         if self.open_child < OWN_CODE {
-            self.store_child(self.active.ticks(), false);
+            self.end_child(self.active.ticks());
         }
     }
 
@@ -270,28 +271,28 @@ impl Invocation {
     #[inline]
     fn end_iteration(&mut self, now: u64) {
         if self.open_child < OWN_CODE {
-            self.store_child(now, false);
+            self.end_child(now);
         }
         let ticks = now.saturating_sub(self.iteration_start);
         self.longest_iteration = self.longest_iteration.max(ticks);
     }
 
     /// Returns the time at which the code after the child begins.
-    fn store_child(&mut self, now: u64, is_last: bool) -> u64 {
+    #[inline(never)]
+    fn end_child(&mut self, now: u64) -> u64 {
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
-        if self.active.mode == Mode::Metered {
-            return self.store_metered(child, now, is_last);
+        if child != OWN_CODE {
+            self.mark(OWN_CODE, now);
         }
-        self.store_span(child, now);
-        now
+        match self.active.mode {
+            Mode::Metered => self.store_metered(child, now, false),
+            _ => now,
+        }
     }
 
     /// Also at the end of the poll function's own code, before a child or for good.
     #[cold]
     fn store_metered(&mut self, child: u8, now: u64, is_last: bool) -> u64 {
-        if child != OWN_CODE {
-            self.store_span(child, now);
-        }
         if child != OWN_CODE || !is_last {
             self.store_reading(child, now);
         }
@@ -305,63 +306,47 @@ impl Invocation {
 
     fn store_reading(&mut self, child: u8, at: u64) {
         self.is_metered = self.is_metered
-            && ring::read_meter(|what| Part {
+            && ring::read_meter(|counts| RawReading {
                 invocation: self.start,
                 at,
-                what,
+                counts,
                 site: self.site,
                 child,
             });
     }
 
+    /// What the time is from `now` on: a child's, the poll function's own, or the same after the end of an iteration.
     #[inline(always)]
-    fn store_span(&mut self, child: u8, now: u64) {
-        let ticks = now.saturating_sub(self.child_start);
-        self.push_span(child, self.child_start, ticks);
-    }
-
-    #[inline(always)]
-    fn push_span(&mut self, child: u8, began: u64, ticks: u64) {
-        let stored = self.spans < u16::MAX
-            && ring::store_span(|| Part {
-                invocation: self.start,
-                at: began.max(self.start),
-                what: Span {
-                    ticks: u32::try_from(ticks).unwrap_or(u32::MAX),
-                    iteration: self.iterations,
-                },
-                site: self.site,
-                child,
-            });
-        if stored {
-            self.spans += 1;
-        } else {
-            self.spans_lost = self.spans_lost.saturating_add(1);
-        }
+    fn mark(&mut self, child: u8, now: u64) {
+        let offset = now.saturating_sub(self.start);
+        ring::mark(&mut self.marks, Mark::new(offset, self.iterations, child));
     }
 
     #[inline(never)]
     fn finish(&mut self) {
         if thread::panicking() {
-            return ring::lose(self.site);
+            return ring::lose(self.site, self.marks);
         }
         let end = self.active.ticks();
-        if self.open_child != NO_CHILD {
-            self.store_child(end, true);
+        // The end of the record is also that of a child.
+        let child = std::mem::replace(&mut self.open_child, NO_CHILD);
+        if child != NO_CHILD && self.active.mode == Mode::Metered {
+            self.store_metered(child, end, true);
         }
         self.end_iteration(end);
-        ring::store(RawRecord {
+        let record = RawRecord {
             start: self.start,
             ticks: end.saturating_sub(self.start),
             longest_iteration: self.longest_iteration,
             children: self.children,
             iterations: self.iterations,
             variant: self.active.id,
-            spans: self.spans,
-            spans_lost: self.spans_lost,
+            marks: 0,
+            children_lost: 0,
             site: self.site,
             outcome: self.outcome,
-        });
+        };
+        ring::store(record, self.marks);
     }
 }
 
@@ -371,12 +356,12 @@ impl Invocation {
 fn prepare(active: &Active, site: Site) -> (u64, bool) {
     ring::make_buffers();
     let mut start = active.ticks();
-    let reading = |what| {
+    let reading = |counts| {
         start = active.ticks();
-        Part {
+        RawReading {
             invocation: start,
             at: start,
-            what,
+            counts,
             site,
             child: OWN_CODE,
         }

@@ -52,14 +52,16 @@ mod invocation;
 #[cfg(feature = "recorder")]
 mod lock;
 #[cfg(feature = "recorder")]
+mod marks;
+#[cfg(feature = "recorder")]
 mod muxer;
 pub mod number;
-#[cfg(feature = "recorder")]
-mod parts;
 #[cfg(feature = "recorder")]
 mod passes;
 #[cfg(feature = "recorder")]
 mod quic;
+#[cfg(feature = "recorder")]
+mod readings;
 #[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]

@@ -52,7 +52,7 @@ pub struct Record<'a> {
     /// Where a budget could have ended it, and none did, in [`Mode::Children`](crate::Mode::Children).
     pub iteration_ends: &'a [IterationEnd],
     /// Number of entries that are missing in these two. Either the buffer was full, or the thread was
-    /// attached during the invocation, or the records of too many invocations inside it were lost.
+    /// attached during the invocation.
     pub children_lost: u16,
     /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
     /// each poll of a child, in order, and then one for the poll function's own code. Empty otherwise.
@@ -99,7 +99,7 @@ pub(crate) const NO_CHILD: u8 = u8::MAX;
 /// Stands for the number of iterations where none is marked.
 pub(crate) const UNMARKED: u32 = u32::MAX;
 
-/// Stands for the poll function's own code up to a child while a meter is read.
+/// Stands for the poll function's own code.
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
 
 /// One finished invocation as the hot path stores it, in clock ticks.
@@ -111,30 +111,23 @@ pub(crate) struct RawRecord {
     pub(crate) children: &'static [&'static str],
     pub(crate) iterations: u32,
     pub(crate) variant: VariantId,
-    pub(crate) spans: u16,
-    pub(crate) spans_lost: u16,
+    /// How many marks are stored for it.
+    pub(crate) marks: u16,
+    pub(crate) children_lost: u16,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
 }
 
-/// A part of an invocation as the hot path stores it.
+/// A reading of the meter as the hot path stores it.
 #[derive(Clone, Copy, Default)]
-pub(crate) struct Part<T> {
+pub(crate) struct RawReading {
     /// The start of its invocation, which identifies that within a thread and a site.
     pub(crate) invocation: u64,
-    /// A time within the invocation, in clock ticks: when a child's poll began, or when a meter was read.
+    /// When it was made, in clock ticks.
     pub(crate) at: u64,
-    pub(crate) what: T,
+    pub(crate) counts: MeterCounts,
     pub(crate) site: Site,
-    /// The child whose poll it is, or ends with a reading. [`NO_CHILD`] is an [`IterationEnd`], or the last reading of an
-    /// invocation. [`OWN_CODE`] is its first reading, or one before a child.
+    /// The child that ends with it. [`NO_CHILD`] is the last reading of an invocation. [`OWN_CODE`] is its first one, or one
+    /// before a child.
     pub(crate) child: u8,
-}
-
-/// The poll of a child.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Span {
-    /// Saturates after more than a second.
-    pub(crate) ticks: u32,
-    pub(crate) iteration: u32,
 }

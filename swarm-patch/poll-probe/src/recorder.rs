@@ -5,10 +5,10 @@ use quanta::Clock;
 
 use crate::active::{clock, mode_of};
 use crate::lock::lock;
-use crate::parts::Key;
-use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, Part, RawRecord, Span, UNMARKED};
+use crate::readings::Key;
+use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, RawReading, RawRecord, UNMARKED};
 use crate::ring::{self, Emptying, Seats};
-use crate::{Capacity, ChildPoll, IterationEnd, Meter, Mode, Reading, Record, Site};
+use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
@@ -100,10 +100,8 @@ impl Recorder {
                 let Ok(raw) = thread.records.pop() else {
                     break;
                 };
-                let (children, iteration_ends) = thread.spans(&raw, &self.clock);
-                let found = children.len() + iteration_ends.len();
-                let missing = usize::from(raw.spans).saturating_sub(found);
-                let (readings, readings_lost) = thread.readings(&raw);
+                let (children, iteration_ends) = marks::take(&mut thread.marks, &raw, &self.clock);
+                let (readings, readings_lost) = thread.readings(&raw, children.len());
                 let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
                 let is_marked = raw.iterations != UNMARKED;
                 each(&Record {
@@ -117,15 +115,12 @@ impl Recorder {
                     outcome: raw.outcome,
                     children: &children,
                     iteration_ends: &iteration_ends,
-                    children_lost: u16::try_from(missing)
-                        .unwrap_or(u16::MAX)
-                        .saturating_add(raw.spans_lost),
+                    children_lost: raw.children_lost,
                     readings: &readings,
                     readings_lost,
                 });
                 drained.records += 1;
             }
-            thread.spans.tidy(began);
             if let Some(readings) = &mut thread.readings {
                 readings.tidy(began);
             }
@@ -138,41 +133,16 @@ impl Recorder {
     }
 }
 
-fn child_name(raw: &RawRecord, child: u8) -> &'static str {
-    raw.children
-        .get(usize::from(child))
-        .copied()
-        .unwrap_or("unnamed")
+impl RawRecord {
+    pub(crate) fn child(&self, child: u8) -> &'static str {
+        let name = self.children.get(usize::from(child));
+        name.copied().unwrap_or("unnamed")
+    }
 }
 
 impl Emptying {
-    fn spans(&mut self, raw: &RawRecord, clock: &Clock) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
-        if raw.spans == 0 {
-            return (Vec::new(), Vec::new());
-        }
-        let (key, end) = (key(raw), raw.start + raw.ticks);
-        let count = usize::from(raw.spans);
-        let own = self.spans.take(key, end, |own| own.len() == count);
-        let poll = |span: Part<Span>| ChildPoll {
-            child: child_name(raw, span.child),
-            iteration: span.what.iteration,
-            offset_ns: clock.delta_as_nanos(raw.start, span.at),
-            duration_ns: clock.delta_as_nanos(0, span.what.ticks.into()),
-        };
-        let end = |span: Part<Span>| IterationEnd {
-            iterations: span.what.iteration,
-            offset_ns: clock.delta_as_nanos(raw.start, span.at),
-        };
-        let (ends, polls): (Vec<_>, Vec<_>) =
-            own.into_iter().partition(|span| span.child == NO_CHILD);
-        (
-            polls.into_iter().map(poll).collect(),
-            ends.into_iter().map(end).collect(),
-        )
-    }
-
     /// The readings of an invocation, and how many are missing.
-    fn readings(&mut self, raw: &RawRecord) -> (Vec<Reading>, u32) {
+    fn readings(&mut self, raw: &RawRecord, children: usize) -> (Vec<Reading>, u32) {
         let Some(readings) = &mut self.readings else {
             return (Vec::new(), 0);
         };
@@ -180,24 +150,24 @@ impl Emptying {
             return (Vec::new(), 0);
         }
         let (key, end) = (key(raw), raw.start + raw.ticks);
-        let is_last = |reading: &Part<MeterCounts>| reading.child == NO_CHILD;
+        let is_last = |reading: &RawReading| reading.child == NO_CHILD;
         let read = readings.take(key, end, |read| read.last().is_some_and(is_last));
         let (first, last) = match &read[..] {
             [first, .., last] if first.at == raw.start && is_last(last) => (first, last),
             _ => {
                 return (
                     Vec::new(),
-                    u32::from(raw.spans) + u32::from(raw.spans_lost) + 1,
+                    children as u32 + u32::from(raw.children_lost) + 1,
                 );
             }
         };
-        let mut own = grown(&last.what, &first.what);
+        let mut own = grown(&last.counts, &first.counts);
         let mut readings = Vec::new();
         for (before, after) in read.iter().zip(&read[1..]) {
             if after.child < OWN_CODE {
-                let counts = grown(&after.what, &before.what);
+                let counts = grown(&after.counts, &before.counts);
                 own = grown(&own, &counts);
-                let child = Some(child_name(raw, after.child));
+                let child = Some(raw.child(after.child));
                 readings.push(Reading { child, counts });
             }
         }

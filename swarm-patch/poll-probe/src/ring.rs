@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex, Weak};
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::lock::lock;
-use crate::parts::Parts;
-use crate::record::{Part, RawRecord, Span};
+use crate::marks::{Mark, OwnMarks, UnderWay};
+use crate::readings::Readings;
+use crate::record::{RawReading, RawRecord};
 use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
@@ -17,16 +18,17 @@ use crate::{Meter, MeterCounts, Site};
 pub struct Capacity {
     /// Invocations; 56 bytes each.
     pub records: usize,
-    /// Polls of children; 32 bytes each.
-    pub spans: usize,
+    /// Marks of 8 bytes each. The poll of a child has one or two, and the end of an iteration has one. A single invocation has
+    /// at most 65,535.
+    pub marks: usize,
 }
 
 impl Default for Capacity {
-    /// A second of the busiest connection seen so far, in 46 MiB.
+    /// A second of the busiest connection seen so far, in 31 MiB.
     fn default() -> Self {
         Capacity {
             records: 1 << 18,
-            spans: 1 << 20,
+            marks: 1 << 21,
         }
     }
 }
@@ -37,18 +39,19 @@ pub(crate) type PerSite = [AtomicU64; Site::MOST];
 /// The filling side.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
-    spans: Producer<Part<Span>>,
+    under_way: UnderWay,
+    marks: Producer<Mark>,
     lost: Arc<PerSite>,
-    meter: Option<(Meter, Producer<Part<MeterCounts>>)>,
+    meter: Option<(Meter, Producer<RawReading>)>,
 }
 
 /// The emptying side.
 pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
-    pub(crate) spans: Parts<Span>,
+    pub(crate) marks: Consumer<Mark>,
     /// None without a meter.
-    pub(crate) readings: Option<Parts<MeterCounts>>,
+    pub(crate) readings: Option<Readings>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -121,7 +124,7 @@ pub(crate) fn make_buffers() {
         return; // The recorder was dropped.
     };
     let (records, emptying_records) = resident(seats.capacity.records);
-    let (spans, emptying_spans) = resident(seats.capacity.spans);
+    let (marks, emptying_marks) = resident(seats.capacity.marks);
     let (meter, emptying_readings) = seats
         .meter
         .map(|(meter, capacity)| {
@@ -132,7 +135,8 @@ pub(crate) fn make_buffers() {
     let lost = Arc::<PerSite>::default();
     let filling = Filling {
         records,
-        spans,
+        under_way: UnderWay::new(seats.capacity.marks),
+        marks,
         lost: Arc::clone(&lost),
         meter,
     };
@@ -140,8 +144,8 @@ pub(crate) fn make_buffers() {
         lock(&seats.arrivals).push(Emptying {
             thread,
             records: emptying_records,
-            spans: Parts::new(emptying_spans),
-            readings: emptying_readings.map(Parts::new),
+            marks: emptying_marks,
+            readings: emptying_readings.map(Readings::new),
             lost,
         });
     }
@@ -155,10 +159,15 @@ fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     (filling, emptying)
 }
 
-/// Stores a record, or counts it as lost. On a thread without a recorder it does nothing.
+/// Stores a record and its marks, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]
-pub(crate) fn store(record: RawRecord) {
+pub(crate) fn store(mut record: RawRecord, marks: OwnMarks) {
     with_filling(|filling| {
+        if !marks.are_none() {
+            let has_room = !filling.records.is_full();
+            let ring = &mut filling.marks;
+            (record.marks, record.children_lost) = filling.under_way.end(marks, ring, has_room);
+        }
         if filling.records.push(record).is_err() {
             count(&filling.lost, record.site);
         }
@@ -167,17 +176,22 @@ pub(crate) fn store(record: RawRecord) {
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site) {
-    with_filling(|filling| count(&filling.lost, site));
+pub(crate) fn lose(site: Site, marks: OwnMarks) {
+    with_filling(|filling| {
+        filling.under_way.forget(marks);
+        count(&filling.lost, site);
+    });
 }
 
-/// Stores a child's poll, or returns false. It is made after the buffers are found, so that less has to be kept meanwhile.
-#[inline]
-pub(crate) fn store_span(span: impl FnOnce() -> Part<Span>) -> bool {
-    with_filling(|filling| filling.spans.push(span()).is_ok()).unwrap_or(false)
+/// Adds a mark to those under way.
+#[inline(always)]
+pub(crate) fn mark(own: &mut OwnMarks, mark: Mark) {
+    if with_filling(|filling| filling.under_way.push(own, mark)).is_none() {
+        own.lose(mark);
+    }
 }
 
-#[inline]
+#[inline(always)]
 fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
     FILLING
         .try_with(|slot| slot.borrow_mut().as_mut().map(f))
@@ -186,7 +200,7 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
 
 /// Reads the meter and stores what `reading` makes of that. False without a meter or without room. The buffers are not
 /// borrowed while the meter runs.
-pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> Part<MeterCounts>) -> bool {
+pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> RawReading) -> bool {
     let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0));
     let Some(meter) = meter.flatten() else {
         return false;

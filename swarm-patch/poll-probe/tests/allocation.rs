@@ -72,7 +72,7 @@ fn an_invocation_allocates_nothing_whatever_is_recorded_and_even_with_full_buffe
     let cx = &mut Context::from_waker(Waker::noop());
     let recorder = Recorder::new(Capacity {
         records: 100,
-        spans: 100,
+        marks: 100,
     });
     for attached in [false, true] {
         if attached {
@@ -137,7 +137,7 @@ fn the_buffers_of_threads_that_ended_go_in_the_next_drain() {
     let _alone = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let recorder = Arc::new(Recorder::new(Capacity {
         records: 1 << 14,
-        spans: 1 << 14,
+        marks: 1 << 14,
     }));
     let recording = Variant {
         budgets: Budgets::NONE,

@@ -46,7 +46,7 @@ async fn exchange_a_ping() {
 fn main() {
     let recorder = Arc::new(Recorder::new(Capacity {
         records: 1 << 12,
-        spans: 1,
+        marks: 1,
     }));
     let of_threads = recorder.clone();
     Variant {

@@ -192,7 +192,7 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
     let counts = kinds.map(|mut runtime| {
         let recorder = Arc::new(Recorder::new(Capacity {
             records: 1 << 16,
-            spans: 0,
+            marks: 0,
         }));
         recorder.attach();
         let of_thread = Arc::clone(&recorder);

@@ -71,10 +71,10 @@ impl Counting {
         // Of one poll, after which they are emptied.
         const CAPACITY: Capacity = Capacity {
             records: 1 << 12,
-            spans: 1 << 16,
+            marks: 1 << 17,
         };
         const CALLS: usize = 1 << 12;
-        let recorder = Arc::new(Recorder::with_meter(CAPACITY, 2 * CAPACITY.spans, meter));
+        let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.marks, meter));
         recorder.attach();
         let (log, answered) = RequestLog::with_capacity(Arc::clone(&recorder), 1 << 12);
         let mut counting = Counting {

@@ -32,7 +32,7 @@ pub(crate) const BARE: usize = 0;
 pub(crate) fn all() -> Vec<CostRow> {
     let capacity = Capacity {
         records: 1 << 14,
-        spans: 1 << 17,
+        marks: 1 << 18,
     };
     let recorder = Arc::new(Recorder::with_meter(capacity, 1 << 17, |_| {}));
     recorder.attach();

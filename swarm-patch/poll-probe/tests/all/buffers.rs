@@ -15,7 +15,7 @@ fn a_full_buffer_counts_what_it_lost_and_goes_on() {
     let _alone = alone();
     let recorder = attached(Capacity {
         records: 10,
-        spans: 0,
+        marks: 0,
     });
     install("none", Mode::Minimal);
     let cx = &mut context();
@@ -37,21 +37,29 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     let _alone = alone();
     let recorder = attached(Capacity {
         records: 10,
-        spans: 3,
+        marks: 4,
     });
     install("none", Mode::Children);
     assert!(poll_site(CONNECTION, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
-    // The end of an iteration takes a place, too.
-    assert_eq!((record.polls.len(), record.children_lost), (2, 8));
+    assert_eq!(record.children(), [("first", 1), ("second", 1)]);
+    // Of four iterations with two children each three have an end that is recorded.
+    assert_eq!(record.children_lost, 4 * 2 + 3 - 2);
+    // The last place is for the end of the last child.
+    let ns = record
+        .polls
+        .iter()
+        .map(|poll| poll.duration_ns)
+        .sum::<u64>();
+    assert!(ns < record.duration_ns);
 }
 
 #[test]
-fn spans_of_lost_records_are_not_taken_for_those_of_others() {
+fn children_of_lost_records_are_not_taken_for_those_of_others() {
     let _alone = alone();
     let recorder = attached(Capacity {
         records: 2,
-        spans: 100,
+        marks: 100,
     });
     install("none", Mode::Children);
     let cx = &mut context();
@@ -71,7 +79,7 @@ fn many_threads_record_while_variants_change() {
     let _alone = alone();
     let recorder = Arc::new(Recorder::new(Capacity {
         records: 1 << 14,
-        spans: 1 << 16,
+        marks: 1 << 16,
     }));
     const POLLS: u64 = 5_000;
     let threads: Vec<_> = (0..4)
@@ -115,18 +123,18 @@ fn many_threads_record_while_variants_change() {
 }
 
 #[test]
-fn spans_without_a_record_do_not_fill_the_buffer_for_ever() {
+fn children_without_a_record_do_not_fill_the_buffer_for_ever() {
     let _alone = alone();
     let recorder = attached(Capacity {
         records: 4,
-        spans: 16,
+        marks: 16,
     });
     let cx = &mut context();
     install("none", Mode::Minimal);
     for _ in 0..4 {
         assert!(poll_site(CONNECTION, 1, cx).is_ready());
     }
-    // The records of these invocations are lost, but their spans are not.
+    // There is room for the children of these invocations, but not for their records.
     install("none", Mode::Children);
     for _ in 0..20 {
         assert!(poll_site(CONNECTION, 1, cx).is_ready());
@@ -156,11 +164,11 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
 }
 
 #[test]
-fn children_that_were_forgotten_among_those_of_lost_records_are_counted() {
+fn children_are_kept_however_many_records_are_lost_meanwhile() {
     let _alone = alone();
     let recorder = attached(Capacity {
         records: 2,
-        spans: 4096,
+        marks: 4096,
     });
     install("none", Mode::Children);
     let cx = &mut context();
@@ -174,8 +182,29 @@ fn children_that_were_forgotten_among_those_of_lost_records_are_counted() {
     outer.child(1);
     drop(outer);
     let record = only(drain(&recorder));
-    assert_eq!(record.children(), [("late", 1)]);
-    assert_eq!(record.children_lost, 1);
+    assert_eq!(record.children(), [("early", 1), ("late", 1)]);
+    assert_eq!(record.children_lost, 0);
+}
+
+#[test]
+fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("none", Mode::Children);
+    let mut one = entered(CONNECTION, &["of one"]);
+    one.child(0);
+    let mut other = entered(MUXER, &["of the other"]);
+    other.child(0);
+    one.own();
+    drop(one);
+    drop(other);
+    let cx = &mut context();
+    assert!(poll_site(TASK, 1, cx).is_ready());
+    let lost: Vec<(Site, usize, u16)> = drain(&recorder)
+        .iter()
+        .map(|it| (it.site, it.polls.len(), it.children_lost))
+        .collect();
+    assert_eq!(lost, [(CONNECTION, 0, 1), (MUXER, 0, 1), (TASK, 2, 0)]);
 }
 
 #[test]
@@ -193,7 +222,7 @@ fn children_from_before_the_thread_was_attached_are_counted() {
     drop(outer);
     let records = drain(&recorder);
     assert_eq!(records.len(), 2);
-    assert_eq!((records[1].polls.len(), records[1].children_lost), (1, 1));
+    assert_eq!((records[1].polls.len(), records[1].children_lost), (0, 2));
 }
 
 #[test]
@@ -225,7 +254,7 @@ fn what_a_thread_recorded_before_it_ended_is_drained() {
     install("none", Mode::Children);
     let recorder = Arc::new(Recorder::new(Capacity {
         records: 2,
-        spans: 64,
+        marks: 64,
     }));
     let other = Arc::clone(&recorder);
     let polling = thread::spawn(move || {

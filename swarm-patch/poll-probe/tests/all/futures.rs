@@ -170,7 +170,7 @@ fn loops_inside_one_future_share_its_budget_and_all_come_to_their_end() {
 
 const SMALL_BUT_ENOUGH: poll_probe::Capacity = poll_probe::Capacity {
     records: 1 << 10,
-    spans: 0,
+    marks: 0,
 };
 
 #[test]

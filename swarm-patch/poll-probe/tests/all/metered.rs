@@ -268,7 +268,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
     let recorder = metered(
         Capacity {
             records: 2,
-            spans: 256,
+            marks: 512,
         },
         256,
     );

@@ -51,7 +51,7 @@ pub(crate) fn attached(capacity: Capacity) -> Recorder {
 
 pub(crate) const SMALL: Capacity = Capacity {
     records: 64,
-    spans: 256,
+    marks: 512,
 };
 
 /// A record that can be kept.
