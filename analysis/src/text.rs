@@ -12,6 +12,11 @@ pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
 }
 
+/// A confidence in percent, with the digits that tell it from 100.
+pub(crate) fn confidence(part: f64) -> String {
+    fixed(100.0 * part, decimals_for(100.0 * (1.0 - part), 1).max(1))
+}
+
 /// With this many decimals and a proper minus sign; a value that rounds to zero has no sign.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
@@ -262,6 +267,12 @@ pub(crate) fn host(machine: &Machine) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_confidence_is_rounded_to_certainty() {
+        let shown = [0.95, 0.9975, 1.0 - 0.05 / 108.0].map(confidence);
+        assert_eq!(shown, ["95.0", "99.8", "99.95"]);
+    }
 
     #[test]
     fn numbers_have_three_digits_and_a_minus_sign() {

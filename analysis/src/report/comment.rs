@@ -94,7 +94,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         limits: Vec<(String, String)> = said(|it| !it.is_cost() && it.is(Outcome::NotWorse)),
         open: BTreeSet<&'static str> = open.map(|it| it.quantity.words).collect(),
         without_gain: Vec<String> = without_gain.map(name).collect(),
-        confidence: f64 = 100.0 * verdict.confidence,
+        confidence: String = text::confidence(verdict.confidence),
     }))
 }
 

@@ -117,7 +117,7 @@ fn overview(summary: &Summary, verdict: &Verdict) -> String {
         summary: &'a Summary = summary,
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
-        confidence: f64 = 100.0 * verdict.confidence,
+        confidence: String = text::confidence(verdict.confidence),
         fired: usize = candidates.iter().filter(|it| !it.is_idle).count(),
         groups: usize = candidates.first().map_or(0, |first| first.regimes.len()),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),

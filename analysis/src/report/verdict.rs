@@ -7,7 +7,7 @@ use run_format::BASELINE;
 use super::markdown::{Row, list, paragraphs, quoted, table};
 use super::{caveats, emphasised, trust};
 use crate::summary::Summary;
-use crate::text::{count, joined, number};
+use crate::text::{confidence, count, joined};
 use crate::verdict::{Candidate, Judged, Verdict, words};
 
 /// The first line is about the worst variant, so that its answer is that of the whole sweep.
@@ -23,7 +23,7 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let answers = joined(candidates.iter().map(answer), "\n");
     let control = verdict.control.as_ref();
     let tables = candidates.iter().map(|it| table(rows(it, control)));
-    let confidence = number(100.0 * verdict.confidence);
+    let confidence = confidence(verdict.confidence);
     let mut notes = vec![
         format!("Intervals are in brackets, and have a confidence of {confidence} %."),
         "*Noise* is the difference between two copies of the baseline on this machine.".to_owned(),

@@ -2,20 +2,21 @@
 //! fast as the workers can. Nothing is encrypted, which would make recording a smaller part. `node-ab` is on and off in
 //! turn, in random order, and writes its runs meanwhile.
 //!
+//! What a poll costs while it is off is a row of poll-probe's example `overhead`.
+//!
 //!     cargo run --release -p node-ab --example cost -- [WORKERS] [ROUNDS] [KIB]
 
 use std::future::poll_fn;
-use std::hint::black_box;
+use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 use std::{env, fs, thread};
 
 use futures::{AsyncReadExt, AsyncWriteExt};
 use nix::time::{ClockId, clock_gettime};
 use node_ab::NodeAb;
-use poll_probe::{Invocation, Site};
-use quanta::Clock;
+use run_format::SliceRow;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
@@ -31,7 +32,6 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let workers: usize = argument(1).unwrap_or(Ok(4))?;
     let rounds: usize = argument(2).unwrap_or(Ok(40))?;
     let request = argument(3).unwrap_or(Ok(64))? << 10;
-    off(rounds);
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(workers)
         .enable_all()
@@ -71,6 +71,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         changes.push(100.0 * (us[1] / us[0] - 1.0));
     }
+    println!(
+        "CPU time of the recording thread: {:.2} % of the process",
+        recording_percent(dir.path())?
+    );
     let [off_us, on_us] = sum_us.map(|it| it / rounds as f64);
     println!(
         "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {} %",
@@ -112,6 +116,8 @@ async fn pair(request: usize) -> Result<(), Box<dyn std::error::Error>> {
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let one = TcpStream::connect(listener.local_addr()?).await?;
     let (other, _) = listener.accept().await?;
+    one.set_nodelay(true)?;
+    other.set_nodelay(true)?;
     let connection = |io: TcpStream, mode| Connection::new(io.compat(), Config::default(), mode);
     tokio::spawn(drive(connection(other, Mode::Server), request));
     let mut asking = connection(one, Mode::Client);
@@ -147,25 +153,18 @@ async fn answer(mut stream: Stream, mut bytes: Vec<u8>) {
     while stream.read_exact(&mut bytes).await.is_ok() && stream.write_all(&bytes).await.is_ok() {}
 }
 
-/// What a poll of a site costs while `node-ab` is off, and what two readings of the clock do, in turn.
-fn off(rounds: usize) {
-    const POLLS: u32 = 1_000_000;
-    let time = |poll: &dyn Fn()| {
-        let began = Instant::now();
-        (0..POLLS).for_each(|_| black_box(poll)());
-        began.elapsed().as_secs_f64() * 1e9 / f64::from(POLLS)
-    };
-    let clock = Clock::new();
-    let [mut off_ns, mut clock_ns, mut parts] = [const { Vec::new() }; 3];
-    for _ in 0..rounds {
-        let bare_ns = time(&|| {});
-        off_ns.push(time(&|| drop(Invocation::enter(Site::new(2), &[]))) - bare_ns);
-        clock_ns.push(time(&|| _ = black_box((clock.raw(), clock.raw()))) - bare_ns);
-        parts.push(off_ns[off_ns.len() - 1] / clock_ns[clock_ns.len() - 1]);
+/// Of all runs, as their slices have it.
+fn recording_percent(dir: &Path) -> Result<f64, Box<dyn std::error::Error>> {
+    let (mut own_ns, mut all_ns) = (0, 0);
+    for run in fs::read_dir(dir)? {
+        let slices = run?.path().join("cells/application/run-1/slices.csv");
+        for slice in run_format::read_table::<SliceRow>(&slices, true)? {
+            let recording_ns = slice.observers_cpu_ns.unwrap_or(0);
+            own_ns += recording_ns;
+            all_ns += recording_ns + slice.central_cpu_ns.unwrap_or(0);
+        }
     }
-    println!("off: {} ns per poll", mean(&off_ns));
-    println!("two readings of the clock: {} ns", mean(&clock_ns));
-    println!("the first as a part of the second: {}", mean(&parts));
+    Ok(100.0 * own_ns as f64 / all_ns as f64)
 }
 
 fn anonymous_kib() -> Result<u64, Box<dyn std::error::Error>> {
