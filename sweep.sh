@@ -5,7 +5,7 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
 die() {
-    jobs -p | xargs -r kill 2>/dev/null
+    jobs -p | xargs -r kill 2>/dev/null || true
     echo "error: $*" >&2
     exit 1
 }
