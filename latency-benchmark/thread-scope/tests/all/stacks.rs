@@ -288,9 +288,10 @@ fn samplers_come_and_go_while_their_threads_run_and_after() {
     let (ended, end) = mpsc::channel();
     let thread = thread::spawn(move || {
         for _ in 0..20 {
-            let sampler = StackSampler::start(Duration::from_micros(20), clock()).unwrap();
+            // Longer than a sample takes, or the thread does nothing but take samples.
+            let sampler = StackSampler::start(Duration::from_millis(1), clock()).unwrap();
             sampler.set_recording(true);
-            thread::sleep(Duration::from_micros(200));
+            thread::sleep(Duration::from_millis(3));
         }
         let mut sampler = StackSampler::start(INTERVAL, clock()).unwrap();
         sampler.set_recording(true);
