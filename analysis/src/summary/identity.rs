@@ -13,7 +13,7 @@ use crate::load::application::Application;
 use crate::measure::checks::round_trips;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
-use crate::text::{self, count, date, joined};
+use crate::text::{self, count, date, joined, joined_any};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
@@ -127,12 +127,8 @@ impl Identity {
 fn measured(manifest: &Manifest) -> String {
     let subjects = manifest.config.subjects.iter();
     let subjects = subjects.filter(|subject| subject.role != Role::Control);
-    let labels: Vec<&str> = subjects.map(|it| &*it.label).collect();
-    match &labels[..] {
-        [] => of_upstream(&manifest.tool),
-        [first] => (*first).to_owned(),
-        [first, others @ ..] => format!("{first} compared with {}", joined(others, " and ")),
-    }
+    let labels = joined_any(subjects.map(|it| &it.label), " and ");
+    labels.unwrap_or_else(|| of_upstream(&manifest.tool))
 }
 
 pub(crate) fn of_node(node: &NodeConfig) -> String {

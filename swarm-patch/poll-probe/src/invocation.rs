@@ -6,8 +6,9 @@ use std::task::{Context, Poll, ready};
 use std::{fmt, thread};
 
 use crate::active::{Active, active};
-use crate::marks::{Mark, OwnMarks};
-use crate::record::{NO_CHILD, OWN_CODE, RawReading, RawRecord, UNMARKED};
+use crate::marks::Mark;
+use crate::record::{NO_CHILD, OWN_CODE, RawRecord, UNMARKED};
+use crate::under_way::OwnParts;
 use crate::{Budget, Mode, Outcome, Site, ring, wake};
 
 /// One invocation of a poll function, from its creation to its drop.
@@ -68,9 +69,9 @@ pub struct Invocation {
     enters_loop: bool,
     /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that the end of that code is metered, too.
     open_child: u8,
-    marks: OwnMarks,
-    /// Whether all readings of a meter so far are stored. Without one of them the others tell nothing.
-    is_metered: bool,
+    marks: OwnParts,
+    /// Of a meter, if all readings so far are stored. Without one of them the others tell nothing.
+    readings: Option<OwnParts>,
     /// Keeps it on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -80,11 +81,11 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let (mut start, mut is_metered) = (0, false);
+        let (mut start, mut readings) = (0, None);
         if active.bound(site).timed {
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
-                (start, is_metered) = prepare(active, site);
+                (start, readings) = prepare(active);
             } else {
                 start = active.ticks();
             }
@@ -99,9 +100,13 @@ impl Invocation {
             site,
             outcome: Outcome::Ready,
             enters_loop: false,
-            open_child: if is_metered { OWN_CODE } else { NO_CHILD },
-            marks: OwnMarks::NONE,
-            is_metered,
+            open_child: if readings.is_some() {
+                OWN_CODE
+            } else {
+                NO_CHILD
+            },
+            marks: OwnParts::NONE,
+            readings,
             not_send: PhantomData,
         }
     }
@@ -285,34 +290,28 @@ impl Invocation {
             self.mark(OWN_CODE, now);
         }
         match self.active.mode {
-            Mode::Metered => self.store_metered(child, now, false),
+            Mode::Metered => self.store_metered(child, false),
             _ => now,
         }
     }
 
     /// Also at the end of the poll function's own code, before a child or for good.
     #[cold]
-    fn store_metered(&mut self, child: u8, now: u64, is_last: bool) -> u64 {
+    fn store_metered(&mut self, child: u8, is_last: bool) -> u64 {
         if child != OWN_CODE || !is_last {
-            self.store_reading(child, now);
+            self.store_reading(child);
         }
         if is_last {
-            self.store_reading(NO_CHILD, now);
-        } else if self.is_metered {
+            self.store_reading(NO_CHILD);
+        } else if self.readings.is_some() {
             self.open_child = OWN_CODE;
         }
         self.active.ticks()
     }
 
-    fn store_reading(&mut self, child: u8, at: u64) {
-        self.is_metered = self.is_metered
-            && ring::read_meter(|counts| RawReading {
-                invocation: self.start,
-                at,
-                counts,
-                site: self.site,
-                child,
-            });
+    fn store_reading(&mut self, child: u8) {
+        let readings = self.readings;
+        self.readings = readings.and_then(|own| ring::read_meter(own, child));
     }
 
     /// What the time is from `now` on: a child's, the poll function's own, or the same after the end of an iteration.
@@ -325,13 +324,13 @@ impl Invocation {
     #[inline(never)]
     fn finish(&mut self) {
         if thread::panicking() {
-            return ring::lose(self.site, self.marks);
+            return ring::lose(self.site, self.marks, self.readings);
         }
         let end = self.active.ticks();
         // The end of the record is also that of a child.
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
         if child != NO_CHILD && self.active.mode == Mode::Metered {
-            self.store_metered(child, end, true);
+            self.store_metered(child, true);
         }
         self.end_iteration(end);
         let record = RawRecord {
@@ -343,31 +342,25 @@ impl Invocation {
             variant: self.active.id,
             marks: 0,
             children_lost: 0,
+            readings: 0,
+            is_metered: self.active.mode == Mode::Metered,
             site: self.site,
             outcome: self.outcome,
         };
-        ring::store(record, self.marks);
+        ring::store(record, self.marks, self.readings);
     }
 }
 
 /// Makes the buffers of the thread if it has a seat, and reads the meter in the mode for that. Returns the time after both, so
-/// that neither is part of the record, and whether there is a reading.
+/// that neither is part of the record, and the reading.
 #[cold]
-fn prepare(active: &Active, site: Site) -> (u64, bool) {
+fn prepare(active: &Active) -> (u64, Option<OwnParts>) {
     ring::make_buffers();
-    let mut start = active.ticks();
-    let reading = |counts| {
-        start = active.ticks();
-        RawReading {
-            invocation: start,
-            at: start,
-            counts,
-            site,
-            child: OWN_CODE,
-        }
+    let readings = match active.mode {
+        Mode::Metered => ring::read_meter(OwnParts::NONE, OWN_CODE),
+        _ => None,
     };
-    let is_metered = active.mode == Mode::Metered && ring::read_meter(reading);
-    (start, is_metered)
+    (active.ticks(), readings)
 }
 
 /// Functions that get one as an argument may be recorded by `tracing`, which asks for this.

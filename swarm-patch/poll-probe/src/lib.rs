@@ -61,8 +61,6 @@ mod passes;
 #[cfg(feature = "recorder")]
 mod quic;
 #[cfg(feature = "recorder")]
-mod readings;
-#[cfg(feature = "recorder")]
 mod record;
 #[cfg(feature = "recorder")]
 mod recorder;
@@ -71,6 +69,8 @@ mod ring;
 mod site;
 #[cfg(feature = "recorder")]
 mod task;
+#[cfg(feature = "recorder")]
+mod under_way;
 #[cfg(feature = "recorder")]
 mod wake;
 #[cfg(feature = "recorder")]

@@ -1,10 +1,7 @@
 //! What an invocation did when, in eight bytes each.
-//!
-//! Invocations of a thread nest. So the marks of those under way are a stack: those of the innermost one are its end. They
-//! are moved to the ring together when it ends, just before its record.
 
 use quanta::Clock;
-use rtrb::{Consumer, Producer};
+use rtrb::Consumer;
 
 use crate::record::{ChildPoll, IterationEnd, NO_CHILD, OWN_CODE, RawRecord};
 
@@ -44,103 +41,12 @@ impl Mark {
 
     /// Whether it is the poll of a child or the end of an iteration.
     #[inline(always)]
-    fn is_entry(self) -> bool {
+    pub(crate) fn is_entry(self) -> bool {
         self.child() != OWN_CODE
     }
 
-    fn as_own(self) -> Mark {
+    pub(crate) fn as_own(self) -> Mark {
         Mark::new(self.offset(), self.iteration(), OWN_CODE)
-    }
-}
-
-/// Which of the marks under way are those of an invocation, in four numbers of 16 bits: the index of the first, how many there
-/// are, how many of them are entries, and how many entries are missing.
-#[derive(Clone, Copy)]
-pub(crate) struct OwnMarks(u64);
-
-impl OwnMarks {
-    pub(crate) const NONE: OwnMarks = OwnMarks(0);
-    const COUNT: u32 = 16;
-    const ENTRIES: u32 = 32;
-    const LOST: u32 = 48;
-
-    fn number(self, at: u32) -> u16 {
-        (self.0 >> at) as u16
-    }
-
-    /// There is no room for this one.
-    #[cold]
-    pub(crate) fn lose(&mut self, mark: Mark) {
-        if self.number(Self::LOST) < u16::MAX {
-            self.0 += u64::from(mark.is_entry()) << Self::LOST;
-        }
-    }
-
-    #[inline(always)]
-    pub(crate) fn are_none(self) -> bool {
-        self.0 == 0
-    }
-}
-
-/// The marks of invocations under way on a thread. It never grows.
-pub(crate) struct UnderWay(Vec<Mark>);
-
-impl UnderWay {
-    /// Every page is written once, so that no invocation causes a page fault.
-    pub(crate) fn new(capacity: usize) -> UnderWay {
-        let mut marks = vec![Mark::new(0, 1, OWN_CODE); capacity.min(u16::MAX.into())];
-        marks.clear();
-        UnderWay(marks)
-    }
-
-    #[inline(always)]
-    pub(crate) fn push(&mut self, own: &mut OwnMarks, mark: Mark) {
-        if own.0 == 0 {
-            own.0 = self.0.len() as u64;
-        }
-        // One place is kept for the end of the last child that has a place.
-        if self.0.len() + 1 >= self.0.capacity() {
-            return self.cut(own, mark);
-        }
-        self.0.push(mark);
-        own.0 += 1 << OwnMarks::COUNT | u64::from(mark.is_entry()) << OwnMarks::ENTRIES;
-    }
-
-    #[cold]
-    fn cut(&mut self, own: &mut OwnMarks, mark: Mark) {
-        if self.0.len() < self.0.capacity() && own.number(OwnMarks::COUNT) > 0 {
-            self.0.push(mark.as_own());
-            own.0 += 1 << OwnMarks::COUNT;
-        }
-        own.lose(mark);
-    }
-
-    pub(crate) fn forget(&mut self, own: OwnMarks) {
-        if own.number(OwnMarks::COUNT) > 0 {
-            self.0.truncate(own.number(0).into());
-        }
-    }
-
-    /// Moves the marks of an invocation that ends to the ring. They are lost if the ring is full, if `has_room` says that
-    /// there is none for the record, or if they are not the end of those under way: then the invocation does not nest, or a
-    /// recorder was attached meanwhile. Returns how many are stored, and how many entries are lost.
-    #[inline(never)]
-    pub(crate) fn end(
-        &mut self,
-        own: OwnMarks,
-        ring: &mut Producer<Mark>,
-        has_room: bool,
-    ) -> (u16, u16) {
-        let count = own.number(OwnMarks::COUNT);
-        let marks = self.0.get(own.number(0).into()..).unwrap_or_default();
-        let is_last = marks.len() == count.into();
-        let is_stored = is_last && has_room && ring.push_entire_slice(marks).is_ok();
-        self.forget(own);
-        let lost = own.number(OwnMarks::LOST);
-        match is_stored {
-            true => (count, lost),
-            false => (0, lost.saturating_add(own.number(OwnMarks::ENTRIES))),
-        }
     }
 }
 

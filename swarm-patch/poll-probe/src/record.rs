@@ -114,6 +114,9 @@ pub(crate) struct RawRecord {
     /// How many marks are stored for it.
     pub(crate) marks: u16,
     pub(crate) children_lost: u16,
+    /// How many readings.
+    pub(crate) readings: u16,
+    pub(crate) is_metered: bool,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
 }
@@ -121,12 +124,7 @@ pub(crate) struct RawRecord {
 /// A reading of the meter as the hot path stores it.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RawReading {
-    /// The start of its invocation, which identifies that within a thread and a site.
-    pub(crate) invocation: u64,
-    /// When it was made, in clock ticks.
-    pub(crate) at: u64,
     pub(crate) counts: MeterCounts,
-    pub(crate) site: Site,
     /// The child that ends with it. [`NO_CHILD`] is the last reading of an invocation. [`OWN_CODE`] is its first one, or one
     /// before a child.
     pub(crate) child: u8,

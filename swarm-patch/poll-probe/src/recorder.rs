@@ -3,12 +3,11 @@ use std::sync::{Arc, Mutex};
 
 use quanta::Clock;
 
-use crate::active::{clock, mode_of};
+use crate::active::clock;
 use crate::lock::lock;
-use crate::readings::Key;
-use crate::record::{MeterCounts, NO_CHILD, OWN_CODE, RawReading, RawRecord, UNMARKED};
+use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord, UNMARKED};
 use crate::ring::{self, Emptying, Seats};
-use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
+use crate::{Capacity, Meter, Reading, Record, Site, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
@@ -94,7 +93,6 @@ impl Recorder {
         threads.retain_mut(|thread| {
             // Checked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
-            let began = self.clock.raw();
             // Only the records that exist now, so that a busy thread cannot prolong the drain forever.
             for _ in 0..thread.records.slots() {
                 let Ok(raw) = thread.records.pop() else {
@@ -121,9 +119,6 @@ impl Recorder {
                 });
                 drained.records += 1;
             }
-            if let Some(readings) = &mut thread.readings {
-                readings.tidy(began);
-            }
             for (sum, count) in drained.lost.iter_mut().zip(thread.lost.iter()) {
                 *sum += count.swap(0, Ordering::Relaxed);
             }
@@ -143,23 +138,14 @@ impl RawRecord {
 impl Emptying {
     /// The readings of an invocation, and how many are missing.
     fn readings(&mut self, raw: &RawRecord, children: usize) -> (Vec<Reading>, u32) {
-        let Some(readings) = &mut self.readings else {
+        let Some(readings) = self.readings.as_mut().filter(|_| raw.is_metered) else {
             return (Vec::new(), 0);
         };
-        if mode_of(raw.variant) != Mode::Metered {
-            return (Vec::new(), 0);
-        }
-        let (key, end) = (key(raw), raw.start + raw.ticks);
-        let is_last = |reading: &RawReading| reading.child == NO_CHILD;
-        let read = readings.take(key, end, |read| read.last().is_some_and(is_last));
-        let (first, last) = match &read[..] {
-            [first, .., last] if first.at == raw.start && is_last(last) => (first, last),
-            _ => {
-                return (
-                    Vec::new(),
-                    children as u32 + u32::from(raw.children_lost) + 1,
-                );
-            }
+        let read = readings.read_chunk(raw.readings.into());
+        let read: Vec<RawReading> = read.into_iter().flatten().collect();
+        let [first, .., last] = &read[..] else {
+            let lost = children as u32 + u32::from(raw.children_lost) + 1;
+            return (Vec::new(), lost);
         };
         let mut own = grown(&last.counts, &first.counts);
         let mut readings = Vec::new();
@@ -181,8 +167,4 @@ impl Emptying {
 
 fn grown(after: &MeterCounts, before: &MeterCounts) -> MeterCounts {
     std::array::from_fn(|counter| after[counter].saturating_sub(before[counter]))
-}
-
-fn key(raw: &RawRecord) -> Key {
-    (raw.site, raw.start)
 }

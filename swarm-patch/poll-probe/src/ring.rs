@@ -5,12 +5,12 @@ use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Consumer, Producer};
 
 use crate::lock::lock;
-use crate::marks::{Mark, OwnMarks, UnderWay};
-use crate::readings::Readings;
+use crate::marks::Mark;
 use crate::record::{RawReading, RawRecord};
+use crate::under_way::{OwnParts, UnderWay, resident};
 use crate::{Meter, MeterCounts, Site};
 
 /// How much a thread's buffers hold between two drains.
@@ -39,10 +39,9 @@ pub(crate) type PerSite = [AtomicU64; Site::MOST];
 /// The filling side.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
-    under_way: UnderWay,
-    marks: Producer<Mark>,
+    marks: UnderWay<Mark>,
     lost: Arc<PerSite>,
-    meter: Option<(Meter, Producer<RawReading>)>,
+    meter: Option<(Meter, UnderWay<RawReading>)>,
 }
 
 /// The emptying side.
@@ -51,7 +50,7 @@ pub(crate) struct Emptying {
     pub(crate) records: Consumer<RawRecord>,
     pub(crate) marks: Consumer<Mark>,
     /// None without a meter.
-    pub(crate) readings: Option<Readings>,
+    pub(crate) readings: Option<Consumer<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
 }
 
@@ -124,18 +123,17 @@ pub(crate) fn make_buffers() {
         return; // The recorder was dropped.
     };
     let (records, emptying_records) = resident(seats.capacity.records);
-    let (marks, emptying_marks) = resident(seats.capacity.marks);
+    let (marks, emptying_marks) = UnderWay::new(seats.capacity.marks);
     let (meter, emptying_readings) = seats
         .meter
         .map(|(meter, capacity)| {
-            let (readings, emptying) = resident(capacity);
+            let (readings, emptying) = UnderWay::new(capacity);
             ((meter, readings), emptying)
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
     let filling = Filling {
         records,
-        under_way: UnderWay::new(seats.capacity.marks),
         marks,
         lost: Arc::clone(&lost),
         meter,
@@ -145,28 +143,19 @@ pub(crate) fn make_buffers() {
             thread,
             records: emptying_records,
             marks: emptying_marks,
-            readings: emptying_readings.map(Readings::new),
+            readings: emptying_readings,
             lost,
         });
     }
 }
 
-/// A ring with every page written once, so that no invocation causes a page fault.
-fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
-    let (mut filling, mut emptying) = RingBuffer::new(capacity);
-    while filling.push(T::default()).is_ok() {}
-    while emptying.pop().is_ok() {}
-    (filling, emptying)
-}
-
-/// Stores a record and its marks, or counts it as lost. On a thread without a recorder it does nothing.
+/// Stores a record with its marks and readings, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]
-pub(crate) fn store(mut record: RawRecord, marks: OwnMarks) {
+pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: Option<OwnParts>) {
     with_filling(|filling| {
-        if !marks.are_none() {
-            let has_room = !filling.records.is_full();
-            let ring = &mut filling.marks;
-            (record.marks, record.children_lost) = filling.under_way.end(marks, ring, has_room);
+        if readings.is_some() || !marks.are_none() {
+            let parts = filling.end_parts(marks, readings);
+            (record.marks, record.children_lost, record.readings) = parts;
         }
         if filling.records.push(record).is_err() {
             count(&filling.lost, record.site);
@@ -174,19 +163,41 @@ pub(crate) fn store(mut record: RawRecord, marks: OwnMarks) {
     });
 }
 
+impl Filling {
+    /// How many marks are stored, entries are lost, and readings are stored. None are if there is no room for the record.
+    #[inline(never)]
+    fn end_parts(&mut self, marks: OwnParts, readings: Option<OwnParts>) -> (u16, u16, u16) {
+        let has_room = !self.records.is_full();
+        let is_stored = self.marks.end(marks, has_room);
+        let read = readings.filter(|it| {
+            let meter = self.meter.as_mut();
+            meter.is_some_and(|(_, all)| all.end(*it, has_room))
+        });
+        let stored = u16::from(is_stored) * marks.count();
+        (
+            stored,
+            marks.lost(is_stored),
+            read.map_or(0, OwnParts::count),
+        )
+    }
+}
+
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, marks: OwnMarks) {
+pub(crate) fn lose(site: Site, marks: OwnParts, readings: Option<OwnParts>) {
     with_filling(|filling| {
-        filling.under_way.forget(marks);
+        filling.marks.forget(marks);
+        if let (Some((_, all)), Some(own)) = (&mut filling.meter, readings) {
+            all.forget(own);
+        }
         count(&filling.lost, site);
     });
 }
 
 /// Adds a mark to those under way.
 #[inline(always)]
-pub(crate) fn mark(own: &mut OwnMarks, mark: Mark) {
-    if with_filling(|filling| filling.under_way.push(own, mark)).is_none() {
+pub(crate) fn mark(own: &mut OwnParts, mark: Mark) {
+    if with_filling(|filling| filling.marks.push(own, mark)).is_none() {
         own.lose(mark);
     }
 }
@@ -198,18 +209,14 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
         .ok()?
 }
 
-/// Reads the meter and stores what `reading` makes of that. False without a meter or without room. The buffers are not
-/// borrowed while the meter runs.
-pub(crate) fn read_meter(reading: impl FnOnce(MeterCounts) -> RawReading) -> bool {
-    let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0));
-    let Some(meter) = meter.flatten() else {
-        return false;
-    };
-    let mut now = MeterCounts::default();
-    meter(&mut now);
-    let reading = reading(now);
-    let stored = with_filling(|filling| filling.meter.as_mut()?.1.push(reading).ok());
-    stored.flatten().is_some()
+/// Reads the meter, and adds that to the readings under way. Without a meter or without room it forgets those of the invocation.
+/// The buffers are not borrowed while the meter runs.
+pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
+    let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0))??;
+    let mut counts = MeterCounts::default();
+    meter(&mut counts);
+    let reading = RawReading { counts, child };
+    with_filling(|filling| filling.meter.as_mut()?.1.push_or_forget(own, reading))?
 }
 
 #[cold]

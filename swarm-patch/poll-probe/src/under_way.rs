@@ -1,0 +1,123 @@
+//! Invocations of a thread nest. So the marks and readings of those under way are stacks, in which those of the innermost one
+//! are last. They are moved to a ring together when it ends, just before its record.
+
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::marks::Mark;
+
+/// Which parts of a stack are those of an invocation, in four numbers of 16 bits: the index of the first, how many there are,
+/// how many of them are entries, and how many entries are missing.
+#[derive(Clone, Copy)]
+pub(crate) struct OwnParts(u64);
+
+impl OwnParts {
+    pub(crate) const NONE: OwnParts = OwnParts(0);
+    const COUNT: u32 = 16;
+    const ENTRIES: u32 = 32;
+    const LOST: u32 = 48;
+
+    fn number(self, at: u32) -> u16 {
+        (self.0 >> at) as u16
+    }
+
+    pub(crate) fn count(self) -> u16 {
+        self.number(Self::COUNT)
+    }
+
+    /// How many entries are missing, in all or if its parts are stored.
+    pub(crate) fn lost(self, is_stored: bool) -> u16 {
+        let stored = u16::from(!is_stored) * self.number(Self::ENTRIES);
+        self.number(Self::LOST).saturating_add(stored)
+    }
+
+    /// There is no room for this one.
+    #[cold]
+    pub(crate) fn lose(&mut self, mark: Mark) {
+        if self.number(Self::LOST) < u16::MAX {
+            self.0 += u64::from(mark.is_entry()) << Self::LOST;
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn are_none(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// A stack, which never grows, and the ring.
+pub(crate) struct UnderWay<T> {
+    parts: Vec<T>,
+    ring: Producer<T>,
+}
+
+impl<T: Copy + Default> UnderWay<T> {
+    pub(crate) fn new(capacity: usize) -> (UnderWay<T>, Consumer<T>) {
+        let (ring, emptying) = resident(capacity);
+        let mut parts = Vec::with_capacity(capacity.min(u16::MAX.into()));
+        parts.resize(parts.capacity(), T::default());
+        parts.clear();
+        (UnderWay { parts, ring }, emptying)
+    }
+
+    #[inline(always)]
+    fn add(&mut self, own: &mut OwnParts, part: T, is_entry: bool) {
+        if own.0 == 0 {
+            own.0 = self.parts.len() as u64;
+        }
+        self.parts.push(part);
+        own.0 += 1 << OwnParts::COUNT | u64::from(is_entry) << OwnParts::ENTRIES;
+    }
+
+    /// Without room it forgets all parts of the invocation.
+    pub(crate) fn push_or_forget(&mut self, mut own: OwnParts, part: T) -> Option<OwnParts> {
+        if self.parts.len() == self.parts.capacity() {
+            self.forget(own);
+            return None;
+        }
+        self.add(&mut own, part, true);
+        Some(own)
+    }
+
+    pub(crate) fn forget(&mut self, own: OwnParts) {
+        if own.count() > 0 {
+            self.parts.truncate(own.number(0).into());
+        }
+    }
+
+    /// Moves the parts of an invocation that ends to the ring. Returns whether they are there. They are not if the ring is full,
+    /// or if they are not last: then the invocation does not nest, or a recorder was attached meanwhile.
+    pub(crate) fn end(&mut self, own: OwnParts, is_wanted: bool) -> bool {
+        let parts = self.parts.get(own.number(0).into()..).unwrap_or_default();
+        let is_last = parts.len() == own.count().into();
+        let is_stored = is_last && is_wanted && self.ring.push_entire_slice(parts).is_ok();
+        self.forget(own);
+        is_stored
+    }
+}
+
+impl UnderWay<Mark> {
+    #[inline(always)]
+    pub(crate) fn push(&mut self, own: &mut OwnParts, mark: Mark) {
+        // One place is kept for the end of the last child that has a place.
+        if self.parts.len() + 1 >= self.parts.capacity() {
+            return self.cut(own, mark);
+        }
+        self.add(own, mark, mark.is_entry());
+    }
+
+    #[cold]
+    fn cut(&mut self, own: &mut OwnParts, mark: Mark) {
+        if own.count() > 0 && self.parts.len() < self.parts.capacity() {
+            self.add(own, mark.as_own(), false);
+        }
+        own.lose(mark);
+    }
+}
+
+/// A ring with every page written once, so that no invocation causes a page fault.
+pub(crate) fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
+    let (mut filling, mut emptying) = RingBuffer::new(capacity);
+    while filling.push(T::default()).is_ok() {}
+    while emptying.pop().is_ok() {}
+    (filling, emptying)
+}
