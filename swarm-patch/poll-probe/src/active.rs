@@ -169,6 +169,12 @@ pub(crate) fn active() -> &'static Active {
     unsafe { &*ACTIVE.load(Ordering::Acquire) }
 }
 
+/// The mode of a variant that was installed before.
+pub(crate) fn mode_of(id: VariantId) -> Mode {
+    let number = usize::from(id.0).checked_sub(1); // The initial variant is not among them.
+    number.map_or(Mode::Off, |number| lock(&INSTALLED)[number].mode)
+}
+
 /// The clock of the whole process. It is calibrated once, so that all records share one scale.
 pub(crate) fn clock() -> &'static Clock {
     static CLOCK: OnceLock<Clock> = OnceLock::new();

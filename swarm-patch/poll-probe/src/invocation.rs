@@ -67,11 +67,10 @@ pub struct Invocation {
     outcome: Outcome,
     /// Whether the next iteration is the first turn of a loop.
     enters_loop: bool,
-    /// While a meter is read, this is [`OWN_CODE`] instead of [`NO_CHILD`], so that the end of that code is metered, too.
     open_child: u8,
     marks: OwnParts,
     /// Of a meter, if all readings so far are stored. Without one of them the others tell nothing.
-    readings: Option<OwnParts>,
+    readings: OwnParts,
     /// Keeps it on its thread.
     not_send: PhantomData<*const ()>,
 }
@@ -81,7 +80,7 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let (mut start, mut readings) = (0, None);
+        let (mut start, mut readings) = (0, OwnParts::NONE);
         if active.bound(site).timed {
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
@@ -100,11 +99,7 @@ impl Invocation {
             site,
             outcome: Outcome::Ready,
             enters_loop: false,
-            open_child: if readings.is_some() {
-                OWN_CODE
-            } else {
-                NO_CHILD
-            },
+            open_child: NO_CHILD,
             marks: OwnParts::NONE,
             readings,
             not_send: PhantomData,
@@ -216,7 +211,7 @@ impl Invocation {
     #[inline(never)]
     fn begin_child(&mut self, child: u8) {
         let mut now = self.active.ticks();
-        if self.active.mode == Mode::Metered && self.open_child != NO_CHILD {
+        if self.active.mode == Mode::Metered {
             now = self.end_child(now);
         }
         self.open_child = child;
@@ -226,7 +221,7 @@ impl Invocation {
     /// From here on the time is the poll function's own.
     #[inline]
     pub fn own(&mut self) {
-        if self.open_child < OWN_CODE {
+        if self.open_child != NO_CHILD {
             self.end_child(self.active.ticks());
         }
     }
@@ -275,43 +270,32 @@ impl Invocation {
 
     #[inline]
     fn end_iteration(&mut self, now: u64) {
-        if self.open_child < OWN_CODE {
+        if self.open_child != NO_CHILD {
             self.end_child(now);
         }
         let ticks = now.saturating_sub(self.iteration_start);
         self.longest_iteration = self.longest_iteration.max(ticks);
     }
 
-    /// Returns the time at which the code after the child begins.
+    /// Also ends the poll function's own code if a meter is read. Returns the time at which the code after it begins.
     #[inline(never)]
     fn end_child(&mut self, now: u64) -> u64 {
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
-        if child != OWN_CODE {
+        if child != NO_CHILD {
             self.mark(OWN_CODE, now);
         }
-        match self.active.mode {
-            Mode::Metered => self.store_metered(child, false),
-            _ => now,
+        if self.active.mode != Mode::Metered {
+            return now;
         }
-    }
-
-    /// Also at the end of the poll function's own code, before a child or for good.
-    #[cold]
-    fn store_metered(&mut self, child: u8, is_last: bool) -> u64 {
-        if child != OWN_CODE || !is_last {
-            self.store_reading(child);
-        }
-        if is_last {
-            self.store_reading(NO_CHILD);
-        } else if self.readings.is_some() {
-            self.open_child = OWN_CODE;
-        }
+        self.store_reading(child.min(OWN_CODE));
         self.active.ticks()
     }
 
+    #[cold]
     fn store_reading(&mut self, child: u8) {
-        let readings = self.readings;
-        self.readings = readings.and_then(|own| ring::read_meter(own, child));
+        if !self.readings.are_none() {
+            self.readings = ring::read_meter(self.readings, child);
+        }
     }
 
     /// What the time is from `now` on: a child's, the poll function's own, or the same after the end of an iteration.
@@ -329,8 +313,11 @@ impl Invocation {
         let end = self.active.ticks();
         // The end of the record is also that of a child.
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
-        if child != NO_CHILD && self.active.mode == Mode::Metered {
-            self.store_metered(child, true);
+        if self.active.mode == Mode::Metered {
+            if child != NO_CHILD {
+                self.store_reading(child);
+            }
+            self.store_reading(NO_CHILD);
         }
         self.end_iteration(end);
         let record = RawRecord {
@@ -343,7 +330,6 @@ impl Invocation {
             marks: 0,
             children_lost: 0,
             readings: 0,
-            is_metered: self.active.mode == Mode::Metered,
             site: self.site,
             outcome: self.outcome,
         };
@@ -354,11 +340,11 @@ impl Invocation {
 /// Makes the buffers of the thread if it has a seat, and reads the meter in the mode for that. Returns the time after both, so
 /// that neither is part of the record, and the reading.
 #[cold]
-fn prepare(active: &Active) -> (u64, Option<OwnParts>) {
+fn prepare(active: &Active) -> (u64, OwnParts) {
     ring::make_buffers();
     let readings = match active.mode {
         Mode::Metered => ring::read_meter(OwnParts::NONE, OWN_CODE),
-        _ => None,
+        _ => OwnParts::NONE,
     };
     (active.ticks(), readings)
 }

@@ -116,7 +116,6 @@ pub(crate) struct RawRecord {
     pub(crate) children_lost: u16,
     /// How many readings.
     pub(crate) readings: u16,
-    pub(crate) is_metered: bool,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
 }

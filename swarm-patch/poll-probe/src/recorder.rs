@@ -3,11 +3,11 @@ use std::sync::{Arc, Mutex};
 
 use quanta::Clock;
 
-use crate::active::clock;
+use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord, UNMARKED};
 use crate::ring::{self, Emptying, Seats};
-use crate::{Capacity, Meter, Reading, Record, Site, marks};
+use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
@@ -138,7 +138,11 @@ impl RawRecord {
 impl Emptying {
     /// The readings of an invocation, and how many are missing.
     fn readings(&mut self, raw: &RawRecord, children: usize) -> (Vec<Reading>, u32) {
-        let Some(readings) = self.readings.as_mut().filter(|_| raw.is_metered) else {
+        let Some(readings) = self
+            .readings
+            .as_mut()
+            .filter(|_| mode_of(raw.variant) == Mode::Metered)
+        else {
             return (Vec::new(), 0);
         };
         let read = readings.read_chunk(raw.readings.into());

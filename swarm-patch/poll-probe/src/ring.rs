@@ -151,9 +151,9 @@ pub(crate) fn make_buffers() {
 
 /// Stores a record with its marks and readings, or counts it as lost. On a thread without a recorder it does nothing.
 #[inline]
-pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: Option<OwnParts>) {
+pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: OwnParts) {
     with_filling(|filling| {
-        if readings.is_some() || !marks.are_none() {
+        if !(marks.are_none() && readings.are_none()) {
             let parts = filling.end_parts(marks, readings);
             (record.marks, record.children_lost, record.readings) = parts;
         }
@@ -166,29 +166,24 @@ pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: Option<Own
 impl Filling {
     /// How many marks are stored, entries are lost, and readings are stored. None are if there is no room for the record.
     #[inline(never)]
-    fn end_parts(&mut self, marks: OwnParts, readings: Option<OwnParts>) -> (u16, u16, u16) {
+    fn end_parts(&mut self, marks: OwnParts, readings: OwnParts) -> (u16, u16, u16) {
         let has_room = !self.records.is_full();
         let is_stored = self.marks.end(marks, has_room);
-        let read = readings.filter(|it| {
-            let meter = self.meter.as_mut();
-            meter.is_some_and(|(_, all)| all.end(*it, has_room))
-        });
-        let stored = u16::from(is_stored) * marks.count();
-        (
-            stored,
-            marks.lost(is_stored),
-            read.map_or(0, OwnParts::count),
-        )
+        let meter = self.meter.as_mut().filter(|_| !readings.are_none());
+        let has_read = meter.is_some_and(|(_, all)| all.end(readings, has_room));
+        let stored = |is_stored, own: OwnParts| u16::from(is_stored) * own.count();
+        let lost = marks.lost(is_stored);
+        (stored(is_stored, marks), lost, stored(has_read, readings))
     }
 }
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
-pub(crate) fn lose(site: Site, marks: OwnParts, readings: Option<OwnParts>) {
+pub(crate) fn lose(site: Site, marks: OwnParts, readings: OwnParts) {
     with_filling(|filling| {
         filling.marks.forget(marks);
-        if let (Some((_, all)), Some(own)) = (&mut filling.meter, readings) {
-            all.forget(own);
+        if let Some((_, all)) = &mut filling.meter {
+            all.forget(readings);
         }
         count(&filling.lost, site);
     });
@@ -211,7 +206,11 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
 
 /// Reads the meter, and adds that to the readings under way. Without a meter or without room it forgets those of the invocation.
 /// The buffers are not borrowed while the meter runs.
-pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
+pub(crate) fn read_meter(own: OwnParts, child: u8) -> OwnParts {
+    try_reading(own, child).unwrap_or(OwnParts::NONE)
+}
+
+fn try_reading(own: OwnParts, child: u8) -> Option<OwnParts> {
     let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0))??;
     let mut counts = MeterCounts::default();
     meter(&mut counts);
