@@ -42,7 +42,7 @@ impl Recorder {
     }
 
     /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
-    /// buffers. Each invocation takes two readings of 104 bytes, and each poll of a child at most two.
+    /// buffers. Each invocation takes two readings of 88 bytes, and each poll of a child at most two.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
         Recorder::with(capacity, Some((meter, readings)))
     }

@@ -24,7 +24,7 @@ impl OwnParts {
         self.number(Self::COUNT)
     }
 
-    /// How many entries are missing, in all or if its parts are stored.
+    /// How many entries are missing: all of them if none is stored.
     pub(crate) fn lost(self, is_stored: bool) -> u16 {
         let stored = u16::from(!is_stored) * self.number(Self::ENTRIES);
         self.number(Self::LOST).saturating_add(stored)
