@@ -5,23 +5,15 @@ set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
 die() {
-    jobs -p | xargs -r kill 2>/dev/null || true
     echo "error: $*" >&2
     exit 1
 }
 
 [ "$(uname -s)" = Linux ] || die "this needs Linux, because it uses network namespaces (this is $(uname -s))"
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer (https://rustup.rs)"
-build() { cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" "$@"; }
-if ! [ -x "$here/target/tools/latency-benchmark" ]; then
-    echo "building (the first build takes some minutes)" >&2
-    # The tool builds the node program that it needs. If that is the usual one, it is begun here, so that no core is idle.
-    case " $* " in
-    *" -h "* | *" --help "* | *" --dry-run "* | *" --gate "* | *" --node"* | *" --stack"* | *" --subject"* | *" --prove"*) ;;
-    *) build --profile release --package libp2p-node --bin libp2p-node >/dev/null 2>&1 & ;;
-    esac
-fi
-build --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
+[ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
+cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
+    --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
 # A lab needs two packages. Without root, the tool says what is missing.
 missing=()
 case " $* " in

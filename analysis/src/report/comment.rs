@@ -61,23 +61,24 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
     let name = |it: &InRegime| it.regime.words(it.cells);
-    let groups: Vec<(String, &[Judged])> = match best.differs {
-        false => vec![(String::new(), &best.judged[..])],
+    let groups: Vec<(String, usize, &[Judged])> = match best.differs {
+        false => vec![(String::new(), verdict.cells, &best.judged[..])],
         true => {
             let regimes = best.regimes.iter();
-            let named = regimes.map(|it| (format!(" ({})", name(it)), &it.judged[..]));
+            let named = regimes.map(|it| (it.regime.name(), it.cells, &it.judged[..]));
             named.collect()
         }
     };
     let said = |is_one: fn(&Judged) -> bool| {
-        let of_group = |(group, judged): &(String, &[Judged])| {
+        let of_group = |(group, cells, judged): &(String, usize, &[Judged])| {
             let costs = judged.iter().filter(|it| !it.quantity.is_benefit);
-            let phrases = costs.filter(|it| is_one(it)).map(Judged::phrase);
+            let phrases = costs.filter(|it| is_one(it));
+            let phrases = phrases.map(|it| it.phrase_within(*cells));
             Some((group.clone(), joined_any(phrases, ", ")?))
         };
         groups.iter().filter_map(of_group).collect()
     };
-    let all = groups.iter().flat_map(|(_, judged)| judged.iter());
+    let all = groups.iter().flat_map(|(.., judged)| judged.iter());
     let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
     let regimes = best.regimes.iter();
     let without_gain = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));

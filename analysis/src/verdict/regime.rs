@@ -7,6 +7,7 @@ use run_format::Rtt;
 use crate::measure::Metric;
 use crate::prose::{self, prose};
 use crate::summary::{CellSummary, Summary};
+use crate::text::count;
 
 /// From this share of its time on that its workers poll tasks, central is the bottleneck of a cell.
 pub(crate) const BOTTLENECK_PERCENT: f64 = 80.0;
@@ -49,8 +50,12 @@ impl Regime {
         regimes
     }
 
-    /// "RTT 0, central is the bottleneck, 8 cells"
+    /// "RTT 0, central is the bottleneck"
+    pub(crate) fn name(self) -> String {
+        prose::text(&prose!("regime.txt" { regime: Regime = self }))
+    }
+
     pub(crate) fn words(self, cells: usize) -> String {
-        prose::text(&prose!("regime.txt" { regime: Regime = self, cells: usize = cells }))
+        format!("{}, {}", self.name(), count(cells, "cell"))
     }
 }

@@ -22,6 +22,14 @@ impl Judged {
         }))
     }
 
+    /// As part of what is said of so many cells.
+    pub(crate) fn phrase_within(&self, cells: usize) -> String {
+        match self.cells {
+            fewer if fewer < cells => format!("{} in {}", self.phrase(), count(fewer, "cell")),
+            _ => self.phrase(),
+        }
+    }
+
     pub(crate) fn title(&self, subject: &str, label: &str) -> String {
         format!(
             "{subject}, {label}: {} over {}",
@@ -178,10 +186,7 @@ impl Candidate {
         let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
         let list = |name: &str, wanted: &dyn Fn(&Judged) -> bool| {
             let judged = judged.iter().filter(|it| wanted(it));
-            let phrases = judged.map(|it| match it.cells {
-                fewer if fewer < cells => format!("{} in {}", it.phrase(), count(fewer, "cell")),
-                _ => it.phrase(),
-            });
+            let phrases = judged.map(|it| it.phrase_within(cells));
             Some(format!("{name}: {}", joined_any(phrases, ", ")?))
         };
         let is_limited =

@@ -80,7 +80,7 @@ impl Invocation {
     #[inline]
     pub fn enter(site: Site, children: &'static [&'static str]) -> Self {
         let active = active();
-        let (mut start, mut readings) = (0, OwnParts::NONE);
+        let (mut start, mut readings) = (0, OwnParts::default());
         if active.bound(site).timed {
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
             if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
@@ -100,7 +100,7 @@ impl Invocation {
             outcome: Outcome::Ready,
             enters_loop: false,
             open_child: NO_CHILD,
-            marks: OwnParts::NONE,
+            marks: OwnParts::default(),
             readings,
             not_send: PhantomData,
         }
@@ -294,7 +294,7 @@ impl Invocation {
     #[cold]
     fn store_reading(&mut self, child: u8) {
         if !self.readings.are_none() {
-            self.readings = ring::read_meter(self.readings, child);
+            self.readings = ring::read_meter(self.readings, child).unwrap_or_default();
         }
     }
 
@@ -343,10 +343,10 @@ impl Invocation {
 fn prepare(active: &Active) -> (u64, OwnParts) {
     ring::make_buffers();
     let readings = match active.mode {
-        Mode::Metered => ring::read_meter(OwnParts::NONE, OWN_CODE),
-        _ => OwnParts::NONE,
+        Mode::Metered => ring::read_meter(OwnParts::default(), OWN_CODE),
+        _ => None,
     };
-    (active.ticks(), readings)
+    (active.ticks(), readings.unwrap_or_default())
 }
 
 /// Functions that get one as an argument may be recorded by `tracing`, which asks for this.

@@ -206,11 +206,7 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
 
 /// Reads the meter, and adds that to the readings under way. Without a meter or without room it forgets those of the invocation.
 /// The buffers are not borrowed while the meter runs.
-pub(crate) fn read_meter(own: OwnParts, child: u8) -> OwnParts {
-    try_reading(own, child).unwrap_or(OwnParts::NONE)
-}
-
-fn try_reading(own: OwnParts, child: u8) -> Option<OwnParts> {
+pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
     let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0))??;
     let mut counts = MeterCounts::default();
     meter(&mut counts);

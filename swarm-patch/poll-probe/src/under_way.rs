@@ -6,12 +6,11 @@ use rtrb::{Consumer, Producer, RingBuffer};
 use crate::marks::Mark;
 
 /// Which parts of a stack are those of an invocation, in four numbers of 16 bits: the index of the first, how many there are,
-/// how many of them are entries, and how many entries are missing.
-#[derive(Clone, Copy)]
+/// how many of them are entries, and how many entries are missing. Four fields made polls of children 6 % more expensive.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct OwnParts(u64);
 
 impl OwnParts {
-    pub(crate) const NONE: OwnParts = OwnParts(0);
     const COUNT: u32 = 16;
     const ENTRIES: u32 = 32;
     const LOST: u32 = 48;
@@ -116,8 +115,7 @@ impl UnderWay<Mark> {
 
 /// A ring with every page written once, so that no invocation causes a page fault.
 pub(crate) fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
-    let (mut filling, mut emptying) = RingBuffer::new(capacity);
-    while filling.push(T::default()).is_ok() {}
-    while emptying.pop().is_ok() {}
+    let (mut filling, emptying) = RingBuffer::new(capacity);
+    drop(filling.write_chunk(capacity)); // It writes all of them, and leaves none to read.
     (filling, emptying)
 }
