@@ -31,7 +31,7 @@ const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
 
 /// Tries the known seeds, and then others until the time is up. Fails with all that was found.
 fn fuzz(known: &[(u64, &str)], mut finds: impl FnMut(u64) -> Result<&'static str, String>) {
-    let seconds = env::var("FUZZ_SECONDS").map_or(20, |text| {
+    let seconds = env::var("FUZZ_SECONDS").map_or(5, |text| {
         text.parse().expect("FUZZ_SECONDS is a whole number")
     });
     let deadline = Instant::now() + Duration::from_secs(seconds);

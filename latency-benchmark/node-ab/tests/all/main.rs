@@ -294,7 +294,7 @@ fn on_a_full_disk_it_ends_none_is_in_force_and_what_was_written_is_read() {
     let disk = program.dir.path().join("disk");
     fs::create_dir(&disk).unwrap();
     // The disk has room for some blocks. It is gone when the shell ends.
-    let script = "mount -t tmpfs -o size=160k none $DISK && TASKS_RUN=$DISK/run $0; cp -r $DISK/run $TASKS_RUN";
+    let script = "mount -t tmpfs -o size=64k none $DISK && TASKS_RUN=$DISK/run $0; cp -r $DISK/run $TASKS_RUN";
     let mut shell = Command::new("unshare");
     shell
         .args(OWN_MOUNTS)
@@ -302,7 +302,7 @@ fn on_a_full_disk_it_ends_none_is_in_force_and_what_was_written_is_read() {
         .arg(tasks())
         .env("DISK", &disk);
     let output = program
-        .start_by(&mut shell, &[("NODE_AB", "60s")])
+        .start_by(&mut shell, &[("NODE_AB", "30s")])
         .wait_with_output();
     let shown = text(&output.unwrap().stdout);
     assert!(
