@@ -19,10 +19,7 @@ pub(crate) struct Programs {
     stack: &'static Stack,
     /// In the order of the subjects; one where there are none. The layouts of a program are in its folder.
     programs: Vec<PathBuf>,
-    /// How many layouts each of them has.
-    layouts: Vec<u32>,
-    /// Which of them the peers of each subject run.
-    peers: Vec<usize>,
+    subjects: Vec<SubjectConfig>,
 }
 
 impl Programs {
@@ -41,13 +38,10 @@ impl Programs {
             let programs = subjects.iter().map(|it| of_subject(it, &builder));
             programs.collect::<Result<_, _>>()?
         };
-        let layouts = subjects.iter().map(|subject| subject.layouts).collect();
-        let peers = subjects.iter().map(|subject| subject.peers).collect();
         Ok(Programs {
             stack,
             programs,
-            layouts,
-            peers,
+            subjects: subjects.clone(),
         })
     }
 
@@ -69,16 +63,17 @@ impl Programs {
 
     /// The peers'.
     pub(crate) fn peer(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
-        let number = self.peers.get(subject.unwrap_or(0));
-        self.in_layout(number.copied().unwrap_or(0), layout)
+        let subject = self.subjects.get(subject.unwrap_or(0));
+        self.in_layout(subject.map_or(0, |subject| subject.peers), layout)
     }
 
     /// As cargo links it if the program has no layouts, which those of other subjects of the sweep may have.
     fn in_layout(&self, number: usize, layout: Option<u32>) -> PathBuf {
         let program = &self.programs[number];
-        let has_layouts = self.layouts.get(number).is_some_and(|count| *count > 0);
         match (program.parent(), layout) {
-            (Some(dir), Some(layout)) if has_layouts => layouts::file(dir, layout),
+            (Some(dir), Some(layout)) if self.subjects[number].layouts > 0 => {
+                layouts::file(dir, layout)
+            }
             _ => program.clone(),
         }
     }

@@ -61,13 +61,12 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
     let name = |it: &InRegime| it.regime.words(it.cells);
-    let groups: Vec<(String, usize, &[Judged])> = match best.differs {
-        false => vec![(String::new(), verdict.cells, &best.judged[..])],
-        true => {
-            let regimes = best.regimes.iter();
-            let named = regimes.map(|it| (it.regime.name(), it.cells, &it.judged[..]));
-            named.collect()
-        }
+    let groups: Vec<(String, usize, &[Judged])> = if best.differs {
+        let regimes = best.regimes.iter();
+        let named = regimes.map(|it| (it.regime.name(), it.cells, &it.judged[..]));
+        named.collect()
+    } else {
+        vec![(String::new(), verdict.cells, &best.judged[..])]
     };
     let said = |is_one: fn(&Judged) -> bool| {
         let of_group = |(group, cells, judged): &(String, usize, &[Judged])| {
