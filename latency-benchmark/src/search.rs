@@ -33,7 +33,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(570);
 #[command(next_help_heading = "Search")]
 pub(crate) struct SearchArgs {
     /// Search: compare about a hundred budgets, or those of --budget, in three rounds, and report the best. Without --peers,
-    /// --rtt and --payload, a first look at twelve cells chooses three. A search takes 9.5min unless --time is given
+    /// --rtt and --payload, a first look at twelve cells chooses three cells. A search takes 9.5min unless --time is given
     #[arg(long, conflicts_with_all = ["quick", "SubjectArgs", "stack", "no_aa", "repeat", "max_cell_seconds", "explain", "dry_run", "peer_hosts", "shard"])]
     pub(crate) search: bool,
     /// With --search: one more budget, repeatable

@@ -25,8 +25,8 @@ pub(crate) struct NodeArgs {
     /// Transport of the connections [default: tcp; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) transport: Option<Transport>,
-    /// Keep this many unanswered requests per peer (closed loop); max: double them during the warm-up until throughput
-    /// rises by less than 10 % [default: 2]
+    /// Keep this many unanswered requests per peer (closed loop). `max` doubles the number during the warm-up until
+    /// throughput rises by less than 10 % [default: 2]
     #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = outstanding)]
     pub(crate) outstanding: Option<Pace>,
     /// Send this many requests per second to each peer (open loop), and count latency from when each was due; with

@@ -25,7 +25,7 @@ pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "tokio", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]
     pub(crate) runtime_setting: Vec<String>,
     /// What the peers of a subject run: `first`, `same` for the subject itself, or the name of a subject [default: first;
-    /// a patch is compared with both ends patched, and with central alone]
+    /// a patch runs at both ends, and in central alone]
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) peers_subject: Option<String>,
 }

@@ -55,7 +55,7 @@ pub(crate) struct GridArgs {
     #[arg(long, value_name = "N,N", value_delimiter = ',')]
     #[arg(allow_hyphen_values = true)]
     pub(crate) peers: Vec<usize>,
-    /// Round-trip times in ms, with decimals [default: 0,5,25,50,100,200]
+    /// Round-trip times in ms, decimals allowed [default: 0,5,25,50,100,200]
     #[arg(long, value_name = "MS,MS", value_delimiter = ',')]
     #[arg(allow_hyphen_values = true)]
     rtt: Vec<Rtt>,
@@ -69,12 +69,12 @@ pub(crate) struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline: {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', ", ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline. BUDGET is {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', ", ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
-    /// Measure a budget twice: switched on in the released libp2p, and compiled in by its patch; report whether the two
-    /// results agree
+    /// Compare a budget, switched on in the released libp2p, with its patch, compiled in, in central alone and at both
+    /// ends; report whether the results agree
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
     /// Skip the A/A control, a second copy of the baseline that shows how large noise is
@@ -89,8 +89,8 @@ pub(crate) struct LengthArgs {
     /// are compared; 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay 40, two round trips or
-    /// somewhat more than two requests; longer for many peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40, two
+    /// round trips and somewhat more than two requests; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
     /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay 20 or half a round
@@ -98,14 +98,14 @@ pub(crate) struct LengthArgs {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
     /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: 28min for the whole
-    /// grid; with --repeat 8.4 s for each launch, and 40 ms for each ms of its round trip]
+    /// grid; if --repeat is given, for each launch 8.4 s and 40 ms for each ms of its round trip]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch for at most this long [default: what --time gives; with --subject 8]
+    /// Measure each launch for at most this long [default: what --time gives; 8 with --subject]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell early when all its changes are known this well: slow polls to POINTS, or to PERCENT of the baseline's
-    /// share; throughput and CPU time per request to PERCENT
+    /// Stop a cell early when all its changes are known this well: the share of slow polls to POINTS, or to PERCENT of the
+    /// baseline's share; throughput and CPU time per request to PERCENT
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
 }
@@ -126,7 +126,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
 Ctrl-C stops within seconds and keeps everything measured; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
-Exit codes: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
+Exit codes without --gate: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 
 pub(crate) enum AskedSweep {

@@ -10,7 +10,7 @@ use run_format::{BUDGET_FORMS, Budgets};
 pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV; then +FILE for a diff, or +BUDGET for the budget's patch (libp2p only); then +CRATE=SOURCE for another source of a crate";
 
 /// The accepted sources of one crate.
-pub const SOURCE_FORMS: &str = "released+FILE for a diff of the lock file's version, released@VERSION, PATH or PATH@REV, each with +FILE";
+pub const SOURCE_FORMS: &str = "released+FILE for a diff of the lock file's version, released@VERSION, PATH or PATH@REV, each optionally with +FILE";
 
 /// A source as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -30,7 +30,7 @@ pub struct LabConfig {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
 pub enum ReceiveOn {
-    /// On the core that sends it, as virtual links do by themselves
+    /// On the sending core, as virtual links do by themselves
     #[default]
     Sender,
     /// On the receiver's core, as if both had a network card (Linux 6.3 or newer)

@@ -116,7 +116,7 @@ pub fn jitter(text: &str) -> Result<Rtt, String> {
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "lowercase")]
 pub enum Backend {
-    /// Netem where the kernel has it, else the delay line
+    /// Netem where the kernel has it, else nfqueue
     #[default]
     Auto,
     /// The kernel's queueing discipline of that name
