@@ -60,10 +60,10 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     // None if it is another program.
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
-    let name = |it: &InRegime| it.regime.words(it.cells);
     let groups: Vec<(String, usize, &[Judged])> = if best.differs {
         let regimes = best.regimes.iter();
-        let named = regimes.map(|it| (it.regime.name(), it.cells, &it.judged[..]));
+        let name = |it: &InRegime| format!(" ({})", it.regime.name());
+        let named = regimes.map(|it| (name(it), it.cells, &it.judged[..]));
         named.collect()
     } else {
         vec![(String::new(), verdict.cells, &best.judged[..])]
@@ -93,7 +93,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         costs: Vec<(String, String)> = said(Judged::is_cost),
         limits: Vec<(String, String)> = said(|it| !it.is_cost() && it.is(Outcome::NotWorse)),
         open: BTreeSet<&'static str> = open.map(|it| it.quantity.words).collect(),
-        without_gain: Vec<String> = without_gain.map(name).collect(),
+        without_gain: Vec<String> = without_gain.map(|it| it.regime.words(it.cells)).collect(),
         confidence: String = text::confidence(verdict.confidence),
     }))
 }

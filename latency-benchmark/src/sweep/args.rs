@@ -73,8 +73,8 @@ pub(crate) struct ComparedArgs {
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
-    /// Compare a budget, switched on in the released libp2p, with its patch, compiled in, in central alone and at both
-    /// ends; report whether the results agree
+    /// Measure a budget in the released libp2p, and its patch in central alone and at both ends; report whether the
+    /// results agree
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
     /// Skip the A/A control, a second copy of the baseline that shows how large noise is
