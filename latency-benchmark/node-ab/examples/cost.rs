@@ -1,81 +1,66 @@
-//! What recording costs a node that is saturated. In one process, pairs of yamux connections exchange requests over TCP, as
-//! fast as the workers can. Nothing is encrypted, which would make recording a smaller part. `node-ab` is on and off in
-//! turn, in random order, and writes its runs meanwhile.
+//! What recording costs a node that is saturated: pairs of yamux connections exchange requests over TCP, as fast as the
+//! workers can. Nothing is encrypted, which would make recording a smaller part. Two processes of this program, of which
+//! one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A launch
+//! is 25 turns of each.
 //!
 //! What a poll costs while it is off is a row of poll-probe's example `overhead`.
 //!
-//!     cargo run --release -p node-ab --example cost -- [WORKERS] [ROUNDS] [KIB]
+//!     cargo run --release -p node-ab --example cost -- [WORKERS] [LAUNCHES] [KIB]
 
 use std::future::poll_fn;
+use std::io::{BufRead, BufReader, Lines, Write};
 use std::path::Path;
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::Poll;
 use std::time::Duration;
-use std::{env, fs, thread};
+use std::{env, fs, io, thread};
 
 use futures::{AsyncReadExt, AsyncWriteExt};
+use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
+use nix::unistd::Pid;
 use node_ab::NodeAb;
 use run_format::SliceRow;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::runtime::Runtime;
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
 use yamux::{Config, Connection, Mode, Stream};
 
+type Result<T, E = Box<dyn std::error::Error>> = std::result::Result<T, E>;
+
+const TURN: Duration = Duration::from_millis(60);
+const TURNS: usize = 25;
+
 static ANSWERED: AtomicU64 = AtomicU64::new(0);
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
+fn main() -> Result<()> {
     if cfg!(debug_assertions) {
         eprintln!("warning: not optimised; run with --release");
     }
-    let argument = |at| env::args().nth(at).map(|it| it.parse());
-    let workers: usize = argument(1).unwrap_or(Ok(4))?;
-    let rounds: usize = argument(2).unwrap_or(Ok(40))?;
-    let request = argument(3).unwrap_or(Ok(64))? << 10;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
-        .enable_all()
-        .build()?;
-    for _ in 0..2 * workers {
-        runtime.block_on(pair(request))?;
+    let argument = |at, default| env::args().nth(at).map_or(Ok(default), |it| it.parse());
+    let (workers, launches, kib) = (argument(1, 4)?, argument(2, 40)?, argument(3, 64)?);
+    match env::var("COST_NODE_IS_ON") {
+        Ok(is_on) => node(workers, kib << 10, is_on.parse()?),
+        Err(_) => compare(workers, launches, kib),
     }
-    thread::sleep(Duration::from_secs(1));
-    let dir = tempfile::tempdir()?;
-    let ab = NodeAb::on_for(Duration::from_secs(3600));
-    let on = || -> Result<_, node_ab::Error> {
-        let _inside = runtime.enter();
-        // In force it ends no poll.
-        let setup = ab
-            .budgets(["muxer=1000000"])
-            .turn(Duration::from_millis(250));
-        setup.write_to(dir.path().join("run")).start()
-    };
-    let (before, running) = (anonymous_kib()?, on()?);
-    measure(&runtime)?;
-    let kib = anonymous_kib()?.saturating_sub(before);
-    running.finish()?;
-    println!(
-        "memory: {kib} KiB with {workers} workers, {} KiB a worker",
-        kib / workers as u64
-    );
-    let mut changes = Vec::new();
-    let mut sum_us = [0.0; 2];
-    for _ in 0..rounds {
-        let mut us = [0.0; 2];
-        let first = rand::random_range(0..2);
-        for is_on in [first, 1 - first] {
-            let running = (is_on == 1).then(on).transpose()?;
-            us[is_on] = measure(&runtime)?;
-            sum_us[is_on] += us[is_on];
-            running.map(|it| it.finish()).transpose()?;
+}
+
+fn compare(workers: usize, launches: usize, kib: usize) -> Result<()> {
+    let (mut changes, mut sums) = (Vec::new(), [[0.0; 3]; 2]);
+    for _ in 0..launches {
+        let measured = launch(workers, kib)?;
+        let [[off_us, ..], [on_us, ..]] = measured;
+        changes.push(100.0 * (on_us / off_us - 1.0));
+        for (sum, value) in sums.iter_mut().flatten().zip(measured.iter().flatten()) {
+            *sum += value / launches as f64;
         }
-        changes.push(100.0 * (us[1] / us[0] - 1.0));
     }
+    let [[off_us, _, off_kib], [on_us, recording, on_kib]] = sums;
     println!(
-        "CPU time of the recording thread: {:.2} % of the process",
-        recording_percent(dir.path())?
+        "memory with {workers} workers: {:.0} KiB more",
+        on_kib - off_kib
     );
-    let [off_us, on_us] = sum_us.map(|it| it / rounds as f64);
+    println!("CPU time of the recording thread: {recording:.2} % of the process");
     println!(
         "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {} %",
         mean(&changes)
@@ -83,35 +68,159 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// "1.20 [1.10, 1.30] (mean of 40 rounds and two standard errors)"
+/// Of the process that is off, and of the one that is on: CPU time per request in µs, the share of the recording thread in
+/// percent, and the memory in KiB.
+fn launch(workers: usize, kib: usize) -> Result<[[f64; 3]; 2]> {
+    let mut nodes = [
+        Node::start(workers, kib, false)?,
+        Node::start(workers, kib, true)?,
+    ];
+    for node in &mut nodes {
+        node.say("begin")?;
+    }
+    for _ in 0..TURNS {
+        let first = rand::random_range(0..2);
+        for at in [first, 1 - first] {
+            nodes[at].go_on()?;
+            thread::sleep(TURN);
+            nodes[at].stop()?;
+        }
+    }
+    let [mut off, mut on] = nodes;
+    Ok([off.end()?, on.end()?])
+}
+
+struct Node {
+    child: Child,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+}
+
+impl Node {
+    /// Stopped, after connections have exchanged requests for a second. What the recording thread allocates keeps glibc from
+    /// giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. Neither process
+    /// gives anything back, so that the comparison is of recording alone.
+    fn start(workers: usize, kib: usize, is_on: bool) -> Result<Node> {
+        let mut child = Command::new(env::current_exe()?)
+            .args([workers, 0, kib].map(|it| it.to_string()))
+            .env("COST_NODE_IS_ON", is_on.to_string())
+            .env("MALLOC_TRIM_THRESHOLD_", u32::MAX.to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .spawn()?;
+        let input = child.stdin.take().ok_or("no stdin")?;
+        let output = BufReader::new(child.stdout.take().ok_or("no stdout")?).lines();
+        let mut node = Node {
+            child,
+            input,
+            output,
+        };
+        node.hear()?;
+        node.stop()?;
+        Ok(node)
+    }
+
+    fn say(&mut self, line: &str) -> io::Result<()> {
+        writeln!(self.input, "{line}")
+    }
+
+    fn hear(&mut self) -> Result<String> {
+        Ok(self.output.next().ok_or("a node has ended")??)
+    }
+
+    fn stop(&self) -> nix::Result<()> {
+        kill(self.pid(), Signal::SIGSTOP)
+    }
+
+    fn go_on(&self) -> nix::Result<()> {
+        kill(self.pid(), Signal::SIGCONT)
+    }
+
+    fn pid(&self) -> Pid {
+        Pid::from_raw(self.child.id().cast_signed())
+    }
+
+    fn end(&mut self) -> Result<[f64; 3]> {
+        self.say("end")?;
+        self.go_on()?;
+        let line = self.hear()?;
+        self.child.wait()?;
+        let numbers = line.split(' ').map(|it| it.parse::<f64>());
+        let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
+        Ok(numbers
+            .try_into()
+            .map_err(|_| "a node has said something else")?)
+    }
+}
+
+/// A node that is dropped before its end would stay, stopped.
+impl Drop for Node {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// "1.20 [1.10, 1.30] (mean of 40 launches and two standard errors)"
 fn mean(of: &[f64]) -> String {
     let count = of.len() as f64;
     let mean = of.iter().sum::<f64>() / count;
     let squares: f64 = of.iter().map(|it| (it - mean).powi(2)).sum();
     let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
     let [low, high] = [mean - margin, mean + margin];
-    let rounds = of.len();
-    format!("{mean:.2} [{low:.2}, {high:.2}] (mean of {rounds} rounds and two standard errors)")
+    format!("{mean:.2} [{low:.2}, {high:.2}] (mean of {count} launches and two standard errors)")
 }
 
-/// The CPU time of the process for each request, in µs.
-fn measure(runtime: &Runtime) -> Result<f64, Box<dyn std::error::Error>> {
-    let now = || -> nix::Result<_> {
-        let cpu: Duration = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?.into();
-        Ok((cpu, ANSWERED.load(Ordering::Relaxed)))
+fn node(workers: usize, request: usize, is_on: bool) -> Result<()> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(workers)
+        .enable_all()
+        .build()?;
+    for _ in 0..2 * workers {
+        runtime.block_on(pair(request))?;
+    }
+    let dir = tempfile::tempdir()?;
+    let run = dir.path().join("run");
+    let ab = NodeAb::on_for(Duration::from_secs(3600));
+    let start = || {
+        let _inside = runtime.enter();
+        // In force it ends no poll. A process that is stopped has late timers.
+        let setup = ab
+            .budgets(["muxer=1000000"])
+            .turn(Duration::from_millis(250));
+        let setup = setup.timer_limit(Duration::from_secs(60));
+        setup.write_to(&run).start()
     };
-    // Turns begin after half a second.
-    thread::sleep(Duration::from_millis(600));
-    let (cpu, requests) = now()?;
+    let running = is_on.then(start).transpose()?;
     thread::sleep(Duration::from_secs(1));
-    let (cpu_after, requests_after) = now()?;
-    assert!(runtime.metrics().num_alive_tasks() > 0);
-    let cpu = cpu_after.saturating_sub(cpu);
-    Ok(cpu.as_secs_f64() * 1e6 / (requests_after - requests) as f64)
+    let mut lines = io::stdin().lines();
+    println!("ready");
+    lines.next();
+    let (cpu, requests) = used()?;
+    lines.next();
+    let (cpu_after, requests_after) = used()?;
+    let us = cpu_after.saturating_sub(cpu).as_secs_f64() * 1e6;
+    let us = us / (requests_after - requests) as f64;
+    let kib = anonymous_kib()?;
+    let recording = match running {
+        Some(running) => {
+            running.finish()?;
+            recording_percent(&run)?
+        }
+        None => 0.0,
+    };
+    println!("{us} {recording} {kib}");
+    Ok(())
+}
+
+/// The CPU time of this process, and the requests that it has answered.
+fn used() -> nix::Result<(Duration, u64)> {
+    let cpu = clock_gettime(ClockId::CLOCK_PROCESS_CPUTIME_ID)?;
+    Ok((cpu.into(), ANSWERED.load(Ordering::Relaxed)))
 }
 
 /// Two connections, one of which answers.
-async fn pair(request: usize) -> Result<(), Box<dyn std::error::Error>> {
+async fn pair(request: usize) -> Result<()> {
     const STREAMS: usize = 4;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let one = TcpStream::connect(listener.local_addr()?).await?;
@@ -153,21 +262,19 @@ async fn answer(mut stream: Stream, mut bytes: Vec<u8>) {
     while stream.read_exact(&mut bytes).await.is_ok() && stream.write_all(&bytes).await.is_ok() {}
 }
 
-/// Of all runs, as their slices have it.
-fn recording_percent(dir: &Path) -> Result<f64, Box<dyn std::error::Error>> {
+/// As the run's slices have it.
+fn recording_percent(run: &Path) -> Result<f64> {
     let (mut own_ns, mut all_ns) = (0, 0);
-    for run in fs::read_dir(dir)? {
-        let slices = run?.path().join("cells/application/run-1/slices.csv");
-        for slice in run_format::read_table::<SliceRow>(&slices, true)? {
-            let recording_ns = slice.observers_cpu_ns.unwrap_or(0);
-            own_ns += recording_ns;
-            all_ns += recording_ns + slice.central_cpu_ns.unwrap_or(0);
-        }
+    let slices = run.join("cells/application/run-1/slices.csv");
+    for slice in run_format::read_table::<SliceRow>(&slices, true)? {
+        let recording_ns = slice.observers_cpu_ns.unwrap_or(0);
+        own_ns += recording_ns;
+        all_ns += recording_ns + slice.central_cpu_ns.unwrap_or(0);
     }
     Ok(100.0 * own_ns as f64 / all_ns as f64)
 }
 
-fn anonymous_kib() -> Result<u64, Box<dyn std::error::Error>> {
+fn anonymous_kib() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
     let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
     let number = line.and_then(|it| it.split_whitespace().next());
