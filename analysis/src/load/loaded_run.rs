@@ -7,7 +7,7 @@ use run_format::{
     RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
-use crate::stats::Counts;
+use crate::stats::{Counts, mean};
 use crate::text;
 
 const NS_PER_MS: f64 = 1e6;
@@ -27,8 +27,8 @@ pub(crate) struct LoadedRun {
     pub(crate) machine: Vec<BlockRow>,
     /// What was seen before there were requests. Older runs have none.
     pub(crate) idle: Option<IdleRow>,
-    /// The part of central's CPU time that is the benchmark's own. Zero in older runs.
-    pub(crate) own_cpu_part: f64,
+    /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. Older runs do not know it.
+    pub(crate) own_cpu_share: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
     /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
     pub(crate) set_aside: Disturbances,
@@ -41,22 +41,28 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
-    /// The CPU time that central's threads use in each nanosecond without requests. Older runs do not know it.
-    pub(crate) fn own_cpu_share(&self) -> Option<f64> {
-        let idle = self.idle?;
-        Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS))
-    }
-
-    pub(super) fn part_of_own_cpu(&self) -> f64 {
+    /// The part of central's CPU time that is the benchmark's own. Zero in older runs.
+    pub(crate) fn own_cpu_part(&self) -> f64 {
         let rows = self.slices.iter().map(|slice| &slice.row);
         let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
         let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
-        let own = self.own_cpu_share().filter(|_| cpu_ns > 0.0);
-        own.map_or(0.0, |own| own * ms * NS_PER_MS / cpu_ns)
+        self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns
     }
 
     pub(crate) fn has_workers(&self) -> bool {
         self.slices.iter().any(|slice| !slice.workers.is_empty())
+    }
+}
+
+/// A quarter of a second without requests does not say it well. Programs that are alive together run the same code of the
+/// benchmark, so each gets their mean, and no difference between programs comes from there.
+pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
+    let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
+    let shares = runs.iter().map(|it| (it.number, it.idle.and_then(share)));
+    let shares: Vec<_> = shares.collect();
+    for run in runs {
+        let together = shares.iter().filter(|(number, _)| *number == run.number);
+        run.own_cpu_share = mean(together.filter_map(|(_, share)| *share));
     }
 }
 

@@ -31,7 +31,7 @@ use self::application::Application;
 pub(crate) use self::compared::ComparedVariant;
 pub(crate) use self::explain::{CellEvidence, CellExplained};
 pub(crate) use self::histograms::inflated;
-pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
+pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 

@@ -56,7 +56,7 @@ impl RunFiles {
         let runtime = row.map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let (set_aside, kept) = set_aside(&machine, runtime, &mut blocks, number);
-        let mut run = LoadedRun {
+        let run = LoadedRun {
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
@@ -66,12 +66,11 @@ impl RunFiles {
             all_blocks,
             machine,
             idle,
-            own_cpu_part: 0.0,
+            own_cpu_share: None,
             work: self.table()?,
             set_aside,
             kept,
         };
-        run.own_cpu_part = run.part_of_own_cpu();
         plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
     }

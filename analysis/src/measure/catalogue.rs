@@ -88,8 +88,8 @@ metrics! {
     });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
         // Where most of it is the benchmark's own, what is left is noise.
-        (view.run.own_cpu_part <= MOST_OWN_CPU).then_some(())?;
-        let own_ns = view.run.own_cpu_share().unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
+        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
+        let own_ns = view.run.own_cpu_share.unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
         part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests()?)
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
@@ -98,7 +98,7 @@ metrics! {
         view.by_request(view.slice.row.central_instructions?)
     });
     CyclesPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cycles?));
-    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share()?, 1.0));
+    OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;
         part(view.run.work.iter().find(|row| row.block == block)?.work_ns as f64, 1.0)

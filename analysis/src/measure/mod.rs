@@ -103,6 +103,7 @@ impl CellMeasured {
                 Err(error) => return Err(error),
             }
         }
+        load::set_own_cpu(&mut runs);
         let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
         let disturbed = disturbed.copied().next();
         runs.retain(|run| !run.blocks.is_empty());

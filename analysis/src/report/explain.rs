@@ -84,7 +84,6 @@ fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
 }
 
 const MOST_ROWS: usize = 10;
-const MOST_POLLS: usize = 10;
 
 struct Section<'a> {
     explanation: &'a Explanation,
@@ -274,7 +273,7 @@ impl Section<'_> {
     fn worst(&self) -> String {
         let worst = worst::polls(self.evidence, 0);
         let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
-        table(of_baseline.take(MOST_POLLS).map(|worst| {
+        table(of_baseline.take(MOST_ROWS).map(|worst| {
             Row::of("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
                 .with_any("iterations", worst.poll.iterations)

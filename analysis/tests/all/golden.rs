@@ -292,11 +292,36 @@ fn launches_of_subjects_are_compared_and_named() {
     let rows: Vec<&str> = table.lines().filter(of_second).collect();
     assert_eq!(rows.len(), 2, "{table}");
     for row in rows {
-        assert!(
-            row.contains(",0.0,") && row.ends_with(",no"),
-            "the same launches differ: {row}"
-        );
+        let change = row.rsplit(',').nth(3).and_then(|it| it.parse().ok());
+        assert_eq!(change, Some(0.0), "the same launches differ: {row}");
+        assert!(row.ends_with(",no"), "{row}");
     }
+}
+
+#[test]
+fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
+    let copy = Copy::new();
+    with_subjects(&copy, 1);
+    for cell in fs::read_dir(copy.dir().join("cells")).expect("cells") {
+        for launch in fs::read_dir(cell.expect("a cell").path()).expect("launches") {
+            let launch = launch.expect("a launch").path();
+            let is_first = launch.file_name().is_some_and(|it| it == "s0-run-1");
+            let cpu_ns = if is_first { 10_000_000 } else { 40_000_000 };
+            let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
+            let row = format!("{head}\n250.0,{cpu_ns},250,20000,30000\n");
+            fs::write(launch.join("idle.csv"), row).expect("written");
+        }
+    }
+    copy.report(&["--format", "svg"]).succeeds();
+    let table = copy.text("summary.csv");
+    let figures = |program: &str| -> Vec<String> {
+        let begin = format!("2,0.0,4096,\"{program}, none\",,cpu_us_per_request,");
+        let rows = table.lines().filter_map(|row| row.strip_prefix(&*begin));
+        rows.map(str::to_owned).collect()
+    };
+    let of_first = figures("here@base");
+    assert_eq!(of_first.len(), 1, "{table}");
+    assert_eq!(of_first, figures("released"));
 }
 
 #[test]

@@ -23,15 +23,13 @@ pub(crate) fn fork() -> nix::Result<ForkResult> {
 ///
 /// The hook may only make system calls: in the child of a process with threads, locks may be held that
 /// no thread will release, including those of the allocator.
-pub(crate) fn before_exec<F>(command: &mut Command, hook: F)
-where
-    F: FnMut() -> io::Result<()> + Send + Sync + 'static,
-{
+pub(crate) fn before_exec(
+    command: &mut Command,
+    hook: impl FnMut() -> io::Result<()> + Send + Sync + 'static,
+) {
     // SAFETY: all callers are in this crate. Their hooks only make system calls, with values that were
     // created before the fork.
-    unsafe {
-        command.pre_exec(hook);
-    }
+    unsafe { command.pre_exec(hook) };
 }
 
 /// Restores the default handling of SIGCHLD. A parent may have left it ignored, and then a process cannot

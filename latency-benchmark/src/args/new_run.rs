@@ -15,10 +15,10 @@ pub(crate) struct NewRunArgs {
     /// Seed for the random order [default: a random one, which is recorded]
     #[arg(long)]
     seed: Option<u64>,
-    /// The folder for runs
+    /// The folder for results
     #[arg(long, value_name = "DIR", default_value = "results")]
     out: PathBuf,
-    /// The run's name, a new folder there [default: date and time]
+    /// The name of this result, a new folder there [default: date and time]
     #[arg(long)]
     name: Option<String>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct PartArgs {
     /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = parse_jobs, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
     jobs: Option<usize>,
-    #[arg(long, value_name = "I/N", value_parser = parse_shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure part I of N equally long parts of the cells into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
+    #[arg(long, value_name = "I/N", value_parser = parse_shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure the I-th of N equally long parts into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
     pub(crate) shard: Option<Shard>,
     /// Print the cells, their order, the variants and the longest duration, and measure nothing
     #[arg(long)]

@@ -61,7 +61,7 @@ pub(crate) struct GridArgs {
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     pub(crate) payload: Vec<Payload>,
-    /// Twelve cells, a few seconds each
+    /// Twelve cells, a few seconds each: 1 and 5 peers; 0, 25 and 100 ms; 16 and 256 KiB
     #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
     quick: bool,
 }
@@ -69,7 +69,7 @@ pub(crate) struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("A limit on one poll; repeat to compare, the first is the baseline. BUDGET is {BUDGET_FORMS} [default: {}; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', ", ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on what one poll of a site may do; repeat it to compare several, the first is the baseline. BUDGET is {BUDGET_FORMS} [default: {}; those of quic-connection and quic-endpoint only with QUIC; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', "; ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
@@ -85,27 +85,27 @@ pub(crate) struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
-    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; 8 and 5 where subjects
-    /// are compared; 1 with --quick or --max-cell-seconds]
+    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; with subjects 8, or 5
+    /// then; 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40, two
     /// round trips and somewhat more than two requests; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
-    /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay 20 or half a round
-    /// trip, and longer for many peers and large payloads]
+    /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay the longer of 20 and
+    /// half a round trip; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
-    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: 28min for the whole
-    /// grid; if --repeat is given, for each launch 8.4 s and 40 ms for each ms of its round trip]
+    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: for each launch
+    /// 2.2 s and 10 ms for each ms of its round trip, 28min for the whole grid; with --repeat 8.4 s and 40 ms]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch for at most this long [default: what --time gives; 8 with --subject]
+    /// Measure each launch of a cell for at most this long [default: what --time gives; 8 with --subject]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell early when all its changes are known this well: the share of slow polls to POINTS, or to PERCENT of the
-    /// baseline's share; throughput and CPU time per request to PERCENT
+    /// Stop a cell early when all its changes are known this well: the share of polls over 50 µs to POINTS, or to PERCENT of
+    /// the baseline's share; throughput and CPU time per request to PERCENT
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
 }
@@ -125,7 +125,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
-Ctrl-C stops within seconds and keeps everything measured; a second Ctrl-C stops at once. SIGTERM and SIGHUP do the same.
+Ctrl-C, SIGTERM and SIGHUP stop within seconds and keep everything measured; a second one stops at once.
 Exit codes without --gate: 0 every cell was measured; 1 some were not, or a subject cannot be built; 2 wrong arguments;
 130 interrupted.";
 

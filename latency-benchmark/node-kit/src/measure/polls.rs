@@ -303,8 +303,7 @@ impl VariantSlices {
 
     /// Ends a block, which the machine may have disturbed.
     pub(super) fn end_block(&mut self, is_disturbed: bool) {
-        let slices = std::mem::take(&mut self.block);
-        for (variant, slice) in slices.into_iter().filter(|_| !is_disturbed) {
+        for (variant, slice) in self.block.drain(..).filter(|_| !is_disturbed) {
             self.changes.add(variant, slice);
         }
     }

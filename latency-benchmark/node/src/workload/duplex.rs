@@ -71,7 +71,7 @@ pub(super) async fn exchange_chunks(
             let stall = Stall {
                 variant: progress.variant.load(Ordering::Relaxed),
                 peer: peer + 1,
-                after_ms: progress.last_ms(),
+                after_ms: progress.sent.at_ms().max(progress.received.at_ms()),
                 central: progress.end(),
                 other: peer_end(swarm::beside(at).ok(), id).await,
             };
@@ -181,10 +181,6 @@ impl Progress {
         direction.at_ms.store(self.now_ms(), Ordering::Relaxed);
         let variant = self.findings.variant();
         self.variant.store(variant, Ordering::Relaxed);
-    }
-
-    fn last_ms(&self) -> u64 {
-        self.sent.at_ms().max(self.received.at_ms())
     }
 
     fn end(&self) -> StreamEnd {

@@ -187,27 +187,21 @@ impl Codec for Echo {
         read(io).await
     }
 
-    async fn write_request<T>(
+    async fn write_request<T: AsyncWrite + Unpin + Send>(
         &mut self,
         _: &&'static str,
         io: &mut T,
         bytes: Bytes,
-    ) -> io::Result<()>
-    where
-        T: AsyncWrite + Unpin + Send,
-    {
+    ) -> io::Result<()> {
         write(io, &bytes).await
     }
 
-    async fn write_response<T>(
+    async fn write_response<T: AsyncWrite + Unpin + Send>(
         &mut self,
         _: &&'static str,
         io: &mut T,
         bytes: Bytes,
-    ) -> io::Result<()>
-    where
-        T: AsyncWrite + Unpin + Send,
-    {
+    ) -> io::Result<()> {
         write(io, &bytes).await
     }
 }
