@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures the polls of a libp2p swarm over peers × round-trip time × payload on this machine, and writes a
-# report. It builds the tool, which checks, builds and does all else: see `./sweep.sh --help`.
+# report. It builds the tool, which builds, checks and does all else: see `./sweep.sh --help`.
 set -euo pipefail
 here="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 
@@ -11,9 +11,9 @@ die() {
 
 [ "$(uname -s)" = Linux ] || die "this needs Linux, because it uses network namespaces (this is $(uname -s))"
 command -v cargo >/dev/null || die "cargo is missing: install Rust 1.91 or newer (https://rustup.rs)"
-[ -x "$here/target/tools/latency-benchmark" ] || echo "building the tool (the first build takes a minute)" >&2
+[ -x "$here/target/tools/latency-benchmark" ] || echo "building (the first build takes some minutes)" >&2
 cargo build --locked --quiet --manifest-path "$here/Cargo.toml" --target-dir "$here/target" \
-    --profile tools --package latency-benchmark --package analysis --bin latency-benchmark || die "the build failed, see above"
+    --profile tools --package latency-benchmark --package analysis || die "the build failed, see above"
 # A lab needs two packages. Without root, the tool says what is missing.
 missing=()
 case " $* " in

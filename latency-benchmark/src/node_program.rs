@@ -2,17 +2,15 @@
 
 use std::env;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, Limits, bad_input, ended, ended_saying, reject, say, user_tool};
+use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
 use run_format::checksums::of_program;
 use run_format::{Manifest, NodeConfig, NodeDescription};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 use swarm_patch::subject::builder::Program;
-
-const ANALYSIS: &str = "analysis";
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
@@ -39,27 +37,20 @@ impl NodeProgramArgs {
         }
     }
 
-    /// Has cargo build what is needed to measure, to report, and to explain if that is asked. A node program that was given is
-    /// not built. `sweep.sh` has built this program alone: what it says of a wrong option comes before half of the building.
+    /// Has cargo build what is needed to measure, and to explain if that is asked, unless a program was given.
     pub(crate) fn build_needed(&self, node: &NodeConfig, explain: bool) -> Result<()> {
         let explaining = explain.then_some(Program::Explaining);
-        let nodes = [Program::Measuring].into_iter().chain(explaining);
-        let nodes = nodes.filter(|_| self.program.is_none());
-        let nodes = nodes.map(|program| of_node(self.stack, node, program));
-        if !this_program()?.with_file_name(ANALYSIS).is_file() {
-            say("building the node program and the analysis (the first build takes some minutes)");
-        }
-        // With the features of both packages, as in `sweep.sh`, so that no crate is built twice.
-        let analysis =
-            "--profile tools --package latency-benchmark --package analysis --bin analysis";
-        build(nodes.chain([analysis.to_owned()]))
+        let needed = [Program::Measuring].into_iter().chain(explaining);
+        needed
+            .filter(|_| self.program.is_none())
+            .try_for_each(|program| build(self.stack, node, program))
     }
 
     pub(crate) fn find(&self, node: &NodeConfig, program: Program) -> Result<PathBuf, Failure> {
         let path = match &self.program {
             Some(given) => given.clone(),
             None => {
-                build([of_node(self.stack, node, program)])?;
+                build(self.stack, node, program)?;
                 program_path(self.stack, program)?
             }
         };
@@ -68,40 +59,27 @@ impl NodeProgramArgs {
     }
 }
 
-/// What cargo is to build, as its options.
-fn of_node(stack: &Stack, node: &NodeConfig, program: Program) -> String {
-    let (name, profile) = program.of(stack);
-    let asked = node.features().into_iter().map(|(name, _)| name);
-    let features: Vec<&str> = asked.chain(program.features().iter().copied()).collect();
-    let (package, features) = (stack.program(), features.join(","));
-    format!("--profile {profile} --package {package} --bin {name} --features {features}")
-}
-
-/// Has cargo build programs, at the same time: in each, most crates wait for a few. It does nothing where that is not this
-/// program's business: in a debug build, whose node program lies beside it, or away from the workspace.
-fn build(programs: impl IntoIterator<Item = String>) -> Result<()> {
+/// Has cargo build a node program. It does nothing where that is not this program's business: in a
+/// debug build, whose node program lies beside it, or away from the workspace.
+fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
-    let (cargo, target_dir) = (env::var_os("CARGO"), target_dir()?);
-    let cargo = cargo.unwrap_or_else(|| user_tool("cargo").into());
-    let start = |options: String| {
-        Command::new(&cargo)
-            .args(["build", "--locked", "--quiet", "--target-dir"])
-            .arg(&target_dir)
-            .args(options.split(' '))
-            .current_dir(workspace)
-            .stdin(Stdio::null())
-            .spawn()
-            .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")
-    };
-    let builds: Vec<Child> = programs.into_iter().map(start).collect::<Result<_>>()?;
-    let ends: Vec<_> = builds.into_iter().map(|mut build| build.wait()).collect();
-    for end in ends {
-        let end = end?;
-        if !end.success() {
-            bail!("the build failed: cargo {}, see above", ended(end));
-        }
+    let (name, profile) = program.of(stack);
+    let asked = node.features().into_iter().map(|(name, _)| name);
+    let features: Vec<&str> = asked.chain(program.features().iter().copied()).collect();
+    let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
+    let status = Command::new(cargo)
+        .args(["build", "--locked", "--quiet", "--target-dir"])
+        .arg(target_dir()?)
+        .args(["--profile", profile, "--package", &stack.program()])
+        .args(["--bin", &name, "--features", &features.join(",")])
+        .current_dir(workspace)
+        .stdin(Stdio::null())
+        .status()
+        .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
+    if !status.success() {
+        bail!("the build failed: cargo {}, see above", ended(status));
     }
     Ok(())
 }
@@ -125,7 +103,7 @@ fn this_program() -> Result<PathBuf> {
 
 /// The program `analysis`, which lies beside this one.
 pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
-    let mut command = Command::new(this_program()?.with_file_name(ANALYSIS));
+    let mut command = Command::new(this_program()?.with_file_name("analysis"));
     command.arg(verb).arg(dir).stdin(Stdio::null());
     Ok(command)
 }

@@ -30,9 +30,10 @@ impl From<Budgets> for poll_probe::Budgets {
 
 /// The accepted forms, for help texts and errors.
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
-     quic-connection, quic-endpoint; LIMIT: a count of iterations (8), a time (50us; units ns, us, ms, s, min, h) or coop, \
-     tokio's own budget; quic-connection takes a count, or datagrams and segments (80x40), quic-endpoint no \
-     coop; WAKE: immediate (the default), or deferred until tokio has polled timers and I/O";
+     quic-connection, quic-endpoint; LIMIT: a count of iterations (8), a time (50us, in ns, us, ms, s, min or h) or coop, \
+     tokio's own budget; quic-connection takes only a count of datagrams, or 80x40, of which one system call sends at most 40; \
+     quic-endpoint takes no coop; WAKE says when the next poll may come: immediate (the default), or deferred until \
+     tokio has polled timers and I/O";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
     format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")

@@ -22,7 +22,7 @@ pub(crate) struct GateArgs {
     pub(crate) gate: bool,
     #[arg(long, value_name = "KIND=RISE", value_delimiter = ',', requires = "gate", help = format!("With --gate: by how much counts of these kinds may rise per request, as a number or a percentage, such as polls=0.5,allocations=2%; kinds: {} [default: instructions=1%, and 0 for every other kind]", kinds()))]
     pub(crate) allow: Vec<Allowance>,
-    /// With --gate: do not count instructions, which takes most of the time where valgrind is installed
+    /// With --gate: do not count instructions. They are counted if valgrind is installed, and take most of the time
     #[arg(long, requires = "gate")]
     pub(crate) no_instructions: bool,
 }

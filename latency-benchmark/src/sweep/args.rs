@@ -69,7 +69,7 @@ pub(crate) struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("A limit on what one poll of a site may do; repeat it to compare several, the first is the baseline. BUDGET is {BUDGET_FORMS} [default: {}; those of quic-connection and quic-endpoint only with QUIC; other stacks have others, which --dry-run shows]", LIBP2P.budgets.replace(' ', "; ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on what one poll of a site may do; repeat it to compare several, the first is the baseline. BUDGET is {}\n[default: {}; those of quic-connection and quic-endpoint only with QUIC; other stacks have others, which --dry-run shows]", BUDGET_FORMS.replace("; ", "\n- "), LIBP2P.budgets.replace(' ', "; ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
@@ -85,8 +85,8 @@ pub(crate) struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
-    /// Launches of each cell, spread over the sweep [default: 3; 2 if the round trip is over 50 ms; with subjects 8, or 5
-    /// then; 1 with --quick or --max-cell-seconds]
+    /// Launches of each cell, spread over the sweep [default: 3, or 2 if the round trip is over 50 ms; with subjects 8, or
+    /// 5 if it is; 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40, two
@@ -97,14 +97,16 @@ pub(crate) struct LengthArgs {
     /// half a round trip; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
-    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: for each launch
-    /// 2.2 s and 10 ms for each ms of its round trip, 28min for the whole grid; with --repeat 8.4 s and 40 ms]
+    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: each launch
+    /// is measured for 2.2 s and 10 ms for each ms of its round trip, and with its start the whole grid takes 28min; with
+    /// --repeat for 8.4 s and 40 ms]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch of a cell for at most this long [default: what --time gives; 8 with --subject]
+    /// Measure each launch for at most this long; a cell has one unless --repeat is given [default: what --time gives; 8 with
+    /// --subject]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell early when all its changes are known this well: the share of polls over 50 µs to POINTS, or to PERCENT of
+    /// Stop a cell early when these changes are known this well: the share of polls over 50 µs to POINTS, or to PERCENT of
     /// the baseline's share; throughput and CPU time per request to PERCENT
     #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
     precision: Precision,
