@@ -153,40 +153,41 @@ pub(crate) fn make_buffers() {
 #[inline]
 pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: OwnParts) {
     with_filling(|filling| {
-        if !(marks.are_none() && readings.are_none()) {
-            let parts = filling.end_parts(marks, readings);
-            (record.marks, record.children_lost, record.readings) = parts;
+        if filling.records.is_full() {
+            return filling.lose(record.site, marks, readings);
         }
-        if filling.records.push(record).is_err() {
-            count(&filling.lost, record.site);
+        if !marks.are_none() {
+            (record.marks, record.children_lost) = filling.marks.end(marks);
         }
+        if !readings.are_none() {
+            record.readings = filling.end_readings(readings);
+        }
+        let _ = filling.records.push(record); // There is room.
     });
 }
 
 impl Filling {
-    /// How many marks are stored, entries are lost, and readings are stored. None are if there is no room for the record.
-    #[inline(never)]
-    fn end_parts(&mut self, marks: OwnParts, readings: OwnParts) -> (u16, u16, u16) {
-        let has_room = !self.records.is_full();
-        let is_stored = self.marks.end(marks, has_room);
-        let meter = self.meter.as_mut().filter(|_| !readings.are_none());
-        let has_read = meter.is_some_and(|(_, all)| all.end(readings, has_room));
-        let stored = |is_stored, own: OwnParts| u16::from(is_stored) * own.count();
-        let lost = marks.lost(is_stored);
-        (stored(is_stored, marks), lost, stored(has_read, readings))
+    #[cold]
+    fn end_readings(&mut self, readings: OwnParts) -> u16 {
+        let meter = self.meter.as_mut();
+        meter.map_or(0, |(_, all)| all.end(readings).0)
+    }
+
+    /// Counts an invocation of `site` as lost.
+    #[cold]
+    fn lose(&mut self, site: Site, marks: OwnParts, readings: OwnParts) {
+        self.marks.forget(marks);
+        if let Some((_, all)) = &mut self.meter {
+            all.forget(readings);
+        }
+        self.lost[site.number()].fetch_add(1, Ordering::Relaxed);
     }
 }
 
 /// Counts an invocation of `site` as lost, even if the buffer has room.
 #[cold]
 pub(crate) fn lose(site: Site, marks: OwnParts, readings: OwnParts) {
-    with_filling(|filling| {
-        filling.marks.forget(marks);
-        if let Some((_, all)) = &mut filling.meter {
-            all.forget(readings);
-        }
-        count(&filling.lost, site);
-    });
+    with_filling(|filling| filling.lose(site, marks, readings));
 }
 
 /// Adds a mark to those under way.
@@ -212,9 +213,4 @@ pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
     meter(&mut counts);
     let reading = RawReading { counts, child };
     with_filling(|filling| filling.meter.as_mut()?.1.push_or_forget(own, reading))?
-}
-
-#[cold]
-fn count(counts: &PerSite, site: Site) {
-    counts[site.number()].fetch_add(1, Ordering::Relaxed);
 }

@@ -83,14 +83,16 @@ impl<T: Copy + Default> UnderWay<T> {
         }
     }
 
-    /// Moves the parts of an invocation that ends to the ring. Returns whether they are there. They are not if the ring is full,
-    /// or if they are not last: then the invocation does not nest, or a recorder was attached meanwhile.
-    pub(crate) fn end(&mut self, own: OwnParts, is_wanted: bool) -> bool {
-        let parts = self.parts.get(own.number(0).into()..).unwrap_or_default();
-        let is_last = parts.len() == own.count().into();
-        let is_stored = is_last && is_wanted && self.ring.push_entire_slice(parts).is_ok();
+    /// Moves the parts of an invocation that ends to the ring. Returns how many are there, and how many entries are lost. None
+    /// are there if the ring is full, or if they are not last: then the invocation does not nest, or a recorder was attached
+    /// meanwhile.
+    #[inline]
+    pub(crate) fn end(&mut self, own: OwnParts) -> (u16, u16) {
+        let first = usize::from(own.number(0));
+        let is_last = first + usize::from(own.count()) == self.parts.len();
+        let is_stored = is_last && self.ring.push_entire_slice(&self.parts[first..]).is_ok();
         self.forget(own);
-        is_stored
+        (u16::from(is_stored) * own.count(), own.lost(is_stored))
     }
 }
 
