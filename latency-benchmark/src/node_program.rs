@@ -66,8 +66,7 @@ fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
         return Ok(());
     };
     let (name, profile) = program.of(stack);
-    let asked = node.features().into_iter().map(|(name, _)| name);
-    let features: Vec<&str> = asked.chain(program.features().iter().copied()).collect();
+    let features: Vec<&str> = node.features().iter().map(|(name, _)| *name).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
     let status = Command::new(cargo)
         .args(["build", "--locked", "--quiet", "--target-dir"])

@@ -240,8 +240,7 @@ fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
     SubjectBuilder::open(stack, profile)
 }
 
-/// Writes what was inserted into each subject, and the versions that it was built with, to the folder of
-/// the sweep.
+/// Writes what was inserted into each subject, and the versions that it was built with, to the folder of the sweep.
 pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) -> Result<()> {
     for (number, subject) in config.subjects.iter().enumerate() {
         let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {

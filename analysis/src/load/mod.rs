@@ -1,5 +1,4 @@
-//! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md`
-//! describe it.
+//! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md` describe it.
 
 pub(crate) mod application;
 pub(crate) mod compared;

@@ -29,8 +29,7 @@ use nix::unistd::{ForkResult, Pid, getegid, geteuid, pipe2};
 use crate::signals::SupervisorSignals;
 use crate::sys;
 
-/// Proof that this process has entered its own namespaces. It can create network namespaces, and none of
-/// them outlives it.
+/// Proof that this process has entered its own namespaces. It can create network namespaces, and none of them outlives it.
 #[derive(Clone, Copy, Debug)]
 pub struct Inside {
     rootless: bool,
@@ -51,9 +50,8 @@ pub struct EnterError {
     pub remedy: String,
 }
 
-/// Enters new network, mount and pid namespaces. As an ordinary user it also enters a user namespace, in
-/// which the others are permitted. Returns in the innermost process only; the outer processes end with its
-/// exit status.
+/// Enters new network, mount and pid namespaces. As an ordinary user it also enters a user namespace, in which the others
+/// are permitted. Returns in the innermost process only; the outer processes end with its exit status.
 ///
 /// Call it before any other thread exists and before writing to a buffered stream.
 ///

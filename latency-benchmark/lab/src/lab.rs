@@ -117,8 +117,7 @@ impl Lab {
 /// Starts `command` on the cores that the placement assigns to it: in a namespace of the lab, or else in the network that
 /// this process is in. The caller sets up the standard streams.
 ///
-/// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share
-/// a core with it.
+/// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share a core with it.
 ///
 /// The kernel kills the child when the calling *thread* ends. So do not call this on a short-lived
 /// thread, such as one of a pool for blocking calls.

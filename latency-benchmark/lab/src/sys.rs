@@ -53,8 +53,7 @@ pub(crate) fn schedule_fifo() -> nix::Result<()> {
         .map(drop)
 }
 
-/// Requests short time slices from the ordinary scheduler, which grants short slices sooner (Linux 6.12 and
-/// later).
+/// Requests short time slices from the ordinary scheduler, which grants short slices sooner (Linux 6.12 and later).
 pub(crate) fn schedule_short_slice(slice: Duration) -> nix::Result<()> {
     // SAFETY: `sched_attr` is plain integers, for which zero is valid.
     let mut attributes: libc::sched_attr = unsafe { mem::zeroed() };

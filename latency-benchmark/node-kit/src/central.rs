@@ -149,8 +149,7 @@ impl Central {
         }
     }
 
-    /// Connects by `connect`, then works the peers by the function that it returns, until that fails or enough is
-    /// measured.
+    /// Connects by `connect`, then works the peers by the function that it returns, until that fails or enough is measured.
     pub fn run<C, W>(self, connect: C) -> Result<Measured>
     where
         C: AsyncFnOnce(&CentralTask) -> Result<W>,

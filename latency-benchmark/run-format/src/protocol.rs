@@ -1,5 +1,4 @@
-//! What passes between the tool and a node program, whatever network stack that is made of. A node program
-//! has three verbs:
+//! What passes between the tool and a node program, whatever network stack that is made of. A node program has three verbs:
 //!
 //! - `describe` prints a [`NodeDescription`] as JSON.
 //! - `peer` reads a [`PeerTask`] as JSON from the first line of standard input, prints the address to dial, and serves

@@ -54,8 +54,7 @@ pub const LONGEST_LABEL: usize = 90;
 /// The variant that the others are compared with.
 pub const BASELINE: usize = 0;
 
-/// A version of the network stack that a node program is built against. Its launches are compared with those of the
-/// others.
+/// A version of the network stack that a node program is built against. Its launches are compared with those of the others.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SubjectConfig {
     pub label: String,

@@ -69,8 +69,7 @@ pub fn answering(of: HistogramOf, (bell, rung): WakeReceiver, clock: &Arc<Record
     (of, wake)
 }
 
-/// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its
-/// delays.
+/// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its delays.
 pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
     let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));

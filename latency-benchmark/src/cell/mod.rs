@@ -8,6 +8,7 @@ use std::io::{self, BufRead};
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
+use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -157,6 +158,23 @@ impl CellRun<'_> {
         Ok(End::Ok { stop })
     }
 
+    /// The next order to processes that are paused. Now and then they run for a moment, which counts nowhere: libp2p gives up a
+    /// stream that is not negotiated after 10 s, and a ping after 20.
+    fn asked_of_paused(&self, processes: &[&Reaped]) -> &'static str {
+        const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+        const MOMENT: Duration = Duration::from_millis(30);
+        loop {
+            match self.asked.recv_timeout(LONGEST_PAUSE) {
+                Ok(line) => return line,
+                Err(RecvTimeoutError::Disconnected) => return STOP_LINE,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            processes.iter().for_each(|it| it.resume());
+            sleep(MOMENT);
+            processes.iter().for_each(|it| it.pause());
+        }
+    }
+
     /// Passes on what central reports until it closes its output, and restarts peers in a soak.
     fn follow(
         &mut self,
@@ -192,14 +210,14 @@ impl CellRun<'_> {
                 Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
                 Ok(NodeMessage::AsksForTurn(block)) => {
                     // Peers on other hosts have nothing to do while central is paused.
-                    let peers = || peers.processes().filter(|_| lab.is_some());
-                    let processes = || peers().chain([&central.process]);
-                    processes().for_each(Reaped::pause);
+                    let peers = peers.processes().filter(|_| lab.is_some());
+                    let processes: Vec<_> = peers.chain([&central.process]).collect();
+                    processes.iter().for_each(|it| it.pause());
                     report(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
-                    let line = self.asked.recv().unwrap_or(STOP_LINE);
+                    let line = self.asked_of_paused(&processes);
                     deadline += paused.elapsed();
-                    processes().for_each(Reaped::resume);
+                    processes.iter().for_each(|it| it.resume());
                     central.say(line);
                 }
                 Ok(NodeMessage::Row(mut row)) => {

@@ -299,3 +299,22 @@ fn exhaustive_settings_of_the_runtime_are_launched_in_turns() {
     let manifest = json(&bench.run_dir().join("manifest.json"));
     assert_eq!(manifest["config"]["subjects"][2]["label"], setting);
 }
+
+#[test]
+#[ignore = "exhaustive: takes a minute"]
+fn exhaustive_a_program_that_is_paused_for_longer_than_a_timeout_of_libp2p_goes_on() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut sweep = bench.sweep(&words(
+        "--peers 1 --rtt 25 --payload 64KiB --max-cell-seconds 13 --turn 12000 --repeat 1 \
+         --runtime-setting event_interval=7 --no-aa",
+    ));
+    let output = sweep.output().unwrap();
+    let said = text(&output.stderr);
+    assert!(
+        said.contains("2 runs measured, 0 invalid, 0 failed"),
+        "{said}"
+    );
+}

@@ -152,9 +152,8 @@ impl Counters {
         &self.missing
     }
 
-    /// Reads all counters, or as many as `into` has room for. For a thread, this makes three system calls. It
-    /// allocates nothing. None if the kernel does not answer, which it should always do: then it reads nothing or only a
-    /// part.
+    /// Reads all counters, or as many as `into` has room for. For a thread, this makes three system calls. It allocates
+    /// nothing. None if the kernel does not answer, which it should always do: then it reads nothing or only a part.
     pub fn read(&self, into: &mut [u64]) -> Option<()> {
         let count = self.of_processor.len();
         let (first, rest) = into.split_at_mut(count.min(into.len()));

@@ -41,8 +41,7 @@
 //! A poll function that loops over children, as network stacks have them, marks the loop and the
 //! children itself; [`Invocation`] shows how.
 //!
-//! Without the default feature `recorder` there are only [`Site`] and [`Budgets`], for programs that read
-//! results.
+//! Without the default feature `recorder` there are only [`Site`] and [`Budgets`], for programs that read results.
 
 #[cfg(feature = "recorder")]
 mod active;

@@ -1,5 +1,4 @@
-//! The buffers of one thread. Its invocations fill them, and a [`Recorder`](crate::Recorder) empties
-//! them.
+//! The buffers of one thread. Its invocations fill them, and a [`Recorder`](crate::Recorder) empties them.
 
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

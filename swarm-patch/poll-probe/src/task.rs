@@ -64,8 +64,7 @@ pin_project! {
         #[pin]
         future: F,
         probe: Probe,
-        // Whether the next poll resumes an iteration: one has begun, and the budget did not end the
-        // previous poll.
+        // Whether the next poll resumes an iteration: one has begun, and the budget did not end the previous poll.
         is_iterating: bool,
     }
 }
@@ -132,8 +131,7 @@ pub async fn iterate() {
     std::future::poll_fn(turn).await;
 }
 
-/// As [`iterate`], for a loop in a poll function that such a future calls. If it is `Pending`, the function
-/// returns that.
+/// As [`iterate`], for a loop in a poll function that such a future calls. If it is `Pending`, the function returns that.
 pub fn turn(cx: &mut Context<'_>) -> Poll<()> {
     with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
 }

@@ -216,7 +216,6 @@ impl Build<'_> {
             Program::Gate => Vec::new(),
             _ => builder.ours.optional_features(stack)?,
         };
-        features.extend(builder.kind.features().iter().map(ToString::to_string));
         if has_codecs_of_async_trait(metadata) {
             features.push("async-trait".to_owned());
         }

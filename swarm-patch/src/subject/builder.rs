@@ -69,14 +69,6 @@ impl Program {
         };
         (stack.program() + kind, profile)
     }
-
-    /// The features of its package that it needs, whatever it is asked to do.
-    pub fn features(self) -> &'static [&'static str] {
-        match self {
-            Program::Explaining => &["symbols"],
-            Program::Measuring | Program::Gate => &[],
-        }
-    }
 }
 
 /// Builds the benchmark against subjects, and keeps the programs.

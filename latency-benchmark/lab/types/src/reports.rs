@@ -178,8 +178,7 @@ impl RttReport {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayLineReport {
     pub user_cpu_s: f64,
-    /// CPU time in the kernel, which includes the receiver's half of the work that a packet makes
-    /// once it is released.
+    /// CPU time in the kernel, which includes the receiver's half of the work that a packet makes once it is released.
     pub system_cpu_s: f64,
     pub scheduling: SchedulingClass,
     /// One entry per namespace, central's first.

@@ -125,8 +125,7 @@ mod tests {
         counter
     }
 
-    /// Polls with that many wakes of each kind: during the poll from the same thread, during it from
-    /// another, and after it.
+    /// Polls with that many wakes of each kind: during the poll from the same thread, during it from another, and after it.
     fn poll_with_wakes(
         counter: &Arc<SelfWakeCounter>,
         within: u32,

@@ -104,8 +104,7 @@ impl SampledThread {
         // SAFETY: only this handler uses it, on this one thread, and the signal is blocked meanwhile.
         let HandlerData { stacks, stack } = unsafe { &mut *self.handler.get() };
         let (base, size) = (stack.as_mut_ptr().cast::<u8>(), size_of_val(&stack[..]));
-        // SAFETY: the memory is aligned, large enough and used for nothing else; the closure does not
-        // unwind.
+        // SAFETY: the memory is aligned, large enough and used for nothing else; the closure does not unwind.
         unsafe { psm::on_stack(base, size, || self.sample(at, context, stacks)) };
     }
 

@@ -29,8 +29,7 @@ impl SystemCallRecorder {
     /// Prepares recording the system calls of the current thread, with room for `capacity` calls between two drains,
     /// 40 bytes each. This memory is kept until the process ends.
     ///
-    /// A signal handler calls `clock`, so `clock` must neither lock nor allocate. Its unit should be
-    /// nanoseconds.
+    /// A signal handler calls `clock`, so `clock` must neither lock nor allocate. Its unit should be nanoseconds.
     pub fn arm_this_thread(
         capacity: usize,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
@@ -62,10 +61,9 @@ impl SystemCallRecorder {
 
     /// Switches the recording on or off.
     ///
-    /// Switching off takes effect for every call from now on. Switching on takes effect when the thread
-    /// handles a signal that this method sends, because only then the thread certainly does not block that
-    /// signal. The signal interrupts a system call, as any signal does. The method waits for the thread, but
-    /// not for long.
+    /// Switching off takes effect for every call from now on. Switching on takes effect when the thread handles a signal
+    /// that this method sends, because only then the thread certainly does not block that signal. The signal interrupts a
+    /// system call, as any signal does. The method waits for the thread, but not for long.
     pub fn set_recording(&self, recording: bool) {
         const PATIENCE: Duration = Duration::from_millis(20);
         self.slot.want(recording);
