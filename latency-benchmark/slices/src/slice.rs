@@ -248,10 +248,9 @@ impl ObservedSlice {
         if let Some(turn) = self.turn_of(answered.at_ns) {
             let start_ns = turn.ns.start;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
-            let paused_ns = match sent_ns < self.paused_ns.start {
-                true => self.paused_ns.end - self.paused_ns.start,
-                false => 0,
-            };
+            // A paused program runs for a moment now and then, in which it sends, too.
+            let waited_from_ns = sent_ns.max(self.paused_ns.start);
+            let paused_ns = self.paused_ns.end.saturating_sub(waited_from_ns);
             let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
             self.histograms.record(HistogramOf::Latency, latency_ns);
             if answered.is_last {
@@ -278,6 +277,26 @@ mod tests {
     use run_format::Budgets;
 
     use super::*;
+
+    #[test]
+    fn a_pause_is_no_latency_whether_a_request_was_sent_before_it_or_in_it() {
+        let variant = Variant::default().install();
+        for (sent_ns, latency_ns) in [(50, 110), (100, 60), (3_000, 60), (5_010, 50)] {
+            let mut slice = ObservedSlice::open(variant, 5_000, 0, 1);
+            slice.paused_ns = 100..5_000;
+            slice.add_request(Answered {
+                at_ns: 5_060,
+                latency_ns: 5_060 - sent_ns,
+                ..Answered::default()
+            });
+            let measured = &slice.peer_latency_ns[0];
+            assert_eq!(
+                (measured.len(), measured.max()),
+                (1, latency_ns),
+                "{sent_ns}"
+            );
+        }
+    }
 
     #[test]
     fn polls_belong_to_the_slice_and_the_variant_that_they_began_in() {
