@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, anyhow};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use counts::inflated;
 use lzma_rust2::{XzOptions, XzReader, XzWriter};
 use program::{Failure, bad_input, print};
 use run_format::files::{self, HISTOGRAMS, MANIFEST, RUN};
@@ -15,7 +16,7 @@ use run_format::{BASELINE, HistogramOf, HistogramTag, Manifest, Pass, Site};
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::load::{CellRuns, Sweep, inflated};
+use crate::load::{CellRuns, Sweep};
 use crate::new_folder;
 use crate::site::SiteNames;
 

@@ -63,13 +63,11 @@ impl SoakArgs {
     fn config(&self) -> Result<SoakConfig, Failure> {
         const MOST_HOURS: f64 = 31.0 * 24.0;
         const MS_PER_HOUR: f64 = 3_600_000.0;
-        if self.hours > MOST_HOURS {
-            reject!(
-                "--hours {}: a soak lasts at most {MOST_HOURS} hours",
-                self.hours
-            );
+        let hours = self.hours;
+        if hours > MOST_HOURS {
+            reject!("--hours {hours}: a soak lasts at most {MOST_HOURS} hours");
         }
-        let duration_ms = (self.hours * MS_PER_HOUR).round() as u64;
+        let duration_ms = (hours * MS_PER_HOUR).round() as u64;
         let interval_ms = self.interval * 1000;
         if interval_ms > duration_ms {
             reject!(
@@ -194,23 +192,19 @@ fn measure(
 
 fn in_short(row: &SoakRow, peers: usize) -> String {
     const MIB: f64 = (1 << 20) as f64;
+    let percent = 100.0 * row.connection_slow_polls as f64 / row.connection_polls as f64;
     let slow = match row.connection_polls {
         0 => "-".to_owned(),
-        polls => format!(
-            "{:.1}",
-            100.0 * row.connection_slow_polls as f64 / polls as f64
-        ),
+        _ => format!("{percent:.1}"),
     };
     let memory = row.resident_bytes.map_or_else(String::new, |bytes| {
         format!("  {:.1} MiB", bytes as f64 / MIB)
     });
-    let restarts = match row.restarts {
-        None | Some(0) => String::new(),
-        Some(restarts) => format!("  {restarts} restarts"),
-    };
     format!(
-        "{slow} % slow  {} of {peers} peers{memory}  {} tasks{restarts}",
-        row.peers_connected, row.tasks
+        "{slow} % slow  {} of {peers} peers{memory}  {} tasks{}",
+        row.peers_connected,
+        row.tasks,
+        restarts("  ", row.restarts)
     )
 }
 
@@ -221,9 +215,12 @@ fn summary(end: &SoakEnd) -> String {
         End::Invalid { reason } => format!("; INVALID: {reason}"),
         End::Failed { stage, reason } => format!("; FAILED while {stage}: {reason}"),
     };
-    let restarts = match end.restarts {
-        None | Some(0) => String::new(),
-        Some(restarts) => format!(", {restarts} restarts"),
-    };
-    format!("{} rows{restarts}{how}", end.rows)
+    format!("{} rows{}{how}", end.rows, restarts(", ", end.restarts))
+}
+
+fn restarts(before: &str, restarts: Option<u64>) -> String {
+    let some = restarts.filter(|restarts| *restarts > 0);
+    some.map_or_else(String::new, |restarts| {
+        format!("{before}{restarts} restarts")
+    })
 }

@@ -168,8 +168,7 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     let probe = relative(&source.dir, probe).display().to_string();
     manifest["dependencies"]["poll-probe"]["path"] = value(probe);
     let graft = graft(source)?;
-    let files = graft.files.iter();
-    let files = files.map(|it| (source.dir.join(&it.file), it.grafted()));
+    let files = (graft.files.iter()).map(|it| (source.dir.join(&it.file), it.grafted()));
     Ok(Grafted {
         source: source.clone(),
         files: files.chain([(path, manifest.to_string())]).collect(),

@@ -1,10 +1,9 @@
 //! Takes pristine sources of crates, such as libp2p-swarm, yamux, quinn and h2, and grafts a poll probe with work budgets onto
 //! them, by inserting code. Nothing of the original is changed, moved or removed.
 //!
-//! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions
-//! to instrument, `locate` finds them in the syntax tree, `outer` and `inline` make the code,
-//! [`mod@graft`] inserts them, and [`package`] writes the result to where the package of the same name of this
-//! workspace compiles it.
+//! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
+//! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts them, and [`package`]
+//! writes the result to where the package of the same name of this workspace compiles it.
 
 #![allow(missing_docs)] // The names of most items say it.
 

@@ -235,9 +235,8 @@ impl DiffArgs {
 
     /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
     fn of_budget(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
-        let budgets = budget.parse();
-        let budgets: Budgets =
-            budgets.map_err(|error: String| bad_input(anyhow!("--budget: {error}")))?;
+        let refused = |error: String| bad_input(anyhow!("--budget: {error}"));
+        let budgets: Budgets = budget.parse().map_err(refused)?;
         let mut changed = budget_patch::packages(&budgets);
         if changed.is_empty() {
             reject!(

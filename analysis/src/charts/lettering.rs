@@ -1,21 +1,20 @@
 //! Letters of DejaVu Sans, which the program contains so that all machines draw alike; and how text fits into widths.
 
-use std::sync::Once;
+use std::sync::LazyLock;
 
+use ab_glyph::{Font, FontRef, GlyphId};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
-use plotters::style::{FontDesc, FontFamily, FontStyle, TextStyle, register_font};
+use plotters::style::{FontDesc, FontFamily, FontStyle, TextStyle};
 
 use super::colour::{Colour, INK};
 
 /// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// Plotters measures text of a size that is the sum of the font's ascent and descent, in em.
-const HEIGHT_EM: f64 = 2384.0 / 2048.0;
-/// Its SVG has an em of the size divided by this,
+/// The SVG of plotters has an em of the size divided by this,
 const SIZE_PER_EM: f64 = 1.24;
 /// and the line on which letters stand so many em below their top.
-const TOP_TO_BASELINE_EM: f64 = 0.76;
+pub(super) const TOP_TO_BASELINE_EM: f64 = 0.76;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Lettering {
@@ -61,11 +60,8 @@ impl Lettering {
     }
 
     pub(crate) fn width_of(&self, text: &str) -> f64 {
-        // It is measured in whole pixels, so of large letters.
-        const LARGE: f64 = 100.0;
-        let measured = self.font(LARGE * HEIGHT_EM).box_size(text);
-        let (width, _) = measured.expect("the font is registered");
-        self.size * f64::from(width) / LARGE
+        let font = font(self.bold);
+        self.size * f64::from(letters(font, text).1) / em(font)
     }
 
     /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. What is still wider than a line
@@ -99,27 +95,35 @@ impl Lettering {
     }
 
     pub(super) fn in_plotters(&self) -> TextStyle<'static> {
-        self.font(self.size * SIZE_PER_EM)
-            .color(&self.colour)
+        let style = [FontStyle::Normal, FontStyle::Bold][usize::from(self.bold)];
+        let font = FontDesc::new(FontFamily::Name(FAMILY), self.size * SIZE_PER_EM, style);
+        font.color(&self.colour)
             .pos(Pos::new(self.align, VPos::Top))
-    }
-
-    fn font(&self, size: f64) -> FontDesc<'static> {
-        const STYLES: [FontStyle; 2] = [FontStyle::Normal, FontStyle::Bold];
-        static REGISTERED: Once = Once::new();
-        REGISTERED.call_once(|| {
-            for (style, face) in STYLES.into_iter().zip(faces()) {
-                let registered = register_font(FAMILY, style, face);
-                assert!(registered.is_ok(), "DejaVu is a font");
-            }
-        });
-        let style = STYLES[usize::from(self.bold)];
-        FontDesc::new(FontFamily::Name(FAMILY), size, style)
     }
 }
 
-pub(crate) fn faces() -> [&'static [u8]; 2] {
-    [dejavu::sans::regular(), dejavu::sans::bold()]
+pub(super) fn font(is_bold: bool) -> &'static FontRef<'static> {
+    static FONTS: LazyLock<[FontRef<'static>; 2]> = LazyLock::new(|| {
+        let faces = [dejavu::sans::regular(), dejavu::sans::bold()];
+        faces.map(|face| FontRef::try_from_slice(face).expect("DejaVu is a font"))
+    });
+    &FONTS[usize::from(is_bold)]
+}
+
+/// The letters of a line, each with its place, and the end of the line, in units of the font.
+pub(super) fn letters(font: &FontRef, line: &str) -> (Vec<(GlyphId, f32)>, f32) {
+    let (mut letters, mut end) = (Vec::<(GlyphId, f32)>::new(), 0.0);
+    for letter in line.chars().map(|letter| font.glyph_id(letter)) {
+        let before = letters.last();
+        end += before.map_or(0.0, |(before, _)| font.kern_unscaled(*before, letter));
+        letters.push((letter, end));
+        end += font.h_advance_unscaled(letter);
+    }
+    (letters, end)
+}
+
+pub(super) fn em(font: &FontRef) -> f64 {
+    f64::from(font.units_per_em().expect("DejaVu has its size"))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ mod gallery;
 mod heatmap;
 mod lettering;
 mod line_chart;
+mod outlines;
 mod picture;
 mod values;
 

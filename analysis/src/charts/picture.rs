@@ -1,17 +1,16 @@
 //! A picture: its headings, what it shows, and the small print; and the files that it becomes.
 
-use std::sync::{Arc, LazyLock};
-
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use plotters::backend::SVGBackend;
 use resvg::tiny_skia::{Pixmap, Transform};
-use resvg::usvg::{Options, Tree, fontdb};
+use resvg::usvg::{Options, Tree};
 use serde::{Deserialize, Serialize};
 
 use super::canvas::{Canvas, Rect};
 use super::colour::{FAINT_INK, grey};
-use super::lettering::{Lettering, faces};
+use super::lettering::Lettering;
+use super::outlines::outlined;
 
 /// Text sizes; GitHub shows a picture at about two thirds of its size.
 const LABEL: f64 = 18.0;
@@ -122,18 +121,8 @@ impl ChartFormat {
 }
 
 pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
-    static FONTS: LazyLock<Arc<fontdb::Database>> = LazyLock::new(|| {
-        let mut fonts = fontdb::Database::new();
-        for face in faces() {
-            fonts.load_font_source(fontdb::Source::Binary(Arc::new(face)));
-        }
-        Arc::new(fonts)
-    });
-    let options = Options {
-        fontdb: FONTS.clone(),
-        ..Options::default()
-    };
-    let tree = Tree::from_str(svg, &options).context("an SVG that cannot be read")?;
+    let tree = Tree::from_str(&outlined(svg)?, &Options::default())
+        .context("an SVG that cannot be read")?;
     let size = tree.size().to_int_size();
     let pixels = Pixmap::new(size.width(), size.height());
     let mut pixels = pixels.context("a picture without pixels")?;

@@ -7,8 +7,9 @@ use run_format::{
     RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
 };
 
-use crate::stats::{Counts, mean};
+use crate::stats::mean;
 use crate::text;
+use counts::Counts;
 
 const NS_PER_MS: f64 = 1e6;
 

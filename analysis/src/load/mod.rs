@@ -29,7 +29,6 @@ use serde::Serialize;
 use self::application::Application;
 pub(crate) use self::compared::ComparedVariant;
 pub(crate) use self::explain::{CellEvidence, CellExplained};
-pub(crate) use self::histograms::inflated;
 pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
@@ -93,8 +92,7 @@ impl FolderOf {
             (files::RR_MANIFEST, FolderOf::Rr),
             (files::SOAK, FolderOf::Soak),
         ];
-        let mut marks = marks.into_iter();
-        let found = marks.find(|(mark, _)| dir.join(mark).is_file());
+        let found = (marks.into_iter()).find(|(mark, _)| dir.join(mark).is_file());
         found.map_or(FolderOf::Sweep, |(_, of)| of)
     }
 }

@@ -15,7 +15,7 @@ use run_format::{
 use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use super::rows::{self, Row};
 use super::{histograms, plausible};
-use crate::stats::Counts;
+use counts::Counts;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {

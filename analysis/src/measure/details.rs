@@ -9,7 +9,8 @@ use super::metric::{Metric, MetricKey, Place};
 use super::sums::CellSums;
 use crate::load::LoadedRun;
 use crate::prose::{self, prose};
-use crate::stats::{Counts, RatioPart};
+use crate::stats::RatioPart;
+use counts::Counts;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {

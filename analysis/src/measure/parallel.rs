@@ -10,7 +10,8 @@ use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::WorkerRow;
 
 use crate::load::{CellRuns, LoadedRun, RunFiles};
-use crate::stats::{self, Counts, LaunchCounts};
+use crate::stats::{self, LaunchCounts};
+use counts::Counts;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {

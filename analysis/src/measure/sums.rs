@@ -8,7 +8,8 @@ use run_format::{BASELINE, HistogramOf, Site};
 use super::catalogue::{Limits, SliceView};
 use super::metric::MetricKey;
 use crate::load::{LoadedRun, LoadedSlice};
-use crate::stats::{self, CellEstimate, Change, Counts, LaunchCounts, RatioPart};
+use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
+use counts::Counts;
 
 /// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
 pub(super) struct CellBlocks<'a> {

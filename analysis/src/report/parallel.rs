@@ -11,9 +11,10 @@ use super::markdown::{Row, quoted, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, Counts, Interval};
+use crate::stats::{self, Interval};
 use crate::summary::Summary;
 use crate::text::{self, count, number};
+use counts::Counts;
 
 pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;

@@ -1,8 +1,8 @@
 //! Quantiles of counted values, interpolated between neighbouring values.
 
-use super::counts::Counts;
 use super::quotient;
 use super::variance::Interval;
+use counts::Counts;
 
 /// At each value the share of all that lies below it, including half of those at the value itself (the
 /// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to

@@ -7,7 +7,6 @@
 
 mod calibration;
 mod change;
-mod counts;
 mod estimate;
 mod histogram;
 mod mean;
@@ -25,7 +24,6 @@ pub(crate) use self::calibration::{
     Calibration, FEWEST_PAIRS, adjusted_p_values, calibrate, is_resolved,
 };
 pub(crate) use self::change::{Change, change, change_between, launch_parts};
-pub(crate) use self::counts::Counts;
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
 pub(crate) use self::parts::VarianceParts;

@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use super::counts::Counts;
 use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
 use super::variance::within;
+use counts::Counts;
 
 /// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]

@@ -7,7 +7,8 @@ use rand::seq::SliceRandom;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::draw;
-use crate::stats::{Counts, RatioPart};
+use crate::stats::RatioPart;
+use counts::Counts;
 
 /// Durations are lognormal: this much spread of their logarithms, about this one.
 const SPREAD: f64 = 0.8;

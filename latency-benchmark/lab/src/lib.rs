@@ -1,19 +1,5 @@
 //! A network on one machine between a central node, which is measured, and its peers: network namespaces
-//! joined by links with a delay. The delay of each link is measured before the network is used.
-//!
-//! ```no_run
-//! use lab::{Lab, LabSpec, Topology, Where};
-//!
-//! let inside = lab::enter()?; // before any thread exists
-//! let placement = Topology::of_this_process()?.place(1, None, None)?;
-//! let spec = LabSpec { rtt: "50".parse()?, ..LabSpec::new(15, placement) };
-//! let mut lab = Lab::wire(inside, spec)?;
-//! if let Some(invalid) = lab.measure_rtt()?.invalid() {
-//!     return Err(invalid.into());
-//! }
-//! let peer = lab.spawn_placed(Where::Peer(0), std::process::Command::new("a-node"))?;
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
+//! joined by links with a delay. The delay of each link is measured before the network is used. `latency-benchmark/src/cell/mod.rs` uses it.
 //!
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
 //! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.

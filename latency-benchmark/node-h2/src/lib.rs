@@ -8,6 +8,7 @@ mod stream;
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
+use std::process::ExitCode;
 
 use anyhow::{Context, Result};
 use node_kit::{Central, NodeProgram};
@@ -17,8 +18,12 @@ use run_format::{
     Workload,
 };
 
-/// The node program.
-pub struct H2Node;
+/// The whole of `main`. It is compiled once, here, for all programs of this package.
+pub fn main() -> ExitCode {
+    node_kit::main::<H2Node>()
+}
+
+struct H2Node;
 
 impl NodeProgram for H2Node {
     fn describe() -> NodeDescription {

@@ -1,7 +1,5 @@
 //! The program that is measured.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    node_kit::main::<h2_node::H2Node>()
+fn main() -> std::process::ExitCode {
+    h2_node::main()
 }

@@ -7,6 +7,7 @@ mod peer;
 mod quic;
 
 use std::convert::Infallible;
+use std::process::ExitCode;
 
 use anyhow::anyhow;
 use iroh::EndpointAddr;
@@ -20,8 +21,12 @@ pub use self::central::ask;
 pub use self::peer::serve;
 pub use self::quic::{PROTOCOL, endpoint};
 
-/// The node program.
-pub struct IrohNode;
+/// The whole of `main`. It is compiled once, here, for all programs of this package.
+pub fn main() -> ExitCode {
+    node_kit::main::<IrohNode>()
+}
+
+struct IrohNode;
 
 impl NodeProgram for IrohNode {
     fn describe() -> NodeDescription {

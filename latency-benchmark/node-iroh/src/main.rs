@@ -1,7 +1,5 @@
 //! The program that is measured.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    node_kit::main::<iroh_node::IrohNode>()
+fn main() -> std::process::ExitCode {
+    iroh_node::main()
 }

@@ -1,12 +1,10 @@
 //! The program that explains: the same, but its allocator can count.
 
-use std::process::ExitCode;
-
 use thread_scope::CountingAllocator;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
 
-fn main() -> ExitCode {
-    node_kit::main::<libp2p_node::Libp2pNode>()
+fn main() -> std::process::ExitCode {
+    libp2p_node::main()
 }

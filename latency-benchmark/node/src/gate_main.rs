@@ -1,7 +1,5 @@
 //! The program that counts for `--gate`.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
+fn main() -> std::process::ExitCode {
     gate_program::main(libp2p_node::gate::run)
 }

@@ -11,12 +11,18 @@ mod swarm;
 pub mod workload;
 
 use std::convert::Infallible;
+use std::process::ExitCode;
 
 use node_kit::{Central, NodeProgram};
 use program::{Failure, reject};
 use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Workload};
 
 pub use self::linked::Linked;
+
+/// The whole of `main`. It is compiled once, here, for all programs of this package.
+pub fn main() -> ExitCode {
+    node_kit::main::<Libp2pNode>()
+}
 
 /// The node program.
 pub struct Libp2pNode;

@@ -1,7 +1,5 @@
 //! The program that is measured.
 
-use std::process::ExitCode;
-
-fn main() -> ExitCode {
-    node_kit::main::<libp2p_node::Libp2pNode>()
+fn main() -> std::process::ExitCode {
+    libp2p_node::main()
 }

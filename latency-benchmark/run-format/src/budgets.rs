@@ -31,7 +31,7 @@ impl From<Budgets> for poll_probe::Budgets {
 /// The accepted forms, for help texts and errors.
 pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SITE: connection, muxer, task, \
      quic-connection, quic-endpoint; LIMIT: a count of iterations (8), a time (50us, in ns, us, ms, s, min or h) or coop, \
-     tokio's own budget; quic-connection takes only a count of datagrams, or 80x40, of which one system call sends at most 40; \
+     tokio's own budget; quic-connection takes only a count of datagrams (80, or 80x40 for at most 40 in one system call); \
      quic-endpoint takes no coop; WAKE says when the next poll may come: immediate (the default), or deferred until \
      tokio has polled timers and I/O";
 

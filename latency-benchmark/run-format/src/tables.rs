@@ -80,8 +80,7 @@ pub struct SliceRow {
     pub central_cpu_ns: Option<u64>,
     /// Time in which a worker was ready to run but waited for its core.
     pub central_runqueue_ns: Option<u64>,
-    /// CPU time of threads that libraries start in central's process, mostly for timers. They do not run on central's
-    /// core.
+    /// CPU time of threads that libraries start in central's process, mostly for timers. They do not run on central's core.
     pub helpers_cpu_ns: Option<u64>,
     /// CPU time of the threads that measure, also off central's core.
     pub observers_cpu_ns: Option<u64>,
@@ -114,8 +113,7 @@ pub struct SliceRow {
     pub yamux_unread_bytes: Option<u64>,
 }
 
-/// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in
-/// every turn.
+/// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in every turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
     /// As in `slices.csv`.
@@ -153,9 +151,8 @@ pub struct BlockRow {
     /// The longest time between two wake-ups of the measuring thread, without its planned sleep of up to 50 ms. A
     /// stopped central makes it long.
     pub latest_ms: Option<f64>,
-    /// How often a peer or the delay line was found stopped by a signal. One of them is looked at in turn, every 50 ms
-    /// or more often, so a shorter stop may not be found. Empty with the verb `central`, and if the peers are on other
-    /// hosts.
+    /// How often a peer or the delay line was found stopped by a signal. One of them is looked at in turn, every 50 ms or
+    /// more often, so a shorter stop may not be found. Empty with the verb `central`, and if the peers are on other hosts.
     pub stops_found: Option<u64>,
     /// How long the machine was suspended, to 1 ms.
     pub suspended_ms: Option<f64>,

@@ -17,15 +17,15 @@ use super::runtime::{SETTING_FORMS, with_settings};
 pub(crate) struct SubjectArgs {
     #[arg(long, value_name = "SPEC", help = format!("A version of the network stack to compare, repeatable, the first is the baseline [default: versions are not compared]:\n- {}", SUBJECT_FORMS.replace("; ", "\n- ")))]
     pub(crate) subject: Vec<Spec>,
-    #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("tokio", source), help = format!("Compare each subject (without --subject, released) also with a build that has this tokio; repeatable: {SOURCE_FORMS}"))]
+    #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("tokio", source), help = format!("Compare each subject (default: released) also with its build on this tokio; repeatable: {SOURCE_FORMS}"))]
     pub(crate) tokio: Vec<LayerSpec>,
     /// The same for yamux: `--yamux released+my.diff` compares a change of the released yamux with the release
     #[arg(long, value_name = "SOURCE", value_parser = |source: &str| LayerSpec::new("yamux", source))]
     pub(crate) yamux: Vec<LayerSpec>,
     #[arg(long, value_name = "SETTING", conflicts_with_all = ["subject", "tokio", "yamux"], help = format!("Add launches with this setting of central's tokio runtime, to compare with launches without it; repeatable: {SETTING_FORMS}"))]
     pub(crate) runtime_setting: Vec<String>,
-    /// What the peers of a subject run: `first` for the first subject, `same` for the subject itself, or what --subject was
-    /// for another one [default: first; a subject with a diff or a patch is measured with `same` and with `first`]
+    /// What a subject's peers run: `first` (the first subject), `same` (that subject), or the SPEC of another --subject
+    /// [default: first; a subject with a diff or a patch is measured with `same` and with `first`]
     #[arg(long, value_name = "SUBJECT")]
     pub(crate) peers_subject: Option<String>,
 }

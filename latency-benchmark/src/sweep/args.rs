@@ -61,7 +61,7 @@ pub(crate) struct GridArgs {
     rtt: Vec<Rtt>,
     #[arg(long, value_name = "SIZE,SIZE", value_delimiter = ',', allow_hyphen_values = true, help = format!("Payloads: {PAYLOAD_FORMS} [default: 4KiB,16KiB,64KiB,256KiB]"))]
     pub(crate) payload: Vec<Payload>,
-    /// Twelve cells, a few seconds each: 1 and 5 peers; 0, 25 and 100 ms; 16 and 256 KiB
+    /// Twelve cells, a few seconds each: 1 and 5 peers; 0, 5 and 25 ms; 16 and 256 KiB
     #[arg(long, conflicts_with_all = ["peers", "rtt", "payload"])]
     quick: bool,
 }
@@ -73,7 +73,7 @@ pub(crate) struct ComparedArgs {
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
-    /// Measure a budget in the released libp2p, and its patch in central alone and at both ends; report whether the
+    /// Measure a budget in the released libp2p, then as a patch of central alone and of both ends; report whether the
     /// results agree
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
@@ -85,8 +85,8 @@ pub(crate) struct ComparedArgs {
 #[derive(Args)]
 #[command(next_help_heading = "Time and precision")]
 pub(crate) struct LengthArgs {
-    /// Launches of each cell, spread over the sweep [default: 3, or 2 if the round trip is over 50 ms; with subjects 8, or
-    /// 5 if it is; 1 with --quick or --max-cell-seconds]
+    /// Launches of each cell, spread over the sweep [default: 3 (2 if the round trip is over 50 ms); with subjects 8 (5);
+    /// 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
     /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40, two
@@ -97,13 +97,13 @@ pub(crate) struct LengthArgs {
     /// half a round trip; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
-    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: each launch
-    /// is measured for 2.2 s and 10 ms for each ms of its round trip, and with its start the whole grid takes 28min; with
-    /// --repeat for 8.4 s and 40 ms]
+    /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: for each
+    /// launch 2.2 s plus 10 ms per ms of round trip, which makes 28min for the whole grid with all starts; with --repeat
+    /// 8.4 s plus 40 ms per ms]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Measure each launch for at most this long; a cell has one unless --repeat is given [default: what --time gives; 8 with
-    /// --subject]
+    /// Longest measurement of a launch; without --repeat this also sets one launch per cell [default: what --time gives; 8
+    /// with --subject]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
     /// Stop a cell early when these changes are known this well: the share of polls over 50 µs to POINTS, or to PERCENT of
@@ -172,7 +172,7 @@ impl SweepArgs {
         config.repeat = 1;
         config.far_repeat = None;
         if chooses_cells {
-            // Over longer round trips, a hundred budgets would need minutes for a few blocks.
+            // Over round trips longer than 50 ms, a hundred budgets would need minutes for a few blocks.
             config.axes.rtt_ms = rtts(&[0.0, 5.0, 50.0]);
         }
         Ok((config, chooses_cells))
@@ -271,7 +271,7 @@ impl SweepArgs {
 impl GridArgs {
     fn axes(&self, quick: bool, hosts: usize) -> Result<Axes, Failure> {
         let (peers, rtt_ms, kib): (&[usize], &[f64], &[_]) = match quick {
-            true => (&[1, 5], &[0.0, 25.0, 100.0], &[16, 256]),
+            true => (&[1, 5], &[0.0, 5.0, 25.0], &[16, 256]),
             false => (
                 &[1, 2, 5, 10, 15],
                 &[0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
@@ -342,7 +342,7 @@ fn rtts(ms: &[f64]) -> Vec<Rtt> {
         .collect()
 }
 
-const QUICK_SCALE: f64 = 0.5;
+const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;

@@ -3,28 +3,7 @@
 //! Every observation has a time on a clock that the caller provides, so that it can be compared with other
 //! data from the same moment. The crate does not depend on any network stack.
 //!
-//! Nothing here costs anything before it is started.
-//!
-//! ```
-//! use std::{hint, time::{Duration, Instant}};
-//! use thread_scope::{StackSampler, Symbols};
-//!
-//! let start = Instant::now();
-//! let clock = move || start.elapsed().as_nanos() as u64;
-//! let mut sampler = StackSampler::start(Duration::from_micros(500), clock)?;
-//!
-//! sampler.set_recording(true);
-//! while clock() < 50_000_000 {
-//!     hint::spin_loop();
-//! }
-//! sampler.set_recording(false);
-//!
-//! let mut symbols = Symbols::default();
-//! sampler.drain(|sample| {
-//!     println!("{} {}", sample.at, symbols.stack(sample.frames).join(";"));
-//! });
-//! # Ok::<(), thread_scope::Unobservable>(())
-//! ```
+//! Nothing here costs anything before it is started. `node-kit/src/evidence/watch.rs` starts all of it.
 
 pub mod allocations;
 mod code;

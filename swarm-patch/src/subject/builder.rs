@@ -60,14 +60,14 @@ pub enum Program {
 }
 
 impl Program {
-    /// Its name, and the cargo profile with which it is built to be measured.
-    pub fn of(self, stack: &Stack) -> (String, &'static str) {
-        let (kind, profile) = match self {
-            Program::Measuring => ("", "release"),
-            Program::Explaining => ("-counting", "explain"),
-            Program::Gate => ("-gate", "release"),
+    /// Its name, and the cargo profile and feature with which it is built to be measured.
+    pub fn of(self, stack: &Stack) -> (String, &'static str, Option<&'static str>) {
+        let (kind, profile, feature) = match self {
+            Program::Measuring => ("", "release", None),
+            Program::Explaining => ("-counting", "explain", Some("symbols")),
+            Program::Gate => ("-gate", "release", None),
         };
-        (stack.program() + kind, profile)
+        (stack.program() + kind, profile, feature)
     }
 }
 

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use run_format::{BUDGET_FORMS, Budgets};
 
 /// The accepted forms of a subject, for help texts and errors.
-pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then +FILE for a diff, or +BUDGET for the budget's patch (libp2p only); then +CRATE=SOURCE to take a crate that it uses from elsewhere";
+pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then +FILE for a diff, or +BUDGET for the budget's patch (libp2p only); then +CRATE=SOURCE to replace a crate that it depends on";
 
 /// The accepted sources of one crate.
 pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FILE for a diff if wanted; or released+FILE for a diff of the lock file's version";

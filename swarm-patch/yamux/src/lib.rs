@@ -1,5 +1,4 @@
-// The crate is upstream's, with lines inserted: `cargo run -p swarm-patch -- diff` shows them.
-// We do not fix its warnings.
+// The crate is upstream's, with lines inserted: `cargo run -p swarm-patch -- diff` shows them. We do not fix its warnings.
 #![allow(warnings, clippy::all, clippy::pedantic)]
 // As in upstream's crate root. An included file cannot have this attribute.
 #![forbid(unsafe_code)]

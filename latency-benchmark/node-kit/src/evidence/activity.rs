@@ -6,7 +6,7 @@ use run_format::files::ACTIVITY;
 use run_format::{Pass, SliceRow, TableWriters};
 use slices::{ObservedSlice, PollPlace};
 
-use super::row::row;
+use super::moments::row;
 use crate::observe::activity::Snapshot;
 
 /// By the names in `activity.csv`.

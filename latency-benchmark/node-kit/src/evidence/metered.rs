@@ -9,7 +9,7 @@ use run_format::{OBJECTS, POLLS, Site, TableWriters};
 use slices::{PollPlace, WholePolls};
 
 use super::meter;
-use super::row::row;
+use super::moments::row;
 use super::watch::Watch;
 
 /// With what the counters of the process counted meanwhile, which is in no poll.

@@ -5,7 +5,6 @@ mod activity;
 mod meter;
 mod metered;
 mod moments;
-mod row;
 mod timeline;
 mod watch;
 

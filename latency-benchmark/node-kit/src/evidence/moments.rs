@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use anyhow::Result;
-use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
+use run_format::{EvidenceRow, IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 use slices::{PollPlace, WholePolls};
 use thread_scope::Symbols;
 
-use super::row::row;
 use super::watch::Watch;
 
 struct Moment {
@@ -114,6 +113,25 @@ impl Moments {
         let stack = self.symbols.stack(frames);
         let end = if in_kernel { IN_KERNEL } else { "" };
         (line(&self.sites, stack, place.site) + end).into()
+    }
+}
+
+/// Something happened `count` times and, of some things, was together so much.
+pub(super) fn row(
+    slice: u32,
+    place: PollPlace,
+    what: impl Into<Text>,
+    count: u64,
+    amount: Option<u64>,
+) -> EvidenceRow {
+    EvidenceRow {
+        slice,
+        site: place.site,
+        child: place.child.map(Into::into),
+        from_ns: place.from_ns,
+        what: what.into(),
+        count,
+        amount,
     }
 }
 

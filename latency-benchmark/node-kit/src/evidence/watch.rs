@@ -57,7 +57,7 @@ impl Watch {
             false => Err(Unobservable::new(
                 "allocations",
                 "this node program was built without the allocator that counts them \
-                 (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting)",
+                 (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting --features symbols)",
             )),
         };
         let stacks = StackSampler::start(STACK_INTERVAL, clock());

@@ -19,7 +19,8 @@ use crate::linked::{Linked, OnLoss};
 use crate::swarm;
 use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 
-/// Runs a cell, as [`gate::run`] does.
+/// Runs a cell, as [`gate::run`] does. Inlined, so that its transports are compiled for the program of `--gate` alone.
+#[inline]
 pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     let cell = &task.cell;
     gate::run(task, hold_time, async |watcher, log| match cell.workload {

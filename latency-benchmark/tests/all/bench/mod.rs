@@ -180,7 +180,7 @@ fn build_node() {
         }
         let cargo = Command::new(env!("CARGO"))
             .args(["build", "--package", "libp2p-node", "--bins", "--examples"])
-            .args(["--features", "gossipsub,quic,tls"])
+            .args(["--features", "gossipsub,quic,symbols,tls"])
             .status();
         assert!(cargo.unwrap().success(), "the node program cannot be built");
     });

@@ -1,24 +1,4 @@
-//! Counts what a thread allocates, in programs whose allocator is the [`CountingAllocator`]:
-//!
-//! ```
-//! use thread_scope::{CountingAllocator, allocations};
-//!
-//! #[global_allocator]
-//! static ALLOCATOR: CountingAllocator = CountingAllocator;
-//!
-//! let mut stacks = allocations::watch_this_thread(1, || 0)?;
-//! let before = allocations::of_this_thread();
-//! allocations::set_counting(true);
-//! let boxed = Box::new([0_u8; 100]);
-//! allocations::set_counting(false);
-//! let after = allocations::of_this_thread();
-//!
-//! assert_eq!(after.objects - before.objects, 1);
-//! assert_eq!(after.bytes - before.bytes, 100);
-//! stacks.drain(|stack| assert_eq!(stack.size, 100));
-//! # drop(boxed);
-//! # Ok::<(), thread_scope::Unobservable>(())
-//! ```
+//! Counts what a thread allocates, in programs whose allocator is the [`CountingAllocator`], as in `tests/allocations.rs`.
 
 mod allocator;
 mod watched;

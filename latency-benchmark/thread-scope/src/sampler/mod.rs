@@ -49,6 +49,10 @@ impl StackSampler {
             let why = "the requested interval is zero";
             return Err(Unobservable::new("stacks", why));
         }
+        if cfg!(not(feature = "symbols")) {
+            let why = "this program was built without the cargo feature symbols, so functions have no names";
+            return Err(Unobservable::new("stacks", why));
+        }
         let (thread, samples) = SampledThread::start(interval, Box::new(clock))?;
         Ok(StackSampler {
             samples,

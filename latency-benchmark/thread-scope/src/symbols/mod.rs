@@ -1,10 +1,10 @@
 //! Names for addresses.
 
 mod loaded;
+#[cfg(feature = "symbols")]
 mod short_name;
 
 use std::collections::HashMap;
-use std::ptr;
 
 /// The names of this process's functions, including inlined ones. Every address is looked up only once.
 ///
@@ -49,12 +49,15 @@ fn is_own(name: &str) -> bool {
 fn resolve(address: usize) -> Vec<String> {
     let mut names = Vec::new();
     // `backtrace` treats the address as a return address.
-    let after = ptr::without_provenance_mut(address.saturating_add(1));
-    backtrace::resolve(after, |symbol| {
-        if let Some(name) = symbol.name() {
-            names.push(short_name::short_name(&format!("{name:#}")));
-        }
-    });
+    #[cfg(feature = "symbols")]
+    backtrace::resolve(
+        std::ptr::without_provenance_mut(address.saturating_add(1)),
+        |symbol| {
+            if let Some(name) = symbol.name() {
+                names.push(short_name::short_name(&format!("{name:#}")));
+            }
+        },
+    );
     if names.is_empty() {
         names.push(loaded::name(address).unwrap_or_else(|| "[unknown]".to_owned()));
     }

@@ -1,16 +1,23 @@
-//! How often each value was seen, with the precision of a histogram of three significant digits.
+//! How often each value was seen, with the precision of a histogram of three significant digits. Reports add up and cut
+//! hundreds of thousands of these, so this is compiled with optimisation, and `analysis`, which is large, without it.
+
+#![allow(missing_docs)] // The names of most functions say it.
+
+mod decode;
 
 use std::borrow::Borrow;
 
+pub use self::decode::{decode, inflated};
+
 /// The lowest value of each bucket that is not empty, ascending, with its count.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Counts(Vec<(u64, u64)>);
+pub struct Counts(Vec<(u64, u64)>);
 
 impl Counts {
-    pub(crate) const EMPTY: Counts = Counts(Vec::new());
+    pub const EMPTY: Counts = Counts(Vec::new());
 
     /// Of values in ascending order, each with how often it was seen.
-    pub(crate) fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
+    pub fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
         let mut of = Counts::default();
         for (value, count) in values {
             of.add(bucket(value), count);
@@ -18,8 +25,13 @@ impl Counts {
         of
     }
 
-    pub(crate) fn sum(slices: &[impl Borrow<Counts>]) -> Counts {
+    pub fn sum(slices: &[impl Borrow<Counts>]) -> Counts {
         let slices: Vec<&[_]> = slices.iter().map(|it| &it.borrow().0[..]).collect();
+        Counts::merged(&slices)
+    }
+
+    /// What is generic is compiled where it is called. This is not.
+    fn merged(slices: &[&[(u64, u64)]]) -> Counts {
         let mut all = slices.concat();
         // Each slice is in order already, which this sort makes use of.
         all.sort_by_key(|(bucket, _)| *bucket);
@@ -27,14 +39,12 @@ impl Counts {
     }
 
     /// Every value less that much, and none below zero.
-    pub(crate) fn less(self, floor: u64) -> Counts {
-        match floor {
-            0 => self,
-            _ => {
-                let values = self.values();
-                Counts::of(values.map(|(value, count)| (value.saturating_sub(floor), count)))
-            }
+    pub fn less(self, floor: u64) -> Counts {
+        if floor == 0 {
+            return self;
         }
+        let values = self.values();
+        Counts::of(values.map(|(value, count)| (value.saturating_sub(floor), count)))
     }
 
     /// The bucket must not be before the last one.
@@ -46,40 +56,41 @@ impl Counts {
         }
     }
 
-    pub(crate) fn total(&self) -> u64 {
+    pub fn total(&self) -> u64 {
         self.values().map(|(_, count)| count).sum()
     }
 
     /// Each value once, ascending, with how often it was seen.
-    pub(crate) fn values(&self) -> impl Iterator<Item = (u64, u64)> {
+    pub fn values(&self) -> impl Iterator<Item = (u64, u64)> {
         self.0.iter().copied()
     }
 
-    pub(crate) fn above(&self, limit: u64) -> u64 {
+    pub fn above(&self, limit: u64) -> u64 {
         self.above_limit(limit).iter().map(|(_, count)| count).sum()
     }
 
-    pub(crate) fn sum_above(&self, limit: u64) -> u64 {
+    pub fn sum_above(&self, limit: u64) -> u64 {
         let above = self.above_limit(limit).iter();
         above.map(|(value, count)| value * count).sum()
     }
 
     /// By how much all values together exceed the limit.
-    pub(crate) fn beyond(&self, limit: u64) -> u64 {
+    pub fn beyond(&self, limit: u64) -> u64 {
         let above = self.above_limit(limit).iter();
         above.map(|(value, count)| (value - limit) * count).sum()
     }
 
     /// The sum of the squares of values, each of which counts as the limit at most.
-    pub(crate) fn squares(&self, limit: u64) -> f64 {
-        let squares = self.values();
-        let squares =
-            squares.map(|(value, count)| (value.min(limit) as f64).powi(2) * count as f64);
-        squares.sum()
+    pub fn squares(&self, limit: u64) -> f64 {
+        let cut = self
+            .values()
+            .map(|(value, count)| (value.min(limit), count));
+        cut.map(|(value, count)| (value as f64).powi(2) * count as f64)
+            .sum()
     }
 
     /// The least value that at most this share of all values exceeds. Zero without any.
-    pub(crate) fn exceeded_by(&self, share: f64) -> u64 {
+    pub fn exceeded_by(&self, share: f64) -> u64 {
         let most = (share * self.total() as f64) as u64;
         let mut above = 0;
         let mut values = self.0.iter().rev();
@@ -90,7 +101,7 @@ impl Counts {
         limit.map_or(0, |(value, _)| *value)
     }
 
-    pub(super) fn at(&self, value: u64) -> u64 {
+    pub fn at(&self, value: u64) -> u64 {
         let value = bucket(value);
         let found = self.0.binary_search_by_key(&value, |(bucket, _)| *bucket);
         found.map_or(0, |at| self.0[at].1)
