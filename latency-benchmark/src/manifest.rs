@@ -82,9 +82,10 @@ pub(crate) fn check_same(
     ];
     if let Some((name, then, now)) = fields.into_iter().find(|(_, then, now)| then != now) {
         let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "unknown".to_owned());
-        let (then, now) = (text(then), text(now));
         return wrong(format!(
-            "another machine made that sweep: the {name} was {then}, and is {now}"
+            "another machine made that sweep: the {name} was {}, and is {}",
+            text(then),
+            text(now)
         ));
     }
     Ok(())

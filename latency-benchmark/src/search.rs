@@ -143,8 +143,10 @@ pub(crate) fn run(
         if next.candidates.is_empty() {
             break;
         }
-        let budgets = next.candidates.len();
-        say(format!("round {number} of {ROUNDS}: {budgets} budgets"));
+        say(format!(
+            "round {number} of {ROUNDS}: {} budgets",
+            next.candidates.len()
+        ));
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),
@@ -167,8 +169,9 @@ pub(crate) fn run(
 }
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {
-    let output = analysis("next-round", dir)?.output();
-    let output = output.context("cannot start analysis")?;
+    let output = analysis("next-round", dir)?
+        .output()
+        .context("cannot start analysis")?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(anyhow!("analysis next-round: {}", words.trim()).into());

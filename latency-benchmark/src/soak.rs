@@ -192,10 +192,12 @@ fn measure(
 
 fn in_short(row: &SoakRow, peers: usize) -> String {
     const MIB: f64 = (1 << 20) as f64;
-    let percent = 100.0 * row.connection_slow_polls as f64 / row.connection_polls as f64;
     let slow = match row.connection_polls {
         0 => "-".to_owned(),
-        _ => format!("{percent:.1}"),
+        polls => format!(
+            "{:.1}",
+            100.0 * row.connection_slow_polls as f64 / polls as f64
+        ),
     };
     let memory = row.resident_bytes.map_or_else(String::new, |bytes| {
         format!("  {:.1} MiB", bytes as f64 / MIB)
@@ -219,8 +221,8 @@ fn summary(end: &SoakEnd) -> String {
 }
 
 fn restarts(before: &str, restarts: Option<u64>) -> String {
-    let some = restarts.filter(|restarts| *restarts > 0);
-    some.map_or_else(String::new, |restarts| {
-        format!("{before}{restarts} restarts")
-    })
+    match restarts {
+        None | Some(0) => String::new(),
+        Some(restarts) => format!("{before}{restarts} restarts"),
+    }
 }

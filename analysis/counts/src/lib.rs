@@ -5,8 +5,6 @@
 
 mod decode;
 
-use std::borrow::Borrow;
-
 pub use self::decode::{decode, inflated};
 
 /// The lowest value of each bucket that is not empty, ascending, with its count.
@@ -25,13 +23,9 @@ impl Counts {
         of
     }
 
-    pub fn sum(slices: &[impl Borrow<Counts>]) -> Counts {
-        let slices: Vec<&[_]> = slices.iter().map(|it| &it.borrow().0[..]).collect();
-        Counts::merged(&slices)
-    }
-
-    /// What is generic is compiled where it is called. This is not.
-    fn merged(slices: &[&[(u64, u64)]]) -> Counts {
+    /// Not generic, because generic code is compiled where it is called.
+    pub fn sum(slices: &[&Counts]) -> Counts {
+        let slices: Vec<&[_]> = slices.iter().map(|slice| &slice.0[..]).collect();
         let mut all = slices.concat();
         // Each slice is in order already, which this sort makes use of.
         all.sort_by_key(|(bucket, _)| *bucket);
@@ -82,11 +76,10 @@ impl Counts {
 
     /// The sum of the squares of values, each of which counts as the limit at most.
     pub fn squares(&self, limit: u64) -> f64 {
-        let cut = self
-            .values()
-            .map(|(value, count)| (value.min(limit), count));
-        cut.map(|(value, count)| (value as f64).powi(2) * count as f64)
-            .sum()
+        let squares = self.values();
+        let squares =
+            squares.map(|(value, count)| (value.min(limit) as f64).powi(2) * count as f64);
+        squares.sum()
     }
 
     /// The least value that at most this share of all values exceeds. Zero without any.
@@ -286,7 +279,7 @@ mod tests {
         for (value, count) in slices.iter().flat_map(Counts::values) {
             *expected.entry(value).or_default() += count;
         }
-        assert_eq!(Counts::sum(&slices), Counts::of(expected));
-        assert_eq!(Counts::sum(&slices[..0]), Counts::default());
+        assert_eq!(Counts::sum(&slices.each_ref()), Counts::of(expected));
+        assert_eq!(Counts::sum(&[]), Counts::default());
     }
 }

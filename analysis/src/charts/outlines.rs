@@ -24,12 +24,12 @@ pub(super) fn outlined(svg: &str) -> Result<String> {
         };
         let size = number("font-size")?;
         let (x, y) = (number("x")?, number("y")? + TOP_TO_BASELINE_EM * size);
-        let (scale, range) = (size / em(font), text.range());
-        let before_text = &svg[end..range.start];
-        end = range.end;
+        let scale = size / em(font);
+        outlined += &svg[end..text.range().start];
+        end = text.range().end;
         write!(
             outlined,
-            r#"{before_text}<path d="{outline}" fill="{}" transform="translate({x} {y}) scale({scale} -{scale}) translate(-{before})"/>"#,
+            r#"<path d="{outline}" fill="{}" transform="translate({x} {y}) scale({scale} -{scale}) translate(-{before})"/>"#,
             attribute("fill")
         )?;
     }

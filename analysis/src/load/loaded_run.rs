@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use counts::Counts;
 use run_format::{
     BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
     RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,
@@ -9,7 +10,6 @@ use run_format::{
 
 use crate::stats::mean;
 use crate::text;
-use counts::Counts;
 
 const NS_PER_MS: f64 = 1e6;
 

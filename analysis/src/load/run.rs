@@ -6,6 +6,7 @@ use std::mem;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
+use counts::Counts;
 use run_format::{
     BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
     IdleRow, Pass, PeerRow, QuicRow, RunRow, RuntimeConfig, SiteRow, SliceRow, TurnRow, WorkerRow,
@@ -15,7 +16,6 @@ use run_format::{
 use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use super::rows::{self, Row};
 use super::{histograms, plausible};
-use counts::Counts;
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {

@@ -3,6 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use counts::Counts;
 use run_format::{BlockRow, HistogramOf, RunRow, Site};
 
 use super::metric::{Metric, MetricKey, Place};
@@ -10,7 +11,6 @@ use super::sums::CellSums;
 use crate::load::LoadedRun;
 use crate::prose::{self, prose};
 use crate::stats::RatioPart;
-use counts::Counts;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {

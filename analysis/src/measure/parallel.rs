@@ -5,13 +5,13 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use counts::Counts;
 use plan::sums::{SliceSums, of_run};
 use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::WorkerRow;
 
 use crate::load::{CellRuns, LoadedRun, RunFiles};
 use crate::stats::{self, LaunchCounts};
-use counts::Counts;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {

@@ -3,13 +3,13 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
+use counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
 
 use super::catalogue::{Limits, SliceView};
 use super::metric::MetricKey;
 use crate::load::{LoadedRun, LoadedSlice};
 use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
-use counts::Counts;
 
 /// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
 pub(super) struct CellBlocks<'a> {
@@ -161,7 +161,10 @@ impl<'a> CellSums<'a> {
         }
         let counts = |what: HistogramOf, variants: Vec<usize>| {
             let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
-            let sum = |launch: Vec<Cow<'_, Counts>>| Cow::Owned(Counts::sum(&launch));
+            let sum = |launch: Vec<Cow<'_, Counts>>| {
+                let launch: Vec<&Counts> = launch.iter().map(Cow::as_ref).collect();
+                Cow::Owned(Counts::sum(&launch))
+            };
             let launches = blocks.of(&variants, counts, sum)?.into_iter();
             Some(launches.map(LaunchCounts::of).collect())
         };

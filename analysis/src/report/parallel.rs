@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use counts::Counts;
 use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
 use plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
@@ -14,7 +15,6 @@ use crate::prose::{self, prose};
 use crate::stats::{self, Interval};
 use crate::summary::Summary;
 use crate::text::{self, count, number};
-use counts::Counts;
 
 pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;

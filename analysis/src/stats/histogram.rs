@@ -1,8 +1,9 @@
 //! Quantiles of counted values, interpolated between neighbouring values.
 
+use counts::Counts;
+
 use super::quotient;
 use super::variance::Interval;
-use counts::Counts;
 
 /// At each value the share of all that lies below it, including half of those at the value itself (the
 /// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to
@@ -109,7 +110,8 @@ mod tests {
     #[test]
     fn slices_are_merged_and_empty_ones_are_nothing() {
         let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]].map(Counts::of);
-        let merged = Histogram::of(&Counts::sum(&slices)).expect("something was counted");
+        let merged =
+            Histogram::of(&Counts::sum(&slices.each_ref())).expect("something was counted");
         assert_eq!(
             (merged.values.as_slice(), merged.total),
             ([1, 5].as_slice(), 4.0)

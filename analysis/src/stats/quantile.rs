@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use counts::Counts;
+
 use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
 use super::variance::within;
-use counts::Counts;
 
 /// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
 #[derive(Clone, Debug)]
@@ -19,7 +20,7 @@ pub(crate) struct LaunchCounts<'a> {
 
 impl<'a> LaunchCounts<'a> {
     pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
-        let sum = Counts::sum(&blocks);
+        let sum = Counts::sum(&blocks.iter().map(Cow::as_ref).collect::<Vec<_>>());
         LaunchCounts {
             blocks,
             histogram: Histogram::of(&sum).map(Arc::new),

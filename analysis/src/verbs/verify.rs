@@ -78,8 +78,9 @@ fn judged(dir: &Path) -> Result<(), Failure> {
         return Err(differs(&figures, &how));
     }
     let written = String::from_utf8_lossy(&read(&text).map_err(bad_input)?).into_owned();
-    let lines = written.lines();
-    let lines = lines.skip_while(|line| !line.starts_with(VERDICT));
+    let lines = written
+        .lines()
+        .skip_while(|line| !line.starts_with(VERDICT));
     let mut lines = lines.filter(|line| !line.is_empty()).map(|line| {
         let line = line.strip_prefix(VERDICT).unwrap_or(line);
         line.strip_prefix("- ").unwrap_or(line)

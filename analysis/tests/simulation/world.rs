@@ -1,6 +1,7 @@
 //! A cell as it might be: launches that differ, slices that resemble their neighbours, polls that are
 //! seldom slow.
 
+use counts::Counts;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
@@ -8,7 +9,6 @@ use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::draw;
 use crate::stats::RatioPart;
-use counts::Counts;
 
 /// Durations are lognormal: this much spread of their logarithms, about this one.
 const SPREAD: f64 = 0.8;

@@ -1,5 +1,5 @@
-//! A network on one machine between a central node, which is measured, and its peers: network namespaces
-//! joined by links with a delay. The delay of each link is measured before the network is used. `latency-benchmark/src/cell/mod.rs` uses it.
+//! A network on one machine between a central node, which is measured, and its peers: network namespaces joined by
+//! links with a delay. The delay of each link is measured before the network is used.
 //!
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
 //! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use poll_probe::{ChildPoll, Outcome, Reading, Record};
-use run_format::{Site, band_from_ns};
+use run_format::{EvidenceRow, Site, Text, band_from_ns};
 
 /// A finished poll, with the polls of its children.
 pub struct WholePoll {
@@ -38,6 +38,27 @@ pub struct PollPlace {
     pub child: Option<&'static str>,
     /// The band of the poll's duration, without the time that samples took.
     pub from_ns: Option<u64>,
+}
+
+impl PollPlace {
+    /// A row that says that something happened here `count` times and, of some things, was together so much.
+    pub fn row(
+        self,
+        slice: u32,
+        what: impl Into<Text>,
+        count: u64,
+        amount: Option<u64>,
+    ) -> EvidenceRow {
+        EvidenceRow {
+            slice,
+            site: self.site,
+            child: self.child.map(Into::into),
+            from_ns: self.from_ns,
+            what: what.into(),
+            count,
+            amount,
+        }
+    }
 }
 
 impl WholePoll {

@@ -60,8 +60,10 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
 
 impl Launch {
     pub(super) fn config(&self, config: &SweepConfig) -> RunConfig {
-        let jobs = config.jobs.as_ref();
-        let jobs = jobs.map(|jobs| if self.is_alone { 1 } else { jobs.places.len() });
+        let jobs = config.jobs.as_ref().map(|jobs| match self.is_alone {
+            true => 1,
+            false => jobs.places.len(),
+        });
         RunConfig {
             jobs,
             ..plan::run::run(config, self.cell, self.run, self.subject, self.seed)

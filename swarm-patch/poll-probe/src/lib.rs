@@ -2,13 +2,11 @@
 //!
 //! The crate is independent of any network stack. Its terms:
 //!
-//! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the
-//!   invocation writes one record of fixed size to a buffer of the thread, without a lock, an
-//!   allocation or a wait. A full buffer counts the records that it lost. The first recorded invocation
-//!   on a thread makes the buffer, before its own time begins.
-//! * A [`Variant`] sets what is recorded ([`Mode`]) and how much work a site may do in one invocation
-//!   ([`Budgets`]). [`Variant::install`] switches the whole process by one atomic store, so that
-//!   variants can take turns in one process.
+//! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes
+//!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. A full buffer counts the
+//!   records that it lost. The first recorded invocation on a thread makes the buffer, before its own time begins.
+//! * A [`Variant`] sets what is recorded ([`Mode`]) and how much work a site may do in one invocation ([`Budgets`]).
+//!   [`Variant::install`] switches the whole process by one atomic store, so that variants can take turns in one process.
 //! * A [`Recorder`] owns the buffers and hands out the records between measurements.
 //!
 //! ```

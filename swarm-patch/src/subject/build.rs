@@ -216,7 +216,7 @@ impl Build<'_> {
             Program::Gate => Vec::new(),
             _ => builder.ours.optional_features(stack)?,
         };
-        features.extend(builder.kind.of(stack).2.map(str::to_owned));
+        features.extend(builder.kind.feature().map(str::to_owned));
         if has_codecs_of_async_trait(metadata) {
             features.push("async-trait".to_owned());
         }

@@ -1,15 +1,4 @@
-//! Names the programs that are built against subjects, and finds those that were kept.
-//!
-//! ```text
-//! target/subjects/
-//!     build/              shared by all builds
-//!         workspace/      our workspace, copied; its manifest makes cargo use the following instead of the registry's
-//!         upstream/       the checkout, grafted
-//!         layer-NAME/     a crate that comes from elsewhere, grafted if it has sites
-//!         crate-NAME-V/   a crate with sites that comes from the registry, copied and grafted
-//!         target/
-//!     ID/                 a subject: its node program with its layouts, subject.json, edits.diff, Cargo.lock
-//! ```
+//! Names the programs that are built against subjects, and finds those that were kept. `README.md` has the folders.
 //!
 //! All subjects are built in the same folders, one after the other. Only files that differ are written, so
 //! cargo compiles the crates that differ and those that depend on them. The compiler sees the same paths for
@@ -60,14 +49,19 @@ pub enum Program {
 }
 
 impl Program {
-    /// Its name, and the cargo profile and feature with which it is built to be measured.
-    pub fn of(self, stack: &Stack) -> (String, &'static str, Option<&'static str>) {
-        let (kind, profile, feature) = match self {
-            Program::Measuring => ("", "release", None),
-            Program::Explaining => ("-counting", "explain", Some("symbols")),
-            Program::Gate => ("-gate", "release", None),
+    /// Its name, and the cargo profile with which it is built to be measured.
+    pub fn of(self, stack: &Stack) -> (String, &'static str) {
+        let (kind, profile) = match self {
+            Program::Measuring => ("", "release"),
+            Program::Explaining => ("-counting", "explain"),
+            Program::Gate => ("-gate", "release"),
         };
-        (stack.program() + kind, profile, feature)
+        (stack.program() + kind, profile)
+    }
+
+    /// The feature of its package without which it is not built.
+    pub fn feature(self) -> Option<&'static str> {
+        (self == Program::Explaining).then_some("symbols")
     }
 }
 

@@ -6,7 +6,6 @@ use run_format::files::ACTIVITY;
 use run_format::{Pass, SliceRow, TableWriters};
 use slices::{ObservedSlice, PollPlace};
 
-use super::moments::row;
 use crate::observe::activity::Snapshot;
 
 /// By the names in `activity.csv`.
@@ -25,7 +24,7 @@ pub(super) fn write(
     }
     let rows = figures.into_iter().filter_map(|(what, count)| {
         let place = PollPlace::default();
-        Some(row(of.slice, place, what, count?, None))
+        Some(place.row(of.slice, what, count?, None))
     });
     tables.rows(ACTIVITY, rows)
 }

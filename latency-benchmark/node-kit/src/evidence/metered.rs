@@ -9,7 +9,6 @@ use run_format::{OBJECTS, POLLS, Site, TableWriters};
 use slices::{PollPlace, WholePolls};
 
 use super::meter;
-use super::moments::row;
 use super::watch::Watch;
 
 /// With what the counters of the process counted meanwhile, which is in no poll.
@@ -22,12 +21,12 @@ pub(super) fn write_counters(
 ) -> Result<()> {
     for (place, (_, counts)) in sums(polls) {
         let counts = watch.file.counters.iter().flatten().zip(counts);
-        let rows = counts.map(|(name, count)| row(slice, place, name.clone(), count, None));
+        let rows = counts.map(|(name, count)| place.row(slice, name.clone(), count, None));
         tables.rows(COUNTERS, rows)?;
     }
     let counts = watch.process_counters.names().iter().zip(of_process);
     let nowhere = PollPlace::default();
-    let rows = counts.map(|(name, count)| row(slice, nowhere, name.clone(), count, None));
+    let rows = counts.map(|(name, count)| nowhere.row(slice, name.clone(), count, None));
     tables.rows(COUNTERS, rows)
 }
 
@@ -38,8 +37,8 @@ pub(super) fn write_allocations(
 ) -> Result<()> {
     for (place, (polls, counts)) in sums(polls) {
         let (objects, bytes) = (counts[meter::OBJECTS], counts[meter::BYTES]);
-        let polls = row(slice, place, POLLS, polls, None);
-        let objects = row(slice, place, OBJECTS, objects, Some(bytes));
+        let polls = place.row(slice, POLLS, polls, None);
+        let objects = place.row(slice, OBJECTS, objects, Some(bytes));
         tables.rows(ALLOCATIONS, [polls, objects])?;
     }
     Ok(())

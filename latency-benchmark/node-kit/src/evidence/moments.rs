@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::mem;
 
 use anyhow::Result;
-use run_format::{EvidenceRow, IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
+use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 use slices::{PollPlace, WholePolls};
 use thread_scope::Symbols;
 
@@ -98,7 +98,7 @@ impl Moments {
         }
         let sums = sums.into_iter();
         let rows =
-            sums.map(|((place, what), (count, amount))| row(slice, place, what, count, amount));
+            sums.map(|((place, what), (count, amount))| place.row(slice, what, count, amount));
         tables.rows(table, rows)?;
         let connections = polls.of(self.connections).iter();
         let slow_polls = connections.filter(|poll| poll.own_ns() > SLOW_NS).count();
@@ -113,25 +113,6 @@ impl Moments {
         let stack = self.symbols.stack(frames);
         let end = if in_kernel { IN_KERNEL } else { "" };
         (line(&self.sites, stack, place.site) + end).into()
-    }
-}
-
-/// Something happened `count` times and, of some things, was together so much.
-pub(super) fn row(
-    slice: u32,
-    place: PollPlace,
-    what: impl Into<Text>,
-    count: u64,
-    amount: Option<u64>,
-) -> EvidenceRow {
-    EvidenceRow {
-        slice,
-        site: place.site,
-        child: place.child.map(Into::into),
-        from_ns: place.from_ns,
-        what: what.into(),
-        count,
-        amount,
     }
 }
 
