@@ -69,10 +69,14 @@ fn site(site: &LoadedSite) -> Result<()> {
         u128::from(polls) == total([row.ready, row.pending, row.yielded]),
         "{SITES}: slice {slice}: polls of {name} are not ready, pending and yielded"
     );
+    ensure!(
+        row.own_ns <= row.wall_ns,
+        "{SITES}: slice {slice}: polls of {name} ran for longer than they took"
+    );
     let in_bands = |of: fn(&BandRow) -> u64| total(site.bands.iter().map(of));
     for (whole, sum, what) in [
         (polls, in_bands(|band| band.polls), "polls"),
-        (row.total_ns, in_bands(|band| band.ns), "ns"),
+        (row.own_ns, in_bands(|band| band.ns), "ns"),
     ] {
         ensure!(
             sum == u128::from(whole),
@@ -102,7 +106,7 @@ fn site(site: &LoadedSite) -> Result<()> {
             "{BOUNDS}: slice {slice}: more slow pieces than pieces"
         );
         ensure!(
-            row.beyond_ns <= Some(site.row.total_ns),
+            row.beyond_ns <= Some(site.row.own_ns),
             "{BOUNDS}: slice {slice}: pieces of {name} are longer than its polls"
         );
     }
@@ -158,17 +162,23 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
     if of_site.lost() > 0 || durations.total() == 0 {
         return Ok(());
     }
-    let (slice, site) = (row.slice, row.site);
-    let [whole, sum] = [row.total_ns, durations.sum_above(0)].map(|ns| ns as f64);
+    let (slice, site, by_wall) = (row.slice, row.site, &of_site.by_wall_ns);
     ensure!(
-        sum <= PRECISION * whole && whole <= PRECISION * sum,
-        "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
+        by_wall.total() == row.polls,
+        "{HISTOGRAMS}: slice {slice}: the polls of {site} by the wall clock are not those in {SITES}"
     );
+    for (whole, durations) in [(row.own_ns, durations), (row.wall_ns, by_wall)] {
+        let [whole, sum] = [whole, durations.sum_above(0)].map(|ns| ns as f64);
+        ensure!(
+            sum <= PRECISION * whole && whole <= PRECISION * sum,
+            "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
+        );
+    }
     let Some(longest) = &of_site.longest_iteration_ns else {
         return Ok(());
     };
     ensure!(
-        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * whole,
+        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * row.own_ns as f64,
         "{HISTOGRAMS}: slice {slice}: the longest iterations of {site} are more or longer than its polls"
     );
     Ok(())
@@ -257,7 +267,7 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
             // Histograms of other passes are not read.
             if let Some(longest_ns) = values.max() {
                 let most_ms = threads as f64 * (row_ms + turns * longest_ns as f64 / 1e6);
-                within("the time of polls", site.row.total_ns as f64 / 1e6, most_ms)?;
+                within("the time of polls", site.row.own_ns as f64 / 1e6, most_ms)?;
             }
         }
     }

@@ -115,6 +115,7 @@ impl RunFiles {
                 loaded[site as usize] = Some(LoadedSite {
                     row: of_site,
                     duration_ns,
+                    by_wall_ns: histogram(HistogramOf::PollsByWall(site)),
                     longest_iteration_ns: longest,
                     bands: taken(&mut bands, (number, site)),
                     children: taken(&mut children, (number, site)),

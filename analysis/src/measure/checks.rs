@@ -19,6 +19,9 @@ pub(crate) struct Checks {
     pub(crate) steal_percent: Option<f64>,
     /// Share of the measured time that central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<f64>,
+    /// What polls of connections lost to other threads and to the hypervisor, in percent of their time beyond 50 µs by the
+    /// wall clock.
+    pub(crate) lost_beyond_percent: Option<f64>,
     /// CPU time of processes that do not belong to the cell, in percent of one core.
     pub(crate) other_percent: Option<f64>,
     pub(crate) involuntary_switches_per_s: Option<f64>,
@@ -71,6 +74,7 @@ impl Checks {
             beside: rows.iter().filter(|row| row.beside.is_some()).count(),
             steal_percent: share(total(|block| block.central_core_steal_ms)),
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
+            lost_beyond_percent: lost_beyond_percent(&slices),
             other_percent: share(total(|block| block.other_cpu_ms)),
             involuntary_switches_per_s: switches.map(|count| 1000.0 * count / duration_ms),
             retransmits: retransmits.map(|count| count as u64),
@@ -78,15 +82,26 @@ impl Checks {
             probe_percent: probe_percent(runs),
             monitor_polls_percent: monitored(|task| task.row.polls, |row| row.monitor_task_polls),
             monitor_slow_percent: monitored(
-                |task| task.duration_ns.above(SLOW_NS),
+                |task| task.by_wall_ns.above(SLOW_NS),
                 |row| row.monitor_slow_task_polls,
             ),
-            monitor_time_percent: monitored(|task| task.row.total_ns, |row| row.monitor_task_ns),
+            monitor_time_percent: monitored(|task| task.row.wall_ns, |row| row.monitor_task_ns),
             kernel_percent: system_ms.and_then(|ms| quotient(100.0 * ms, cpu_ms?)),
             work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
     }
+}
+
+fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<f64> {
+    let lost = ratio(slices.iter().map(|slice| {
+        let site = Site::of_connections(slice.sites().map(|site| site.row.site));
+        let site = slice.site(site)?;
+        let [own, wall] = [&site.duration_ns, &site.by_wall_ns];
+        let [own, wall] = [own, wall].map(|counts| counts.beyond(SLOW_NS) as f64);
+        Some(RatioPart::new(wall - own, wall))
+    }));
+    Some(100.0 * lost?)
 }
 
 pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {

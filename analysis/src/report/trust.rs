@@ -23,7 +23,7 @@ struct CheckLimit {
 }
 
 #[rustfmt::skip]
-const LIMITS: [CheckLimit; 13] = [
+const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, of: |it| Some(it.lost as f64) },
     CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent },
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
@@ -31,6 +31,7 @@ const LIMITS: [CheckLimit; 13] = [
     CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
     CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: 2.0, of: |it| it.steal_percent },
     CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: 5.0, of: |it| it.waiting_percent },
+    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, of: |it| it.lost_beyond_percent },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },

@@ -11,7 +11,10 @@ use serde::de::value::Error;
 /// A histogram of durations in nanoseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum HistogramOf {
+    /// The own time of polls: how long they ran.
     Polls(Site),
+    /// The time from the begin of polls to their end.
+    PollsByWall(Site),
     /// The longest iteration of each poll of a site.
     LongestIteration(Site),
     Latency,
@@ -19,8 +22,10 @@ pub enum HistogramOf {
     LastDelivery,
     /// Requests of the peer with this number, from 1, over the whole run.
     PeerLatency(usize),
-    /// From the wake-up of a co-tenant by another thread to its poll.
+    /// From the wake-up of a co-tenant by another thread to its poll: how long its worker ran meanwhile.
     CotenantWake,
+    /// The same time by the wall clock.
+    CotenantWakeByWall,
     /// From the deadline of a co-tenant's timer to its poll.
     CotenantTimer,
     /// From the wake-up of a co-tenant by a connection to its poll, where there are several workers.
@@ -37,20 +42,23 @@ pub struct HistogramTag {
     pub pass: Pass,
 }
 
-const NAMED: [(HistogramOf, &str); 5] = [
+const NAMED: [(HistogramOf, &str); 6] = [
     (HistogramOf::Latency, "latency"),
     (HistogramOf::LastDelivery, "last-delivery"),
     (HistogramOf::CotenantWake, "cotenant-wake"),
+    (HistogramOf::CotenantWakeByWall, "cotenant-wake-wall"),
     (HistogramOf::CotenantTimer, "cotenant-timer"),
     (HistogramOf::CotenantSameWorker, "cotenant-same-worker"),
 ];
 const LONGEST: &str = "-longest-iteration";
+const WALL: &str = "-wall";
 const PEER: &str = "latency-peer";
 
 impl fmt::Display for HistogramOf {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             HistogramOf::Polls(site) => write!(f, "{site}"),
+            HistogramOf::PollsByWall(site) => write!(f, "{site}{WALL}"),
             HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
             named => {
@@ -92,12 +100,18 @@ impl FromStr for HistogramTag {
                 (variant, pass.map_err(|_| wrong())?)
             }
         };
+        let site = |name: &str| name.parse::<Site>().map_err(|_| wrong());
         let named = NAMED.into_iter().find(|(_, name)| *name == of);
-        let of = match (named, of.strip_prefix(PEER), of.strip_suffix(LONGEST)) {
-            (Some((named, _)), _, _) => named,
-            (_, Some(peer), _) => HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?),
-            (_, _, Some(site)) => HistogramOf::LongestIteration(site.parse().map_err(|_| wrong())?),
-            _ => HistogramOf::Polls(of.parse().map_err(|_| wrong())?),
+        let of = if let Some((named, _)) = named {
+            named
+        } else if let Some(peer) = of.strip_prefix(PEER) {
+            HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?)
+        } else if let Some(name) = of.strip_suffix(LONGEST) {
+            HistogramOf::LongestIteration(site(name)?)
+        } else if let Some(name) = of.strip_suffix(WALL) {
+            HistogramOf::PollsByWall(site(name)?)
+        } else {
+            HistogramOf::Polls(site(of)?)
         };
         Ok(HistogramTag {
             of,
@@ -119,6 +133,7 @@ mod tests {
             HistogramOf::LastDelivery,
             HistogramOf::PeerLatency(12),
             HistogramOf::CotenantWake,
+            HistogramOf::CotenantWakeByWall,
             HistogramOf::CotenantTimer,
             HistogramOf::CotenantSameWorker,
         ];
@@ -135,6 +150,7 @@ mod tests {
             Pass::Warm,
         ];
         kinds.extend(Site::ALL.map(HistogramOf::Polls));
+        kinds.extend(Site::ALL.map(HistogramOf::PollsByWall));
         kinds.extend(Site::ALL.map(HistogramOf::LongestIteration));
         for of in kinds {
             for (pass, slice) in passes.into_iter().zip([Some(17), None].into_iter().cycle()) {

@@ -215,8 +215,11 @@ pub struct SiteRow {
     /// Iterations of all these polls. Empty where there is no poll, at the sites of QUIC, which have no loop, and where
     /// the sources of a subject do not let iterations be recorded.
     pub iterations: Option<u64>,
-    /// Duration of all these polls.
-    pub total_ns: u64,
+    /// Own time of all these polls: how long they ran.
+    pub own_ns: u64,
+    /// Time from the begin to the end of all these polls. It also has what their threads lost to other threads and to the
+    /// hypervisor.
+    pub wall_ns: u64,
     /// Polls that were not recorded because a buffer was full; not in `polls`.
     pub lost: u64,
     /// Polls of children, and ends of iterations, that were not recorded for the same reason.

@@ -1,11 +1,15 @@
-//! The harm that slow polls do: small tasks on central's workers note how late they run. Another thread wakes one, a
-//! timer the other, and with several workers a connection wakes a third.
+//! Small tasks on central's workers note how late they run, which is the harm that slow polls do. Another thread wakes
+//! one, a timer the other, and with several workers a connection wakes a third.
+//!
+//! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
+//! machine does something else. The second part is not the application's. So a wait is also measured by the worker's own
+//! clock, which whoever rings reads from outside.
 
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
-use poll_probe::Recorder;
+use poll_probe::{Recorder, ThreadClock};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rtrb::{Consumer, Producer, RingBuffer};
@@ -17,9 +21,11 @@ use crate::{Log, LogReader, log};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
-    /// When it should have.
+    /// When the task should have run.
     pub since_ns: u64,
-    pub delay_ns: u64,
+    pub wall_ns: u64,
+    /// For how long its worker ran meanwhile. A timer has none, because nobody reads a clock when it is due.
+    pub own_ns: Option<u64>,
 }
 
 pub type Cotenant = (HistogramOf, LogReader<Delay>);
@@ -27,22 +33,68 @@ pub type Cotenant = (HistogramOf, LogReader<Delay>);
 /// More than a second's worth.
 const CAPACITY: usize = 1 << 14;
 
-/// How a co-tenant learns that it was woken, and when.
-pub type WakeReceiver = (Arc<Notify>, Consumer<u64>);
-
 pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
+
+/// The clocks of the threads on which a co-tenant has answered.
+#[derive(Default)]
+struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
+
+/// By worker, for how long it has run. None of a worker that is not known.
+type RanNs = [Option<u64>; Workers::MOST];
+
+impl Workers {
+    /// Waits are not measured by the clocks of further workers.
+    const MOST: usize = 8;
+
+    fn add_this_thread(&self) {
+        let Some(clock) = ThreadClock::of_this_thread() else {
+            return;
+        };
+        let mut known = self.0.iter();
+        // The first free place, unless the thread has one.
+        known.find(|place| *place.get_or_init(|| clock) == clock);
+    }
+
+    fn ran_ns(&self) -> RanNs {
+        std::array::from_fn(|worker| self.0[worker].get()?.ran_ns())
+    }
+
+    /// The longest time that a worker has run since. With several workers any of them could have run the task.
+    fn longest_run_ns(&self, since: &RanNs) -> Option<u64> {
+        let pairs = self.ran_ns().into_iter().zip(since);
+        let ran = pairs.filter_map(|(now, since)| Some(now?.saturating_sub((*since)?)));
+        ran.max()
+    }
+}
+
+#[derive(Default)]
+struct Ring {
+    at_ns: u64,
+    ran_ns: RanNs,
+}
+
+/// How a co-tenant learns that it was woken, and when.
+pub struct WakeReceiver {
+    bell: Arc<Notify>,
+    rings: Consumer<Ring>,
+    workers: Arc<Workers>,
+}
 
 /// Wakes a co-tenant, from any thread.
 pub struct Bell {
     bell: Arc<Notify>,
-    ringing: Producer<u64>,
+    rings: Producer<Ring>,
+    workers: Arc<Workers>,
 }
 
 impl Bell {
-    /// Whether or not the ring before was answered: who waits for an answer rings less often just when answers are late.
+    /// Rings whether or not the ring before was answered: waiting for an answer would mean fewer rings just when answers
+    /// are late.
     pub fn ring(&mut self, clock: &Recorder) {
+        let ran_ns = self.workers.ran_ns();
+        let at_ns = clock.now_ns();
         // With so many unanswered that there is no room, one more tells nothing new.
-        if self.ringing.push(clock.now_ns()).is_ok() {
+        if self.rings.push(Ring { at_ns, ran_ns }).is_ok() {
             self.bell.notify_one();
         }
     }
@@ -51,9 +103,18 @@ impl Bell {
 /// A bell, and what the co-tenant that it wakes gets.
 pub fn bell() -> (Bell, WakeReceiver) {
     let (ringing, rung) = RingBuffer::new(CAPACITY);
-    let bell = Arc::new(Notify::new());
-    let receiver = (Arc::clone(&bell), rung);
-    (Bell { bell, ringing }, receiver)
+    let (bell, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
+    let receiver = WakeReceiver {
+        bell: Arc::clone(&bell),
+        rings: rung,
+        workers: Arc::clone(&workers),
+    };
+    let bell = Bell {
+        bell,
+        rings: ringing,
+        workers,
+    };
+    (bell, receiver)
 }
 
 /// Starts a task on the runtime around that the bell wakes.
@@ -63,10 +124,10 @@ pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
 }
 
 /// Starts a task on the runtime around that answers.
-pub fn answering(of: HistogramOf, (bell, rung): WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
-    let (wakes, wake) = log(CAPACITY);
-    tokio::spawn(answer(bell, rung, Arc::clone(clock), wakes));
-    (of, wake)
+pub fn answering(of: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
+    let (log, reader) = log(CAPACITY);
+    tokio::spawn(answer(wakes, Arc::clone(clock), log));
+    (of, reader)
 }
 
 /// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its delays.
@@ -84,16 +145,13 @@ impl Drop for Bell {
 }
 
 /// Every ring has a delay, also when several are answered at once. Ends when nobody reads the delays any more.
-async fn answer(
-    bell: Arc<Notify>,
-    mut rung: Consumer<u64>,
-    clock: Arc<Recorder>,
-    mut log: Log<Delay>,
-) {
+async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
-        bell.notified().await;
-        while let Ok(since_ns) = rung.pop() {
-            log.note(delay(&clock, since_ns));
+        wakes.bell.notified().await;
+        wakes.workers.add_this_thread();
+        while let Ok(ring) = wakes.rings.pop() {
+            let own_ns = wakes.workers.longest_run_ns(&ring.ran_ns);
+            log.note(delay(&clock, ring.at_ns, own_ns));
         }
     }
 }
@@ -107,13 +165,15 @@ async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
         due += Duration::from_micros(rng.random_range(1000..3000));
         sleep_until(origin + due).await;
         let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
-        log.note(delay(&clock, origin_ns + due_ns));
+        log.note(delay(&clock, origin_ns + due_ns, None));
     }
 }
 
-fn delay(clock: &Recorder, since_ns: u64) -> Delay {
+fn delay(clock: &Recorder, since_ns: u64, own_ns: Option<u64>) -> Delay {
+    let wall_ns = clock.now_ns().saturating_sub(since_ns);
     Delay {
         since_ns,
-        delay_ns: clock.now_ns().saturating_sub(since_ns),
+        wall_ns,
+        own_ns: own_ns.map(|own_ns| own_ns.min(wall_ns)),
     }
 }

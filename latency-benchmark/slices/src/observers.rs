@@ -5,7 +5,7 @@ use std::sync::Arc;
 use poll_probe::Recorder;
 use run_format::Site;
 
-use crate::cotenant::{Cotenant, Delay};
+use crate::cotenant::Cotenant;
 use crate::{Answered, LogReader, ObservedSlice};
 
 pub struct Observers {
@@ -28,10 +28,10 @@ impl Observers {
             }
         });
         for (of, log) in &mut self.cotenants {
-            lost_entries += log.drain(|Delay { since_ns, delay_ns }| {
+            lost_entries += log.drain(|delay| {
                 let mut slices = slices.iter_mut();
-                if let Some(slice) = slices.find(|slice| slice.turn_of(since_ns).is_some()) {
-                    slice.histograms.record(*of, delay_ns);
+                if let Some(slice) = slices.find(|slice| slice.turn_of(delay.since_ns).is_some()) {
+                    slice.add_delay(*of, delay);
                 }
             });
         }

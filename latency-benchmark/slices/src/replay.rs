@@ -42,16 +42,16 @@ impl Replay {
         let of_site = self.0.iter_mut().filter(|it| record.site == it.0);
         for (site, budgets, pieces) in of_site {
             let limit = budgets.at(*site).map(|budget| budget.limit);
-            cut(pieces, record.iteration_ends, record.duration_ns, limit);
+            cut(pieces, record.iteration_ends, record.own_ns(), limit);
         }
     }
 }
 
 /// As [`Invocation`](poll_probe::Invocation) applies a budget.
-fn cut(pieces: &mut PollSums, ends: &[IterationEnd], duration_ns: u64, limit: Option<Limit>) {
+fn cut(pieces: &mut PollSums, ends: &[IterationEnd], own_ns: u64, limit: Option<Limit>) {
     let (mut start_ns, mut done) = (0, 0);
     for end in ends {
-        let ns = end.offset_ns.saturating_sub(start_ns);
+        let ns = end.own_ns.saturating_sub(start_ns);
         let is_spent = match limit {
             None | Some(Limit::Coop) => false,
             Some(Limit::Count(count)) => end.iterations - done >= count.get(),
@@ -59,10 +59,10 @@ fn cut(pieces: &mut PollSums, ends: &[IterationEnd], duration_ns: u64, limit: Op
         };
         if is_spent {
             pieces.add(ns);
-            (start_ns, done) = (end.offset_ns, end.iterations);
+            (start_ns, done) = (end.own_ns, end.iterations);
         }
     }
-    pieces.add(duration_ns.saturating_sub(start_ns));
+    pieces.add(own_ns.saturating_sub(start_ns));
 }
 
 #[cfg(test)]
@@ -74,10 +74,7 @@ mod tests {
         const MS: u64 = 1_000_000;
         // Five iterations, the second of which takes a millisecond. The fourth ends where no budget can end a poll.
         let ends = [(1, 10_000), (2, MS + 10_000), (3, MS + 20_000)];
-        let ends = ends.map(|(iterations, offset_ns)| IterationEnd {
-            iterations,
-            offset_ns,
-        });
+        let ends = ends.map(|(iterations, own_ns)| IterationEnd { iterations, own_ns });
         for (budget, count, slow, longest_ns) in [
             ("none", 1, 1, MS + 90_000),
             ("muxer=1", 4, 2, MS),

@@ -8,6 +8,7 @@ use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
 use run_format::{HistogramOf, Site, SiteRow, band_from_ns};
 
+use crate::cotenant::Delay;
 use crate::{Answered, PollSums, Replay, WholePolls};
 
 /// The lower end of each bucket of the time from a change of variant to a poll.
@@ -138,14 +139,15 @@ impl ObservedSite {
         if let Some(iterations) = record.iterations {
             *row.iterations.get_or_insert_default() += u64::from(iterations);
         }
-        row.total_ns += record.duration_ns;
+        row.own_ns += record.own_ns();
+        row.wall_ns += record.duration_ns;
         row.children_lost += u64::from(record.children_lost);
-        let from_ns = band_from_ns(record.duration_ns);
-        let of_band = self.iterations_by_band.entry((from_ns, record.iterations));
-        of_band.or_default().add(record.duration_ns);
+        let from_ns = band_from_ns(record.own_ns());
+        let band = self.iterations_by_band.entry((from_ns, record.iterations));
+        band.or_default().add(record.own_ns());
         for poll in record.children {
-            let of_child = self.children_by_band.entry((from_ns, poll.child));
-            of_child.or_default().add(poll.duration_ns);
+            let child = self.children_by_band.entry((from_ns, poll.child));
+            child.or_default().add(poll.own_ns());
         }
     }
 }
@@ -220,7 +222,8 @@ impl ObservedSlice {
             let site = Site::from(record.site);
             self.sites[site as usize].add(record);
             let histograms = &mut self.histograms;
-            histograms.record(HistogramOf::Polls(site), record.duration_ns);
+            histograms.record(HistogramOf::Polls(site), record.own_ns());
+            histograms.record(HistogramOf::PollsByWall(site), record.duration_ns);
             if let Some(longest_ns) = record.longest_iteration_ns {
                 histograms.record(HistogramOf::LongestIteration(site), longest_ns);
             }
@@ -231,9 +234,9 @@ impl ObservedSlice {
                 let after_ns = record.start_ns.saturating_sub(switched_ns);
                 let begun = |from_ms: &u64| from_ms * 1_000_000 <= after_ns;
                 let bucket = AFTER_SWITCH_FROM_MS.partition_point(begun) - 1;
-                self.after_switch[bucket].add(record.duration_ns);
+                self.after_switch[bucket].add(record.own_ns());
                 let worker = self.workers.entry(record.thread).or_default();
-                worker.add(record.duration_ns);
+                worker.add(record.own_ns());
             }
         }
         if let Some(whole) = &mut self.whole {
@@ -241,6 +244,16 @@ impl ObservedSlice {
             if belongs {
                 whole.add(record);
             }
+        }
+    }
+
+    /// Without a clock of the worker, the wait is that of the wall clock.
+    pub fn add_delay(&mut self, of: HistogramOf, delay: Delay) {
+        let own_ns = delay.own_ns.unwrap_or(delay.wall_ns);
+        self.histograms.record(of, own_ns);
+        if of == HistogramOf::CotenantWake {
+            let by_wall = HistogramOf::CotenantWakeByWall;
+            self.histograms.record(by_wall, delay.wall_ns);
         }
     }
 

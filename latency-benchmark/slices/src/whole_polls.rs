@@ -12,6 +12,8 @@ pub struct WholePoll {
     pub site: Site,
     pub start_ns: u64,
     pub duration_ns: u64,
+    /// The part of it in which the thread did not run.
+    pub lost_ns: u64,
     /// The part of it in which samples were taken.
     pub sampled_ns: u64,
     pub iterations: Option<u32>,
@@ -66,9 +68,10 @@ impl WholePoll {
         self.start_ns + self.duration_ns
     }
 
-    /// How long it would have been without samples.
+    /// How long it ran, without samples.
     pub fn own_ns(&self) -> u64 {
-        self.duration_ns.saturating_sub(self.sampled_ns)
+        let other_ns = self.lost_ns + self.sampled_ns;
+        self.duration_ns.saturating_sub(other_ns)
     }
 
     /// The place of what happens in `child` of this poll, or in its own code.
@@ -96,6 +99,7 @@ impl WholePolls {
             site: record.site.into(),
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
+            lost_ns: record.lost_ns,
             sampled_ns: 0,
             iterations: record.iterations,
             outcome: record.outcome,
@@ -207,6 +211,7 @@ mod tests {
             site,
             start_ns,
             duration_ns,
+            lost_ns: 0,
             sampled_ns: 0,
             iterations: Some(1),
             outcome: Outcome::Ready,
@@ -217,6 +222,7 @@ mod tests {
                     iteration: 1,
                     offset_ns,
                     duration_ns,
+                    lost_ns: 0,
                 })
                 .collect(),
             readings: Vec::new(),

@@ -12,6 +12,7 @@ use std::time::Duration;
 use quanta::Clock;
 
 use crate::lock::lock;
+use crate::own_time::LONG;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// What is recorded of an invocation.
@@ -71,6 +72,8 @@ pub(crate) struct Active {
     clock: Option<Clock>,
     /// Then the hot path reads that counter without a call of the clock.
     clock_is_tsc: bool,
+    /// An invocation of so many ticks may have lost some.
+    pub(crate) long: u64,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,
 }
@@ -125,6 +128,7 @@ impl Active {
             mode: variant.mode,
             clock: Some(clock().clone()),
             clock_is_tsc: is_tsc(clock()),
+            long: ticks_in(LONG),
             bounds: (variant.budgets.bounds).map(|budget| Bound::new(budget, variant.mode)),
             variant,
         }
@@ -149,6 +153,7 @@ static INITIAL: Active = Active {
     mode: Mode::Off,
     clock: None,
     clock_is_tsc: false,
+    long: u64::MAX,
     bounds: [Bound::NONE; Site::MOST],
     variant: Variant {
         budgets: Budgets::NONE,
@@ -200,7 +205,7 @@ fn tsc() -> u64 {
     0
 }
 
-fn ticks_in(time: Duration) -> u64 {
+pub(crate) fn ticks_in(time: Duration) -> u64 {
     const SPAN: u64 = 1 << 40;
     let ns_per_tick = clock().delta_as_nanos(0, SPAN) as f64 / SPAN as f64;
     (time.as_nanos() as f64 / ns_per_tick).max(1.0) as u64

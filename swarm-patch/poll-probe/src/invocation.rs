@@ -82,11 +82,11 @@ impl Invocation {
         let active = active();
         let (mut start, mut readings) = (0, OwnParts::default());
         if active.bound(site).timed {
+            start = active.ticks();
             // Every recorded invocation is timed, so that an untimed one does not reach this check.
-            if active.mode != Mode::Off && ring::is_to_prepare(active.mode == Mode::Metered) {
+            if active.mode != Mode::Off && ring::is_to_prepare(start, active.mode == Mode::Metered)
+            {
                 (start, readings) = prepare(active);
-            } else {
-                start = active.ticks();
             }
         }
         Invocation {
@@ -320,9 +320,13 @@ impl Invocation {
             self.store_reading(NO_CHILD);
         }
         self.end_iteration(end);
+        let ticks = end.saturating_sub(self.start);
+        if ticks >= self.active.long {
+            ring::read_own_clock(self.start, end, self.active);
+        }
         let record = RawRecord {
             start: self.start,
-            ticks: end.saturating_sub(self.start),
+            ticks,
             longest_iteration: self.longest_iteration,
             children: self.children,
             iterations: self.iterations,
@@ -337,11 +341,12 @@ impl Invocation {
     }
 }
 
-/// Makes the buffers of the thread if it has a seat, and reads the meter in the mode for that. Returns the time after both, so
-/// that neither is part of the record, and the reading.
+/// Makes the buffers of the thread if it has a seat, reads its own clock if that is due, and the meter in the mode for
+/// that. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
 #[cold]
 fn prepare(active: &Active) -> (u64, OwnParts) {
     ring::make_buffers();
+    ring::read_own_clock_if_due(active);
     let readings = match active.mode {
         Mode::Metered => ring::read_meter(OwnParts::default(), OWN_CODE),
         _ => None,

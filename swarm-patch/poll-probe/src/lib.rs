@@ -54,6 +54,8 @@ mod marks;
 mod muxer;
 pub mod number;
 #[cfg(feature = "recorder")]
+mod own_time;
+#[cfg(feature = "recorder")]
 mod passes;
 #[cfg(feature = "recorder")]
 mod quic;
@@ -80,6 +82,7 @@ pub use {
     active::{Mode, Variant, VariantId},
     invocation::Invocation,
     muxer::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers},
+    own_time::ThreadClock,
     passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},

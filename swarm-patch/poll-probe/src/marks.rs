@@ -26,7 +26,7 @@ impl Mark {
         Mark(offset | iteration | u64::from(child))
     }
 
-    fn offset(self) -> u64 {
+    pub(crate) fn offset(self) -> u64 {
         self.0 >> Self::OFFSET_SHIFT
     }
 
@@ -50,30 +50,36 @@ impl Mark {
     }
 }
 
-/// What the marks of a record say. It has to be called for every record, in order.
-pub(crate) fn take(
-    marks: &mut Consumer<Mark>,
+/// The marks of a record. It has to be called for every record, in order.
+pub(crate) fn take(marks: &mut Consumer<Mark>, raw: &RawRecord) -> Vec<Mark> {
+    let own = marks.read_chunk(raw.marks.into());
+    own.into_iter().flatten().collect()
+}
+
+/// What the marks of a record say. `lost_ns` is what the thread lost between two times.
+pub(crate) fn parts(
+    own: &[Mark],
     raw: &RawRecord,
     clock: &Clock,
+    lost_ns: impl Fn(u64, u64) -> u64,
 ) -> (Vec<ChildPoll>, Vec<IterationEnd>) {
     let (mut polls, mut ends) = (Vec::new(), Vec::new());
-    let own = marks.read_chunk(raw.marks.into());
-    let mut own = own.into_iter().flatten().peekable();
-    while let Some(mark) = own.next() {
+    let ns = |ticks| clock.delta_as_nanos(0, ticks);
+    for (at, mark) in own.iter().enumerate() {
         let (offset, iterations) = (mark.offset(), mark.iteration());
-        let offset_ns = clock.delta_as_nanos(0, offset);
-        let end = own.peek().map_or(raw.ticks, |next| next.offset());
+        let end = own.get(at + 1).map_or(raw.ticks, |next| next.offset());
         match mark.child() {
             OWN_CODE => {}
             NO_CHILD => ends.push(IterationEnd {
                 iterations,
-                offset_ns,
+                own_ns: ns(offset).saturating_sub(lost_ns(raw.start, raw.start + offset)),
             }),
             child => polls.push(ChildPoll {
                 child: raw.child(child),
                 iteration: iterations,
-                offset_ns,
-                duration_ns: clock.delta_as_nanos(0, end.saturating_sub(offset)),
+                offset_ns: ns(offset),
+                duration_ns: ns(end.saturating_sub(offset)),
+                lost_ns: lost_ns(raw.start + offset, raw.start + end),
             }),
         }
     }

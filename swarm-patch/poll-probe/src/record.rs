@@ -41,9 +41,12 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long it took.
     pub duration_ns: u64,
+    /// The part of it in which its thread did not run.
+    pub lost_ns: u64,
     /// How often its loops were entered. None if they are not marked.
     pub iterations: Option<u32>,
-    /// How long the longest iteration took. None if they are not marked.
+    /// How long the longest iteration ran. None if they are not marked. Of several iterations, the one that took longest is
+    /// taken to be the one that lost time.
     pub longest_iteration_ns: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,
@@ -60,6 +63,13 @@ pub struct Record<'a> {
     /// Number of readings that are missing there: all of them if the buffer was full, or if the invocation began without a
     /// meter.
     pub readings_lost: u32,
+}
+
+impl Record<'_> {
+    /// How long it ran.
+    pub fn own_ns(&self) -> u64 {
+        self.duration_ns.saturating_sub(self.lost_ns)
+    }
 }
 
 /// How much a meter's counts grew.
@@ -82,6 +92,15 @@ pub struct ChildPoll {
     pub offset_ns: u64,
     /// How long it took.
     pub duration_ns: u64,
+    /// The part of it in which its thread did not run.
+    pub lost_ns: u64,
+}
+
+impl ChildPoll {
+    /// How long it ran.
+    pub fn own_ns(&self) -> u64 {
+        self.duration_ns.saturating_sub(self.lost_ns)
+    }
 }
 
 /// The end of an iteration after which the invocation went on.
@@ -89,8 +108,8 @@ pub struct ChildPoll {
 pub struct IterationEnd {
     /// How many iterations were over.
     pub iterations: u32,
-    /// When, counted from the start of the invocation.
-    pub offset_ns: u64,
+    /// For how long the invocation had run.
+    pub own_ns: u64,
 }
 
 /// Stands for no child where an index is expected.
@@ -118,6 +137,12 @@ pub(crate) struct RawRecord {
     pub(crate) readings: u16,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
+}
+
+impl RawRecord {
+    pub(crate) fn end(&self) -> u64 {
+        self.start + self.ticks
+    }
 }
 
 /// A reading of the meter as the hot path stores it.

@@ -98,18 +98,32 @@ impl Recorder {
                 let Ok(raw) = thread.records.pop() else {
                     break;
                 };
-                let (children, iteration_ends) = marks::take(&mut thread.marks, &raw, &self.clock);
-                let (readings, readings_lost) = thread.readings(&raw, children.len());
+                let own = marks::take(&mut thread.marks, &raw);
                 let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
+                let lost_time = &mut thread.lost_time;
+                let is_long = lost_time.is_long(raw.ticks);
+                if is_long {
+                    lost_time.catch_up(&raw, &own, &self.clock);
+                }
+                let lost_ns = |from, to| match is_long {
+                    true => lost_time.between_ns(from, to),
+                    false => 0,
+                };
+                let (children, iteration_ends) = marks::parts(&own, &raw, &self.clock, lost_ns);
+                let (duration_ns, lost_ns) = (ns(raw.ticks), lost_ns(raw.start, raw.end()));
+                let (readings, readings_lost) = thread.readings(&raw, children.len());
                 let is_marked = raw.iterations != UNMARKED;
+                let longest_ns =
+                    || raw.longest_iteration_ns(ns(raw.longest_iteration), duration_ns, lost_ns);
                 each(&Record {
                     site: raw.site,
                     variant: raw.variant,
                     thread: thread.thread,
                     start_ns: self.clock.delta_as_nanos(self.created, raw.start),
-                    duration_ns: ns(raw.ticks),
+                    duration_ns,
+                    lost_ns,
                     iterations: is_marked.then_some(raw.iterations),
-                    longest_iteration_ns: is_marked.then(|| ns(raw.longest_iteration)),
+                    longest_iteration_ns: is_marked.then(longest_ns),
                     outcome: raw.outcome,
                     children: &children,
                     iteration_ends: &iteration_ends,
@@ -129,6 +143,12 @@ impl Recorder {
 }
 
 impl RawRecord {
+    /// Of several iterations, the longest lost the time. It did not run for less than the mean of all.
+    fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> u64 {
+        let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(self.iterations.max(1));
+        took_ns.saturating_sub(lost_ns).max(mean_ns)
+    }
+
     pub(crate) fn child(&self, child: u8) -> &'static str {
         let name = self.children.get(usize::from(child));
         name.copied().unwrap_or("unnamed")

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer};
 
+use crate::active::{Active, ticks_in};
 use crate::lock::lock;
 use crate::marks::Mark;
+use crate::own_time::{LostTime, OwnClock};
 use crate::record::{RawReading, RawRecord};
 use crate::under_way::{OwnParts, UnderWay, resident};
 use crate::{Meter, MeterCounts, Site};
@@ -38,6 +40,7 @@ pub(crate) type PerSite = [AtomicU64; Site::MOST];
 /// The filling side.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
+    own_clock: OwnClock,
     marks: UnderWay<Mark>,
     lost: Arc<PerSite>,
     meter: Option<(Meter, UnderWay<RawReading>)>,
@@ -51,6 +54,7 @@ pub(crate) struct Emptying {
     /// None without a meter.
     pub(crate) readings: Option<Consumer<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
+    pub(crate) lost_time: LostTime,
 }
 
 /// Threads make their buffers from this when their first recorded invocations begin.
@@ -77,9 +81,11 @@ impl Seats {
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
-    /// Whether a seat is to be looked for: there is one, or the thread has not looked yet. An invocation checks nothing
-    /// else.
+    /// Whether a seat is to be looked for: there is one, or the thread has not looked yet.
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
+    /// From this time on, an invocation that begins has something to do before: to look for a seat, or to read the
+    /// thread's own clock. It checks nothing else.
+    static PREPARES_FROM: Cell<u64> = const { Cell::new(0) };
 }
 
 /// For each thread that has no seat when its first recorded invocation begins.
@@ -94,6 +100,7 @@ pub(crate) fn attach(seats: &Arc<Seats>) {
     FILLING.with(|slot| slot.take());
     SEAT.with(|slot| slot.replace(Some(seats.take())));
     IS_TO_SEAT.set(true);
+    PREPARES_FROM.set(0);
 }
 
 /// Whether a recorder is attached to this thread.
@@ -102,11 +109,11 @@ pub(crate) fn is_attached() -> bool {
     has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
-/// Whether there is something to do before an invocation begins: to make buffers, or to read the meter. One check covers
-/// both reasons, so that an invocation without a meter does not pay for a second one.
+/// Whether there is something to do before an invocation begins: to make buffers, to read the thread's own clock, or to
+/// read the meter. One check covers all reasons.
 #[inline]
-pub(crate) fn is_to_prepare(is_metered: bool) -> bool {
-    IS_TO_SEAT.get() | is_metered
+pub(crate) fn is_to_prepare(now: u64, is_metered: bool) -> bool {
+    (now >= PREPARES_FROM.get()) | is_metered
 }
 
 /// Makes the buffers of this thread if there is a seat for it.
@@ -114,6 +121,7 @@ pub(crate) fn make_buffers() {
     if !IS_TO_SEAT.replace(false) {
         return;
     }
+    PREPARES_FROM.set(u64::MAX);
     let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
     let Some((thread, seats)) = seat.or_else(|| Some(lock(&FOR_ALL).upgrade()?.take())) else {
         return;
@@ -131,20 +139,38 @@ pub(crate) fn make_buffers() {
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
+    let (own_clock, lost_time) = OwnClock::new(ticks_in);
     let filling = Filling {
         records,
+        own_clock,
         marks,
         lost: Arc::clone(&lost),
         meter,
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
+        PREPARES_FROM.set(0);
         lock(&seats.arrivals).push(Emptying {
             thread,
             records: emptying_records,
             marks: emptying_marks,
             readings: emptying_readings,
             lost,
+            lost_time,
         });
+    }
+}
+
+/// Reads the thread's own clock at the end of an invocation that took long.
+#[cold]
+pub(crate) fn read_own_clock(start: u64, end: u64, active: &Active) {
+    with_filling(|filling| filling.own_clock.after_long(start, end, || active.ticks()));
+}
+
+/// Reads it before an invocation, if the one before it ended a while ago.
+pub(crate) fn read_own_clock_if_due(active: &Active) {
+    let (due, now) = (PREPARES_FROM.get(), active.ticks());
+    if now >= due {
+        with_filling(|filling| filling.own_clock.after_pause(due, now, || active.ticks()));
     }
 }
 
@@ -152,6 +178,7 @@ pub(crate) fn make_buffers() {
 #[inline]
 pub(crate) fn store(mut record: RawRecord, marks: OwnParts, readings: OwnParts) {
     with_filling(|filling| {
+        PREPARES_FROM.set(filling.own_clock.due(record.end()));
         if filling.records.is_full() {
             return filling.lose(record.site, marks, readings);
         }

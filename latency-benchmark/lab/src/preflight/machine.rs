@@ -1,10 +1,12 @@
 //! Checks of properties of this machine that affect the quality of measurements.
 
+use std::io::Read;
 use std::path::Path;
 use std::time::Duration;
 use std::{fs, thread};
 
 use anyhow::Result;
+use flate2::read::GzDecoder;
 use perf_event::Builder;
 use perf_event::events::Hardware;
 
@@ -27,6 +29,7 @@ pub(super) fn look() -> Vec<PreflightFinding> {
             PreflightFinding::tried("cores", Err::<String, _>(error), problem, "mount /sys")
         }),
         clock(),
+        own_time(),
         cycle_counter(),
         judge(
             "frequency governor",
@@ -103,14 +106,15 @@ fn cores() -> Result<PreflightFinding> {
     Ok(judge("cores", Some((is_ok, seen)), consequence, remedy))
 }
 
-fn clock() -> PreflightFinding {
+fn has_cpu_flag(flag: &str) -> bool {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    let has = |flag| {
-        let mut flags = flags.unwrap_or_default().split_whitespace();
-        flags.any(|known| known == flag)
-    };
-    let is_invariant = has("constant_tsc") && has("nonstop_tsc");
+    let mut flags = flags.unwrap_or_default().split_whitespace();
+    flags.any(|known| known == flag)
+}
+
+fn clock() -> PreflightFinding {
+    let is_invariant = has_cpu_flag("constant_tsc") && has_cpu_flag("nonstop_tsc");
     let tsc = match is_invariant {
         true => "invariant TSC",
         false => "no invariant TSC (constant_tsc and nonstop_tsc)",
@@ -123,6 +127,47 @@ fn clock() -> PreflightFinding {
         "reading the clock takes longer, and this time is part of the measured times",
         "use another machine, or a hypervisor that gives its guests the TSC",
     )
+}
+
+/// What a thread's own clock leaves out, which is not counted as time of a poll.
+fn own_time() -> PreflightFinding {
+    const STEAL: &str = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y";
+    const INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING=y";
+    let config = kernel_config();
+    let sets = |option| {
+        let config = config.as_ref()?;
+        Some(config.lines().any(|line| line == option))
+    };
+    let (is_ok, hypervisor) = match (has_cpu_flag("hypervisor"), sets(STEAL)) {
+        (false, _) => (true, "; there is no hypervisor"),
+        (true, Some(true)) => (true, " and time that the hypervisor took"),
+        (true, Some(false)) => (false, ", but not time that the hypervisor took"),
+        (true, None) => (
+            false,
+            "; whether time of the hypervisor is left out, the kernel does not say",
+        ),
+    };
+    let interrupts = match sets(INTERRUPTS) {
+        Some(true) => "; time in interrupts, in which packets are delivered, is left out, too",
+        _ => "",
+    };
+    let seen = format!("polls are counted without time of other threads{hypervisor}{interrupts}");
+    judge(
+        "own time",
+        Some((is_ok, seen)),
+        "a poll that the hypervisor interrupts may look slow",
+        "use a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING, or a machine that is not shared",
+    )
+}
+
+fn kernel_config() -> Option<String> {
+    let release = read("/proc/sys/kernel/osrelease")?;
+    read(format!("/boot/config-{release}")).or_else(|| {
+        let packed = fs::File::open("/proc/config.gz").ok()?;
+        let mut config = String::new();
+        GzDecoder::new(packed).read_to_string(&mut config).ok()?;
+        Some(config)
+    })
 }
 
 fn cycle_counter() -> PreflightFinding {

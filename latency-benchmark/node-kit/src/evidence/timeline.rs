@@ -31,7 +31,7 @@ impl Timeline {
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
         for poll in polls.of(self.outer) {
-            let at = slowest.partition_point(|kept| kept[0].duration_ns >= poll.duration_ns);
+            let at = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
             if at < KEPT {
                 slowest.truncate(KEPT - 1);
                 slowest.insert(at, rows(slice, poll, polls));
@@ -75,7 +75,7 @@ fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow
         child: None,
         iteration: None,
         start_ns: poll.start_ns,
-        duration_ns: poll.duration_ns,
+        duration_ns: poll.own_ns(),
         outcome: Some(outcome.into()),
         iterations: poll.iterations,
     };
@@ -84,7 +84,7 @@ fn invocation(slice: &SliceRow, poll: &WholePoll, depth: u32) -> Vec<TimelineRow
         child: Some(child.child.into()),
         iteration: Some(child.iteration),
         start_ns: poll.start_ns + child.offset_ns,
-        duration_ns: child.duration_ns,
+        duration_ns: child.own_ns(),
         outcome: None,
         iterations: None,
         ..row.clone()
