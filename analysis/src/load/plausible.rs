@@ -178,7 +178,8 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
         return Ok(());
     };
     ensure!(
-        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * row.own_ns as f64,
+        longest.total() <= row.polls
+            && longest.sum_above(0) as f64 <= PRECISION * row.own_ns as f64,
         "{HISTOGRAMS}: slice {slice}: the longest iterations of {site} are more or longer than its polls"
     );
     Ok(())

@@ -12,14 +12,17 @@
     reason = "two functions of libc that write to a place on the stack"
 )]
 
+use std::cmp::Reverse;
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 use quanta::Clock;
-use rtrb::{Consumer, Producer, RingBuffer};
+use rtrb::{Consumer, Producer};
 
 use crate::marks::Mark;
 use crate::record::RawRecord;
+use crate::under_way::resident;
 
 /// Whatever ends sooner was hardly interrupted, or it would have taken longer. With 1 µs for a reading, a thread that does
 /// nothing but polls of this length spends 1 % of its time on readings.
@@ -110,7 +113,7 @@ impl OwnClock {
     pub(crate) fn new(ticks_in: fn(Duration) -> u64) -> (OwnClock, LostTime) {
         /// A second's worth, if every reading is of an invocation that took [`LONG`].
         const CAPACITY: usize = 1 << 14;
-        let (readings, emptying) = RingBuffer::new(CAPACITY);
+        let (readings, emptying) = resident(CAPACITY);
         let clock = OwnClock {
             readings,
             long: ticks_in(LONG),
@@ -181,20 +184,21 @@ pub(crate) struct LostTime {
 }
 
 impl LostTime {
-    /// Takes the readings up to the end of an invocation. If the last one is its own, the loss is placed at the end of the
-    /// longest of the stretches between its `marks`.
+    /// Takes the readings up to the end of an invocation. A loss before its own reading is placed between its `marks`.
     pub(crate) fn catch_up(&mut self, record: &RawRecord, marks: &[Mark], clock: &Clock) {
         let (start, end) = (record.start, record.end());
         while self.readings.peek().is_ok_and(|reading| reading.end <= end)
             && let Ok(reading) = self.readings.pop()
         {
             if let Some(last) = self.last {
+                let lost_ns = self.lost_ns(last, reading, clock);
                 let is_own = (reading.start, reading.end) == (start, end);
-                let place = match is_own {
-                    true => end_of_longest_stretch(start.max(last.at), record, marks),
-                    false => reading.end,
-                };
-                self.add(place, self.lost_ns(last, reading, clock));
+                let marks = if is_own { marks } else { &[] };
+                let times = marks.iter().map(|mark| record.start + mark.offset());
+                for (at, lost_ns) in placed(lost_ns, start.max(last.at)..reading.end, times, clock)
+                {
+                    self.add(at, lost_ns);
+                }
             }
             if reading.at - reading.end >= self.gap {
                 self.add(reading.at, clock.delta_as_nanos(reading.end, reading.at));
@@ -254,12 +258,96 @@ impl LostTime {
     }
 }
 
-fn end_of_longest_stretch(from: u64, record: &RawRecord, marks: &[Mark]) -> u64 {
-    let times = marks.iter().map(|mark| record.start + mark.offset());
-    let (mut began, mut longest) = (from, (0, record.end()));
-    for ended in times.filter(|time| *time > from).chain([record.end()]) {
-        longest = longest.max((ended - began, ended));
-        began = ended;
+/// Places a loss in the longest of the stretches between `times`, and what is longer than that in the next longest.
+fn placed(
+    lost_ns: u64,
+    whole: Range<u64>,
+    times: impl Iterator<Item = u64>,
+    clock: &Clock,
+) -> Vec<(u64, u64)> {
+    let inside = times.filter(|time| whole.contains(time));
+    let mut began = whole.start;
+    let stretches = inside.chain([whole.end]).map(|ended| {
+        let began = std::mem::replace(&mut began, ended);
+        (clock.delta_as_nanos(began, ended), ended)
+    });
+    let mut stretches: Vec<(u64, u64)> = stretches.collect();
+    if stretches.len() == 1 {
+        return vec![(whole.end, lost_ns)];
     }
-    longest.1
+    stretches.sort_unstable_by_key(|(ns, _)| Reverse(*ns));
+    let mut left_ns = lost_ns;
+    let parts = stretches.into_iter().map(|(ns, ended)| {
+        let part_ns = left_ns.min(ns);
+        left_ns -= part_ns;
+        (ended, part_ns)
+    });
+    let mut parts: Vec<(u64, u64)> = parts.collect();
+    parts.sort_unstable();
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::active::{clock, ticks_in};
+
+    fn us(us: u64) -> u64 {
+        ticks_in(Duration::from_micros(us))
+    }
+
+    /// What an invocation from `from_us` to `to_us` is said to have lost, in µs, after readings that say when an
+    /// invocation began and ended, when its clock was read, and for how long the thread had run by then.
+    fn lost_us(readings: &[[u64; 4]], [from_us, to_us]: [u64; 2]) -> u64 {
+        let (mut own_clock, mut lost) = OwnClock::new(ticks_in);
+        for [start, end, at, ran] in readings {
+            let reading = ClockReading {
+                start: us(*start),
+                end: us(*end),
+                at: us(*at),
+                ran_ns: 1000 * ran,
+            };
+            assert!(own_clock.readings.push(reading).is_ok());
+        }
+        let [start, end] = [from_us, to_us].map(us);
+        let record = RawRecord {
+            start,
+            ticks: end - start,
+            ..RawRecord::default()
+        };
+        lost.catch_up(&record, &[], clock());
+        (lost.between_ns(start, end) + 500) / 1000
+    }
+
+    #[test]
+    fn a_long_loss_is_that_of_the_invocation_and_a_short_one_is_shared_by_time() {
+        let before = [0, 0, 0, 0];
+        // It took 500 of 1,000 µs.
+        for (ran, lost) in [(1000, 0), (800, 200), (600, 400), (400, 500), (960, 20)] {
+            let readings = [before, [500, 1000, 1000, ran]];
+            assert_eq!(lost_us(&readings, [500, 1000]), lost, "{ran}");
+        }
+        // A reading inside of it leaves no doubt.
+        let readings = [before, [500, 900, 900, 900], [500, 1000, 1000, 960]];
+        assert_eq!(lost_us(&readings, [500, 1000]), 40);
+    }
+
+    #[test]
+    fn what_is_lost_while_the_clock_is_read_belongs_to_the_invocation_around() {
+        let readings = [[0, 0, 0, 0], [100, 400, 3400, 400], [50, 3500, 3500, 500]];
+        assert_eq!(lost_us(&readings, [100, 400]), 0);
+        assert_eq!(lost_us(&readings, [50, 3500]), 3000);
+    }
+
+    #[test]
+    fn a_loss_is_in_the_longest_stretch_as_far_as_it_fits() {
+        let placed = |lost_us: u64| {
+            let times = [200, 1200].map(us).into_iter();
+            let parts = placed(1000 * lost_us, us(100)..us(1500), times, clock());
+            parts.into_iter().map(|(_, ns)| (ns + 500) / 1000).collect()
+        };
+        let [one, several]: [Vec<u64>; 2] = [900, 1350].map(placed);
+        assert_eq!(one, [0, 900, 0]);
+        assert_eq!(several, [50, 1000, 300]);
+    }
 }

@@ -9,6 +9,7 @@ mod iteration_ends;
 mod metered;
 mod muxers;
 mod numbers;
+mod own_time;
 mod passes;
 mod quic;
 mod wakes;
