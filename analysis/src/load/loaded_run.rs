@@ -86,7 +86,6 @@ pub(crate) struct LoadedSite {
     pub(crate) row: SiteRow,
     /// Their own time.
     pub(crate) duration_ns: Counts,
-    pub(crate) by_wall_ns: Counts,
     /// Only of the baseline, to see which slow polls a budget could not have prevented.
     pub(crate) longest_iteration_ns: Option<Counts>,
     pub(crate) bands: Vec<BandRow>,
@@ -107,7 +106,6 @@ impl LoadedSlice {
     pub(crate) fn counts(&self, of: HistogramOf) -> Option<&Counts> {
         match of {
             HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
-            HistogramOf::PollsByWall(site) => Some(&self.site(site)?.by_wall_ns),
             HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
             of => Some(self.histogram(of)),
         }

@@ -70,7 +70,9 @@ fn site(site: &LoadedSite) -> Result<()> {
         "{SITES}: slice {slice}: polls of {name} are not ready, pending and yielded"
     );
     ensure!(
-        row.own_ns <= row.wall_ns,
+        row.own_ns <= row.wall_ns
+            && row.wall_slow_polls <= polls
+            && row.wall_beyond_ns <= row.wall_ns,
         "{SITES}: slice {slice}: polls of {name} ran for longer than they took"
     );
     let in_bands = |of: fn(&BandRow) -> u64| total(site.bands.iter().map(of));
@@ -162,24 +164,17 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
     if of_site.lost() > 0 || durations.total() == 0 {
         return Ok(());
     }
-    let (slice, site, by_wall) = (row.slice, row.site, &of_site.by_wall_ns);
+    let (slice, site) = (row.slice, row.site);
+    let [whole, sum] = [row.own_ns, durations.sum_above(0)].map(|ns| ns as f64);
     ensure!(
-        by_wall.total() == row.polls,
-        "{HISTOGRAMS}: slice {slice}: the polls of {site} by the wall clock are not those in {SITES}"
+        sum <= PRECISION * whole && whole <= PRECISION * sum,
+        "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
     );
-    for (whole, durations) in [(row.own_ns, durations), (row.wall_ns, by_wall)] {
-        let [whole, sum] = [whole, durations.sum_above(0)].map(|ns| ns as f64);
-        ensure!(
-            sum <= PRECISION * whole && whole <= PRECISION * sum,
-            "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
-        );
-    }
     let Some(longest) = &of_site.longest_iteration_ns else {
         return Ok(());
     };
     ensure!(
-        longest.total() <= row.polls
-            && longest.sum_above(0) as f64 <= PRECISION * row.own_ns as f64,
+        longest.total() <= row.polls && longest.sum_above(0) as f64 <= PRECISION * whole,
         "{HISTOGRAMS}: slice {slice}: the longest iterations of {site} are more or longer than its polls"
     );
     Ok(())

@@ -115,7 +115,6 @@ impl RunFiles {
                 loaded[site as usize] = Some(LoadedSite {
                     row: of_site,
                     duration_ns,
-                    by_wall_ns: histogram(HistogramOf::PollsByWall(site)),
                     longest_iteration_ns: longest,
                     bands: taken(&mut bands, (number, site)),
                     children: taken(&mut children, (number, site)),
@@ -169,7 +168,9 @@ fn check(rows: &[SliceRow]) -> Result<()> {
 fn is_used(tag: HistogramTag) -> bool {
     let is_used = match tag.of {
         HistogramOf::LongestIteration(_) => tag.variant == BASELINE,
-        HistogramOf::PeerLatency(_) => false,
+        HistogramOf::PeerLatency(_)
+        | HistogramOf::PollsByWall(_)
+        | HistogramOf::CotenantWakeByWall => false,
         _ => true,
     };
     is_used && tag.pass == Pass::Compare

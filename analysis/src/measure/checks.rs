@@ -82,7 +82,7 @@ impl Checks {
             probe_percent: probe_percent(runs),
             monitor_polls_percent: monitored(|task| task.row.polls, |row| row.monitor_task_polls),
             monitor_slow_percent: monitored(
-                |task| task.by_wall_ns.above(SLOW_NS),
+                |task| task.row.wall_slow_polls,
                 |row| row.monitor_slow_task_polls,
             ),
             monitor_time_percent: monitored(|task| task.row.wall_ns, |row| row.monitor_task_ns),
@@ -97,9 +97,9 @@ fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<f64> {
     let lost = ratio(slices.iter().map(|slice| {
         let site = Site::of_connections(slice.sites().map(|site| site.row.site));
         let site = slice.site(site)?;
-        let [own, wall] = [&site.duration_ns, &site.by_wall_ns];
-        let [own, wall] = [own, wall].map(|counts| counts.beyond(SLOW_NS) as f64);
-        Some(RatioPart::new(wall - own, wall))
+        let own_ns = site.duration_ns.beyond(SLOW_NS) as f64;
+        let wall_ns = site.row.wall_beyond_ns as f64;
+        Some(RatioPart::new((wall_ns - own_ns).max(0.0), wall_ns))
     }));
     Some(100.0 * lost?)
 }

@@ -220,6 +220,9 @@ pub struct SiteRow {
     /// Time from the begin to the end of all these polls. It also has what their threads lost to other threads and to the
     /// hypervisor.
     pub wall_ns: u64,
+    /// Polls over 50 µs by the wall clock, and by how much they are longer, added up.
+    pub wall_slow_polls: u64,
+    pub wall_beyond_ns: u64,
     /// Polls that were not recorded because a buffer was full; not in `polls`.
     pub lost: u64,
     /// Polls of children, and ends of iterations, that were not recorded for the same reason.

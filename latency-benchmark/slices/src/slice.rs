@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use hdrhistogram::Histogram;
 use poll_probe::{Outcome, Record, VariantId};
-use run_format::{HistogramOf, Site, SiteRow, band_from_ns};
+use run_format::{HistogramOf, SLOW_NS, Site, SiteRow, band_from_ns};
 
 use crate::cotenant::Delay;
 use crate::{Answered, PollSums, Replay, WholePolls};
@@ -141,6 +141,8 @@ impl ObservedSite {
         }
         row.own_ns += record.own_ns();
         row.wall_ns += record.duration_ns;
+        row.wall_slow_polls += u64::from(record.duration_ns > SLOW_NS);
+        row.wall_beyond_ns += record.duration_ns.saturating_sub(SLOW_NS);
         row.children_lost += u64::from(record.children_lost);
         let from_ns = band_from_ns(record.own_ns());
         let band = self.iterations_by_band.entry((from_ns, record.iterations));
