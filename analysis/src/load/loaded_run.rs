@@ -24,7 +24,6 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    pub(crate) all_blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
     /// What was seen before there were requests. Older runs have none.
     pub(crate) idle: Option<IdleRow>,

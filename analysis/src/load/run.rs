@@ -35,7 +35,7 @@ impl RunFiles {
         row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
     }
 
-    pub(crate) fn read(&self, variants: usize, keeps_disturbed: bool) -> Result<LoadedRun> {
+    pub(crate) fn read(&self, variants: usize) -> Result<LoadedRun> {
         let path = self.dir.join(files::SLICES);
         let rows = self.table()?;
         check(&rows).with_context(|| path.display().to_string())?;
@@ -50,10 +50,8 @@ impl RunFiles {
         if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
             bail!("{path}: {found} complete blocks, but run.json says {reported}");
         }
-        let all_blocks = blocks.clone();
         let machine: Vec<BlockRow> = self.table()?;
-        let row = self.row.as_ref().filter(|_| !keeps_disturbed);
-        let runtime = row.map(|row| &row.config.runtime);
+        let runtime = self.row.as_ref().map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let (set_aside, kept) = set_aside(&machine, runtime, &mut blocks, number);
         let run = LoadedRun {
@@ -63,7 +61,6 @@ impl RunFiles {
             is_application: self.is_application,
             slices,
             blocks,
-            all_blocks,
             machine,
             idle,
             own_cpu_share: None,

@@ -22,8 +22,8 @@ pub(crate) struct Soak {
 }
 
 impl Soak {
-    pub(crate) fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak, Failure> {
-        open(dir, keeps_disturbed).map_err(bad_input)
+    pub(crate) fn open(dir: &Path) -> Result<Soak, Failure> {
+        open(dir).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -31,7 +31,7 @@ impl Soak {
     }
 }
 
-fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
+fn open(dir: &Path) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let end = file.end.as_ref();
@@ -71,10 +71,14 @@ fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
         true => rows::read(dir, end.is_none())?,
         false => Vec::new(),
     };
-    let runtime = (!keeps_disturbed).then_some(&file.config.runtime);
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let (set_aside, kept) = set_aside(&machine, runtime, &mut numbered, |(number, _)| *number);
+    let (set_aside, kept) = set_aside(
+        &machine,
+        Some(&file.config.runtime),
+        &mut numbered,
+        |(number, _)| *number,
+    );
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();

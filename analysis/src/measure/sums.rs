@@ -32,7 +32,6 @@ pub(crate) struct SweepSetup {
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    pub(crate) keeps_disturbed: bool,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
     /// took their turns at random, and twice as much is known of them.
     pub(crate) reference: Vec<usize>,

@@ -1,5 +1,5 @@
-//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; how quiet the machine was, and what
-//! difference it makes that disturbed blocks were set aside.
+//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change;
+//! how quiet the machine was.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ use crate::prose::{self, prose};
 use crate::stats::{self, VarianceParts, launch_parts, spread};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
-use crate::verdict::{Candidate, Judged, Verdict, words};
+use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
     what: &'static str,
@@ -240,14 +240,6 @@ pub(super) fn disturbed_blocks(
     let kept = sum(summary.checks().map(|it| &it.kept));
     let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
     disturbed((&set_aside, &kept), (blocks, "block"), is_named)
-}
-
-pub(super) fn with_disturbed(verdict: &Verdict, with_all: &Verdict) -> String {
-    let pairs = verdict.candidates.iter().zip(&with_all.candidates);
-    prose::text(&prose!('a "with_disturbed.txt" {
-        verdict: &'a Verdict = verdict,
-        pairs: Vec<(&'a Candidate, &'a Candidate)> = pairs.filter(|(it, _)| !it.is_idle).collect(),
-    }))
 }
 
 /// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of

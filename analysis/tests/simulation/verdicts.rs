@@ -225,7 +225,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
 }
 
 pub(super) fn options() -> Options {
-    let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
+    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
     serde_json::from_str(text).expect("options")
 }
 
