@@ -30,9 +30,8 @@ pub(crate) struct LoadedRun {
     /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. Older runs do not know it.
     pub(crate) own_cpu_share: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
-    /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
+    /// Complete blocks that are not in `blocks` because they were disturbed.
     pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
 }
 
 impl LoadedRun {

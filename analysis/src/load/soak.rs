@@ -16,9 +16,8 @@ pub(crate) struct Soak {
     pub(crate) file: SoakFile,
     /// At least one.
     pub(crate) rows: Vec<SoakRow>,
-    /// Rows that are not there because the machine disturbed them, and those that nevertheless are.
+    /// Rows that are not there because the machine disturbed them.
     pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
 }
 
 impl Soak {
@@ -73,12 +72,7 @@ fn open(dir: &Path) -> Result<Soak> {
     };
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let (set_aside, kept) = set_aside(
-        &machine,
-        Some(&file.config.runtime),
-        &mut numbered,
-        |(number, _)| *number,
-    );
+    let set_aside = set_aside(&machine, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();
@@ -89,7 +83,6 @@ fn open(dir: &Path) -> Result<Soak> {
         rows,
         file,
         set_aside,
-        kept,
     })
 }
 

@@ -3,9 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use run_format::Disturbance;
-
-use super::markdown::{Row, quoted, table};
+use super::markdown::{Row, joined, quoted, table};
 use crate::load::Disturbances;
 use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
@@ -210,36 +208,22 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
     VarianceParts::of(&cells.collect::<Vec<_>>())
 }
 
-/// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
-pub(super) fn disturbed(
-    (set_aside, kept): (&Disturbances, &Disturbances),
-    (left, what): (usize, &str),
-    is_named: impl Fn(Disturbance) -> bool,
-) -> String {
-    let by_what = |blocks: &Disturbances| {
-        let named = blocks.iter().filter(|(what, _)| is_named(**what));
-        named
-            .map(|(what, blocks)| (*blocks, what.words()))
-            .collect()
-    };
+/// How many blocks were set aside, and why. Empty if none was.
+pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> String {
+    let causes = set_aside.iter();
+    let causes = causes.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
     prose::text(&prose!('a "disturbed.txt" {
-        what: &'a str = what,
-        left: usize = left,
         taken: usize = set_aside.values().sum(),
-        set_aside: Vec<(usize, &'static str)> = by_what(set_aside),
-        all_kept: usize = kept.values().sum(),
-        kept: Vec<(usize, &'static str)> = by_what(kept),
+        left: usize = left,
+        what: &'a str = what,
+        causes: String = joined(causes, ", "),
     }))
 }
 
-pub(super) fn disturbed_blocks(
-    summary: &Summary,
-    is_named: impl Fn(Disturbance) -> bool,
-) -> String {
+pub(super) fn disturbed_blocks(summary: &Summary) -> String {
     let set_aside = sum(summary.checks().map(|it| &it.set_aside));
-    let kept = sum(summary.checks().map(|it| &it.kept));
     let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
-    disturbed((&set_aside, &kept), (blocks, "block"), is_named)
+    disturbed(&set_aside, blocks, "block")
 }
 
 /// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
@@ -260,8 +244,7 @@ pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
     Some(prose::text(&prose!("grade.txt" {
         percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
         lost: Option<((f64, f64), (f64, f64))> = lost,
-        // What is in the grade is not named again.
-        disturbed: String = disturbed_blocks(summary, |it| it != Disturbance::Waiting),
+        disturbed: String = disturbed_blocks(summary),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),
         spoilt: Vec<&'static str> = spoilt.collect(),
     })))
