@@ -34,7 +34,7 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(trust::grade(summary, verdict));
+    sentences.extend(trust::of_machine(summary));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }

@@ -1,5 +1,4 @@
-//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change;
-//! how quiet the machine was.
+//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; what the machine took.
 
 use std::collections::BTreeSet;
 
@@ -27,8 +26,8 @@ const LIMITS: [CheckLimit; 13] = [
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
     CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, of: |it| it.monitor_slow_percent },
     CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
-    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: 2.0, of: |it| it.steal_percent },
-    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: 5.0, of: |it| it.waiting_percent },
+    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, of: |it| it.steal_percent },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, of: |it| it.waiting_percent },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },
@@ -226,26 +225,13 @@ pub(super) fn disturbed_blocks(summary: &Summary) -> String {
     disturbed(&set_aside, blocks, "block")
 }
 
-/// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
-/// ten that arrives at random finds its core gone.
-const QUIET_PERCENT: f64 = 1.0;
-const NEARLY_QUIET_PERCENT: f64 = 10.0;
-
-/// In a few sentences. None of a published table, which has no machine.
-pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
-    summary.identity.manifest.as_ref()?;
-    let lost = |check: fn(&Checks) -> Option<f64>| {
-        let (_, median, worst) = spread(summary.checks().filter_map(check))?;
-        Some((median, worst))
-    };
-    let stolen = lost(|checks| checks.steal_percent);
-    let lost = stolen.zip(lost(|checks| checks.waiting_percent));
-    let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
-    Some(prose::text(&prose!("grade.txt" {
-        percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
-        lost: Option<((f64, f64), (f64, f64))> = lost,
+/// What the machine did to the measurement, in up to three sentences.
+pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
+    let taken_percent = |checks: &Checks| Some(checks.steal_percent? + checks.waiting_percent?);
+    let taken = spread(summary.checks().filter_map(taken_percent));
+    prose::sentences(&prose!("of_machine.txt" {
+        taken: Option<(f64, f64)> = taken.map(|(_, median, worst)| (median, worst)),
         disturbed: String = disturbed_blocks(summary),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),
-        spoilt: Vec<&'static str> = spoilt.collect(),
-    })))
+    }))
 }
