@@ -38,10 +38,6 @@ pub(crate) struct FigureOptions {
     #[arg(long, value_name = "QUANTITY=VALUE", help = margin_help())]
     #[serde(default)]
     pub(crate) margin: Vec<Margin>,
-    /// Use disturbed blocks, too: those in which central's worker was kept waiting for more than a tenth of the time, or
-    /// in which a process of the cell or the machine stood still
-    #[arg(long)]
-    pub(crate) keep_disturbed: bool,
     #[arg(long, value_name = "METRIC", help = metric_help(), long_help = Metric::help(&metric_help()))]
     pub(crate) metric: Vec<Metric>,
     /// Folder to write to [default: RUN/report; of `compare`: compared; of `export`: dataset; of `page`: page]

@@ -74,24 +74,11 @@ impl Counts {
         above.map(|(value, count)| (value - limit) * count).sum()
     }
 
-    /// The sum of the squares of values, each of which counts as the limit at most.
-    pub fn squares(&self, limit: u64) -> f64 {
+    /// The sum of the squares of all values.
+    pub fn squares(&self) -> f64 {
         let squares = self.values();
-        let squares =
-            squares.map(|(value, count)| (value.min(limit) as f64).powi(2) * count as f64);
+        let squares = squares.map(|(value, count)| (value as f64).powi(2) * count as f64);
         squares.sum()
-    }
-
-    /// The least value that at most this share of all values exceeds. Zero without any.
-    pub fn exceeded_by(&self, share: f64) -> u64 {
-        let most = (share * self.total() as f64) as u64;
-        let mut above = 0;
-        let mut values = self.0.iter().rev();
-        let limit = values.find(|(_, count)| {
-            above += count;
-            above > most
-        });
-        limit.map_or(0, |(value, _)| *value)
     }
 
     pub fn at(&self, value: u64) -> u64 {
@@ -156,8 +143,9 @@ mod tests {
             waits.sort_unstable();
             Counts::of(waits.into_iter().map(|wait| (wait, 1)))
         };
-        let idle = counted((0..250).map(|_| awaken(rng)).collect());
-        let floor = idle.exceeded_by(0.5);
+        let mut idle: Vec<u64> = (0..250).map(|_| awaken(rng)).collect();
+        idle.sort_unstable();
+        let floor = idle[(idle.len() - 1) / 2];
         let mut truth = 0;
         let waits = (0..WAKES).map(|_| match rng.random_bool(busy) {
             true => {
@@ -248,14 +236,8 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_on_durations_leaves_one_in_so_many_above() {
-        let counts = counted((1..=1000).collect());
-        assert_eq!(
-            (counts.exceeded_by(0.001), counts.exceeded_by(0.5)),
-            (999, 500)
-        );
-        assert_eq!(counted(vec![3, 4]).squares(3), 18.0);
-        assert_eq!(Counts::default().exceeded_by(0.001), 0);
+    fn squares_are_summed_up() {
+        assert_eq!(counted(vec![3, 4, 4]).squares(), 41.0);
     }
 
     #[test]

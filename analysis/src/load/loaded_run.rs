@@ -24,16 +24,14 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    pub(crate) all_blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
     /// What was seen before there were requests. Older runs have none.
     pub(crate) idle: Option<IdleRow>,
     /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. Older runs do not know it.
     pub(crate) own_cpu_share: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
-    /// Complete blocks that are not in `blocks` because they were disturbed, and those that nevertheless are.
+    /// Complete blocks that are not in `blocks` because they were disturbed.
     pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
 }
 
 impl LoadedRun {

@@ -40,7 +40,7 @@ fn blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
     let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    let complete = run.all_blocks.iter().flatten();
+    let complete = run.blocks.iter().flatten();
     let mut complete = complete.map(|at| block(&run.slices[*at]));
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
         if let Some(block) = machine.difference(&known).next() {

@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use counts::Counts;
 use run_format::{
     BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
-    IdleRow, Pass, PeerRow, QuicRow, RunRow, RuntimeConfig, SiteRow, SliceRow, TurnRow, WorkerRow,
-    files, read_table,
+    IdleRow, Pass, PeerRow, QuicRow, RunRow, SiteRow, SliceRow, TurnRow, WorkerRow, files,
+    read_table,
 };
 
 use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
@@ -35,7 +35,7 @@ impl RunFiles {
         row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
     }
 
-    pub(crate) fn read(&self, variants: usize, keeps_disturbed: bool) -> Result<LoadedRun> {
+    pub(crate) fn read(&self, variants: usize) -> Result<LoadedRun> {
         let path = self.dir.join(files::SLICES);
         let rows = self.table()?;
         check(&rows).with_context(|| path.display().to_string())?;
@@ -50,12 +50,9 @@ impl RunFiles {
         if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
             bail!("{path}: {found} complete blocks, but run.json says {reported}");
         }
-        let all_blocks = blocks.clone();
         let machine: Vec<BlockRow> = self.table()?;
-        let row = self.row.as_ref().filter(|_| !keeps_disturbed);
-        let runtime = row.map(|row| &row.config.runtime);
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
-        let (set_aside, kept) = set_aside(&machine, runtime, &mut blocks, number);
+        let set_aside = set_aside(&machine, &mut blocks, number);
         let run = LoadedRun {
             subject: self.subject,
             number: self.number,
@@ -63,13 +60,11 @@ impl RunFiles {
             is_application: self.is_application,
             slices,
             blocks,
-            all_blocks,
             machine,
             idle,
             own_cpu_share: None,
             work: self.table()?,
             set_aside,
-            kept,
         };
         plausible::check(&run).with_context(|| self.dir.display().to_string())?;
         Ok(run)
@@ -198,35 +193,22 @@ pub(super) fn complete_blocks<'a>(
     Ok(complete.collect())
 }
 
-/// Takes disturbed blocks out. If more than half of them are disturbed there is nothing else, and it takes only those in
-/// which something stood still. Returns those that it took, and those that it did not. Without a runtime, none is known to
-/// be disturbed.
+/// Takes disturbed blocks out. Returns how many each disturbance cost.
 pub(super) fn set_aside<T>(
     machine: &[BlockRow],
-    runtime: Option<&RuntimeConfig>,
     blocks: &mut Vec<T>,
     number: impl Fn(&T) -> u32,
-) -> (Disturbances, Disturbances) {
-    let rows: BTreeMap<u32, &BlockRow> = machine.iter().map(|row| (row.block, row)).collect();
-    let disturbance = |block: &T| {
-        let row = rows.get(&number(block))?;
-        Some((row.disturbance(runtime?)?, row.stood_still()))
-    };
-    let found: Vec<_> = blocks.iter().map(disturbance).collect();
-    let stood_still = |&&(_, stood_still): &&(Disturbance, bool)| stood_still;
-    let standstills = found.iter().flatten().filter(stood_still).count();
-    let others = found.iter().flatten().count() - standstills;
-    let is_most = 2 * others > blocks.len() - standstills;
-    let (mut taken, mut left) = (Disturbances::new(), Disturbances::new());
-    let mut found = found.into_iter();
-    blocks.retain(|_| {
-        let Some((disturbance, stood_still)) = found.next().flatten() else {
-            return true;
-        };
-        let stays = is_most && !stood_still;
-        let counts = if stays { &mut left } else { &mut taken };
-        *counts.entry(disturbance).or_default() += 1;
-        stays
+) -> Disturbances {
+    let disturbed = machine.iter();
+    let disturbed = disturbed.filter_map(|row| Some((row.block, row.disturbance()?)));
+    let disturbed: BTreeMap<u32, Disturbance> = disturbed.collect();
+    let mut taken = Disturbances::new();
+    blocks.retain(|block| match disturbed.get(&number(block)) {
+        None => true,
+        Some(disturbance) => {
+            *taken.entry(*disturbance).or_default() += 1;
+            false
+        }
     });
-    (taken, left)
+    taken
 }

@@ -16,14 +16,13 @@ pub(crate) struct Soak {
     pub(crate) file: SoakFile,
     /// At least one.
     pub(crate) rows: Vec<SoakRow>,
-    /// Rows that are not there because the machine disturbed them, and those that nevertheless are.
+    /// Rows that are not there because the machine disturbed them.
     pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
 }
 
 impl Soak {
-    pub(crate) fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak, Failure> {
-        open(dir, keeps_disturbed).map_err(bad_input)
+    pub(crate) fn open(dir: &Path) -> Result<Soak, Failure> {
+        open(dir).map_err(bad_input)
     }
 
     pub(crate) fn name(&self) -> String {
@@ -31,7 +30,7 @@ impl Soak {
     }
 }
 
-fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
+fn open(dir: &Path) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
     let path = dir.join(files::SOAK_ROWS);
     let end = file.end.as_ref();
@@ -71,10 +70,9 @@ fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
         true => rows::read(dir, end.is_none())?,
         false => Vec::new(),
     };
-    let runtime = (!keeps_disturbed).then_some(&file.config.runtime);
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let (set_aside, kept) = set_aside(&machine, runtime, &mut numbered, |(number, _)| *number);
+    let set_aside = set_aside(&machine, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();
@@ -85,7 +83,6 @@ fn open(dir: &Path, keeps_disturbed: bool) -> Result<Soak> {
         rows,
         file,
         set_aside,
-        kept,
     })
 }
 

@@ -2,10 +2,8 @@
 //! there and a formula here are all that a metric of recorded columns takes: reports, the page, `summary.csv`, the help of
 //! `--metric` and METRICS.md come from them.
 
-use std::collections::BTreeMap;
-
 use run_format::HistogramOf::{self, CotenantTimer, CotenantWake, LastDelivery, Latency};
-use run_format::{QuicRow, Site};
+use run_format::QuicRow;
 
 use crate::load::{LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::RatioKind::{self, Amount, Count, Share};
@@ -56,13 +54,11 @@ metrics! {
     BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()?));
     BeyondUsPerMib: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.mib()?));
     PollWaitUs: SiteRatio(Amount, |site, view| {
-        let longest_ns = view.limits.longest_ns.get(&site.row.site);
-        let squares = site.duration_ns.squares(longest_ns.copied().unwrap_or(u64::MAX));
-        part(squares / 2.0, view.seconds() * NS_PER_S)
+        part(site.duration_ns.squares() / 2.0, view.seconds() * NS_PER_S)
     });
     SlowPercent: SiteRatio(Share, |site, view| part(view.slow_polls(site), site.row.polls as f64));
     SlowMsPerS: SiteRatio(Amount, |site, view| {
-        part(site.duration_ns.sum_above(view.limits.threshold_ns) as f64, view.seconds())
+        part(site.duration_ns.sum_above(view.threshold_ns) as f64, view.seconds())
     });
     SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()?));
     PollP99Us: SiteQuantile(0.99);
@@ -71,11 +67,11 @@ metrics! {
     YieldsPer1000: SiteRatio(Share, |site, _| counts(site.row.yielded, site.row.polls));
     SingleIterationPercent: SiteRatio(Share, |site, view| {
         let longest = site.longest_iteration_ns.as_ref()?;
-        part(longest.above(view.limits.threshold_ns) as f64, view.slow_polls(site))
+        part(longest.above(view.threshold_ns) as f64, view.slow_polls(site))
     });
     CotenantLatePercent: WorkerRatio(Share, |view| {
         let wakes = view.slice.histogram(CotenantWake);
-        counts(wakes.above(view.limits.threshold_ns), wakes.total())
+        counts(wakes.above(view.threshold_ns), wakes.total())
     });
     CotenantP90Us: WorkerQuantile(CotenantWake, 0.9);
     CotenantP99Us: WorkerQuantile(CotenantWake, 0.99);
@@ -127,23 +123,16 @@ metrics! {
 pub(super) struct SliceView<'a> {
     pub(super) run: &'a LoadedRun,
     pub(super) slice: &'a LoadedSlice,
-    pub(super) limits: &'a Limits,
-}
-
-pub(super) struct Limits {
     pub(super) threshold_ns: u64,
-    /// The longest that a poll of a site counts for the mean wait, so that a few polls in which the hypervisor had the
-    /// core do not decide.
-    pub(super) longest_ns: BTreeMap<Site, u64>,
 }
 
 impl SliceView<'_> {
     fn beyond_ns(&self, site: &LoadedSite) -> f64 {
-        site.duration_ns.beyond(self.limits.threshold_ns) as f64
+        site.duration_ns.beyond(self.threshold_ns) as f64
     }
 
     fn slow_polls(&self, site: &LoadedSite) -> f64 {
-        site.duration_ns.above(self.limits.threshold_ns) as f64
+        site.duration_ns.above(self.threshold_ns) as f64
     }
 
     fn requests(&self) -> Option<f64> {

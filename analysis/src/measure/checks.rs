@@ -11,9 +11,8 @@ pub(crate) struct Checks {
     /// Of the TCP connects before the measurement: smallest, median, largest.
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
     pub(crate) lost: u64,
-    /// Disturbed blocks that nothing is made of, and others.
+    /// Disturbed blocks, of which nothing is made.
     pub(crate) set_aside: Disturbances,
-    pub(crate) kept: Disturbances,
     /// Runs during which something else measured on this machine.
     pub(crate) beside: usize,
     pub(crate) steal_percent: Option<f64>,
@@ -70,7 +69,6 @@ impl Checks {
             rtt_ms: round_trips(rows.iter().map(|row| &row.network)),
             lost: slices.iter().map(|slice| slice.lost()).sum(),
             set_aside: sum(runs.iter().map(|run| &run.set_aside)),
-            kept: sum(runs.iter().map(|run| &run.kept)),
             beside: rows.iter().filter(|row| row.beside.is_some()).count(),
             steal_percent: share(total(|block| block.central_core_steal_ms)),
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),

@@ -1,8 +1,7 @@
 //! The time beyond every threshold from 10 µs to 10 ms, so that no threshold decides alone.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use super::catalogue::Limits;
 use super::metric::{Metric, MetricKey};
 use super::sums::{CellBlocks, SweepSetup, ratio_parts, with_changes};
 use crate::stats::{self, RatioKind, Uncertain};
@@ -40,11 +39,7 @@ pub(super) fn of_cell(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint
 
 fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoint {
     let key = MetricKey::new(setup.site, Metric::BeyondMsPerS);
-    let limits = Limits {
-        threshold_ns,
-        longest_ns: BTreeMap::new(),
-    };
-    let sums = ratio_parts(key, blocks, setup, &limits).into_iter();
+    let sums = ratio_parts(key, blocks, setup, threshold_ns).into_iter();
     let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
     let estimates: Vec<_> = ratios.collect();
     let values = with_changes(&estimates, setup.reference.get(1).copied()).into_iter();

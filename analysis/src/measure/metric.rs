@@ -169,9 +169,6 @@ pub(crate) struct MetricInfo {
     pub(crate) least: f64,
     /// None if a verdict does not depend on it.
     pub(crate) verdict: Option<VerdictInfo>,
-    /// From this share of a core on that the hypervisor gives to others, the metric says nothing about variants:
-    /// stolen time then lasts longer than a wake-up waits.
-    pub(crate) spoilt_by_steal_percent: Option<f64>,
     /// Whether it is of requests, which belong to no variant if turns are shorter than a request.
     #[serde(default)]
     pub(crate) is_of_requests: bool,

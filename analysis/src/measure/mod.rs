@@ -14,7 +14,6 @@ pub(crate) mod sums;
 pub(crate) mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::mem;
 
 use anyhow::Result;
 use run_format::files::SLICES;
@@ -64,8 +63,6 @@ pub(crate) struct CellMeasured {
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
     /// Empty for a published table.
     pub(crate) estimates: Estimates,
-    /// The same with disturbed blocks, if any were set aside.
-    pub(crate) with_disturbed: Option<Estimates>,
     /// Of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,
     /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
@@ -96,7 +93,7 @@ impl CellMeasured {
             if matches!(end, Some(End::Invalid { .. })) || !file.dir.join(SLICES).is_file() {
                 continue;
             }
-            match file.read(setup.budgets, setup.keeps_disturbed) {
+            match file.read(setup.budgets) {
                 Ok(run) => runs.push(run),
                 // A run that failed holds what was measured before, and may have left anything.
                 Err(_) if matches!(end, Some(End::Failed { .. })) => {}
@@ -116,7 +113,7 @@ impl CellMeasured {
         let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let measured = !blocks.is_empty();
         let sums = CellSums::of(&blocks, setup);
-        let mut cell = CellMeasured {
+        Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured, disturbed),
             flaws: flaws(files, setup),
@@ -143,16 +140,7 @@ impl CellMeasured {
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup.budgets, setup.subjects),
-            with_disturbed: None,
-        };
-        if runs.iter().any(|run| run.all_blocks != run.blocks) {
-            for run in &mut runs {
-                run.blocks = mem::take(&mut run.all_blocks);
-            }
-            let sums = CellSums::of(&CellBlocks::of_runs(&runs, setup), setup);
-            cell.with_disturbed = Some(sums.estimates());
-        }
-        Ok(cell)
+        })
     }
 
     pub(crate) fn empty(cell: Cell, blocks: usize) -> CellMeasured {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
 
-use super::catalogue::{Limits, SliceView};
+use super::catalogue::SliceView;
 use super::metric::MetricKey;
 use crate::load::{LoadedRun, LoadedSlice};
 use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
@@ -32,7 +32,6 @@ pub(crate) struct SweepSetup {
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    pub(crate) keeps_disturbed: bool,
     /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
     /// took their turns at random, and twice as much is known of them.
     pub(crate) reference: Vec<usize>,
@@ -174,16 +173,11 @@ impl<'a> CellSums<'a> {
             let variants = setup.estimated();
             (what, variants.map(|it| counts(what, it)).collect())
         });
-        let launches: BTreeMap<_, ByVariant<LaunchCounts>> = launches.collect();
-        let limits = Limits {
-            threshold_ns: setup.threshold_ns,
-            longest_ns: longest_ns(&launches),
-        };
         let keys = keys().filter(|key| key.metric.ratio_kind().is_some());
-        let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, &limits)));
+        let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
         CellSums {
+            launches: launches.collect(),
             ratios: ratios.collect(),
-            launches,
         }
     }
 
@@ -214,25 +208,18 @@ pub(super) fn ratio_parts(
     key: MetricKey,
     blocks: &CellBlocks,
     setup: &SweepSetup,
-    limits: &Limits,
+    threshold_ns: u64,
 ) -> ByVariant<Vec<RatioPart>> {
-    let parts = |run: &_, slice: &_| key.parts(&SliceView { run, slice, limits });
+    let parts = |run: &_, slice: &_| {
+        key.parts(&SliceView {
+            run,
+            slice,
+            threshold_ns,
+        })
+    };
     let variants = setup.estimated();
     let parts = variants.map(|it| blocks.of(&it, parts, RatioPart::sum));
     parts.collect()
-}
-
-/// What one in a thousand polls of a site exceeds, over all variants, so that the limit cannot favour one.
-fn longest_ns(launches: &BTreeMap<HistogramOf, ByVariant<LaunchCounts>>) -> BTreeMap<Site, u64> {
-    const EXCEEDED_BY: f64 = 0.001;
-    let of_site = |site: Site| {
-        let by_variant = launches.get(&HistogramOf::Polls(site))?;
-        let (_, variants) = by_variant.split_last()?;
-        let launches = variants.iter().flatten().flatten();
-        let polls: Vec<&Counts> = launches.map(|it| &it.sum).collect();
-        Some((site, Counts::sum(&polls).exceeded_by(EXCEEDED_BY)))
-    };
-    Site::ALL.into_iter().filter_map(of_site).collect()
 }
 
 /// The estimate of each variant with its change: of the A/A control from the baseline, and of candidates from both

@@ -34,15 +34,15 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let mut sentences = verdict.sentences();
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(trust::grade(summary, verdict));
+    sentences.extend(trust::of_machine(summary));
     sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
 
-/// The report with as many details as its size permits. The second verdict is that with disturbed blocks, if there is one.
+/// The report with as many details as its size permits.
 pub(crate) fn text(
     summary: &Summary,
-    (verdict, with_disturbed): (&Verdict, Option<&Verdict>),
+    verdict: &Verdict,
     explanation: Option<&Explanation>,
     frame: Frame,
 ) -> String {
@@ -56,10 +56,11 @@ pub(crate) fn text(
     let is_compared = !verdict.candidates.is_empty();
     let caveats = || list(caveats::of_sweep(summary, options));
     let trusted = || {
-        let disturbed = with_disturbed.map(|it| trust::with_disturbed(verdict, it));
-        let parts = trust::of_parts(summary, verdict);
-        let texts = [Some(trust::text(summary, verdict)), Some(parts), disturbed];
-        details("Can the figures be trusted?", texts)
+        let texts = [
+            trust::text(summary, verdict),
+            trust::of_parts(summary, verdict),
+        ];
+        details("Can the figures be trusted?", texts.map(Some))
     };
     let whole = |detailed: usize| {
         let parts = [

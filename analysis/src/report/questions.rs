@@ -28,11 +28,8 @@ fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let others = candidate.details.iter();
     let others = others.filter(|(metric, _)| !metric.is_of_quic());
     let others = others.map(|(metric, change)| {
-        let words = metric.info().words;
         let change = text::mean_change(change, unit(*metric));
-        let spoilt = verdict.spoilt.get(metric);
-        let spoilt = spoilt.map_or_else(String::new, |reason| format!(" (spoilt: {reason})"));
-        format!("{words} {change}{spoilt}")
+        format!("{} {change}", metric.info().words)
     });
     let beaten = verdict.beating(at);
     let beaten = beaten.map(|it| (&*verdict.candidates[it.to].label, apart(&it.judged)));

@@ -26,7 +26,7 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         rtt_ms: f64 = axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms),
         caveats: Vec<String> = caveats::of_sweep(summary, frame.2),
         is_real: bool = summary.identity.real_network.is_some(),
-        disturbed: String = trust::disturbed_blocks(summary, |_| true),
+        disturbed: String = trust::disturbed_blocks(summary),
         lost: u64 = summary.checks().map(|it| it.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];

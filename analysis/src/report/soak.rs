@@ -41,12 +41,11 @@ pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> S
 pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     let (file, config) = (&soak.file, &soak.file.config);
     let peers = config.cell.peers as u64;
-    let disturbed = (&soak.set_aside, &soak.kept);
     let incomplete = soak.rows.iter().filter(|row| row.peers_connected < peers);
     prose::sentences(&prose!('a "soak_caveats.txt" {
         end: Option<&'a End> = file.end.as_ref().map(|end| &end.end),
         last_s: f64 = drifts.last_s,
-        disturbed: String = trust::disturbed(disturbed, (drifts.rows, "row"), |_| true),
+        disturbed: String = trust::disturbed(&soak.set_aside, drifts.rows, "row"),
         lost: u64 = soak.rows.iter().map(|row| row.lost_records).sum(),
         incomplete: usize = incomplete.count(),
         config: &'a SoakConfig = config,

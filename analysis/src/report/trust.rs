@@ -1,11 +1,8 @@
-//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; how quiet the machine was, and what
-//! difference it makes that disturbed blocks were set aside.
+//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; what the machine took.
 
 use std::collections::BTreeSet;
 
-use run_format::Disturbance;
-
-use super::markdown::{Row, quoted, table};
+use super::markdown::{Row, joined, quoted, table};
 use crate::load::Disturbances;
 use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
@@ -13,7 +10,7 @@ use crate::prose::{self, prose};
 use crate::stats::{self, VarianceParts, launch_parts, spread};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
-use crate::verdict::{Candidate, Judged, Verdict, words};
+use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
     what: &'static str,
@@ -29,8 +26,8 @@ const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
     CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, of: |it| it.monitor_slow_percent },
     CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
-    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: 2.0, of: |it| it.steal_percent },
-    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: 5.0, of: |it| it.waiting_percent },
+    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, of: |it| it.steal_percent },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, of: |it| it.waiting_percent },
     CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, of: |it| it.lost_beyond_percent },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
@@ -211,67 +208,31 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
     VarianceParts::of(&cells.collect::<Vec<_>>())
 }
 
-/// Which blocks were disturbed, and by what if that is to be named. Beside those that were set aside there are `left`.
-pub(super) fn disturbed(
-    (set_aside, kept): (&Disturbances, &Disturbances),
-    (left, what): (usize, &str),
-    is_named: impl Fn(Disturbance) -> bool,
-) -> String {
-    let by_what = |blocks: &Disturbances| {
-        let named = blocks.iter().filter(|(what, _)| is_named(**what));
-        named
-            .map(|(what, blocks)| (*blocks, what.words()))
-            .collect()
-    };
+/// How many blocks were set aside, and why. Empty if none was.
+pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> String {
+    let causes = set_aside.iter();
+    let causes = causes.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
     prose::text(&prose!('a "disturbed.txt" {
-        what: &'a str = what,
-        left: usize = left,
         taken: usize = set_aside.values().sum(),
-        set_aside: Vec<(usize, &'static str)> = by_what(set_aside),
-        all_kept: usize = kept.values().sum(),
-        kept: Vec<(usize, &'static str)> = by_what(kept),
+        left: usize = left,
+        what: &'a str = what,
+        causes: String = joined(causes, ", "),
     }))
 }
 
-pub(super) fn disturbed_blocks(
-    summary: &Summary,
-    is_named: impl Fn(Disturbance) -> bool,
-) -> String {
+pub(super) fn disturbed_blocks(summary: &Summary) -> String {
     let set_aside = sum(summary.checks().map(|it| &it.set_aside));
-    let kept = sum(summary.checks().map(|it| &it.kept));
     let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
-    disturbed((&set_aside, &kept), (blocks, "block"), is_named)
+    disturbed(&set_aside, blocks, "block")
 }
 
-pub(super) fn with_disturbed(verdict: &Verdict, with_all: &Verdict) -> String {
-    let pairs = verdict.candidates.iter().zip(&with_all.candidates);
-    prose::text(&prose!('a "with_disturbed.txt" {
-        verdict: &'a Verdict = verdict,
-        pairs: Vec<(&'a Candidate, &'a Candidate)> = pairs.filter(|(it, _)| !it.is_idle).collect(),
-    }))
-}
-
-/// Below these shares of a core in the median cell, a machine is quiet, or nearly so. At the second, one wake-up of
-/// ten that arrives at random finds its core gone.
-const QUIET_PERCENT: f64 = 1.0;
-const NEARLY_QUIET_PERCENT: f64 = 10.0;
-
-/// In a few sentences. None of a published table, which has no machine.
-pub(super) fn grade(summary: &Summary, verdict: &Verdict) -> Option<String> {
-    summary.identity.manifest.as_ref()?;
-    let lost = |check: fn(&Checks) -> Option<f64>| {
-        let (_, median, worst) = spread(summary.checks().filter_map(check))?;
-        Some((median, worst))
-    };
-    let stolen = lost(|checks| checks.steal_percent);
-    let lost = stolen.zip(lost(|checks| checks.waiting_percent));
-    let spoilt = verdict.spoilt.keys().map(|metric| metric.info().words);
-    Some(prose::text(&prose!("grade.txt" {
-        percent: f64 = lost.map_or(0.0, |(stolen, waiting)| stolen.0 + waiting.0),
-        lost: Option<((f64, f64), (f64, f64))> = lost,
-        // What is in the grade is not named again.
-        disturbed: String = disturbed_blocks(summary, |it| it != Disturbance::Waiting),
+/// What the machine did to the measurement, in up to three sentences.
+pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
+    let taken_percent = |checks: &Checks| Some(checks.steal_percent? + checks.waiting_percent?);
+    let taken = spread(summary.checks().filter_map(taken_percent));
+    prose::sentences(&prose!("of_machine.txt" {
+        taken: Option<(f64, f64)> = taken.map(|(_, median, worst)| (median, worst)),
+        disturbed: String = disturbed_blocks(summary),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),
-        spoilt: Vec<&'static str> = spoilt.collect(),
-    })))
+    }))
 }

@@ -30,7 +30,7 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     ];
     notes.extend(candidates.iter().filter_map(|it| it.worse()));
     notes.extend(caveats::incomplete(summary));
-    notes.extend(trust::grade(summary, verdict));
+    notes.extend(trust::of_machine(summary));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
     paragraphs(parts.map(Some))
 }

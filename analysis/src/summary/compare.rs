@@ -11,13 +11,12 @@ use run_format::{Axes, BASELINE, Budgets, Role, Site};
 
 use super::identity::Identity;
 use super::{
-    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Figures, Resolved, Summary,
-    shown,
+    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary, shown,
 };
 use crate::load::{CellRuns, ComparedVariant, Sweep};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
-use crate::measure::{CellMeasured, CellState, Estimates, Metric, MetricKey, SweepSetup};
+use crate::measure::{CellMeasured, CellState, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
 use crate::text::unique;
@@ -38,43 +37,16 @@ impl Summary {
             calibrations,
         })
     }
-
-    /// With disturbed blocks, as far as a verdict about the site needs it. None if none was set aside.
-    pub(crate) fn take_disturbed(&mut self) -> Option<Summary> {
-        self.checks().find(|it| !it.set_aside.is_empty())?;
-        let with_disturbed = self.cells.iter_mut().map(|cell| CellSummary {
-            figures: mem::take(&mut cell.with_disturbed),
-            measured: cell.measured.clone(),
-            ..CellSummary::default()
-        });
-        let mut cells: Vec<CellSummary> = with_disturbed.collect();
-        let calibrations = with_baseline(&mut cells, &self.variants);
-        Some(Summary {
-            identity: self.identity.clone(),
-            axes: self.axes.clone(),
-            variants: self.variants.clone(),
-            cells,
-            calibrations,
-        })
-    }
-}
-
-fn is_judged(what: MetricKey, site: Site) -> bool {
-    what.site.is_none_or(|it| it == site) || what.metric == Metric::YieldsPer1000
 }
 
 impl CellSummary {
     pub(crate) fn of(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let all_blocks = measured.with_disturbed.take();
-        let of = |estimates: &Estimates| {
-            let figures = estimates.iter();
-            let figures = figures.map(|(key, it)| (*key, figures_of(*key, it, control, &measured)));
-            figures.collect::<Figures>()
-        };
-        let figures = of(&estimates);
-        let mut with_disturbed = all_blocks.map_or_else(|| figures.clone(), |all| of(&all));
-        with_disturbed.retain(|key, _| is_judged(*key, site));
+        let figures = estimates.iter().map(|(key, estimates)| {
+            let figures = figures_of(*key, estimates, control, &measured);
+            (*key, figures)
+        });
+        let figures = figures.collect();
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
@@ -82,7 +54,6 @@ impl CellSummary {
             measured: Arc::new(measured),
             estimates,
             figures,
-            with_disturbed,
         }
     }
 }
@@ -96,7 +67,6 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
-        keeps_disturbed: options.figures.keep_disturbed,
         reference: iter::once(BASELINE).chain(control).collect(),
     };
     let shown = shown::axes(&sweep.manifest.config.axes);

@@ -44,8 +44,6 @@ pub(crate) struct CellSummary {
     pub(crate) measured: Arc<CellMeasured>,
     pub(crate) estimates: Estimates,
     pub(crate) figures: Figures,
-    /// The same with disturbed blocks, not calibrated, as far as a verdict needs it.
-    pub(crate) with_disturbed: Figures,
 }
 
 type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;

@@ -132,15 +132,12 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let with_all = summary.take_disturbed();
-    let with_all = with_all.map(|it| Verdict::of(&it, options));
     let explanation = Explanation::of(&sweep, options)?;
     let scene = Scene::new(&summary, &verdict, options);
     let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
     let frame = Frame(&in_short, &pictures, options);
-    let (verdicts, reasons) = ((&verdict, with_all.as_ref()), explanation.as_ref());
-    let text = report::text(&summary, verdicts, reasons, frame);
+    let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
     let explained = explanation.as_ref().map(explain::files::files);
     let explained = explained.transpose()?.unwrap_or_default();
     let name = &summary.identity.name;
@@ -229,7 +226,7 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
 
 fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
-    let soak = Soak::open(dir, options.figures.keep_disturbed)?;
+    let soak = Soak::open(dir)?;
     let drifts = Drifts::of(&soak.rows);
     let picture = views::lines::drift(&drifts, report::soak::identity(&soak), options);
     let pictures = Vec::from_iter(picture);

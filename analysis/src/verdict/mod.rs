@@ -26,7 +26,6 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, MeanChange};
 use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
-use crate::text::number;
 
 /// The first of these that was measured ranks candidates that are not told apart.
 pub(crate) const RANKS: [Metric; 3] = [
@@ -51,7 +50,6 @@ pub(crate) struct Verdict {
     /// Every two candidates that gain something, in both directions.
     pub(crate) pairs: Vec<Pair>,
     pub(crate) quantities: Vec<(Quantity, f64)>,
-    pub(crate) spoilt: BTreeMap<Metric, String>,
     /// The confidence of each interval, so that all of them hold together.
     pub(crate) confidence: f64,
     pub(crate) measured_s: f64,
@@ -68,13 +66,12 @@ impl Verdict {
     pub(crate) fn of(summary: &Summary, options: &Options) -> Verdict {
         let site = summary.first_site(options);
         let of = |(variant, _)| Candidate::of(summary, site, variant);
-        let spoilt = spoilt(summary);
         let is_measured = |metric: Metric| {
             let mut variants = summary.candidates();
             variants.any(|(it, _)| !from_baseline(summary.measured(), site, metric, it).is_empty())
         };
         let mut quantities = Quantity::all();
-        quantities.retain(|it| !spoilt.contains_key(&it.metric) && is_measured(it.metric));
+        quantities.retain(|it| is_measured(it.metric));
         let margin = |it: Quantity| (it, Margin::of(it, &options.figures.margin));
         let mut verdict = Verdict {
             site,
@@ -88,7 +85,6 @@ impl Verdict {
             control: summary.control().map(of),
             pairs: Vec::new(),
             quantities: quantities.into_iter().map(margin).collect(),
-            spoilt,
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
         };
@@ -273,23 +269,4 @@ impl Verdict {
         let mut pairs = self.pairs.iter().filter(|pair| pair.from == beaten);
         pairs.find(is_better)
     }
-}
-
-/// The reason why a metric says nothing about variants here, for those that are spoilt.
-fn spoilt(summary: &Summary) -> BTreeMap<Metric, String> {
-    let stolen = summary.checks().filter_map(|checks| checks.steal_percent);
-    let Some((_, median, _)) = stats::spread(stolen) else {
-        return BTreeMap::new();
-    };
-    let metrics = Metric::ALL.iter().copied();
-    let reason = |metric: Metric| {
-        let least = metric.info().spoilt_by_steal_percent;
-        let least = least.filter(|least| median >= *least)?;
-        let [median, least] = [median, least].map(number);
-        let reason = format!(
-            "the hypervisor gave {median} % of a core's time to others in the median cell, which is {least} % or more"
-        );
-        Some((metric, reason))
-    };
-    metrics.filter_map(reason).collect()
 }

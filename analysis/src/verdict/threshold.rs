@@ -88,7 +88,7 @@ mod tests {
             together: interval.map(|(low, high)| Interval { low, high }),
         };
         let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
-        let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": []}"#;
+        let text = r#"{"threshold": 50000, "site": [], "metric": []}"#;
         let figures: FigureOptions = serde_json::from_str(text).expect("options");
         Holds::of(&curve, &figures.into()).unwrap_or_default()
     }

@@ -225,7 +225,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
 }
 
 pub(super) fn options() -> Options {
-    let text = r#"{"threshold": 50000, "site": [], "keep_disturbed": false, "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
+    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
     serde_json::from_str(text).expect("options")
 }
 
@@ -451,25 +451,4 @@ fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
     }
     let [alone, among] = named(USUAL, 4.0, 10);
     assert!(alone >= 5 && alone + among == 10, "{alone} {among}");
-}
-
-#[test]
-fn stolen_time_spoils_wake_ups() {
-    let spoilt = |steal_percent| {
-        let mut cell = empty(1, 0.0, 8);
-        cell.checks.steal_percent = steal_percent;
-        Verdict::of(
-            &summary(
-                vec![CellSummary::of(cell, Some(1), Site::Connection)],
-                CANDIDATES,
-            ),
-            &options(),
-        )
-        .spoilt
-        .len()
-    };
-    assert_eq!(
-        [None, Some(0.9), Some(1.0), Some(10.0)].map(spoilt),
-        [0, 0, 1, 2]
-    );
 }

@@ -43,7 +43,6 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         control: None,
         pairs,
         quantities,
-        spoilt: BTreeMap::new(),
         confidence: 0.99,
         measured_s: 600.0,
     }

@@ -181,30 +181,14 @@ fn figures_are_those_of_the_tables(bench: &Bench, what: &str) {
     let value = |row: &bench::Row, column: &str| row[column].parse::<f64>().unwrap();
     let summary = table(&bench.run_dir().join("report/summary.csv"));
     for run in finished(bench).keys() {
-        let is_disturbed = |block: &bench::Row| {
-            let waited_ns = value(block, "central_runqueue_ns");
-            let long_ms = [
-                value(block, "latest_ms"),
-                value(block, "suspended_ms"),
-                value(block, "clock_set_ms"),
-                value(block, "central_core_steal_ms") + waited_ns / 1e6,
-            ];
+        let is_used = |block: &bench::Row| {
             let tenth_ms = value(block, "duration_ms") / 10.0;
-            value(block, "stops_found") > 0.0 || long_ms.iter().any(|ms| *ms > tenth_ms)
+            let mut long = ["latest_ms", "suspended_ms", "clock_set_ms"].into_iter();
+            value(block, "stops_found") == 0.0
+                && long.all(|column| value(block, column) <= tenth_ms)
         };
-        let blocks = table(&run.join("blocks.csv")).into_iter();
-        let (mut disturbed, quiet): (Vec<_>, Vec<_>) = blocks.partition(is_disturbed);
-        // What measured a standstill is never used.
-        disturbed.retain(|block| {
-            let stood_ms = ["latest_ms", "suspended_ms", "clock_set_ms"];
-            let stood_still = stood_ms.iter().any(|column| value(block, column) > 1000.0);
-            value(block, "stops_found") == 0.0 && !stood_still
-        });
-        let used = if disturbed.len() > quiet.len() {
-            [disturbed, quiet].concat()
-        } else {
-            quiet
-        };
+        let mut used = table(&run.join("blocks.csv"));
+        used.retain(is_used);
         let slices = table(&run.join("slices.csv")).into_iter();
         let slices: Vec<bench::Row> = slices
             .filter(|it| it["pass"] == "compare")

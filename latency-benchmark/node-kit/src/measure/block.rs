@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use poll_probe::Variant;
 use run_format::files::{BLOCKS, IDLE, WORK};
-use run_format::{
-    BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, RuntimeConfig, TableWriters, WorkRow,
-};
+use run_format::{BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, TableWriters, WorkRow};
 use slices::{ObservedSlice, Sums};
 
 use super::sample::ns;
@@ -43,7 +41,6 @@ impl Interruptions {
 
 pub(super) struct Blocks {
     pub(super) tables: TableWriters,
-    runtime: RuntimeConfig,
     /// A soak ends when it was to end.
     measures_again: bool,
     /// Their CPU time is in that of other processes.
@@ -56,7 +53,6 @@ impl Blocks {
     pub(super) fn create(task: &CentralTask) -> Result<Blocks> {
         Ok(Blocks {
             tables: TableWriters::create(&task.dir, &[BLOCKS, WORK])?,
-            runtime: task.config.runtime,
             measures_again: !matches!(task.config.measurement, Measurement::Soak(_)),
             has_others_beside: task.config.beside > 0,
             disturbed: Duration::ZERO,
@@ -83,7 +79,7 @@ impl Blocks {
             clock_set_ms: machine.clock_set_ms.map(whole),
             ..machine
         };
-        let is_disturbed = row.disturbance(&self.runtime).is_some();
+        let is_disturbed = row.disturbance().is_some();
         if is_disturbed && self.measures_again {
             self.disturbed += Duration::from_secs_f64(row.duration_ms / 1e3);
         }
