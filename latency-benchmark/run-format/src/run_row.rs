@@ -181,7 +181,7 @@ impl End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Every slow ratio was known well enough; where a cell is explained, there were enough stack samples.
+    /// Every change was known well enough; where a cell is explained, there were enough stack samples.
     Precise,
     Cap,
     Interrupted,
