@@ -412,7 +412,7 @@ fn a_cell_without_a_launch_is_a_caveat() {
     change(&copy, "run.json", |text| {
         text.replacen(
             "\"status\": \"ok\"",
-            "\"status\": \"failed\", \"stage\": \"lab\", \"reason\": \"no namespaces\"",
+            "\"status\": \"failed\", \"stage\": \"wiring the lab\", \"reason\": \"no namespaces\"",
             1,
         )
     });

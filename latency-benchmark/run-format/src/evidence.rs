@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cell, Pass, Site, Text, Tool};
+use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
 /// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
@@ -63,15 +63,38 @@ pub struct MissingEvidence {
 
 /// A row of any table of evidence but `timeline.csv`: how often something happened in polls, and how much it was together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EvidenceRow {
+pub struct EvidenceRow<What = Text> {
     pub slice: u32,
     pub site: Option<Site>,
     pub child: Option<Text>,
     pub from_ns: Option<u64>,
-    pub what: Text,
+    pub what: What,
     pub count: u64,
     pub amount: Option<u64>,
 }
+
+/// What a row of `activity.csv` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityCounter {
+    ConnectionPolls,
+    ConnectionPollsIdle,
+    SwarmPolls,
+    SwarmPollsIdle,
+    CentralSelfWakes,
+    TaskSelfWakes,
+    TaskYields,
+    Dials,
+    DialFailures,
+    ConnectionsOpened,
+    ConnectionsClosed,
+    Connections,
+    Peers,
+    Tasks,
+    ResidentBytes,
+}
+
+shown_as_serialised!(ActivityCounter);
 
 /// The end of a sampled stack whose thread was in a system call.
 pub const IN_KERNEL: &str = ";[kernel]";

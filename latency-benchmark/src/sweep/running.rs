@@ -8,7 +8,9 @@ use anyhow::{Result, anyhow};
 use fs_err as fs;
 use program::{in_threads, one_line};
 use run_format::files::{RUN, without_lines};
-use run_format::{BlockReport, End, Machine, Placement, RunConfig, RunRow, Stop, SweepConfig};
+use run_format::{
+    BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig,
+};
 
 use super::run_dir::RunDir;
 use super::schedule::Launch;
@@ -137,7 +139,7 @@ impl RunningSweep<'_> {
         state.time.save(&row);
         state.counts.add(&row.end);
         if let End::Failed { stage, .. } = &row.end
-            && ["connecting", "measuring"].contains(&&**stage)
+            && matches!(stage, Stage::Connecting | Stage::Measuring)
             && let Some(subject) = row.config.subject
             && let Some(build) = &self.config.subjects[subject].build
         {
