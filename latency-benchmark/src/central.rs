@@ -17,6 +17,7 @@ use run_format::{
 
 use crate::args::{CellArgs, RuntimeArgs, variants};
 use crate::conversation::Conversation;
+use crate::figures;
 use crate::interrupts::Interrupts;
 use crate::progress::{INTERRUPTED, MEASURED};
 
@@ -137,14 +138,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
 }
 
 fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
-    let percent =
-        |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));
-    let figures = block.slow_percent.iter().zip(&block.margin_percent);
-    let ratios = variants.iter().zip(figures);
-    let ratios = ratios.map(|(variant, (&slow, &margin))| {
-        let (slow, margin) = (percent(slow), percent(margin));
-        format!("{} {slow} ± {margin} %", variant.label)
-    });
-    let ratios: Vec<String> = ratios.collect();
-    format!("block {}: slow polls: {}", block.block, ratios.join(", "))
+    let figures = figures::with_margins(block, variants);
+    let figures = figures.map_or_else(String::new, |figures| format!(": {figures}"));
+    format!("block {}{figures}", block.block)
 }

@@ -8,6 +8,7 @@ mod central;
 mod cli;
 mod conversation;
 mod explain;
+mod figures;
 mod gate;
 mod interrupts;
 mod lab_verb;

@@ -10,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use lab::move_to;
 use lab::preflight::busy_cores;
 use program::{ended_saying, one_line, tail};
-use run_format::{Cores, End, RunConfig, RunRow, TURN_LINE};
+use run_format::{Cores, End, RunConfig, RunRow, Stage, TURN_LINE};
 
 use crate::conversation::{CellMessage, CellTask, Conversation, ended};
 use crate::interrupts::Interrupts;
@@ -77,7 +77,7 @@ impl<'a> Session<'a> {
         };
         let row = run().unwrap_or_else(|error| {
             let end = End::Failed {
-                stage: "running the cell's process".to_owned(),
+                stage: Stage::RunningCell,
                 reason: one_line(&format!("{error:#}")),
             };
             Some(ended(config, end))

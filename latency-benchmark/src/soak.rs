@@ -193,9 +193,9 @@ fn measure(
 fn in_short(row: &SoakRow, peers: usize) -> String {
     const MIB: f64 = (1 << 20) as f64;
     let slow = match row.connection_polls {
-        0 => "-".to_owned(),
+        0 => String::new(),
         polls => format!(
-            "{:.1}",
+            "{:.1} % slow  ",
             100.0 * row.connection_slow_polls as f64 / polls as f64
         ),
     };
@@ -203,7 +203,7 @@ fn in_short(row: &SoakRow, peers: usize) -> String {
         format!("  {:.1} MiB", bytes as f64 / MIB)
     });
     format!(
-        "{slow} % slow  {} of {peers} peers{memory}  {} tasks{}",
+        "{slow}{} of {peers} peers{memory}  {} tasks{}",
         row.peers_connected,
         row.tasks,
         restarts("  ", row.restarts)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::{Pass, Site};
+use run_format::{ActivityCounter, Pass, Site};
 use serde::Serialize;
 
 use super::sums::PassSums;
@@ -157,23 +157,28 @@ impl FindingSearch<'_> {
     }
 
     fn dials(&mut self, sums: &PassSums) {
-        let Some(dials) = sums.activity("dials").filter(|it| *it >= FEWEST_DIALS) else {
+        let Some(dials) = sums
+            .activity(ActivityCounter::Dials)
+            .filter(|it| *it >= FEWEST_DIALS)
+        else {
             return;
         };
         let per_s = quotient(dials as f64, sums.seconds()).unwrap_or(0.0);
-        let failed = sums.activity("dial_failures").map(|it| number(it as f64));
+        let failed = sums
+            .activity(ActivityCounter::DialFailures)
+            .map(|it| number(it as f64));
         let failed = failed.map_or_else(String::new, |it| format!(" ({it} dials failed)"));
         let (kind, excess) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
         self.add(kind, Some(Site::Swarm), "", excess, failed);
     }
 
     fn self_waking(&mut self, sums: &PassSums) {
-        let count = |counter: &str| sums.activity(counter).map(|it| it as f64);
-        let of_task = count("task_self_wakes").map(|wakes| {
-            let on_purpose = count("task_yields").unwrap_or(0.0);
+        let count = |counter: ActivityCounter| sums.activity(counter).map(|it| it as f64);
+        let of_task = count(ActivityCounter::TaskSelfWakes).map(|wakes| {
+            let on_purpose = count(ActivityCounter::TaskYields).unwrap_or(0.0);
             (wakes - on_purpose).max(0.0)
         });
-        let of_central = count("central_self_wakes");
+        let of_central = count(ActivityCounter::CentralSelfWakes);
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
         let [_, central_polls] = sums.ends(Site::Swarm);
         let [task_polls, _] = sums.ends(Site::Task);
@@ -213,8 +218,8 @@ impl FindingSearch<'_> {
 
     /// Uses the median over slices, so that more than half of them must have too many connections.
     fn several_connections(&mut self) {
-        let connections = series(self.evidence, "connections");
-        let peers = series(self.evidence, "peers");
+        let connections = series(self.evidence, ActivityCounter::Connections);
+        let peers = series(self.evidence, ActivityCounter::Peers);
         if connections.len() != peers.len() {
             return;
         }
@@ -253,13 +258,21 @@ impl FindingSearch<'_> {
     }
 }
 
+/// Polls of connections, or of the swarm, and those of them that found nothing to do.
 fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
-    let count = |what: &str| Some(sums.activity(&format!("{site}_{what}"))? as f64);
-    count("polls_idle").zip(count("polls"))
+    let (idle, polls) = match site {
+        Site::Swarm => (ActivityCounter::SwarmPollsIdle, ActivityCounter::SwarmPolls),
+        _ => (
+            ActivityCounter::ConnectionPollsIdle,
+            ActivityCounter::ConnectionPolls,
+        ),
+    };
+    let count = |counter: ActivityCounter| Some(sums.activity(counter)? as f64);
+    count(idle).zip(count(polls))
 }
 
 struct Gauge {
-    counter: &'static str,
+    counter: ActivityCounter,
     kind: FindingKind,
     unit: &'static str,
     /// So much of the counter is one of the unit.
@@ -271,13 +284,13 @@ struct Gauge {
 
 #[rustfmt::skip]
 const GAUGES: [Gauge; 3] = [
-    Gauge { counter: "connections", kind: FindingKind::GrowingConnections, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "tasks", kind: FindingKind::GrowingTasks, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: "resident_bytes", kind: FindingKind::GrowingMemory, unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+    Gauge { counter: ActivityCounter::Connections, kind: FindingKind::GrowingConnections, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: ActivityCounter::Tasks, kind: FindingKind::GrowingTasks, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: ActivityCounter::ResidentBytes, kind: FindingKind::GrowingMemory, unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
 ];
 
 /// The end of every slice in seconds, and the value there.
-fn series(evidence: &CellEvidence, counter: &str) -> Vec<(f64, f64)> {
+fn series(evidence: &CellEvidence, counter: ActivityCounter) -> Vec<(f64, f64)> {
     let rows = evidence.activity.iter();
     let rows = rows.filter(|row| row.what == counter);
     let values: BTreeMap<u32, u64> = rows.map(|row| (row.slice, row.count)).collect();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{EvidenceRow, Pass, Site, SliceRow};
+use run_format::{ActivityCounter, EvidenceRow, Pass, Site, SliceRow};
 
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;
@@ -120,7 +120,7 @@ impl<'a> PassSums<'a> {
         by_child
     }
 
-    pub(crate) fn activity(&self, counter: &str) -> Option<u64> {
+    pub(crate) fn activity(&self, counter: ActivityCounter) -> Option<u64> {
         let sum = self.total(&self.evidence.activity, |row| {
             (row.what == counter).then_some([row.count])
         });

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use run_format::{
     ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
-    RunRow, Site, SiteRow, Stop, files,
+    RunRow, Site, SiteRow, Stage, Stop, files,
 };
 use serde_json::json;
 
@@ -99,7 +99,7 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
         config: plan::run::run(config, Cell::default(), 1, None, config.seed),
         end: match &run.ended {
             Ended::Failed { reason } => End::Failed {
-                stage: "recording".to_owned(),
+                stage: Stage::Recording,
                 reason: reason.clone(),
             },
             _ => End::Ok { stop: Stop::Cap },

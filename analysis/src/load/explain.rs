@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail, ensure};
 use run_format::{
-    BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow, ExplainFile,
-    Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow, SliceRow, SweepConfig,
-    TimelineRow, files, read_table,
+    ActivityCounter, BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow,
+    ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow, SliceRow,
+    SweepConfig, TimelineRow, files, read_table,
 };
 use serde::de::DeserializeOwned;
 
@@ -170,7 +170,7 @@ pub(crate) struct CellEvidence {
     pub(crate) allocation_stacks: Vec<EvidenceRow>,
     pub(crate) counters: Vec<EvidenceRow>,
     pub(crate) system_calls: Vec<EvidenceRow>,
-    pub(crate) activity: Vec<EvidenceRow>,
+    pub(crate) activity: Vec<EvidenceRow<ActivityCounter>>,
     pub(crate) timeline: Vec<TimelineRow>,
 }
 
@@ -236,7 +236,13 @@ macro_rules! of_slice {
         }
     )*};
 }
-of_slice!(BandRow ChildRow EvidenceRow SiteRow TimelineRow);
+of_slice!(BandRow ChildRow SiteRow TimelineRow);
+
+impl<What> OfSlice for EvidenceRow<What> {
+    fn slice(&self) -> u32 {
+        self.slice
+    }
+}
 
 /// A table of evidence that was unavailable need not be there.
 fn evidence<Row: DeserializeOwned + OfSlice>(

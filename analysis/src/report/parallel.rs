@@ -54,10 +54,9 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         .iter()
         .position(|it| it.role == Role::Control);
     let of_control = |side: usize| {
-        let share = |it: &SliceSums| it.slow as f64 / it.polls as f64;
         let noise = |pair: &&[Vec<SliceSums>; 2]| {
             let variants = &pair[side];
-            let noise = 100.0 * (share(&variants[control?]) - share(&variants[0]));
+            let noise = variants[control?].beyond_ms_per_s() - variants[0].beyond_ms_per_s();
             noise.is_finite().then_some(noise * noise)
         };
         Some(stats::mean(pairs.iter().filter_map(noise))?.sqrt())

@@ -95,7 +95,7 @@ fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_oth
                 "- central alone on core 2, peers and delay line on core 3",
                 "4 runs were also measured alone, with 2 jobs at other times.",
                 says,
-                "the A/A control differs from the baseline in the share of slow polls by",
+                "the A/A control differs from the baseline in the time beyond 50 µs by",
             ],
         );
         analysis(["verify", path(&copy.dir())]).succeeds();

@@ -405,14 +405,14 @@ fn a_report_of_what_was_explained_is_verified() {
 #[test]
 fn a_cell_without_a_launch_is_a_caveat() {
     let copy = Copy::explained();
-    let other = r#"{"id": "pl004096_rtt000_n02", "rank": 2, "why": "slow-ratio", "slow_ms_per_s": 1.0, "slow_percent": 2.0}, {"id""#;
+    let other = r#"{"id": "pl004096_rtt000_n02", "rank": 2, "why": "beyond-time-with-delay", "beyond_ms_per_s": 1.0}, {"id""#;
     let about = copy.dir().join("explain/explain.json");
     edit(&about, |text| text.replacen("{\"id\"", other, 1));
     holds(&report(&copy), &["`pl004096_rtt000_n02`"]);
     change(&copy, "run.json", |text| {
         text.replacen(
             "\"status\": \"ok\"",
-            "\"status\": \"failed\", \"stage\": \"lab\", \"reason\": \"no namespaces\"",
+            "\"status\": \"failed\", \"stage\": \"wiring the lab\", \"reason\": \"no namespaces\"",
             1,
         )
     });

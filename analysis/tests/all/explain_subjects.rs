@@ -115,7 +115,8 @@ fn a_subject_without_a_launch_is_a_caveat() {
     let copy = explained();
     let second = evidence::dir(&copy).join("s1");
     edit(&second.join("run.json"), |text| {
-        let failed = "\"status\": \"failed\", \"stage\": \"lab\", \"reason\": \"no namespaces\"";
+        let failed =
+            "\"status\": \"failed\", \"stage\": \"wiring the lab\", \"reason\": \"no namespaces\"";
         text.replacen("\"status\": \"ok\"", failed, 1)
     });
     let text = report(&copy);

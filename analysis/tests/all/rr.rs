@@ -96,7 +96,7 @@ fn lab() -> Value {
 }
 
 fn precision() -> Value {
-    json!({"percentage_points": 1.0, "percent_of_value": 10.0})
+    json!({"beyond_ms_per_s": 2.0, "percent_of_value": 10.0})
 }
 
 fn manifest() -> Value {

@@ -4,7 +4,7 @@
 
 use run_format::{BASELINE, BlockReport, Precision};
 
-use crate::sums::{Part, SliceSums, cpu_time, slow_share, students_t, throughput};
+use crate::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT, students_t};
 
 /// With fewer blocks an interval says little about itself. It is looked at when their number has
 /// doubled, since who looks after every block stops too soon.
@@ -29,8 +29,8 @@ impl Changes {
         self.variants[variant].push(slice);
     }
 
-    /// Whether every change is known well enough: that of slow polls in percentage points or in percent of the
-    /// baseline, those of throughput and of CPU time per request in percent. Variants that are `idle` change
+    /// Whether every change is known well enough: that of the time beyond the threshold in ms per second or in percent of
+    /// the baseline, those of throughput and of CPU time per request in percent. Variants that are `idle` change
     /// nothing. `answers` says whether there are requests.
     pub fn are_within(
         &self,
@@ -51,44 +51,44 @@ impl Changes {
     /// Of the baseline, this is about its level.
     fn is_within(&self, variant: usize, precision: Precision, answers: bool) -> bool {
         let percent = precision.percent_of_value / 100.0;
-        let half_width = |part: Part| -> Option<(f64, f64)> {
-            let baseline = RatioOfSums::from_slices(&self.variants[BASELINE], part)?;
+        let half_width = |quantity: Quantity| -> Option<(f64, f64)> {
+            let baseline = RatioOfSums::from_slices(&self.variants[BASELINE], quantity)?;
             if variant == BASELINE {
                 return Some((baseline.half_width()?, baseline.value));
             }
-            let other = RatioOfSums::from_slices(&self.variants[variant], part)?;
+            let other = RatioOfSums::from_slices(&self.variants[variant], quantity)?;
             Some((other.less(&baseline).half_width()?, baseline.value))
         };
-        let slow = half_width(slow_share).is_some_and(|(width, baseline)| {
-            width <= (precision.percentage_points / 100.0).max(percent * baseline)
+        let beyond_is_known = half_width(BEYOND_TIME).is_some_and(|(width, baseline)| {
+            width <= precision.beyond_ms_per_s.max(percent * baseline)
         });
-        let is_known = |part| half_width(part).is_some_and(|(width, of)| width <= percent * of);
+        let is_known = |quantity| {
+            half_width(quantity).is_some_and(|(width, baseline)| width <= percent * baseline)
+        };
         // Not every kernel says it.
         let mut slices = self.variants.iter().flatten();
         let says_cpu_time = slices.all(|slice| slice.cpu_ns.is_some());
-        let costs = || is_known(throughput) && (!says_cpu_time || is_known(cpu_time));
-        slow && (!answers || variant == BASELINE || costs())
+        let costs = || is_known(THROUGHPUT) && (!says_cpu_time || is_known(CPU_TIME));
+        beyond_is_known && (!answers || variant == BASELINE || costs())
     }
 
     pub fn report(&self, block: u32) -> BlockReport {
         let variants = self.variants.iter();
-        let ratios = variants.map(|of| RatioOfSums::from_slices(of, slow_share));
+        let ratios = variants.map(|slices| RatioOfSums::from_slices(slices, BEYOND_TIME));
         let ratios: Vec<Option<RatioOfSums>> = ratios.collect();
-        let percent = |of: fn(&RatioOfSums) -> Option<f64>| {
-            let percent = |ratio: &Option<_>| Some(100.0 * of(ratio.as_ref()?)?);
-            ratios.iter().map(percent).collect()
-        };
+        let values = ratios.iter().map(|ratio| Some(ratio.as_ref()?.value));
+        let margins = ratios.iter().map(|ratio| ratio.as_ref()?.half_width());
         BlockReport {
             block,
-            slow_percent: percent(|ratio| Some(ratio.value)),
-            margin_percent: percent(RatioOfSums::half_width),
+            beyond_ms_per_s: values.collect(),
+            margin_ms_per_s: margins.collect(),
             ..BlockReport::default()
         }
     }
 
     pub fn requests_per_s(&self) -> Vec<Option<f64>> {
-        let rate = |of| Some(RatioOfSums::from_slices(of, throughput)?.value);
-        self.variants.iter().map(|of| rate(of)).collect()
+        let rate = |slices| Some(RatioOfSums::from_slices(slices, THROUGHPUT)?.value);
+        self.variants.iter().map(|slices| rate(slices)).collect()
     }
 }
 
@@ -96,23 +96,22 @@ impl Changes {
 struct RatioOfSums {
     value: f64,
     deviations: Vec<f64>,
-    /// The least variance: slices that agree by chance, as do those without a slow poll, are not certain.
-    least_variance: f64,
+    /// What one more event would change. Slices in which none was seen agree, and yet the next one may have one.
+    least_half_width: f64,
 }
 
 impl RatioOfSums {
-    fn from_slices(slices: &[SliceSums], part: Part) -> Option<RatioOfSums> {
-        let parts: Vec<(f64, f64)> = slices.iter().map(part).collect::<Option<_>>()?;
+    fn from_slices(slices: &[SliceSums], quantity: Quantity) -> Option<RatioOfSums> {
+        let parts = slices.iter().map(quantity.parts);
+        let parts: Vec<(f64, f64)> = parts.collect::<Option<_>>()?;
         let add = |sum: (f64, f64), part: &(f64, f64)| (sum.0 + part.0, sum.1 + part.1);
         let (num, den) = parts.iter().fold((0.0, 0.0), add);
         let value = num / den;
-        let smoothed = (num + 1.0) / (den + 2.0);
         let deviations = parts.iter().map(|part| (part.0 - value * part.1) / den);
         (den > 0.0).then(|| RatioOfSums {
             value,
             deviations: deviations.collect(),
-            // As if events were independent. They are not, so the truth is wider.
-            least_variance: (smoothed * (1.0 - smoothed) / den).max(0.0),
+            least_half_width: quantity.event / den,
         })
     }
 
@@ -121,15 +120,15 @@ impl RatioOfSums {
         RatioOfSums {
             value: self.value - baseline.value,
             deviations: pairs.map(|(this, that)| this - that).collect(),
-            least_variance: self.least_variance + baseline.least_variance,
+            least_half_width: self.least_half_width.max(baseline.least_half_width),
         }
     }
 
     fn half_width(&self) -> Option<f64> {
         let count = self.deviations.len() as f64;
         let squares: f64 = self.deviations.iter().map(|it| it.powi(2)).sum();
-        let variance = (squares * count / (count - 1.0)).max(self.least_variance);
-        Some(students_t(count)? * variance.sqrt())
+        let error = (squares * count / (count - 1.0)).sqrt();
+        Some((students_t(count)? * error).max(self.least_half_width))
     }
 }
 
@@ -138,26 +137,25 @@ mod tests {
     use super::*;
 
     const PRECISION: Precision = Precision {
-        percentage_points: 1.0,
+        beyond_ms_per_s: 2.0,
         percent_of_value: 10.0,
     };
 
-    fn slice(slow: u64, polls: u64, requests: u64) -> SliceSums {
+    fn slice(beyond_ms: u64, requests: u64) -> SliceSums {
         SliceSums {
-            slow,
-            slow_ns: 0,
-            polls,
+            beyond_ns: 1_000_000 * beyond_ms,
             requests,
             seconds: 1.0,
             cpu_ns: Some(1_000_000 * requests),
         }
     }
 
-    fn of(polls: u64, variants: &[&[u64]]) -> Changes {
+    /// Slices of one second, by variant the time beyond the threshold of each in ms.
+    fn changes(variants: &[&[u64]]) -> Changes {
         let mut changes = Changes::new(variants.len());
-        for (variant, slow) in variants.iter().enumerate() {
-            for &slow in *slow {
-                changes.add(variant, slice(slow, polls, 100));
+        for (variant, slices) in variants.iter().enumerate() {
+            for &beyond_ms in *slices {
+                changes.add(variant, slice(beyond_ms, 100));
             }
         }
         changes
@@ -169,46 +167,67 @@ mod tests {
 
     #[test]
     fn the_margin_is_that_of_students_t() {
-        // 1, 2, 3, 4 %: mean 2.5, standard deviation 1.29, t with 3 degrees of freedom 3.182.
-        let report = of(10_000, &[&[100, 200, 300, 400], &[100], &[]]).report(4);
-        assert_eq!(report.slow_percent, [Some(2.5), Some(1.0), None]);
-        assert!((report.margin_percent[0].expect("more than one") - 2.054).abs() < 0.001);
-        assert_eq!(report.margin_percent[1..], [None, None]);
+        // Mean 250, standard deviation 129.1, t with 3 degrees of freedom 3.182.
+        let report = changes(&[&[100, 200, 300, 400], &[100], &[]]).report(4);
+        assert_eq!(report.beyond_ms_per_s, [Some(250.0), Some(100.0), None]);
+        assert!((report.margin_ms_per_s[0].expect("more than one") - 205.4).abs() < 0.1);
+        assert_eq!(report.margin_ms_per_s[1..], [None, None]);
     }
 
     #[test]
-    fn few_polls_without_a_slow_one_prove_little() {
-        assert!(!are_within(&of(40, &[&[0, 0, 0, 0]])), "0 of 160");
-        assert!(are_within(&of(1_000, &[&[0, 0, 0, 0]])), "0 of 4000");
+    fn a_short_time_without_a_slow_poll_proves_little() {
+        let of_length = |seconds: f64| {
+            let mut changes = Changes::new(1);
+            for _ in 0..4 {
+                changes.add(
+                    0,
+                    SliceSums {
+                        seconds,
+                        ..slice(0, 100)
+                    },
+                );
+            }
+            changes
+        };
+        assert!(!are_within(&of_length(0.005)), "20 ms");
+        assert!(are_within(&of_length(0.06)), "240 ms");
+        assert!(!of_length(1e6).are_within(Precision::EXACT, false, |_| false));
     }
 
     #[test]
     fn every_change_has_to_be_known_unless_it_is_idle() {
-        let level: &[u64] = &[10_000, 20_000, 30_000, 20_000];
-        let noisy: &[u64] = &[40_000, 10_000, 15_000, 35_000];
-        let parallel: &[u64] = &[10_100, 20_100, 30_000, 20_100];
-        assert!(
-            !are_within(&of(100_000, &[level])),
-            "the level is not known"
-        );
-        let steady: &[u64] = &[20_000, 20_100, 19_900, 20_000];
-        assert!(are_within(&of(100_000, &[steady, steady])));
-        assert!(!are_within(&of(100_000, &[steady, noisy])));
-        assert!(!are_within(&of(100_000, &[steady, parallel])));
-        let changes = of(100_000, &[steady, noisy]);
-        assert!(changes.are_within(PRECISION, true, |variant| variant == 1));
-        assert!(
-            !are_within(&of(100_000, &[steady, &[]])),
-            "nothing seen of one"
-        );
+        let level: &[u64] = &[100, 200, 300, 200];
+        let noisy: &[u64] = &[400, 100, 150, 350];
+        let parallel: &[u64] = &[101, 201, 300, 201];
+        assert!(!are_within(&changes(&[level])), "the level is not known");
+        let steady: &[u64] = &[200, 201, 199, 200];
+        assert!(are_within(&changes(&[steady, steady])));
+        assert!(!are_within(&changes(&[steady, noisy])));
+        assert!(!are_within(&changes(&[steady, parallel])));
+        let with_noisy = changes(&[steady, noisy]);
+        assert!(with_noisy.are_within(PRECISION, true, |variant| variant == 1));
+        assert!(!are_within(&changes(&[steady, &[]])), "nothing seen of one");
+    }
+
+    #[test]
+    fn the_larger_of_the_two_bounds_counts() {
+        // Half the interval is 3.18.
+        let large: &[u64] = &[99, 101, 103, 101];
+        let small: &[u64] = &[9, 11, 13, 11];
+        assert!(are_within(&changes(&[large])), "10 % of 101");
+        assert!(!are_within(&changes(&[small])), "more than 2 ms per s");
+        let coarse = Precision {
+            beyond_ms_per_s: 3.0,
+            percent_of_value: 0.1,
+        };
+        assert!(changes(&[small]).are_within(coarse, false, |_| false));
     }
 
     #[test]
     fn throughput_and_cpu_time_have_to_be_known_where_there_are_requests() {
-        let mut changes = of(100_000, &[&[1_000; 4]]);
-        changes.variants.push(Vec::new());
+        let mut changes = changes(&[&[10; 4], &[]]);
         for requests in [50, 150, 60, 140] {
-            changes.add(1, slice(1_000, 100_000, requests));
+            changes.add(1, slice(10, requests));
         }
         assert!(!are_within(&changes));
         assert!(changes.are_within(PRECISION, false, |_| false));
@@ -216,9 +235,9 @@ mod tests {
 
     #[test]
     fn it_is_looked_at_when_the_blocks_have_doubled() {
-        let slow = [1_000; 9];
+        let slices = [10; 9];
         let known: Vec<usize> = (1..=9)
-            .filter(|blocks| are_within(&of(100_000, &[&slow[..*blocks]])))
+            .filter(|blocks| are_within(&changes(&[&slices[..*blocks]])))
             .collect();
         assert_eq!(known, [4, 8]);
     }
@@ -227,7 +246,7 @@ mod tests {
     fn silence_is_not_knowledge() {
         let mut changes = Changes::new(1);
         for _ in 0..4 {
-            changes.add(0, slice(10, 100_000, 0));
+            changes.add(0, slice(1, 0));
         }
         assert!(!are_within(&changes));
         assert!(changes.are_within(PRECISION, false, |_| false));

@@ -2,7 +2,7 @@
 
 use run_format::{JobsConfig, Placement};
 
-use crate::sums::{self, Part, SliceSums};
+use crate::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT, students_t};
 
 /// For so many runs. Those that are alone take about a tenth of the time, so there are fewer with many jobs.
 pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
@@ -20,10 +20,10 @@ pub const FEWEST_PAIRS: usize = 4;
 /// A change of more than so many percent disturbs.
 pub const LIMIT_PERCENT: f64 = 5.0;
 
-const QUANTITIES: [(&str, Part); 3] = [
-    ("throughput", sums::throughput),
-    ("CPU time per request", sums::cpu_time),
-    ("share of slow polls", sums::slow_share),
+const QUANTITIES: [(&str, Quantity); 3] = [
+    ("throughput", THROUGHPUT),
+    ("CPU time per request", CPU_TIME),
+    ("time beyond 50 µs", BEYOND_TIME),
 ];
 
 /// By how many percent a quantity is higher beside others than alone, with a 95 % interval.
@@ -38,8 +38,8 @@ pub struct BesideOthers {
 impl BesideOthers {
     /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
     pub fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
-        let of_quantity = |(quantity, part): (&'static str, Part)| {
-            let value = |sums: &SliceSums| part(sums).map(|(of, by)| of / by);
+        let of_quantity = |(name, quantity): (&'static str, Quantity)| {
+            let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
             let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
             let logs = pairs.iter().filter_map(log);
             let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
@@ -47,10 +47,10 @@ impl BesideOthers {
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
             let error = (squares / (count - 1.0) / count).sqrt();
-            let reach = sums::students_t(count)? * error;
+            let reach = students_t(count)? * error;
             let percent = |log: f64| 100.0 * log.exp_m1();
             (logs.len() >= FEWEST_PAIRS).then(|| BesideOthers {
-                quantity,
+                quantity: name,
                 percent: percent(mean),
                 interval: (percent(mean - reach), percent(mean + reach)),
                 pairs: logs.len(),
@@ -74,9 +74,7 @@ mod tests {
 
     fn sums(requests: u64) -> SliceSums {
         SliceSums {
-            slow: 10,
-            slow_ns: 0,
-            polls: 100,
+            beyond_ns: 10_000_000,
             requests,
             seconds: 1.0,
             cpu_ns: Some(1_000_000),
@@ -90,13 +88,13 @@ mod tests {
             let pair = |(beside, alone)| [sums(beside), sums(alone)];
             beside.into_iter().zip(alone).map(pair).collect::<Vec<_>>()
         };
-        let [throughput, cpu_time, slow] = &BesideOthers::of(&pairs([900, 1350, 630, 1080]))[..]
+        let [throughput, cpu_time, beyond] = &BesideOthers::of(&pairs([900, 1350, 630, 1080]))[..]
         else {
             panic!("all are known")
         };
         assert!((throughput.percent + 10.0).abs() < 0.01 && throughput.disturbs());
         assert!((cpu_time.percent - 11.1).abs() < 0.1 && cpu_time.disturbs());
-        assert!(slow.percent == 0.0 && slow.is_harmless());
+        assert!(beyond.percent == 0.0 && beyond.is_harmless());
         // Mean of the logarithms 0.095, -0.105, 0.095, -0.105; their standard error 0.0579, t 3.18.
         let noisy = BesideOthers::of(&pairs([1100, 1350, 770, 1080]))[0];
         assert!(!noisy.disturbs() && !noisy.is_harmless());

@@ -222,10 +222,7 @@ pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
         turn_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
         turns: 1,
         max_ms: 0,
-        precision: Precision {
-            percentage_points: 1.0,
-            percent_of_value: 10.0,
-        },
+        precision: Precision::DEFAULT,
     }
 }
 

@@ -11,9 +11,8 @@ use statrs::distribution::{ContinuousCDF, StudentsT};
 /// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceSums {
-    pub slow: u64,
-    pub slow_ns: u64,
-    pub polls: u64,
+    /// The time of each poll after its first 50 µs, added up.
+    pub beyond_ns: u64,
     pub requests: u64,
     pub seconds: f64,
     pub cpu_ns: Option<u64>,
@@ -22,21 +21,15 @@ pub struct SliceSums {
 impl SliceSums {
     pub fn plus(self, other: SliceSums) -> SliceSums {
         SliceSums {
-            slow: self.slow + other.slow,
-            slow_ns: self.slow_ns + other.slow_ns,
-            polls: self.polls + other.polls,
+            beyond_ns: self.beyond_ns + other.beyond_ns,
             requests: self.requests + other.requests,
             seconds: self.seconds + other.seconds,
             cpu_ns: [self.cpu_ns, other.cpu_ns].into_iter().sum(),
         }
     }
 
-    pub fn slow_ms_per_s(&self) -> f64 {
-        self.slow_ns as f64 / 1e6 / self.seconds.max(f64::MIN_POSITIVE)
-    }
-
-    pub fn slow_percent(&self) -> f64 {
-        100.0 * self.slow as f64 / (self.polls as f64).max(1.0)
+    pub fn beyond_ms_per_s(&self) -> f64 {
+        self.beyond_ns as f64 / 1e6 / self.seconds.max(f64::MIN_POSITIVE)
     }
 }
 
@@ -61,42 +54,103 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     }
     let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
     let connections = Site::of_connections(sites.iter().map(|row| row.site));
-    for row in sites {
-        if let Some(&variant) = compared.get(&row.slice)
-            && row.site == connections
-        {
-            of[variant].polls += row.polls;
-        }
-    }
     for row in read_table::<BandRow>(&run.join(BANDS), false)? {
         if let Some(&variant) = compared.get(&row.slice)
             && row.site == connections
             && row.from_ns >= SLOW_NS
         {
-            of[variant].slow += row.polls;
-            of[variant].slow_ns += row.ns;
+            of[variant].beyond_ns += row.ns.saturating_sub(row.polls * SLOW_NS);
         }
     }
     Ok(of)
 }
 
-/// Numerator and denominator of a slice's part in a ratio. None if it was not measured.
-pub(crate) type Part = fn(&SliceSums) -> Option<(f64, f64)>;
-
-pub(crate) fn slow_share(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.slow as f64, slice.polls as f64))
+/// A ratio of two sums over slices.
+#[derive(Clone, Copy)]
+pub(crate) struct Quantity {
+    /// What a slice adds to the numerator and to the denominator. None if it was not measured.
+    pub(crate) parts: fn(&SliceSums) -> Option<(f64, f64)>,
+    /// What a single event adds to the numerator if slices may have none of them.
+    pub(crate) event: f64,
 }
 
-pub(crate) fn throughput(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.requests as f64, slice.seconds))
-}
+/// In ms per second. The event is a poll of twice the threshold.
+pub(crate) const BEYOND_TIME: Quantity = Quantity {
+    parts: |slice| Some((slice.beyond_ns as f64 / 1e6, slice.seconds)),
+    event: SLOW_NS as f64 / 1e6,
+};
 
-pub(crate) fn cpu_time(slice: &SliceSums) -> Option<(f64, f64)> {
-    Some((slice.cpu_ns? as f64, slice.requests as f64))
-}
+pub(crate) const THROUGHPUT: Quantity = Quantity {
+    parts: |slice| Some((slice.requests as f64, slice.seconds)),
+    event: 0.0,
+};
+
+/// In ns per request.
+pub(crate) const CPU_TIME: Quantity = Quantity {
+    parts: |slice| Some((slice.cpu_ns? as f64, slice.requests as f64)),
+    event: 0.0,
+};
 
 /// By how many standard errors, which come from so many values, a mean can be off with a probability of 5 %.
 pub(crate) fn students_t(count: f64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
     Some(distribution.inverse_cdf(0.975))
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::TableWriters;
+
+    use super::*;
+
+    #[test]
+    fn only_slices_that_compare_and_polls_of_connections_count() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let mut tables = TableWriters::create(folder.path(), &[]).expect("a folder");
+        for (slice, pass, variant) in [
+            (1, Pass::Compare, 0),
+            (2, Pass::Compare, 1),
+            (3, Pass::Children, 0),
+        ] {
+            let row = SliceRow {
+                slice,
+                pass,
+                variant,
+                duration_ms: 500.0,
+                requests: Some(7),
+                ..SliceRow::default()
+            };
+            tables.row(SLICES, &row).expect("written");
+            for site in [Site::Connection, Site::Swarm] {
+                let row = SiteRow {
+                    slice,
+                    site,
+                    ..SiteRow::default()
+                };
+                tables.row(SITES, &row).expect("written");
+                for (from_ns, polls, ns) in [(25_000, 9, 300_000), (50_000, 2, 130_000)] {
+                    let row = BandRow {
+                        slice,
+                        site,
+                        from_ns,
+                        iterations: Some(1),
+                        polls,
+                        ns,
+                    };
+                    tables.row(BANDS, &row).expect("written");
+                }
+            }
+        }
+        tables.finish().expect("on disk");
+        let sums = of_run(folder.path(), 3).expect("tables");
+        let seen = SliceSums {
+            beyond_ns: 30_000,
+            requests: 7,
+            seconds: 0.5,
+            cpu_ns: None,
+        };
+        assert_eq!(sums[..2], [seen, seen]);
+        assert_eq!(sums[0].beyond_ms_per_s(), 0.06);
+        assert_eq!(sums[2].seconds, 0.0);
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::{Cell, Pass, Site, Text, Tool};
+use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
 /// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
@@ -19,24 +19,23 @@ pub struct ExplainFile {
     pub created_unix_s: u64,
 }
 
-/// A cell to explain, and the figures of the baseline by which it was chosen.
+/// A cell to explain, and the figure of the baseline by which cells are chosen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChosenCell {
     pub id: String,
     pub rank: usize,
     pub why: ChosenBecause,
-    pub slow_ms_per_s: Option<f64>,
-    pub slow_percent: Option<f64>,
+    pub beyond_ms_per_s: f64,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBecause {
     Asked,
-    /// It spends the most time in slow polls.
-    SlowTime,
-    /// The largest share of its polls is slow.
-    SlowRatio,
+    /// It has the most time beyond the threshold.
+    BeyondTime,
+    /// It has the most time beyond the threshold among the cells with a delay.
+    BeyondTimeWithDelay,
 }
 
 /// `evidence.json`: which kinds of evidence there are. A number is null where its kind is missing.
@@ -64,15 +63,38 @@ pub struct MissingEvidence {
 
 /// A row of any table of evidence but `timeline.csv`: how often something happened in polls, and how much it was together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct EvidenceRow {
+pub struct EvidenceRow<What = Text> {
     pub slice: u32,
     pub site: Option<Site>,
     pub child: Option<Text>,
     pub from_ns: Option<u64>,
-    pub what: Text,
+    pub what: What,
     pub count: u64,
     pub amount: Option<u64>,
 }
+
+/// What a row of `activity.csv` counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ActivityCounter {
+    ConnectionPolls,
+    ConnectionPollsIdle,
+    SwarmPolls,
+    SwarmPollsIdle,
+    CentralSelfWakes,
+    TaskSelfWakes,
+    TaskYields,
+    Dials,
+    DialFailures,
+    ConnectionsOpened,
+    ConnectionsClosed,
+    Connections,
+    Peers,
+    Tasks,
+    ResidentBytes,
+}
+
+shown_as_serialised!(ActivityCounter);
 
 /// The end of a sampled stack whose thread was in a system call.
 pub const IN_KERNEL: &str = ";[kernel]";
@@ -100,14 +122,7 @@ pub struct TimelineRow {
 impl ChosenCell {
     /// One line for people.
     pub fn in_words(&self, cell: &Cell) -> impl fmt::Display {
-        let number = |value: Option<f64>, decimals: usize| {
-            value.map_or_else(|| "?".to_owned(), |value| format!("{value:.decimals$}"))
-        };
-        format!(
-            "{}  {cell}: {} ms/s in slow polls, {} % of polls slow",
-            self.id,
-            number(self.slow_ms_per_s, 0),
-            number(self.slow_percent, 1)
-        )
+        let (id, ms) = (&self.id, self.beyond_ms_per_s);
+        format!("{id}  {cell}: {ms:.1} ms per s beyond 50 µs")
     }
 }

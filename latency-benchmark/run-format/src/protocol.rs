@@ -126,10 +126,10 @@ pub struct Measured {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BlockReport {
     pub block: u32,
-    /// Of `Connection::poll`.
-    pub slow_percent: Vec<Option<f64>>,
+    /// The time of polls of connections after their first 50 µs, added up.
+    pub beyond_ms_per_s: Vec<Option<f64>>,
     /// Half the width of its 95 % interval.
-    pub margin_percent: Vec<Option<f64>>,
+    pub margin_ms_per_s: Vec<Option<f64>>,
     /// In place of both where no poll is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests_per_s: Vec<Option<f64>>,

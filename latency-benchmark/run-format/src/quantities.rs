@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use poll_probe::number::{Number, PERCENT, POINTS, TIME};
+use poll_probe::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};
 
 use crate::serde_as_text;
@@ -193,24 +193,33 @@ impl FromStr for Crowd {
 
 serde_as_text!(Churn, Crowd);
 
-/// How well a slow ratio is to be known: within the larger of the two.
+/// The accepted forms, for help texts and errors.
+pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,10%: the time is per second";
+
+/// How well the change of the time beyond the threshold is to be known: within the larger of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
-    pub percentage_points: f64,
+    pub beyond_ms_per_s: f64,
+    /// In percent of the baseline's value.
     pub percent_of_value: f64,
 }
 
 impl Precision {
+    pub const DEFAULT: Precision = Precision {
+        beyond_ms_per_s: 2.0,
+        percent_of_value: 10.0,
+    };
+
     /// Never reached, so that all of the time is used.
     pub const EXACT: Precision = Precision {
-        percentage_points: 0.0,
+        beyond_ms_per_s: 0.0,
         percent_of_value: 0.0,
     };
 }
 
 impl fmt::Display for Precision {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}pp,{}%", self.percentage_points, self.percent_of_value)
+        write!(f, "{}ms,{}%", self.beyond_ms_per_s, self.percent_of_value)
     }
 }
 
@@ -219,13 +228,15 @@ impl FromStr for Precision {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let read = || {
-            let (points, percent) = text.split_once(',').ok_or("it has no comma")?;
+            let (time, percent) = text.split_once(',').ok_or("it has no comma")?;
             Ok(Precision {
-                percentage_points: POINTS.read(points)?,
+                beyond_ms_per_s: TIME.read(time)? / 1e6,
                 percent_of_value: PERCENT.read(percent)?,
             })
         };
-        read().map_err(|wrong: String| format!("precision {text:?}: {wrong} (accepted: 1pp,5%)"))
+        read().map_err(|wrong: String| {
+            format!("precision {text:?}: {wrong} (accepted: {PRECISION_FORMS})")
+        })
     }
 }
 
@@ -287,6 +298,36 @@ mod tests {
         for text in ["", "1", "0/min", "61/min", "3601/h", "1/s", "-1/h", "x/min"] {
             let error = text.parse::<Churn>().expect_err(text);
             assert!(error.contains("accepted: none"), "{error}");
+        }
+    }
+
+    #[test]
+    fn a_precision_is_read_as_it_is_written() {
+        for text in ["2ms,10%", "0.0001ms,0.0001%", "12.5ms,100%"] {
+            let precision: Precision = text.parse().expect("a precision");
+            assert_eq!(precision.to_string(), text);
+        }
+        let in_us: Precision = "500 us, 5%".parse().expect("a precision");
+        assert_eq!(in_us.beyond_ms_per_s, 0.5);
+    }
+
+    #[test]
+    fn what_is_no_precision_says_what_would_be() {
+        for (text, problem) in [
+            ("2ms", "no comma"),
+            ("1pp,5%", "unknown unit \"pp\""),
+            ("2,5%", "no unit"),
+            ("2ms,5", "no unit"),
+            ("0ms,5%", "is zero"),
+            ("-2ms,5%", "is negative"),
+            ("2ms,0%", "is zero"),
+        ] {
+            let error = text.parse::<Precision>().expect_err(text);
+            assert!(
+                error.contains(problem) && error.contains("accepted: TIME,PERCENT"),
+                "{error}"
+            );
+            assert_eq!(error.lines().count(), 1);
         }
     }
 

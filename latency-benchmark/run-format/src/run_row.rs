@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, check, of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::{Machine, RunConfig};
+use crate::{Machine, RunConfig, shown_as_serialised};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RunRow {
@@ -134,9 +134,36 @@ impl fmt::Display for StreamEnd {
     }
 }
 
+/// What the processes of a run are busy with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Stage {
+    #[serde(rename = "wiring the lab")]
+    WiringLab,
+    #[serde(rename = "measuring the round trip")]
+    MeasuringRoundTrip,
+    #[serde(rename = "starting the peers")]
+    StartingPeers,
+    #[serde(rename = "connecting")]
+    Connecting,
+    #[serde(rename = "measuring")]
+    Measuring,
+    #[serde(rename = "waiting for the nodes to end")]
+    WaitingForNodes,
+    #[serde(rename = "taking down the lab")]
+    TakingDownLab,
+    /// The process of the cell ended, or did not start, and said nothing of a stage.
+    #[serde(rename = "running the cell's process")]
+    RunningCell,
+    /// The only stage of an application.
+    #[serde(rename = "recording")]
+    Recording,
+}
+
+shown_as_serialised!(Stage);
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTime {
-    pub stage: String,
+    pub stage: Stage,
     pub took_ms: u64,
 }
 
@@ -152,7 +179,7 @@ pub enum End {
     },
     /// Something broke. The slices before are kept.
     Failed {
-        stage: String,
+        stage: Stage,
         reason: String,
     },
 }
@@ -181,7 +208,7 @@ impl End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Every slow ratio was known well enough; where a cell is explained, there were enough stack samples.
+    /// Every change was known well enough; where a cell is explained, there were enough stack samples.
     Precise,
     Cap,
     Interrupted,

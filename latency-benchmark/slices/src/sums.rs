@@ -67,14 +67,17 @@ impl<T: Sums> Sums for Vec<T> {
     }
 }
 
-/// Implements [`Sums`] for a struct in which these fields are such numbers. The others stay as they are.
+/// Implements [`Sums`] for a struct in which the first fields are such numbers. Those that it `keeps` stay as they are. Every field
+/// is in one of the two lists, else it does not compile: a sum that nobody subtracts would count from the start.
 #[macro_export]
 macro_rules! sums {
-    ($type:ident: $($field:ident),*) => {
+    ($type:ident: $($summed:ident),* $(; keeps $($kept:ident),*)?) => {
         impl $crate::Sums for $type {
-            fn with(mut self, other: Self, by: $crate::By) -> Self {
-                $(self.$field = self.$field.with(other.$field, by);)*
-                self
+            fn with(self, other: Self, by: $crate::By) -> Self {
+                $type {
+                    $($summed: self.$summed.with(other.$summed, by),)*
+                    $($($kept: self.$kept,)*)?
+                }
             }
         }
     };
@@ -89,11 +92,12 @@ pub struct CpuTime {
 sums!(CpuTime: cpu_ns, runqueue_ns);
 sums!(SliceRow: sampled_ms, bytes, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
     monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
-    central_instructions, central_cycles, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes);
+    central_instructions, central_cycles, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes;
+    keeps slice, pass, block, variant, start_ms, duration_ms, turns, requests, requests_begun_before, lost_entries);
 sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
     central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
     delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
-    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms);
+    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms; keeps block, latest_ms, stops_found);
 sums!(MuxerCounts: connections, rtt_ns, grown_bytes, credit_bytes, unread_bytes);
 sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
     datagrams_sent, datagrams_received, send_calls, receive_calls);

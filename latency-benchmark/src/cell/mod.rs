@@ -15,7 +15,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
 use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
-    CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE,
+    CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE, Stage,
     StageTime, TURN_LINE,
 };
 
@@ -39,7 +39,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
     let mut cell_run = CellRun {
         task: &task,
         asked: lines_or_end([STOP_LINE, TURN_LINE])?,
-        stage: "wiring the lab",
+        stage: Stage::WiringLab,
         stage_since: started,
         row: ended(task.config.clone(), End::INTERRUPTED),
         measured: None,
@@ -53,11 +53,11 @@ pub(crate) fn run() -> Result<u8, Failure> {
             reason = format!("under {label}, {stall}");
         }
         End::Failed {
-            stage: cell_run.stage.to_owned(),
+            stage: cell_run.stage,
             reason: one_line(&reason),
         }
     });
-    cell_run.enter("over");
+    cell_run.note_time();
     remove_empty_logs(&task.dir);
     let mut row = cell_run.row;
     row.took_ms = ms(started.elapsed());
@@ -79,20 +79,23 @@ fn report(message: &CellMessage) -> Result<()> {
 struct CellRun<'a> {
     task: &'a CellTask,
     asked: Receiver<&'static str>,
-    stage: &'static str,
+    stage: Stage,
     stage_since: Instant,
     row: RunRow,
     measured: Option<Measured>,
 }
 
 impl CellRun<'_> {
-    fn enter(&mut self, stage: &'static str) {
-        let now = Instant::now();
+    fn enter(&mut self, stage: Stage) {
+        self.note_time();
+        (self.stage, self.stage_since) = (stage, Instant::now());
+    }
+
+    fn note_time(&mut self) {
         self.row.stages.push(StageTime {
-            stage: self.stage.to_owned(),
-            took_ms: ms(now - self.stage_since),
+            stage: self.stage,
+            took_ms: ms(self.stage_since.elapsed()),
         });
-        (self.stage, self.stage_since) = (stage, now);
     }
 
     fn run(&mut self, inside: Option<Inside>) -> Result<End> {
@@ -107,7 +110,7 @@ impl CellRun<'_> {
         let mut lab = inside.map(wire).transpose()?;
         if let Some(lab) = &mut lab {
             self.row.network.lab = Some(lab.facts().clone());
-            self.enter("measuring the round trip");
+            self.enter(Stage::MeasuringRoundTrip);
             let rtt = lab.measure_rtt()?;
             let invalid = rtt.invalid();
             self.row.network.rtt = Some(rtt);
@@ -116,17 +119,17 @@ impl CellRun<'_> {
             }
         }
 
-        self.enter("starting the peers");
+        self.enter(Stage::StartingPeers);
         let before = lab.as_ref().map(Lab::counters).transpose()?;
         let mut peers = Peers::start(lab.as_ref(), self.task)?;
         if let Some(of) = &config.lab.peer_hosts {
-            self.enter("measuring the round trip");
+            self.enter(Stage::MeasuringRoundTrip);
             self.row.network.rtt = Some(peers.time_links()?);
             let hosts = of.hosts.iter().take(config.cell.peers);
             self.row.network.cards = cards_to(hosts.map(|host| host.address));
         }
 
-        self.enter("connecting");
+        self.enter(Stage::Connecting);
         let delay_line = lab.as_ref().and_then(Lab::delay_line_pid);
         let others = OtherProcesses {
             peers: peers.pids(),
@@ -153,7 +156,7 @@ impl CellRun<'_> {
         let counters = after.zip(before);
         self.row.network.counters = counters.map(|(after, before)| after.since(&before));
         let stop = outcome.map_err(|error| who_died(error, central, &log, peers))?;
-        self.enter("taking down the lab");
+        self.enter(Stage::TakingDownLab);
         self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
         Ok(End::Ok { stop })
     }
@@ -199,7 +202,7 @@ impl CellRun<'_> {
             match central.messages.recv_timeout(LOOK_AROUND) {
                 Ok(NodeMessage::Connected { probe_ns }) => {
                     self.row.probe_ns = probe_ns;
-                    self.enter("measuring");
+                    self.enter(Stage::Measuring);
                     limit = planned + PATIENCE;
                     deadline = Instant::now() + limit;
                     if let Measurement::Soak(plan) = &config.measurement {
@@ -226,7 +229,7 @@ impl CellRun<'_> {
                 }
                 Ok(NodeMessage::Stalled(stall)) => self.row.stall = Some(stall),
                 Ok(NodeMessage::Measured(measured)) => {
-                    self.enter("waiting for the nodes to end");
+                    self.enter(Stage::WaitingForNodes);
                     self.measured = Some(measured);
                 }
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),

@@ -33,12 +33,12 @@ pub(crate) struct ExplainArgs {
     /// Explain this cell, repeatable [default: the worst]
     #[arg(long = "cell", value_name = "ID")]
     cell: Vec<String>,
-    /// Number of cells with the most time in slow polls. One more is added: the delayed cell with the
-    /// largest share of slow polls
+    /// Number of cells with the most time beyond 50 µs. One more is added: the one with the most among the
+    /// delayed cells
     #[arg(long, value_name = "COUNT", default_value_t = 3, conflicts_with = "cell", value_parser = clap::value_parser!(u16).range(1..=1000))]
     cells: u16,
-    /// Compare this budget of the sweep with its baseline [default: the one with the least time in slow
-    /// polls]. Subjects are compared without a budget
+    /// Compare this budget of the sweep with its baseline [default: the one with the least time beyond
+    /// 50 µs]. Subjects are compared without a budget
     #[arg(long, value_name = "BUDGET")]
     budget: Option<Budgets>,
     /// Least number of blocks of slices for each cell, and for each subject

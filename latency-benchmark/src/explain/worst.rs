@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Result;
 use plan::sums::{SliceSums, of_run};
 use program::{Failure, bad_input, reject};
-use run_format::{Cell, ChosenBecause, ChosenCell, SweepConfig};
+use run_format::{BASELINE, Cell, ChosenBecause, ChosenCell, SweepConfig};
 
 use crate::args::refuse_twice;
 use crate::sweep::run_dir::RunDir;
@@ -18,7 +18,7 @@ pub(super) struct Chosen {
 
 pub(super) struct MeasuredCell {
     pub(super) cell: Cell,
-    slow: Vec<SliceSums>,
+    variants: Vec<SliceSums>,
 }
 
 /// Every cell of the sweep in `dir` of which there is a measured run; of subjects, one of the first.
@@ -26,19 +26,19 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
     let mut cells = Vec::new();
     let subject = (!config.subjects.is_empty()).then_some(0);
     for cell in config.axes.cells() {
-        let mut slow = vec![SliceSums::default(); config.variants.len()];
+        let mut variants = vec![SliceSums::default(); config.variants.len()];
         for run in 1..=config.repeat {
             let run_dir = RunDir::new(dir, &cell.id(), run, subject);
             if run_dir.measured().is_none() {
                 continue;
             }
-            let read = of_run(&run_dir.done(), slow.len()).map_err(bad_input)?;
-            for (sum, of) in slow.iter_mut().zip(read) {
-                *sum = sum.plus(of);
+            let sums = of_run(&run_dir.done(), variants.len()).map_err(bad_input)?;
+            for (sum, of_run) in variants.iter_mut().zip(sums) {
+                *sum = sum.plus(of_run);
             }
         }
-        if slow.iter().all(|of| of.polls > 0) {
-            cells.push(MeasuredCell { cell, slow });
+        if variants.iter().all(|sums| sums.seconds > 0.0) {
+            cells.push(MeasuredCell { cell, variants });
         }
     }
     if cells.is_empty() {
@@ -61,27 +61,29 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
     Ok(chosen)
 }
 
-/// The `count` cells with the most time in slow polls and, since a cell of few polls is not among them
-/// however slow they are, the one with a delay that has the largest share of slow polls.
+/// The `count` cells with the most time beyond the threshold and, since cells with a delay have few polls, the one with the most
+/// among those.
 pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
-    let by = |of: fn(&SliceSums) -> f64| {
-        let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
-        cells.sort_by(|a, b| of(&b.slow[0]).total_cmp(&of(&a.slow[0])));
-        cells
-    };
-    let chosen = (1..=count).zip(by(SliceSums::slow_ms_per_s));
-    let chosen = chosen.map(|(rank, of)| of.chosen(rank, ChosenBecause::SlowTime));
-    let mut chosen: Vec<Chosen> = chosen.collect();
-    let mut by_ratio = by(SliceSums::slow_percent).into_iter();
-    if let Some(slowest) = by_ratio.find(|of| !of.cell.rtt_ms.is_zero() && of.slow[0].slow > 0)
+    let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
+    cells.sort_by(|a, b| b.beyond_ms_per_s().total_cmp(&a.beyond_ms_per_s()));
+    let most = (1..=count).zip(&cells);
+    let most = most.map(|(rank, cell)| cell.chosen(rank, ChosenBecause::BeyondTime));
+    let mut chosen: Vec<Chosen> = most.collect();
+    let mut with_delay = cells.iter().filter(|cell| !cell.cell.rtt_ms.is_zero());
+    if let Some(slowest) = with_delay.next()
+        && slowest.beyond_ms_per_s() > 0.0
         && !chosen.iter().any(|chosen| chosen.cell == slowest.cell)
     {
-        chosen.push(slowest.chosen(chosen.len() + 1, ChosenBecause::SlowRatio));
+        chosen.push(slowest.chosen(chosen.len() + 1, ChosenBecause::BeyondTimeWithDelay));
     }
     chosen
 }
 
 impl MeasuredCell {
+    fn beyond_ms_per_s(&self) -> f64 {
+        self.variants[BASELINE].beyond_ms_per_s()
+    }
+
     fn chosen(&self, rank: usize, why: ChosenBecause) -> Chosen {
         Chosen {
             cell: self.cell,
@@ -89,23 +91,24 @@ impl MeasuredCell {
                 id: self.cell.id(),
                 rank,
                 why,
-                slow_ms_per_s: Some(self.slow[0].slow_ms_per_s()),
-                slow_percent: Some(self.slow[0].slow_percent()),
+                beyond_ms_per_s: self.beyond_ms_per_s(),
             },
         }
     }
 }
 
-/// The variant among `candidates` that spends the least time in slow polls over the chosen cells.
+/// The variant among `candidates` with the least time beyond the threshold over the chosen cells.
 pub(super) fn best_of(
     candidates: &[usize],
     measured: &[MeasuredCell],
     chosen: &[Chosen],
 ) -> Option<usize> {
     let time = |variant: usize| -> f64 {
-        let is_chosen = |of: &&MeasuredCell| chosen.iter().any(|chosen| chosen.cell == of.cell);
+        let is_chosen = |cell: &&MeasuredCell| chosen.iter().any(|chosen| chosen.cell == cell.cell);
         let cells = measured.iter().filter(is_chosen);
-        cells.map(|of| of.slow[variant].slow_ms_per_s()).sum()
+        cells
+            .map(|cell| cell.variants[variant].beyond_ms_per_s())
+            .sum()
     };
     let candidates = candidates.iter().copied();
     candidates.min_by(|&a, &b| time(a).total_cmp(&time(b)))
@@ -115,52 +118,48 @@ pub(super) fn best_of(
 mod tests {
     use super::*;
 
-    fn measured(id: &str, rates: [(u64, u64, u64); 2]) -> MeasuredCell {
+    fn measured(id: &str, beyond_ms: [u64; 2]) -> MeasuredCell {
         let config = id.split(' ').collect::<Vec<_>>();
         let cell = Cell {
             payload_bytes: config[0].parse().expect("a payload"),
             rtt_ms: config[1].parse().expect("a round trip"),
             peers: config[2].parse().expect("a number"),
         };
-        let slow = rates.map(|(polls, slow, slow_ns)| SliceSums {
-            polls,
-            slow,
-            slow_ns,
+        let variants = beyond_ms.map(|ms| SliceSums {
+            beyond_ns: 1_000_000 * ms,
             seconds: 1.0,
             ..SliceSums::default()
         });
         MeasuredCell {
             cell,
-            slow: slow.to_vec(),
+            variants: variants.to_vec(),
         }
     }
 
     #[test]
-    fn the_worst_are_those_with_the_most_slow_time_and_one_with_the_largest_ratio() {
+    fn the_worst_are_those_with_the_most_time_and_one_with_a_delay() {
         let cells = [
-            measured("4KiB 0 1", [(1000, 10, 1_000_000), (1000, 1, 1)]),
-            measured(
-                "256KiB 0 5",
-                [(1000, 100, 90_000_000), (1000, 9, 9_000_000)],
-            ),
-            measured("256KiB 0 2", [(1000, 900, 50_000_000), (1000, 0, 0)]),
-            measured("256KiB 200 1", [(10, 6, 600_000), (10, 5, 500_000)]),
+            measured("4KiB 0 1", [20, 1]),
+            measured("256KiB 0 5", [90, 9]),
+            measured("256KiB 0 2", [50, 0]),
+            measured("256KiB 200 1", [1, 1]),
+            measured("256KiB 5 1", [6, 5]),
         ];
         let chosen = worst(&cells, 2);
-        let told: Vec<(String, ChosenBecause, usize)> = chosen
+        let told: Vec<(&str, ChosenBecause, usize)> = chosen
             .iter()
-            .map(|chosen| (chosen.cell.id(), chosen.row.why, chosen.row.rank))
+            .map(|chosen| (&*chosen.row.id, chosen.row.why, chosen.row.rank))
             .collect();
+        let [time, with_delay] = [
+            ChosenBecause::BeyondTime,
+            ChosenBecause::BeyondTimeWithDelay,
+        ];
         assert_eq!(
             told,
             [
-                ("pl262144_rtt000_n05".to_owned(), ChosenBecause::SlowTime, 1),
-                ("pl262144_rtt000_n02".to_owned(), ChosenBecause::SlowTime, 2),
-                (
-                    "pl262144_rtt200_n01".to_owned(),
-                    ChosenBecause::SlowRatio,
-                    3
-                ),
+                ("pl262144_rtt000_n05", time, 1),
+                ("pl262144_rtt000_n02", time, 2),
+                ("pl262144_rtt005_n01", with_delay, 3),
             ]
         );
         assert_eq!(best_of(&[0, 1], &cells, &chosen), Some(1));

@@ -106,9 +106,9 @@ pub(crate) struct LengthArgs {
     /// with --subject]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
-    /// Stop a cell early when these changes are known this well: the share of polls over 50 µs to POINTS, or to PERCENT of
-    /// the baseline's share; throughput and CPU time per request to PERCENT
-    #[arg(long, value_name = "POINTS,PERCENT", default_value = "1pp,5%")]
+    /// Stop a cell early when these changes are known this well: the time beyond 50 µs to TIME per second, or to PERCENT of
+    /// the baseline's; throughput and CPU time per request to PERCENT
+    #[arg(long, value_name = "TIME,PERCENT", default_value_t = Precision::DEFAULT)]
     precision: Precision,
 }
 

@@ -8,12 +8,15 @@ use anyhow::{Result, anyhow};
 use fs_err as fs;
 use program::{in_threads, one_line};
 use run_format::files::{RUN, without_lines};
-use run_format::{BlockReport, End, Machine, Placement, RunConfig, RunRow, Stop, SweepConfig};
+use run_format::{
+    BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig,
+};
 
 use super::run_dir::RunDir;
 use super::schedule::Launch;
 use super::time::SavedTime;
 use crate::conversation::CellMessage;
+use crate::figures;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
 use crate::session::{Session, another};
@@ -120,9 +123,9 @@ impl RunningSweep<'_> {
         let mut last = None;
         let row = session.measure(config, (&central, &peer), &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
-                let slow = block.slow_percent.first().copied().flatten();
-                let slow = slow.map_or_else(String::new, |slow| format!("  {slow:.1} % slow"));
-                session.progress.show(&format!("{name}{slow}"));
+                if let Some(figures) = figures::in_short(&block, &self.config.variants) {
+                    session.progress.show(&format!("{name}  {figures}"));
+                }
                 last = Some(block);
             }
             Ok(())
@@ -136,7 +139,7 @@ impl RunningSweep<'_> {
         state.time.save(&row);
         state.counts.add(&row.end);
         if let End::Failed { stage, .. } = &row.end
-            && ["connecting", "measuring"].contains(&&**stage)
+            && matches!(stage, Stage::Connecting | Stage::Measuring)
             && let Some(subject) = row.config.subject
             && let Some(build) = &self.config.subjects[subject].build
         {
@@ -241,26 +244,9 @@ fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> S
                 Stop::Interrupted => "interrupted",
             };
             let blocks = row.blocks.unwrap_or(0);
-            let by_variant = |block| format!("{}; ", by_variant(block, config));
-            let variants = block.map_or_else(String::new, by_variant);
-            format!("{variants}{blocks} blocks, {stop}")
+            let figures = block.and_then(|block| figures::in_short(block, &config.variants));
+            let figures = figures.map_or_else(String::new, |figures| format!("{figures}; "));
+            format!("{figures}{blocks} blocks, {stop}")
         }
     }
-}
-
-/// The share of slow polls, or the rate of requests where no poll is recorded.
-fn by_variant(block: &BlockReport, config: &SweepConfig) -> String {
-    let (before, unit, decimals, values) = if block.requests_per_s.is_empty() {
-        ("slow: ", " %", 1, &block.slow_percent)
-    } else {
-        ("", "/s", 0, &block.requests_per_s)
-    };
-    let variants = config.variants.iter().zip(values);
-    let texts: Vec<String> = variants
-        .map(|(variant, value)| {
-            let value = value.map_or_else(|| "-".to_owned(), |value| format!("{value:.decimals$}"));
-            format!("{} {value}{unit}", variant.label)
-        })
-        .collect();
-    format!("{before}{}", texts.join(", "))
 }

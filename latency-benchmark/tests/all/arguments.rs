@@ -54,7 +54,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--stack", "iroh", "--subject", "released+quic-connection=1"],
             "--subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only",
         ),
-        (&["--precision", "1"], "accepted: 1pp,5%"),
+        (&["--precision", "1"], "accepted: TIME,PERCENT"),
         (&["--turn", "1"], "1 is not in 5..=600000"),
         (&["--rate", "0"], "\"0\" is zero"),
         (&["--rate", "1e3"], "unknown unit \"e3\""),

@@ -8,7 +8,7 @@ use crate::bench::{self, Bench, can_run, json, kill, pid, text, words};
 
 /// Two cells of a few seconds each.
 const LONG: &str = "--peers 2 --rtt 5 --payload 4KiB,16KiB --max-cell-seconds 3 --turn 100 \
-    --precision 0.01pp,0.01% --budget none --no-aa";
+    --precision 0.0001ms,0.0001% --budget none --no-aa";
 
 /// Kills the process of that verb (`nth` of its kind) as soon as it is there, or, with `measuring`,
 /// once slices are being cut.

@@ -15,7 +15,7 @@ use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
     let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB"));
     sweep.args(["--budget", "none", "--max-cell-seconds", "6"]);
-    sweep.args(["--precision", "0.0001pp,0.0001%"]);
+    sweep.args(["--precision", "0.0001ms,0.0001%"]);
     stop_in(sweep.spawn().unwrap(), verb, bench);
     let run = bench.only("run-1");
     (table(&run.join("blocks.csv")), report(&bench.run_dir()))

@@ -58,7 +58,7 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
     let about = json(&explain.join("explain.json"));
     assert_eq!(about["variants"], serde_json::json!([0, 2]));
     let cell = about["cells"][0]["id"].as_str().unwrap().to_owned();
-    assert_eq!(about["cells"][0]["why"], "slow-time");
+    assert_eq!(about["cells"][0]["why"], "beyond-time");
     let cell = explain.join(cell);
 
     let slices = table(&cell.join("slices.csv"));

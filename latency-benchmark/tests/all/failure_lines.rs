@@ -114,7 +114,7 @@ fn node(verb: &str, script: &str) -> Bench {
 fn failure(bench: &Bench) -> (String, String, String) {
     let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB"]);
     sweep.args(["--budget", "none", "--max-cell-seconds", "30"]);
-    sweep.args(["--precision", "0.0001pp,0.0001%", "--node"]);
+    sweep.args(["--precision", "0.0001ms,0.0001%", "--node"]);
     sweep.arg(bench.dir.path().join("node"));
     let output = sweep.output().unwrap();
     bench.assert_nothing_left();

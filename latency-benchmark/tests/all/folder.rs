@@ -11,7 +11,7 @@ use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM, SIGXFSZ};
 fn begun(bench: &Bench, seconds: &str) -> Child {
     let mut sweep = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB,8KiB"));
     sweep.args(words("--budget none --no-aa --turn 100"));
-    sweep.args(words("--precision 0.0001pp,0.0001% --max-cell-seconds"));
+    sweep.args(words("--precision 0.0001ms,0.0001% --max-cell-seconds"));
     sweep.arg(seconds);
     let sweep = sweep.spawn().unwrap();
     bench.wait_for_rows("slices.csv");
@@ -62,7 +62,7 @@ fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
     // Not all of it fits.
     let script = format!(
         "mount -t tmpfs -o size=250k none {mount} && exec {program} sweep --measure-only --out {mount} --name run --peers 2 --rtt 0 \
-         --payload 4KiB,8KiB,16KiB --max-cell-seconds 60 --turn 100 --precision 0.0001pp,0.0001%",
+         --payload 4KiB,8KiB,16KiB --max-cell-seconds 60 --turn 100 --precision 0.0001ms,0.0001%",
         mount = mount.display(),
         program = bench::PROGRAM
     );

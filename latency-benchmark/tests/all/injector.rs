@@ -81,7 +81,7 @@ fn start(bench: &Bench, fault: Fault, rng: &mut StdRng) -> Child {
     let out = bench.out().display().to_string();
     let sweep = format!(
         "{PROGRAM} sweep --measure-only --out {out} --name run --peers 2 --rtt {rtt} --payload 4KiB,8KiB --budget none --seed {} \
-         --max-cell-seconds 1 --precision 0.0001pp,0.0001%",
+         --max-cell-seconds 1 --precision 0.0001ms,0.0001%",
         rng.random::<u16>()
     );
     let script = match fault {

@@ -132,7 +132,7 @@ fn exhaustive_a_stall_is_recorded_with_its_variant_and_both_ends() {
         "--max-cell-seconds",
         "60",
         "--precision",
-        "0.0001pp,0.0001%",
+        "0.0001ms,0.0001%",
     ]);
     let running = sweep.spawn().unwrap();
     let peer = bench.wait_for("peer", 0);

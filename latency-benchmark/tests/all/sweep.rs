@@ -351,7 +351,7 @@ fn peer_and_central_work_without_a_lab() {
     peer.wait().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert!(
-        text(&output.stdout).contains("slow polls: none "),
+        text(&output.stdout).contains("block 1: none "),
         "{}",
         text(&output.stdout)
     );

@@ -86,7 +86,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     let bench = Bench::new();
     let mut command = bench.sweep(&words(
         "--peers 1,2 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 \
-         --precision 0.0001pp,0.0001%",
+         --precision 0.0001ms,0.0001%",
     ));
     let sweep = command.spawn().unwrap();
     bench.wait_for("central", 0);
@@ -126,7 +126,7 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
     if !can_run(false) {
         return;
     }
-    let sweep = "sweep --measure-only --peers 1 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 --precision 0.0001pp,0.0001%";
+    let sweep = "sweep --measure-only --peers 1 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 --precision 0.0001ms,0.0001%";
     let shard = format!("{sweep} --seed 1 --shard 1/1");
     for (arguments, signal_sent, folder) in [
         (sweep, Signal::SIGINT, "run"),

@@ -79,7 +79,7 @@ pub(crate) fn explain(copy: &Copy) {
         dir.with_file_name("explain.json"),
         format!(
             r#"{{"schema": 3, "command": ["latency-benchmark", "explain"], "tool": {{"version": "0", "commit": null, "profile": "release", "rustc": "rustc", "sha256": null, "upstream": []}}, "variants": [0, {BUDGET}],
-                "cells": [{{"id": "{CELL}", "rank": 1, "why": "slow-time", "slow_ms_per_s": 48.0, "slow_percent": 9.0}}],
+                "cells": [{{"id": "{CELL}", "rank": 1, "why": "beyond-time", "beyond_ms_per_s": 48.0}}],
                 "created_unix_s": 1795200999}}"#
         ),
     )

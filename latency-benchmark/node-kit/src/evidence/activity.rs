@@ -3,13 +3,12 @@
 
 use anyhow::Result;
 use run_format::files::ACTIVITY;
-use run_format::{Pass, SliceRow, TableWriters};
-use slices::{ObservedSlice, PollPlace};
+use run_format::{ActivityCounter, EvidenceRow, Pass, SliceRow, TableWriters};
+use slices::ObservedSlice;
 
 use crate::observe::activity::Snapshot;
 
-/// By the names in `activity.csv`.
-type Figures = Vec<(&'static str, Option<u64>)>;
+type Figures = Vec<(ActivityCounter, Option<u64>)>;
 
 /// What there is now is known in slices of every pass, what happened in those that count it.
 pub(super) fn write(
@@ -23,18 +22,25 @@ pub(super) fn write(
         figures.extend(happened(slice, during));
     }
     let rows = figures.into_iter().filter_map(|(what, count)| {
-        let place = PollPlace::default();
-        Some(place.row(of.slice, what, count?, None))
+        Some(EvidenceRow {
+            slice: of.slice,
+            site: None,
+            child: None,
+            from_ns: None,
+            what,
+            count: count?,
+            amount: None,
+        })
     });
     tables.rows(ACTIVITY, rows)
 }
 
 fn there_is(now: &Snapshot) -> Figures {
     vec![
-        ("connections", Some(now.links.connections)),
-        ("peers", Some(now.links.peers)),
-        ("tasks", Some(now.tasks)),
-        ("resident_bytes", now.resident_bytes),
+        (ActivityCounter::Connections, Some(now.links.connections)),
+        (ActivityCounter::Peers, Some(now.links.peers)),
+        (ActivityCounter::Tasks, Some(now.tasks)),
+        (ActivityCounter::ResidentBytes, now.resident_bytes),
     ]
 }
 
@@ -43,20 +49,38 @@ fn happened(slice: &ObservedSlice, during: &Snapshot) -> Figures {
     // A network stack without the site has no polls of it.
     let of_swarm = idle.filter(|idle| idle.swarm_polls > 0);
     vec![
-        ("central_self_wakes", during.central_self_wakes),
-        ("task_self_wakes", during.task_self_wakes),
-        ("dials", Some(during.links.dials)),
-        ("dial_failures", Some(during.links.dial_failures)),
-        ("connections_opened", Some(during.links.opened)),
-        ("connections_closed", Some(during.links.closed)),
-        ("connection_polls", idle.map(|it| it.connection_polls)),
+        (ActivityCounter::CentralSelfWakes, during.central_self_wakes),
+        (ActivityCounter::TaskSelfWakes, during.task_self_wakes),
+        (ActivityCounter::Dials, Some(during.links.dials)),
         (
-            "connection_polls_idle",
+            ActivityCounter::DialFailures,
+            Some(during.links.dial_failures),
+        ),
+        (
+            ActivityCounter::ConnectionsOpened,
+            Some(during.links.opened),
+        ),
+        (
+            ActivityCounter::ConnectionsClosed,
+            Some(during.links.closed),
+        ),
+        (
+            ActivityCounter::ConnectionPolls,
+            idle.map(|it| it.connection_polls),
+        ),
+        (
+            ActivityCounter::ConnectionPollsIdle,
             idle.map(|it| it.connection_polls_idle),
         ),
-        ("swarm_polls", of_swarm.map(|it| it.swarm_polls)),
-        ("swarm_polls_idle", of_swarm.map(|it| it.swarm_polls_idle)),
-        ("task_yields", Some(slice.yielded())),
+        (
+            ActivityCounter::SwarmPolls,
+            of_swarm.map(|it| it.swarm_polls),
+        ),
+        (
+            ActivityCounter::SwarmPollsIdle,
+            of_swarm.map(|it| it.swarm_polls_idle),
+        ),
+        (ActivityCounter::TaskYields, Some(slice.yielded())),
     ]
 }
 
@@ -76,8 +100,8 @@ mod tests {
             resident_bytes: None,
         };
         let happened = happened(&ObservedSlice::default(), &during);
-        for (name, _) in there_is(&during).into_iter().chain(happened) {
-            assert!(table.contains(&format!("`{name}`")), "{name}");
+        for (counter, _) in there_is(&during).into_iter().chain(happened) {
+            assert!(table.contains(&format!("`{counter}`")), "{counter}");
         }
     }
 }

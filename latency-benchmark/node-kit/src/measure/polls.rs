@@ -10,8 +10,8 @@ use plan::changes::Changes;
 use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
 use run_format::{
-    BASELINE, Budgets, ExplainPlan, HistogramOf, Measurement, Messages, NodeMessage, Pass, Role,
-    RunConfig, SLOW_NS, Site, SliceRow,
+    BASELINE, Budgets, ExplainPlan, Measurement, Messages, NodeMessage, Pass, Role, RunConfig,
+    Site, SliceRow,
 };
 use slices::{ObservedSlice, Replay, RunWriter};
 
@@ -262,12 +262,8 @@ impl VariantSlices {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
         if is_watched && !matches!(self.purpose, Purpose::Soak(_)) {
-            let site = seen.site(seen.connections);
-            let polls = HistogramOf::Polls(seen.connections);
             let sums = SliceSums {
-                slow: seen.histograms.slower_than(polls, SLOW_NS),
-                slow_ns: site.ns_from(SLOW_NS),
-                polls: site.row.polls,
+                beyond_ns: seen.site(seen.connections).sums().beyond_ns,
                 requests: seen.requests().sum(),
                 seconds: seen.duration_ns as f64 / 1e9,
                 cpu_ns: slice.used.row.central_cpu_ns,

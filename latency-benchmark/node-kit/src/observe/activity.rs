@@ -53,7 +53,7 @@ pub(crate) struct Links {
     pub(crate) connections: u64,
     pub(crate) peers: u64,
 }
-sums!(Links: dials, dial_failures, opened, closed);
+sums!(Links: dials, dial_failures, opened, closed; keeps connections, peers);
 
 /// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or not at all.
 #[derive(Clone, Default)]
@@ -104,7 +104,7 @@ pub(crate) struct Snapshot {
     pub(crate) tasks: u64,
     pub(crate) resident_bytes: Option<u64>,
 }
-sums!(Snapshot: central_self_wakes, task_self_wakes, links);
+sums!(Snapshot: central_self_wakes, task_self_wakes, links; keeps tasks, resident_bytes);
 
 /// Of this process; the second number of the file, in pages.
 fn resident_bytes() -> Option<u64> {

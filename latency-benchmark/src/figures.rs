@@ -1,0 +1,166 @@
+//! What is known of the variants while they are measured, in a short line: "none 483 → muxer=1/deferred 54.8 ms per s beyond
+//! 50 µs".
+
+use run_format::{BlockReport, Role, VariantConfig};
+
+/// With more candidates, only the lowest one is shown.
+const MOST_CANDIDATES: usize = 3;
+
+const BEYOND: &str = "ms per s beyond 50 µs";
+
+/// None where nothing is known yet.
+pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
+    let (values, unit) = match block.requests_per_s.is_empty() {
+        true => (&block.beyond_ms_per_s, BEYOND),
+        false => (&block.requests_per_s, "requests per s"),
+    };
+    let known = |role: Role| -> Vec<(&str, f64)> {
+        let pairs = variants.iter().zip(values);
+        let pairs = pairs.filter(|(variant, _)| variant.role == role);
+        let pairs = pairs.filter_map(|(variant, value)| Some((&*variant.label, (*value)?)));
+        pairs.collect()
+    };
+    let text = |(label, value): (&str, f64)| format!("{label} {}", three_digits(value));
+    let candidates = known(Role::Candidate);
+    let lowest = candidates.iter().min_by(|a, b| a.1.total_cmp(&b.1));
+    let candidates = match (lowest, candidates.len()) {
+        (Some(&lowest), count) if count > MOST_CANDIDATES => {
+            vec![format!("lowest of {count}: {}", text(lowest))]
+        }
+        _ => candidates.into_iter().map(text).collect(),
+    };
+    joined([
+        known(Role::Baseline).into_iter().map(text).collect(),
+        candidates,
+    ])
+    .map(|figures| format!("{figures} {unit}"))
+}
+
+/// Every variant of which something is known, with half the width of its interval.
+pub(crate) fn with_margins(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
+    let known = |role: Role| -> Vec<String> {
+        let figures = block.beyond_ms_per_s.iter().zip(&block.margin_ms_per_s);
+        let figures = variants.iter().zip(figures);
+        let figures = figures.filter(|(variant, _)| variant.role == role);
+        let texts = figures.filter_map(|(variant, (value, margin))| {
+            let text = format!("{} {}", variant.label, three_digits((*value)?));
+            Some(match margin {
+                Some(margin) => format!("{text} ± {}", three_digits(*margin)),
+                None => text,
+            })
+        });
+        texts.collect()
+    };
+    joined([Role::Baseline, Role::Candidate].map(known))
+        .map(|figures| format!("{figures} {BEYOND}"))
+}
+
+/// The baseline and the candidates. The A/A control is not shown, since it tells of noise only.
+fn joined(sides: [Vec<String>; 2]) -> Option<String> {
+    let sides = sides.into_iter().filter(|side| !side.is_empty());
+    let sides: Vec<String> = sides.map(|side| side.join(", ")).collect();
+    (!sides.is_empty()).then(|| sides.join(" → "))
+}
+
+/// Three significant digits, without an exponent.
+fn three_digits(value: f64) -> String {
+    let rounded: Result<f64, _> = format!("{value:.2e}").parse();
+    rounded.unwrap_or(value).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::Budgets;
+
+    use super::*;
+
+    fn variants(budgets: &[&str]) -> Vec<VariantConfig> {
+        let budgets = budgets.iter().map(|text| text.parse().expect("budgets"));
+        let budgets: Vec<Budgets> = budgets.collect();
+        VariantConfig::all(budgets, true)
+    }
+
+    /// The values come in the order of the variants; the second is that of the A/A control.
+    fn shown(budgets: &[&str], beyond_ms_per_s: &[Option<f64>]) -> Option<String> {
+        let block = BlockReport {
+            beyond_ms_per_s: beyond_ms_per_s.to_vec(),
+            ..BlockReport::default()
+        };
+        in_short(&block, &variants(budgets))
+    }
+
+    #[test]
+    fn the_baseline_comes_first_and_the_control_is_left_out() {
+        let one = ["none", "muxer=1/deferred"];
+        assert_eq!(
+            shown(&one, &[Some(483.21), Some(470.0), Some(54.84)]).as_deref(),
+            Some("none 483 → muxer=1/deferred 54.8 ms per s beyond 50 µs")
+        );
+        let two = ["none", "connection=8", "muxer=1/deferred"];
+        assert_eq!(
+            shown(&two, &[Some(483.0), Some(470.0), Some(480.0), Some(54.8)]).as_deref(),
+            Some("none 483 → connection=8 480, muxer=1/deferred 54.8 ms per s beyond 50 µs")
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_left_out() {
+        let two = ["none", "connection=8", "muxer=1/deferred"];
+        assert_eq!(
+            shown(&two, &[Some(483.0), None, None, Some(0.0)]).as_deref(),
+            Some("none 483 → muxer=1/deferred 0 ms per s beyond 50 µs")
+        );
+        assert_eq!(
+            shown(&two, &[Some(483.0), None, None, None]).as_deref(),
+            Some("none 483 ms per s beyond 50 µs")
+        );
+        assert_eq!(
+            shown(&two, &[None, None, None, Some(0.01234)]).as_deref(),
+            Some("muxer=1/deferred 0.0123 ms per s beyond 50 µs")
+        );
+        assert_eq!(shown(&two, &[None; 4]), None);
+        assert_eq!(shown(&two, &[]), None);
+    }
+
+    #[test]
+    fn of_many_candidates_the_lowest_is_shown() {
+        let many = ["none", "muxer=4", "muxer=3", "muxer=2", "muxer=1"];
+        let values = [483.0, 470.0, 90.0, 80.0, 54.8, 60.0].map(Some);
+        assert_eq!(
+            shown(&many, &values).as_deref(),
+            Some("none 483 → lowest of 4: muxer=2 54.8 ms per s beyond 50 µs")
+        );
+    }
+
+    #[test]
+    fn where_no_poll_is_recorded_requests_are_shown() {
+        let block = BlockReport {
+            beyond_ms_per_s: vec![Some(0.0); 3],
+            requests_per_s: [21_456.0, 21_300.0, 9_999.0].map(Some).to_vec(),
+            ..BlockReport::default()
+        };
+        assert_eq!(
+            in_short(&block, &variants(&["none", "muxer=1"])).as_deref(),
+            Some("none 21500 → muxer=1 10000 requests per s")
+        );
+    }
+
+    #[test]
+    fn a_margin_needs_more_than_one_slice() {
+        let mut block = BlockReport {
+            beyond_ms_per_s: vec![Some(483.0), None, Some(54.8)],
+            margin_ms_per_s: vec![None; 3],
+            ..BlockReport::default()
+        };
+        let variants = variants(&["none", "muxer=1"]);
+        assert_eq!(
+            with_margins(&block, &variants).as_deref(),
+            Some("none 483 → muxer=1 54.8 ms per s beyond 50 µs")
+        );
+        block.margin_ms_per_s = vec![Some(12.04), None, Some(3.0)];
+        assert_eq!(
+            with_margins(&block, &variants).as_deref(),
+            Some("none 483 ± 12 → muxer=1 54.8 ± 3 ms per s beyond 50 µs")
+        );
+    }
+}
