@@ -8,7 +8,7 @@ use crate::text::{joined, quoted};
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 
 impl SiteNames {
-    /// As the measured program named them. Older programs and published tables named none and are of libp2p.
+    /// As the measured program named them. Published tables name none and are of libp2p.
     pub(crate) fn of(measured: Option<(&Tool, &NodeConfig)>) -> SiteNames {
         const LIBP2P: [(Site, &str); 4] = [
             (Site::Connection, "Connection::poll"),

@@ -68,7 +68,7 @@ fn manifest(file: &ApplicationFile) -> Result<Manifest> {
         "pace": {"outstanding": 1},
         "runtime": file.runtime,
         "lab": {
-            "backend": "auto", "congestion_control": "",
+            "backend": "auto", "congestion_control": "", "receive_on": "sender",
             "placement": {"central": 0, "peers": "0", "sharing": "nothing"},
         },
         "repeat": 1,

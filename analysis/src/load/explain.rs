@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
 use run_format::{
     ActivityCounter, BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow,
     ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow, SliceRow,
@@ -39,7 +39,7 @@ impl Explained {
                 "{dir}: it has no explain.json, so it is not what `explain` writes; remove it or explain again"
             );
         }
-        let mut file: ExplainFile = outside::read_json(&path)?;
+        let mut file: ExplainFile = outside::read(&path)?;
         check(&file, manifest).with_context(|| path.display().to_string())?;
         file.cells.sort_by_key(|chosen| chosen.rank);
         let subjects: Vec<Option<usize>> = match file.subjects.len() {
@@ -113,12 +113,6 @@ fn check_options(launch: &RunConfig, subject: Option<usize>, manifest: &Manifest
 }
 
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
-    ensure!(
-        file.schema == files::EXPLAIN_SCHEMA,
-        "its schema is {}, but this program reads schema {}; explain again, or remove the folder",
-        file.schema,
-        files::EXPLAIN_SCHEMA
-    );
     let known = manifest.config.variants.len();
     match file.variants[..] {
         [0] => {}

@@ -21,8 +21,6 @@ pub(crate) fn read(
     let at = path.display();
     let text = whole_lines(path, torn)?;
     let by_number: HashMap<u32, &SliceRow> = slices.iter().map(|row| (row.slice, row)).collect();
-    let by_start_ms = slices.iter().map(|row| (row.start_ms.round() as u64, row));
-    let by_start_ms: HashMap<u64, &SliceRow> = by_start_ms.collect();
     let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
         let entry = entry.map_err(|_| anyhow!("{at}: not an HdrHistogram interval log"))?;
@@ -35,14 +33,13 @@ pub(crate) fn read(
         if !wanted(tag) {
             continue;
         }
-        let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
-        let row = match tag.slice {
-            Some(number) => by_number.get(&number),
-            // Tags of older runs do not name the slice. There, the log has its start, rounded to a whole millisecond.
-            None => by_start_ms.get(&(start_ms.round() as u64)),
-        };
+        let number = tag.slice;
+        let number = number.with_context(|| format!("{at}: histogram {tag} names no slice"))?;
         // The slice in which a run was interrupted has histograms, but no row.
-        let Some(row) = row else { continue };
+        let Some(row) = by_number.get(&number) else {
+            continue;
+        };
+        let start_ms = interval.start_timestamp().as_secs_f64() * 1e3;
         let (slice, variant, pass, began_ms) = (row.slice, row.variant, row.pass, row.start_ms);
         ensure!(
             (variant, pass) == (tag.variant, tag.pass),

@@ -25,9 +25,9 @@ pub(crate) struct LoadedRun {
     /// The complete blocks: in each the slices of every variant, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
-    /// What was seen before there were requests. Older runs have none.
+    /// What was seen before there were requests. Runs of `rr` and of applications have none.
     pub(crate) idle: Option<IdleRow>,
-    /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. Older runs do not know it.
+    /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. None without `idle.csv`.
     pub(crate) own_cpu_share: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
     /// Complete blocks that are not in `blocks` because they were disturbed.
@@ -40,7 +40,7 @@ impl LoadedRun {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
-    /// The part of central's CPU time that is the benchmark's own. Zero in older runs.
+    /// The part of central's CPU time that is the benchmark's own. Zero if that is not known.
     pub(crate) fn own_cpu_part(&self) -> f64 {
         let rows = self.slices.iter().map(|slice| &slice.row);
         let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));

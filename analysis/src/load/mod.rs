@@ -11,7 +11,6 @@ mod rows;
 mod run;
 mod soak;
 
-use std::array;
 use std::collections::HashSet;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -263,12 +262,6 @@ fn check_run(
     if launch.subject != subject {
         bail!("it is of another subject");
     }
-    if launch.beside == 0 && manifest.config.subjects.len() > 1 {
-        bail!(
-            "an older version launched its subjects one after the other; this one reads subjects that took turns \
-             (read it with the version that measured it)"
-        );
-    }
     check_options(&manifest.config, launch)
 }
 
@@ -294,22 +287,17 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions, which have other lengths: those of all are as this version has them, or as versions
-/// just before it, or as neither.
+/// Refuses launches of several versions, which have other lengths: either all of them have those of this version, or none has.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
-    let mut known = [true; 3];
+    let mut of_first = None;
     for run in cells.iter().flat_map(CellRuns::all) {
         let Some(row) = &run.row else { continue };
-        let has = |plan: Plan| {
-            let max_ms = row.config.plan.max_ms;
-            row.config.plan == Plan { max_ms, ..plan }
+        let ours = Plan {
+            max_ms: row.config.plan.max_ms,
+            ..plan::run::of_cell(config, row.config.cell)
         };
-        let cell = row.config.cell;
-        let is_ours = has(plan::run::of_cell(config, cell));
-        let is_earlier = has(plan::run::of_cell_before(config, cell));
-        let of_run = [is_ours, is_earlier, !is_ours && !is_earlier];
-        known = array::from_fn(|at| known[at] && of_run[at]);
-        if known == [false; 3] {
+        let is_ours = row.config.plan == ours;
+        if *of_first.get_or_insert(is_ours) != is_ours {
             let path = run.dir.join(files::RUN);
             bail!("{}: its plan is not that of the other runs", path.display());
         }

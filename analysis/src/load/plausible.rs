@@ -108,13 +108,13 @@ fn site(site: &LoadedSite) -> Result<()> {
             "{BOUNDS}: slice {slice}: more slow pieces than pieces"
         );
         ensure!(
-            row.beyond_ns <= Some(site.row.own_ns),
+            row.beyond_ns <= site.row.own_ns,
             "{BOUNDS}: slice {slice}: pieces of {name} are longer than its polls"
         );
     }
     for child in &site.children {
         ensure!(
-            child.beyond_ns <= Some(child.ns),
+            child.beyond_ns <= child.ns,
             "{CHILDREN}: slice {slice}: polls of {} exceed 50 µs by more than their time",
             child.child
         );

@@ -14,7 +14,7 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
-/// Older measurements, and those without what a table is about, do not have it.
+/// Measurements without what a table is about do not have it.
 const MAY_BE_ABSENT: [&str; 4] = [IDLE, QUIC, WORK, WORKERS];
 
 pub(super) trait Row: DeserializeOwned {

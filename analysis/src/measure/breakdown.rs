@@ -52,7 +52,7 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
                     add(child.from_ns, OWN, -signed(child.ns));
                     add(child.from_ns, &child.child, signed(child.ns));
                     let key = (site, child.child.to_string());
-                    *breakdown.beyond.entry(key).or_default() += child.beyond_ns.unwrap_or(0);
+                    *breakdown.beyond.entry(key).or_default() += child.beyond_ns;
                 }
             }
         }

@@ -17,8 +17,8 @@ use crate::stats::{self, LaunchCounts};
 pub(crate) struct JobsOfCell {
     /// How many runs were measured beside so many others, themselves included.
     pub(crate) runs: BTreeMap<usize, usize>,
-    /// Beside others and alone, by variant. The number is that of the jobs.
-    pub(crate) pairs: Vec<(usize, [Vec<SliceSums>; 2])>,
+    /// Beside others and alone, by variant.
+    pub(crate) pairs: Vec<[Vec<SliceSums>; 2]>,
 }
 
 pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
@@ -36,7 +36,7 @@ pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
         let alone = files.alone.iter().find(is_same);
         if let Some(alone) = alone.filter(|it| jobs_of(it).is_some()) {
             let sums = |file: &RunFiles| of_run(&file.dir, variants);
-            of.pairs.push((jobs_beside, [sums(beside)?, sums(alone)?]));
+            of.pairs.push([sums(beside)?, sums(alone)?]);
         }
     }
     Ok(of)

@@ -19,9 +19,7 @@ pub(crate) struct Predicted {
     pub(crate) polls: u64,
     pub(crate) slow_polls: u64,
     pub(crate) longest_ns: u64,
-    pub(crate) slow: BareEstimate,
-    /// The time beyond the threshold. None if older runs do not have it.
-    pub(crate) beyond: Option<BareEstimate>,
+    pub(crate) beyond_ms_per_s: BareEstimate,
 }
 
 /// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
@@ -59,11 +57,9 @@ struct Recorded<'a> {
 
 fn predicted(all: &[Recorded]) -> Option<Predicted> {
     let rows = || all.iter().map(|it| it.row);
-    let ratio = |kind, part: fn(&Recorded) -> Option<RatioPart>| {
-        let runs = all.chunk_by(|one, other| one.run == other.run);
-        let parts = runs.map(|run| run.iter().map(part).collect());
-        Some(stats::ratio(&parts.collect::<Option<Vec<_>>>()?, kind)?.bare())
-    };
+    let part = |it: &Recorded| RatioPart::new(it.row.beyond_ns as f64, it.seconds);
+    let runs = all.chunk_by(|one, other| one.run == other.run);
+    let parts: Vec<_> = runs.map(|run| run.iter().map(part).collect()).collect();
     let first = all.first()?.row;
     Some(Predicted {
         site: first.site,
@@ -72,12 +68,7 @@ fn predicted(all: &[Recorded]) -> Option<Predicted> {
         polls: rows().map(|row| row.pieces).sum(),
         slow_polls: rows().map(|row| row.slow_pieces).sum(),
         longest_ns: rows().map(|row| row.longest_ns).max()?,
-        slow: ratio(RatioKind::Share, |Recorded { row, .. }| {
-            Some(RatioPart::of_counts(row.slow_pieces, row.pieces))
-        })?,
-        beyond: ratio(RatioKind::Amount, |it| {
-            Some(RatioPart::new(it.row.beyond_ns? as f64, it.seconds))
-        }),
+        beyond_ms_per_s: stats::ratio(&parts, RatioKind::Amount)?.bare(),
     })
 }
 

@@ -7,7 +7,7 @@ use run_format::{Cell, Site};
 use super::markdown::{Row, joined_any, quoted, table};
 use crate::prose::{self, prose};
 use crate::stats::{self, Interval, Uncertain};
-use crate::summary::predicted::{FILE, SideBySide, in_words};
+use crate::summary::predicted::{FILE, METRIC, SideBySide, in_words};
 use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
 
@@ -46,7 +46,7 @@ fn of_cell(summary: &Summary, cell: &CellSummary) -> String {
         let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
         Row::of("site", row.of.site)
             .with("bound", in_words(row.of.limit))
-            .with(row.metric.title(), percent(&row.predicted))
+            .with(METRIC.title(), percent(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)
             .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
@@ -63,7 +63,6 @@ fn measured(summary: &Summary) -> String {
         }
     }
     let rows = by_variant.iter().map(|((variant, site), cells)| {
-        let metric = cells[0].metric;
         let mean = |share: fn(&SideBySide) -> Option<f64>| {
             stats::mean(cells.iter().filter_map(share)).map(number)
         };
@@ -72,13 +71,13 @@ fn measured(summary: &Summary) -> String {
         let agree = differences.iter().filter(is_none).count();
         let agree = format!("{agree} of {}", differences.len());
         let difference = stats::mean_over_cells(&differences);
-        let difference = difference.map(|it| text::uncertain(&it, metric.change_unit()));
+        let difference = difference.map(|it| text::uncertain(&it, METRIC.change_unit()));
         let predicted = mean(|pair| Some(pair.predicted.estimate.value));
         let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
         Row::of("budget", quoted(&summary.variants[*variant].label))
             .with("polls of", site)
-            .with_any(format!("predicted, {}", metric.info().unit), predicted)
-            .with_any(format!("measured, {}", metric.info().unit), measured)
+            .with_any(format!("predicted, {}", METRIC.info().unit), predicted)
+            .with_any(format!("measured, {}", METRIC.info().unit), measured)
             .with_any("difference", difference)
             .with("cells that agree", agree)
     });

@@ -100,7 +100,7 @@ fn overview(summary: &Summary, verdict: &Verdict) -> String {
         (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
     let margin = |(it, margin): &(Quantity, f64)| format!("{} {margin} {}", it.words, it.unit());
-    // What figures are counted from, as means over cells of the baseline. Older runs have no floor, and nothing is taken off.
+    // What figures are counted from, as means over cells of the baseline. Without `idle.csv` there is no floor, and nothing is taken off.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
         Some(format!(

@@ -28,11 +28,8 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         let runs = count(runs, "run");
         format!("{runs} at most {jobs} at a time")
     });
-    // Sweeps of earlier versions halved their jobs; then those that were left count.
     let pairs = cells.iter().flat_map(|cell| &cell.pairs);
-    let fewest = pairs.clone().map(|(jobs, _)| *jobs).min();
-    let pairs = pairs.filter(|(jobs, _)| Some(*jobs) == fewest);
-    let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs.map(|(_, pair)| pair).collect();
+    let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs.collect();
     let all = |variants: &Vec<SliceSums>| {
         let sum = variants.iter().copied().reduce(SliceSums::plus);
         sum.unwrap_or_default()
@@ -65,7 +62,6 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         at_a_time: Vec<String> = at_a_time.collect(),
         places: &'a [Placement] = &jobs.places,
         pairs: usize = pairs.len(),
-        fewest: usize = fewest.unwrap_or(0),
         found: String = table(rows),
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
         unknown: Vec<&'static str> = named(|it| !it.is_harmless()),

@@ -12,11 +12,11 @@ use crate::text::{self, rounded};
 
 pub(crate) const FILE: &str = "predicted.csv";
 
-/// The time beyond the threshold under a bound, or for older runs the share of slow polls: as predicted, and as measured
-/// where a variant has this bound and no other.
+pub(crate) const METRIC: Metric = Metric::BeyondMsPerS;
+
+/// The time beyond the threshold under a bound: as predicted, and as measured where a variant has this bound and no other.
 pub(crate) struct SideBySide<'a> {
     pub(crate) of: &'a Predicted,
-    pub(crate) metric: Metric,
     pub(crate) predicted: CellFigure,
     pub(crate) measured: Option<(usize, &'a CellFigure)>,
 }
@@ -37,16 +37,11 @@ impl Summary {
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
         cell.measured.predicted.iter().flat_map(move |of| {
-            let (metric, predicted) = match &of.beyond {
-                Some(beyond) => (Metric::BeyondMsPerS, beyond),
-                None => (Metric::SlowPercent, &of.slow),
-            };
-            let what = MetricKey::new(of.site, metric);
+            let what = MetricKey::new(of.site, METRIC);
             let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
                 of,
-                metric,
-                predicted: CellFigure::of(what, predicted.clone()).inflated(inflation),
+                predicted: CellFigure::of(what, of.beyond_ms_per_s.clone()).inflated(inflation),
                 measured,
             };
             let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, of));
@@ -117,7 +112,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
         it.of.polls.to_string(),
         it.of.slow_polls.to_string(),
         it.of.longest_ns.to_string(),
-        it.metric.to_string(),
+        METRIC.to_string(),
         number(Some(it.predicted.estimate.value)),
         low,
         high,

@@ -9,7 +9,7 @@ use crate::summary::{CellSummary, Summary};
 /// Children with their shares in percent, the largest first.
 pub(crate) type Shares<'a> = Vec<(&'a str, f64)>;
 
-/// Of the time by which polls of children are longer than 50 µs. Older runs do not have it.
+/// Shares of the time by which polls of children are longer than 50 µs.
 pub(crate) fn beyond(summary: &Summary, site: Site) -> Shares<'_> {
     let mut by_child = BTreeMap::new();
     for cell in summary.measured() {

@@ -62,7 +62,7 @@ fn tables_of_another_cell_are_refused() {
 }
 
 #[test]
-fn runs_of_older_versions_are_declared() {
+fn runs_without_checksums_are_declared() {
     let copy = Copy::new();
     for run in [RUN, OTHER_RUN] {
         edit(&copy.dir().join(run).join("run.json"), |text| {

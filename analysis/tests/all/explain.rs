@@ -418,7 +418,7 @@ fn a_cell_without_a_launch_is_a_caveat() {
     });
     holds(
         &report(&copy),
-        &["`pl065536_rtt000_n02`", "lab: no namespaces"],
+        &["`pl065536_rtt000_n02`", "wiring the lab: no namespaces"],
     );
 }
 

@@ -123,7 +123,7 @@ fn a_subject_without_a_launch_is_a_caveat() {
     holds(
         &text,
         &[
-            "the launch of `pl065536_rtt000_n02` of `released` failed: lab: no namespaces",
+            "the launch of `pl065536_rtt000_n02` of `released` failed: wiring the lab: no namespaces",
             "| `[kernel] sendto` | 40.0 |\n",
         ],
     );

@@ -17,13 +17,13 @@ fn application(of: &Copy) -> PathBuf {
     let row: Value = read_json(&run.join(RUN_JSON)).unwrap();
     let (config, plan) = (&manifest["config"], &row["config"]["plan"]);
     let file = json!({
-        "schema": 2, "program": "my-app", "version": "0.1.0", "debug_assertions": false, "created_unix_s": 1_795_200_086,
+        "schema": 3, "program": "my-app", "version": "0.1.0", "debug_assertions": false, "created_unix_s": 1_795_200_086,
         "machine": manifest["machine"], "runtime": config["runtime"], "variants": config["variants"],
         "turn_ms": plan["turn_ms"], "washout_ms": plan["settle_ms"], "limit_ms": 6000, "timer_limit_ms": 100, "seed": 1,
     });
     write_json(&dir.join(APPLICATION), &file).unwrap();
     let ended = json!({
-        "schema": 2, "ended": "time-up", "started_unix_s": row["started_unix_s"], "took_ms": row["took_ms"],
+        "schema": 3, "ended": "time-up", "started_unix_s": row["started_unix_s"], "took_ms": row["took_ms"],
         "blocks": row["blocks"], "refused_slices": 0, "lost_records": 0,
     });
     write_json(&run.join(RUN_JSON), &ended).unwrap();

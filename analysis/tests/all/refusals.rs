@@ -35,7 +35,7 @@ fn a_foreign_folder_is_refused() {
 fn another_schema_is_refused() {
     let copy = Copy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
-        text.replacen("\"schema\": 2", "\"schema\": 7", 1)
+        text.replacen("\"schema\": 3", "\"schema\": 7", 1)
     });
     copy.is_refused(&["manifest.json", "schema is 7"]);
 }
@@ -58,8 +58,8 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
     let cases: [(&str, Spoil, &[&str]); 12] = [
         (
             "run.json",
-            |text| text.replacen("\"schema\": 2", "\"schema\": 3", 1),
-            &["run.json", "schema is 3"],
+            |text| text.replacen("\"schema\": 3", "\"schema\": 2", 1),
+            &["run.json", "schema is 2"],
         ),
         (
             "run.json",
@@ -98,16 +98,16 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
         ),
         (
             "histograms.hlog",
-            |text| text.replacen("Tag=connection.v0,", "Tag=nobody.v0,", 1),
-            &["histograms.hlog", "nobody.v0"],
+            |text| text.replacen("Tag=connection.s", "Tag=nobody.s", 1),
+            &["histograms.hlog", "nobody.s"],
         ),
         // A log that lost a line.
         (
             "histograms.hlog",
             |text| {
-                let lost = text
-                    .lines()
-                    .find(|line| line.contains("Tag=connection.v0,"));
+                let is_compared =
+                    |line: &&str| line.starts_with("Tag=connection.s") && line.contains(".v0,");
+                let lost = text.lines().find(is_compared);
                 text.replacen(&format!("{}\n", lost.expect("a line")), "", 1)
             },
             &["sites.csv", "connection", "histograms.hlog"],

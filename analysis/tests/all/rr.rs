@@ -91,6 +91,7 @@ fn lab() -> Value {
         "loss_percent": null,
         "jitter_ms": null,
         "congestion_control": "cubic",
+        "receive_on": "sender",
         "placement": {"central": 0, "peers": "1", "sharing": "nothing"},
     })
 }
@@ -101,7 +102,7 @@ fn precision() -> Value {
 
 fn manifest() -> Value {
     json!({
-        "schema": 2,
+        "schema": 3,
         "command": ["latency-benchmark", "rr", "--payload", "64B", "--name", "small"],
         "created_unix_s": 1_790_000_000,
         "config": {
@@ -133,11 +134,12 @@ fn manifest() -> Value {
 
 fn row() -> Value {
     json!({
-        "schema": 2,
+        "schema": 3,
         "cell": "pl000064_rtt000_n01",
         "config": {
             "cell": {"peers": 1, "rtt_ms": 0.0, "payload_bytes": 64},
             "run": 1,
+            "beside": 0,
             "seed": 7,
             "node": node(),
             "load": {"payload": 64, "pace": {"outstanding": 1}},
@@ -163,7 +165,8 @@ fn row() -> Value {
 
 const HEAD: &str = "slice,pass,block,variant,start_ms,duration_ms,sampled_ms,turns,requests,requests_begun_before,bytes,\
 lost_entries,central_cpu_ns,central_runqueue_ns,helpers_cpu_ns,observers_cpu_ns,monitor_task_polls,monitor_task_ns,\
-monitor_slow_task_polls,monitor_scheduled_ns,runtime_busy_ns,runtime_parks\n";
+monitor_slow_task_polls,monitor_scheduled_ns,runtime_busy_ns,runtime_parks,central_instructions,central_cycles,\
+yamux_rtt_ns,yamux_grown_bytes,yamux_credit_bytes,yamux_unread_bytes\n";
 
 const BLOCKS_HEAD: &str = "block,duration_ms,steal_ms,central_core_steal_ms,central_runqueue_ns,\
 central_voluntary_switches,central_involuntary_switches,central_user_ms,central_system_ms,peers_user_ms,peers_system_ms,\
@@ -201,7 +204,8 @@ fn tables(run: &Path) {
                     .expect("it grows");
             }
             let start_ms = 300.0 * slice as f64;
-            let tag = format!("latency.v{variant}");
+            slice += 1;
+            let tag = format!("latency.s{slice}.v{variant}");
             writer
                 .write_histogram(
                     &latency_ns,
@@ -210,11 +214,10 @@ fn tables(run: &Path) {
                     Tag::new(&tag),
                 )
                 .expect("an interval");
-            slice += 1;
             peers += &format!("{slice},1,{requests},1,2\n");
             let cpu_ns = (1000.0 * cpu_us * requests as f64) as u64;
             csv += &format!(
-                "{slice},compare,{},{variant},{start_ms},250,250,1,{requests},0,256000,0,{cpu_ns},0,0,0,,,,,0,0\n",
+                "{slice},compare,{},{variant},{start_ms},250,250,1,{requests},0,256000,0,{cpu_ns},0,0,0,,,,,0,0,,,,,,\n",
                 block + 1
             );
         }

@@ -115,7 +115,7 @@ fn a_folder_that_is_not_a_soak_is_refused() {
     };
     refused(
         "soak.json",
-        &|text| text.replace("\"schema\": 2", "\"schema\": 7"),
+        &|text| text.replace("\"schema\": 3", "\"schema\": 7"),
         &["soak.json", "schema is 7"],
     );
     refused(

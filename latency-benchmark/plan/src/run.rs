@@ -114,28 +114,14 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
 }
 
 pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
-    let two_ms = two_round_trips_ms(cell);
-    with_turns(sweep, cell, turn_of_requests_ms(cell).unwrap_or(two_ms))
-}
-
-/// As versions had it whose turns did not depend on requests.
-pub fn of_cell_before(sweep: &SweepConfig, cell: Cell) -> Plan {
-    with_turns(sweep, cell, two_round_trips_ms(cell))
-}
-
-fn two_round_trips_ms(cell: Cell) -> u64 {
-    2 * cell.rtt_ms.ms().ceil() as u64
-}
-
-fn with_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     let plan = match sweep.measurement {
         // One variant has nothing to take turns with.
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
             turns: 1,
-            ..of_short_turns(sweep, cell, by_rtt_ms)
+            ..of_short_turns(sweep, cell)
         },
         Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
-            of_short_turns(sweep, cell, by_rtt_ms)
+            of_short_turns(sweep, cell)
         }
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
     };
@@ -177,7 +163,7 @@ pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
 /// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
 /// since traffic comes in bursts of one, nor than what central has in hand when variants change.
-fn of_short_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
+fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
     const SLICE_MS: u64 = 60;
     /// The payload that even a slow machine moves to and fro in a millisecond.
@@ -186,6 +172,7 @@ fn of_short_turns(sweep: &SweepConfig, cell: Cell, by_rtt_ms: u64) -> Plan {
     // Over any link, what was in flight under the variant before takes a while to be gone.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
+    let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
     let by_rtt_ms = least_turn_ms.max(by_rtt_ms);
     let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + in_hand_ms);
     Plan {

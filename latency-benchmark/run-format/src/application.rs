@@ -39,7 +39,6 @@ pub struct ApplicationRun {
     pub blocks: u32,
     pub refused_slices: u32,
     pub lost_records: u64,
-    #[serde(default)]
     pub files: Checksums,
 }
 

@@ -46,7 +46,6 @@ pub struct RunConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
     /// How many other programs are alive and take turns with this one.
-    #[serde(default)]
     pub beside: usize,
     /// Which layout of their programs central and the peers run, from 1. Absent where there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -12,9 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::ranges;
 
 /// The version of the format. It goes up with every change; no other version is read.
-pub const SCHEMA: u32 = 2;
-/// The same of what `explain` writes, except for the files that a sweep has too.
-pub const EXPLAIN_SCHEMA: u32 = 3;
+pub const SCHEMA: u32 = 3;
 
 pub const MANIFEST: &str = "manifest.json";
 /// Takes the manifest's place in the folder of a run of `rr`.
@@ -30,7 +28,7 @@ pub const EXPLAIN: &str = "explain";
 pub const RUN: &str = "run.json";
 pub const SLICES: &str = "slices.csv";
 pub const BLOCKS: &str = "blocks.csv";
-/// Older runs have neither of these two.
+/// Launches of `rr` and those that explain do not have it.
 pub const IDLE: &str = "idle.csv";
 pub const WORK: &str = "work.csv";
 pub const TURNS: &str = "turns.csv";

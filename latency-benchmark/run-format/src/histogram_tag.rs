@@ -36,7 +36,7 @@ pub enum HistogramOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistogramTag {
     pub of: HistogramOf,
-    /// The number of the slice. None in a histogram of the whole run, and in runs from before tags had it.
+    /// The number of the slice. None in a histogram of the whole run.
     pub slice: Option<u32>,
     pub variant: usize,
     pub pass: Pass,

@@ -25,17 +25,14 @@ pub struct Tool {
     pub rustc: String,
     pub sha256: Option<String>,
     pub upstream: Vec<Upstream>,
-    /// Absent in older files, where the tool itself was measured.
-    #[serde(default)]
+    /// None of an application, which describes no node program.
     pub node: Option<CompiledNode>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CompiledNode {
     pub stack: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sites: Vec<NamedSite>,
-    #[serde(default)]
     pub sha256: Option<String>,
     pub profile: String,
     pub opt_level: String,
@@ -62,7 +59,6 @@ pub struct Upstream {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Machine {
-    #[serde(default)]
     pub host: Option<String>,
     pub kernel: Option<String>,
     pub cpu: Option<String>,

@@ -194,7 +194,7 @@ impl FromStr for Crowd {
 serde_as_text!(Churn, Crowd);
 
 /// The accepted forms, for help texts and errors.
-pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,10%: the time is per second";
+pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,5%: the time is per second";
 
 /// How well the change of the time beyond the threshold is to be known: within the larger of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -207,7 +207,7 @@ pub struct Precision {
 impl Precision {
     pub const DEFAULT: Precision = Precision {
         beyond_ms_per_s: 2.0,
-        percent_of_value: 10.0,
+        percent_of_value: 5.0,
     };
 
     /// Never reached, so that all of the time is used.

@@ -62,17 +62,13 @@ pub struct SubjectConfig {
     pub spec: String,
     /// Of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
-    /// Of older sweeps, which had no layers.
-    #[serde(default, skip_serializing)]
-    pub yamux: Option<SourceRecord>,
     /// Where single crates come from, if not from there.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub layers: BTreeMap<String, SourceRecord>,
     pub build: Option<BuildRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
-    /// Index of the subject whose program the peers run. Older sweeps have none: it was the first.
-    #[serde(default)]
+    /// Index of the subject whose program the peers run.
     pub peers: usize,
     /// How many times the program was linked, each time with its functions at other addresses. A launch runs one of these
     /// files. 0 if there is only the program as cargo links it.
@@ -87,9 +83,7 @@ fn is_zero(number: &u32) -> bool {
 impl SubjectConfig {
     /// "1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
     pub fn sources(&self) -> String {
-        let yamux = self.yamux.as_ref().map(|source| ("yamux", source));
-        let layers = self.layers.iter().map(|(name, it)| (name.as_str(), it));
-        let layers = yamux.into_iter().chain(layers);
+        let layers = self.layers.iter();
         let layers = layers.map(|(name, source)| format!("; {name} of {source}"));
         format!("{}{}", self.libp2p, layers.collect::<String>())
     }
@@ -164,7 +158,6 @@ pub struct BuildRecord {
     pub features: Vec<String>,
     pub crates: Vec<CrateRecord>,
     pub levels: Vec<LevelRecord>,
-    #[serde(default)]
     pub patches: Vec<PatchRecord>,
     pub edits_sha256: String,
     pub lock_sha256: String,
@@ -208,6 +201,5 @@ pub struct CrateRecord {
 pub enum CrateOrigin {
     Registry,
     Subject,
-    #[serde(alias = "yamux")]
     Layer,
 }

@@ -96,14 +96,13 @@ pub struct SliceRow {
     pub runtime_busy_ns: u64,
     /// How often its workers went to sleep.
     pub runtime_parks: u64,
-    /// Instructions of central's workers in user mode; empty where the processor's counters cannot be read. Runs of older
-    /// versions have neither this column nor the next.
+    /// Instructions of central's workers in user mode; empty where the processor's counters cannot be read.
     pub central_instructions: Option<u64>,
     /// Cycles of central's workers in user mode, likewise.
     pub central_cycles: Option<u64>,
     /// The round trip that yamux estimates, at the end of a turn, the mean over connections. Divide this column and the next
     /// ones by `turns`: their values at the end of each turn are added up. They are there with workloads whose streams live
-    /// long: `stream`, `rr`, `burst`, `duplex` and profiles. Runs of older versions have none of them.
+    /// long: `stream`, `rr`, `burst`, `duplex` and profiles.
     pub yamux_rtt_ns: Option<u64>,
     /// By how much the receive windows of all streams together are larger than the 256 KiB that each begins with.
     pub yamux_grown_bytes: Option<u64>,
@@ -271,8 +270,8 @@ pub struct ChildRow {
     pub polls: u64,
     /// Their duration together.
     pub ns: u64,
-    /// By how much polls of the child are longer than 50 µs, added up. Runs of older versions have no such column.
-    pub beyond_ns: Option<u64>,
+    /// By how much polls of the child are longer than 50 µs, added up.
+    pub beyond_ns: u64,
 }
 
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
@@ -290,8 +289,8 @@ pub struct BoundRow {
     pub slow_pieces: u64,
     /// The longest piece: the longest stretch of the site without a yield.
     pub longest_ns: u64,
-    /// By how much pieces are longer than 50 µs, added up. Runs of older versions have no such column.
-    pub beyond_ns: Option<u64>,
+    /// By how much pieces are longer than 50 µs, added up.
+    pub beyond_ns: u64,
 }
 
 /// A row of `peers.csv`.

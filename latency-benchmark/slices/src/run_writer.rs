@@ -135,7 +135,7 @@ impl RunWriter {
             pieces: pieces.polls,
             slow_pieces: pieces.slow,
             longest_ns: pieces.longest_ns,
-            beyond_ns: Some(pieces.beyond_ns),
+            beyond_ns: pieces.beyond_ns,
         });
         self.tables
             .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
@@ -163,7 +163,7 @@ impl RunWriter {
                 child: child.into(),
                 polls: sums.polls,
                 ns: sums.ns,
-                beyond_ns: Some(sums.beyond_ns),
+                beyond_ns: sums.beyond_ns,
             });
             self.tables.rows(CHILDREN, children)?;
         }

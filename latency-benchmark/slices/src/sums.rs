@@ -67,8 +67,8 @@ impl<T: Sums> Sums for Vec<T> {
     }
 }
 
-/// Implements [`Sums`] for a struct in which the first fields are such numbers. Those that it `keeps` stay as they are. Every field
-/// is in one of the two lists, else it does not compile: a sum that nobody subtracts would count from the start.
+/// Implements [`Sums`] for a struct in which the first fields are such numbers. Those that it `keeps` stay as they are. A field
+/// in neither list does not compile: a sum that nobody subtracts would count from the start.
 #[macro_export]
 macro_rules! sums {
     ($type:ident: $($summed:ident),* $(; keeps $($kept:ident),*)?) => {

@@ -153,7 +153,6 @@ pub(crate) fn look_up(stack: &Stack, spec: &Spec) -> Result<SubjectConfig, Failu
         role: Role::Candidate,
         spec: spec.to_string(),
         libp2p: subject.source.record.clone(),
-        yamux: None,
         layers: subject.layer_records(),
         build: None,
         runtime: None,

@@ -9,7 +9,7 @@ use std::path::Path;
 use anyhow::Result;
 use fs_err as fs;
 use program::{Failure, print, say};
-use run_format::files::{EXPLAIN, EXPLAIN_SCHEMA, explained_folder, unix_s, write_json};
+use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
 use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow};
 
 use self::args::{AskedExplanation, ExplainArgs};
@@ -37,7 +37,7 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
     fs::create_dir(&dir)?;
     let cells = asked.cells.iter().map(|chosen| chosen.row.clone());
     let file = ExplainFile {
-        schema: EXPLAIN_SCHEMA,
+        schema: SCHEMA,
         command: command(),
         tool: tool(&programs.describe()?),
         variants: asked.plan.variants.clone(),

@@ -89,7 +89,7 @@ impl Launch {
         run_dir
     }
 
-    /// How long it takes if the ratios are never known well enough. At least one block runs.
+    /// How long it takes if the changes are never known well enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
         plan::block::longest_run(&self.config(config)) + self.around()
     }

@@ -272,7 +272,7 @@ fn what_cannot_be_resumed_is_said() {
         ("", "EOF while parsing"),
         ("{}", "missing field `schema`"),
         ("{\"schema\": 99}", "its schema is 99"),
-        ("{\"schema\": 2}", "missing field `command`"),
+        ("{\"schema\": 3}", "missing field `command`"),
     ] {
         std::fs::write(bench.run_dir().join("manifest.json"), manifest).unwrap();
         let complaint = complaints(&bench);

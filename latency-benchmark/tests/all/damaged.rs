@@ -94,7 +94,7 @@ fn a_manifest_with_numbers_that_no_sweep_has_is_neither_continued_nor_explained(
         let said = complaint(&explain.arg(&dir).output().unwrap());
         assert!(said.contains(words), "{said}");
         let search = json!({
-            "schema": 2, "config": manifest["config"], "chooses_cells": false, "time_ms": 15_000,
+            "schema": 3, "config": manifest["config"], "chooses_cells": false, "time_ms": 15_000,
         });
         write("search.json", &search);
         let said = complaint(&bench.resume().output().unwrap());

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::{Bench, can_run, text};
 use run_format::files::{
-    BANDS, CHILDREN, HISTOGRAMS, IDLE, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, WORK,
-    read_versioned,
+    BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, read_versioned,
 };
 use run_format::{
     BandRow, ChildRow, HistogramTag, Manifest, PeerRow, RunRow, SiteRow, SliceRow, read_table,
@@ -98,15 +97,14 @@ fn the_fixture_of_rr_is_as_this_program_writes() {
     assert_eq!(old, new);
 }
 
-/// Every file's path below `root`, but for tables that the committed ones are too old to have, and for the lines inserted
-/// into upstream's sources, which show some of those around them.
+/// Every file's path below `root`, but for the lines inserted into upstream's sources, which show some of those around them.
 fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
     let mut found = BTreeSet::new();
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
         if path.is_dir() {
             found.extend(files(root, &path));
-        } else if !["edits.diff", ".lock", IDLE, WORK]
+        } else if !["edits.diff", ".lock"]
             .iter()
             .any(|name| path.ends_with(name))
         {
@@ -116,7 +114,7 @@ fn files(root: &Path, dir: &Path) -> BTreeSet<PathBuf> {
     found
 }
 
-/// Tags without the number of the slice, which those of the committed sweep do not have.
+/// Tags without the number of the slice, since no two launches have the same number of slices.
 fn tags(run: &Path) -> BTreeSet<String> {
     let text = fs::read_to_string(run.join(HISTOGRAMS)).unwrap();
     let tags = text.lines().filter_map(|line| line.strip_prefix("Tag="));

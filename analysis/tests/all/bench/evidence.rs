@@ -131,7 +131,7 @@ fn slice_row(slice: EvidenceSlice) -> String {
     let counts = ["0", "1000", "0"].join(",");
     let of_os = [""; 4].join(",");
     format!(
-        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0\n"
+        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0,,,,,,\n"
     )
 }
 
@@ -146,7 +146,7 @@ const TABLES: [(&str, &str, RowsOfSlice); 10] = [
     ("bands.csv", "slice,site,from_ns,iterations,polls,ns", bands),
     (
         "children.csv",
-        "slice,site,from_ns,child,polls,ns",
+        "slice,site,from_ns,child,polls,ns,beyond_ns",
         children,
     ),
     ("stacks.csv", EVIDENCE_COLUMNS, stacks),
@@ -190,11 +190,12 @@ fn children(slice: EvidenceSlice) -> String {
     }
     let (number, slow) = (slice.number, slice.slow());
     format!(
-        "{number},connection,0,muxing.poll_unpin,1000,1000000\n\
-         {number},connection,100000,handler.poll,{slow},{}\n\
-         {number},connection,100000,muxing.poll_unpin,{slow},{}\n",
+        "{number},connection,0,muxing.poll_unpin,1000,1000000,0\n\
+         {number},connection,100000,handler.poll,{slow},{},0\n\
+         {number},connection,100000,muxing.poll_unpin,{slow},{},{}\n",
         slow * 18_000,
-        slow * 90_000
+        slow * 90_000,
+        slow * 40_000
     )
 }
 

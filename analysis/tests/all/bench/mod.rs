@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use run_format::checksums::{of_folder, sealed};
-use run_format::files::{HISTOGRAMS, RUN as RUN_JSON, SLICES, read_json};
-use run_format::{SliceRow, read_table};
+use run_format::files::{RUN as RUN_JSON, read_json};
 use serde_json::{Value, to_value};
 use tempfile::TempDir;
 
@@ -53,26 +52,6 @@ impl Copy {
     /// A file of the report.
     pub(crate) fn text(&self, name: &str) -> String {
         fs::read_to_string(self.dir().join("report").join(name)).expect("a file of the report")
-    }
-
-    /// Names the slice of each histogram of the run in its tag, as present runs do.
-    pub(crate) fn number_histograms(&self) {
-        let slices: Vec<SliceRow> =
-            read_table(&self.run_file(SLICES), false).expect("the slices of the fixture");
-        let with_slice = |line: &str| {
-            let (tag, rest) = line.strip_prefix("Tag=")?.split_once(',')?;
-            let (of, variant) = tag.split_once(".v")?;
-            let start_s: f64 = rest.split(',').next()?.parse().ok()?;
-            let of_run = of.starts_with("latency-peer");
-            let is_its = |row: &&SliceRow| (row.start_ms - 1e3 * start_s).abs() <= 0.51;
-            let slice = slices.iter().find(is_its).filter(|_| !of_run)?.slice;
-            Some(format!("Tag={of}.s{slice}.v{variant},{rest}"))
-        };
-        self.edit(HISTOGRAMS, |log| {
-            let lines = log.lines();
-            let lines = lines.map(|line| with_slice(line).unwrap_or(line.to_owned()) + "\n");
-            lines.collect()
-        });
     }
 
     /// A copy with evidence of one cell.

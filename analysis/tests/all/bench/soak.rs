@@ -6,7 +6,7 @@ use std::fs;
 use tempfile::TempDir;
 
 const FILE: &str = r#"{
-  "schema": 2,
+  "schema": 3,
   "command": ["latency-benchmark", "soak", "--hours", "8"],
   "created_unix_s": 1795000000,
   "config": {
@@ -15,7 +15,7 @@ const FILE: &str = r#"{
     "node": {"workload": "request-response", "security": "noise", "transport": "tcp"},
     "load": {"payload": 4096, "pace": {"outstanding": 2}},
     "runtime": {"scheduler": "current-thread", "workers": 1, "event_interval": null, "global_queue_interval": null},
-    "lab": {"backend": "auto", "loss_percent": null, "jitter_ms": null, "congestion_control": "cubic",
+    "lab": {"backend": "auto", "loss_percent": null, "jitter_ms": null, "congestion_control": "cubic", "receive_on": "sender",
       "placement": {"central": 0, "peers": "1", "sharing": "nothing"}},
     "seed": 1
   },

@@ -16,8 +16,6 @@ pub struct LabConfig {
     pub loss_percent: Option<f64>,
     pub jitter_ms: Option<Rtt>,
     pub congestion_control: String,
-    /// Absent in older files.
-    #[serde(default)]
     pub receive_on: ReceiveOn,
     pub placement: Placement,
     /// Then there is no lab, and nothing is delayed. Absent where peers run on this host.

@@ -21,7 +21,6 @@ pub struct LabFacts {
     pub tcp_buffers: TcpBuffers,
     pub placement: Placement,
     /// As read from the namespaces. Null if packets are received where they are sent.
-    #[serde(default)]
     pub receive_masks: Option<ReceiveMasks>,
     /// Whether a user namespace is around it all.
     pub rootless: bool,
