@@ -122,12 +122,6 @@ impl ObservedSite {
         })
     }
 
-    /// The time of the polls in bands from `from_ns` on.
-    pub fn ns_from(&self, from_ns: u64) -> u64 {
-        let bands = self.iterations_by_band.range((from_ns, None)..);
-        bands.map(|(_, sums)| sums.ns).sum()
-    }
-
     fn add(&mut self, record: &Record<'_>) {
         let row = &mut self.row;
         row.polls += 1;
