@@ -12,8 +12,8 @@ pub(crate) enum ComparedRole {
     /// A second copy of the baseline, which shows how large noise is.
     Control,
     Candidate,
-    /// Another variant of the A/A control's program, or a program's second copy of its first variant. It is shown, and
-    /// nobody can be advised to use it.
+    /// Another variant of the A/A control's program, or a program's second copy of its first variant. A report shows it
+    /// and never advises to use it.
     Copy,
 }
 

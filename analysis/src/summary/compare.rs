@@ -59,8 +59,8 @@ impl CellSummary {
 }
 
 fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
-    let roles = sweep.compared();
-    let control = roles.iter().position(|it| it.role == ComparedRole::Control);
+    let mut variants = sweep.compared().into_iter();
+    let control = variants.position(|variant| variant.role == ComparedRole::Control);
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
