@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Context, Error, Result, ensure};
 use program::{Failure, bad_input, reject};
-use run_format::{Axes, Budgets, Cell, Payload, Role, Rtt, SLOW_NS, Site, files};
+use run_format::{Axes, Budgets, Cell, Payload, Rtt, SLOW_NS, Site, files};
 
-use crate::load::{ComparedVariant, plain_name};
+use crate::load::{ComparedRole, ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
@@ -33,7 +33,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         axes,
         variants: vec![ComparedVariant {
             label: "none".to_owned(),
-            role: Role::Baseline,
+            role: ComparedRole::Baseline,
             budgets: Budgets::NONE,
             subject: 0,
         }],

@@ -2,12 +2,36 @@
 
 use poll_probe::Budget;
 use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
+use serde::Serialize;
+
+/// What a variant is compared for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum ComparedRole {
+    Baseline,
+    /// A second copy of the baseline, which shows how large noise is.
+    Control,
+    Candidate,
+    /// Another variant of the A/A control's program, or a program's second copy of its first variant. A report shows it
+    /// and never advises to use it.
+    Copy,
+}
+
+impl From<Role> for ComparedRole {
+    fn from(role: Role) -> ComparedRole {
+        match role {
+            Role::Baseline => ComparedRole::Baseline,
+            Role::Control => ComparedRole::Control,
+            Role::Candidate => ComparedRole::Candidate,
+        }
+    }
+}
 
 /// A variant of the program under test, or of one of several subjects.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ComparedVariant {
     pub(crate) label: String,
-    pub(crate) role: Role,
+    pub(crate) role: ComparedRole,
     pub(crate) budgets: Budgets,
     /// Index into the subjects; 0 without subjects.
     pub(crate) subject: usize,
@@ -33,7 +57,7 @@ impl ComparedVariant {
 pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let variant = |variant: &VariantConfig| ComparedVariant {
         label: variant.label.clone(),
-        role: variant.role,
+        role: variant.role.into(),
         budgets: variant.budgets,
         subject: 0,
     };
@@ -43,15 +67,16 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     }
     let subjects = config.subjects.iter().enumerate();
     let of_subject = subjects.flat_map(|(number, subject)| {
-        let variants = variants.iter().enumerate();
-        variants.map(move |(at, variant)| ComparedVariant {
+        let variants = variants.iter();
+        variants.map(move |variant| ComparedVariant {
             label: match config.variants.len() {
                 1 => subject.label.clone(),
                 _ => format!("{}, {}", subject.label, variant.label),
             },
-            role: match at {
-                0 => subject.role,
-                _ => Role::Candidate,
+            role: match (subject.role, variant.role) {
+                (role, ComparedRole::Baseline) => role.into(),
+                (Role::Control, _) | (_, ComparedRole::Control) => ComparedRole::Copy,
+                _ => ComparedRole::Candidate,
             },
             subject: number,
             ..variant.clone()
@@ -63,6 +88,8 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
 #[cfg(test)]
 mod tests {
     use poll_probe::{Limit, Wake};
+    use run_format::Manifest;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -71,7 +98,7 @@ mod tests {
         let bounds = |budgets: &str| {
             let variant = ComparedVariant {
                 label: budgets.to_owned(),
-                role: Role::Candidate,
+                role: ComparedRole::Candidate,
                 budgets: budgets.parse().expect("budgets"),
                 subject: 0,
             };
@@ -84,5 +111,37 @@ mod tests {
             (1, Site::Task, Limit::Coop, Wake::Deferred)
         );
         assert_eq!(bounds("none"), []);
+    }
+
+    #[test]
+    fn no_copy_of_a_program_and_none_of_a_budget_is_a_candidate() {
+        let subject = |label: &str, role: &str| {
+            json!({
+                "label": label, "role": role, "spec": label, "libp2p": {"kind": "released"}, "yamux": null,
+            })
+        };
+        let variant = |label: &str, role: &str, budgets: &str| json!({ "label": label, "role": role, "budgets": budgets });
+        let manifest = include_str!("../../../latency-benchmark/tests/fixture/manifest.json");
+        let mut manifest: Value = serde_json::from_str(manifest).expect("the manifest of a sweep");
+        manifest["config"]["subjects"] = json!([
+            subject("released", "baseline"),
+            subject("released (A/A)", "control"),
+            subject("fix", "candidate"),
+        ]);
+        manifest["config"]["variants"] = json!([
+            variant("none", "baseline", "none"),
+            variant("none (A/A)", "control", "none"),
+            variant("muxer=1", "candidate", "muxer=1"),
+        ]);
+        let manifest: Manifest = serde_json::from_value(manifest).expect("another sweep");
+        let compared = compared(&manifest.config);
+        let with_role = |role| {
+            let variants = compared.iter().filter(|variant| variant.role == role);
+            variants.map(|variant| &*variant.label).collect::<Vec<_>>()
+        };
+        let candidates = ["released, muxer=1", "fix, none", "fix, muxer=1"];
+        assert_eq!(with_role(ComparedRole::Candidate), candidates);
+        assert_eq!(with_role(ComparedRole::Control), ["released (A/A), none"]);
+        assert_eq!(with_role(ComparedRole::Baseline), ["released, none"]);
     }
 }

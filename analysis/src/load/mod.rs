@@ -26,7 +26,7 @@ use run_format::{
 use serde::Serialize;
 
 use self::application::Application;
-pub(crate) use self::compared::ComparedVariant;
+pub(crate) use self::compared::{ComparedRole, ComparedVariant};
 pub(crate) use self::explain::{CellEvidence, CellExplained};
 pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice, set_own_cpu};
 pub(crate) use self::run::RunFiles;

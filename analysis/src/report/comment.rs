@@ -60,13 +60,19 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     // None if it is another program.
     let bounds = summary.variants[best.variant].bounds();
     let bounds: BTreeSet<String> = bounds.map(|(_, budget)| in_words(budget)).collect();
-    let groups: Vec<(String, usize, &[Judged])> = if best.differs {
-        let regimes = best.regimes.iter();
-        let name = |it: &InRegime| format!(" ({})", it.regime.name());
-        let named = regimes.map(|it| (name(it), it.cells, &it.judged[..]));
-        named.collect()
-    } else {
-        vec![(String::new(), verdict.cells, &best.judged[..])]
+    let groups: Vec<(String, usize, &[Judged])> = match &best.regimes[..] {
+        [] => vec![(String::new(), verdict.cells, &best.judged[..])],
+        regimes => {
+            let named = regimes.iter().map(
+                |InRegime {
+                     place,
+                     cells,
+                     judged,
+                     ..
+                 }| { (format!(" ({place})"), *cells, &judged[..]) },
+            );
+            named.collect()
+        }
     };
     let said = |is_one: fn(&Judged) -> bool| {
         let of_group = |(group, cells, judged): &(String, usize, &[Judged])| {
@@ -79,8 +85,6 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     };
     let all = groups.iter().flat_map(|(.., judged)| judged.iter());
     let open = all.filter(|it| !it.quantity.is_benefit && !it.is_cost() && it.is(Outcome::Unknown));
-    let regimes = best.regimes.iter();
-    let without_gain = regimes.filter(|it| !it.judged.iter().any(|it| it.is(Outcome::Better)));
     prose::sentences(&prose!('a "comment.txt" {
         verdict: &'a Verdict = verdict,
         best: &'a Candidate = best,
@@ -93,7 +97,6 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         costs: Vec<(String, String)> = said(Judged::is_cost),
         limits: Vec<(String, String)> = said(|it| !it.is_cost() && it.is(Outcome::NotWorse)),
         open: BTreeSet<&'static str> = open.map(|it| it.quantity.words).collect(),
-        without_gain: Vec<String> = without_gain.map(|it| it.regime.words(it.cells)).collect(),
         confidence: String = text::confidence(verdict.confidence),
     }))
 }

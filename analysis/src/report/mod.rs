@@ -120,7 +120,7 @@ fn overview(summary: &Summary, verdict: &Verdict) -> String {
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = text::confidence(verdict.confidence),
         fired: usize = candidates.iter().filter(|it| !it.is_idle).count(),
-        groups: usize = candidates.first().map_or(0, |first| first.regimes.len()),
+        groups: usize = verdict.groups(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
         levels: Vec<String> = Metric::shown_in(Place::Levels).into_iter().filter_map(level).collect(),

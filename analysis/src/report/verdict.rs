@@ -35,7 +35,7 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     paragraphs(parts.map(Some))
 }
 
-/// Those of each group of cells if the groups differ, else of all cells. The control has the same groups.
+/// Rows of each group of cells if there are several, else of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
     let group = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
         let row = |it: &Judged| {
@@ -49,14 +49,14 @@ fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
         };
         judged.iter().map(row).collect::<Vec<Row>>()
     };
-    if !candidate.differs {
+    if candidate.regimes.is_empty() {
         let control = control.map(|it| &*it.judged);
         return group(String::new(), &candidate.judged, control);
     }
     let regimes = candidate.regimes.iter().enumerate();
     let regimes = regimes.flat_map(|(at, it)| {
         let control = control.and_then(|control| Some(&*control.regimes.get(at)?.judged));
-        let place = format!(" ({})", it.regime.words(it.cells));
+        let place = format!(" ({})", it.words());
         group(place, &it.judged, control)
     });
     regimes.collect()

@@ -43,14 +43,6 @@ impl MeanChange {
         }
     }
 
-    /// The probability of a difference like that from another mean, of other cells, if the true means were the same.
-    pub(crate) fn differs_from(&self, other: &MeanChange) -> f64 {
-        let [own, other] = [self, other].map(|mean| match mean {
-            MeanChange::Difference(mean) | MeanChange::Ratio(mean) => mean,
-        });
-        own.minus(other).p_value()
-    }
-
     pub(crate) fn interval(&self, confidence: f64) -> Interval {
         match self {
             MeanChange::Difference(mean) => mean.interval(confidence),

@@ -7,13 +7,13 @@ use std::{iter, mem};
 
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
-use run_format::{Axes, BASELINE, Budgets, Role, Site};
+use run_format::{Axes, BASELINE, Budgets, Site};
 
 use super::identity::Identity;
 use super::{
     CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary, shown,
 };
-use crate::load::{CellRuns, ComparedVariant, Sweep};
+use crate::load::{CellRuns, ComparedRole, ComparedVariant, Sweep};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, Metric, MetricKey, SweepSetup};
@@ -59,8 +59,8 @@ impl CellSummary {
 }
 
 fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
-    let roles = sweep.compared();
-    let control = roles.iter().position(|it| it.role == Role::Control);
+    let mut variants = sweep.compared().into_iter();
+    let control = variants.position(|variant| variant.role == ComparedRole::Control);
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: sweep.manifest.config.subjects.len().max(1),
@@ -168,9 +168,9 @@ fn figures_of(
 /// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never fired.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
-        Role::Baseline => false,
-        Role::Control => true,
-        Role::Candidate => {
+        ComparedRole::Baseline => false,
+        ComparedRole::Control => true,
+        ComparedRole::Candidate | ComparedRole::Copy => {
             variants[variant].acts_by_firing()
                 && variants[variant].bounds().all(|(site, _)| {
                     let what = MetricKey::new(site, Metric::YieldsPer1000);
@@ -241,8 +241,8 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
         identity: after.identity.clone(),
         axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
         variants: vec![
-            variant(before, "before", Role::Baseline),
-            variant(after, "after", Role::Candidate),
+            variant(before, "before", ComparedRole::Baseline),
+            variant(after, "after", ComparedRole::Candidate),
         ],
         cells,
         calibrations: BTreeMap::new(),

@@ -9,7 +9,7 @@ pub(crate) mod table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use run_format::{Axes, Cell, Role, Site};
+use run_format::{Axes, Cell, Site};
 
 #[cfg(test)]
 pub(crate) use self::compare::with_baseline;
@@ -17,7 +17,7 @@ pub(crate) use self::identity::{
     Identity, of_hosts, of_node, of_real_network, of_tool, of_upstream,
 };
 pub(crate) use self::table::{Tables, tables};
-use crate::load::ComparedVariant;
+use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{
     CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, SlowPollCounts,
 };
@@ -128,14 +128,14 @@ impl Summary {
     }
 
     pub(crate) fn candidates(&self) -> impl Iterator<Item = (usize, &ComparedVariant)> {
-        self.with_role(Role::Candidate)
+        self.with_role(ComparedRole::Candidate)
     }
 
     pub(crate) fn control(&self) -> Option<(usize, &ComparedVariant)> {
-        self.with_role(Role::Control).next()
+        self.with_role(ComparedRole::Control).next()
     }
 
-    fn with_role(&self, role: Role) -> impl Iterator<Item = (usize, &ComparedVariant)> {
+    fn with_role(&self, role: ComparedRole) -> impl Iterator<Item = (usize, &ComparedVariant)> {
         let variants = self.variants.iter().enumerate();
         variants.filter(move |(_, variant)| variant.role == role)
     }

@@ -1,4 +1,4 @@
-//! What a variant did: over all cells, and in each regime.
+//! What a variant did: in each regime, and over all cells.
 
 use std::collections::BTreeMap;
 
@@ -10,17 +10,17 @@ use super::threshold::{AtThreshold, Holds};
 use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::stats::{self, MeanChange, Uncertain};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
+use crate::text::count;
 
 #[derive(Default)]
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
     pub(crate) yields: Vec<SiteYields>,
-    /// The quantities that decide, over all cells, as far as they were measured.
+    /// The judged quantities over all cells, as far as they were measured.
     pub(crate) judged: Vec<Judged>,
+    /// Empty where all cells are in one regime.
     pub(crate) regimes: Vec<InRegime>,
-    /// Whether the regimes are shown to differ, so that the mean over all cells does not lead.
-    pub(crate) differs: bool,
     pub(crate) curve: Vec<AtThreshold>,
     pub(crate) holds: Holds,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
@@ -32,6 +32,8 @@ pub(crate) struct Candidate {
 
 pub(crate) struct InRegime {
     pub(crate) regime: Regime,
+    /// "without delay"
+    pub(crate) place: String,
     pub(crate) cells: usize,
     pub(crate) judged: Vec<Judged>,
 }
@@ -73,6 +75,37 @@ pub(crate) enum Class {
     NoSite,
 }
 
+impl InRegime {
+    pub(crate) fn class(&self) -> Class {
+        Class::from_judged(&self.judged)
+    }
+
+    /// "without delay, 20 cells"
+    pub(crate) fn words(&self) -> String {
+        format!("{}, {}", self.place, count(self.cells, "cell"))
+    }
+}
+
+impl Class {
+    /// The class of a candidate that fired and changed these quantities.
+    fn from_judged(judged: &[Judged]) -> Class {
+        let any = |outcome| outcome::any(judged, outcome);
+        let all = |is_benefit, holds: fn(&Judged) -> bool| {
+            let mut changes = judged.iter();
+            changes.all(|change| change.quantity.is_benefit != is_benefit || holds(change))
+        };
+        let has_benefits = judged.iter().any(|change| change.quantity.is_benefit);
+        match (any(Outcome::Better), any(Outcome::Worse)) {
+            (true, true) => Class::TradeOff,
+            (true, false) if all(false, |cost| !cost.is(Outcome::Unknown)) => Class::Helps,
+            (true, false) => Class::HelpsCostUnknown,
+            (false, true) => Class::Harms,
+            (false, false) if has_benefits && all(true, Judged::excludes_gain) => Class::NoGain,
+            (false, false) => Class::Unknown,
+        }
+    }
+}
+
 impl Candidate {
     /// Without what decides.
     pub(super) fn of(summary: &Summary, site: Site, variant: usize) -> Candidate {
@@ -96,34 +129,22 @@ impl Candidate {
         }
     }
 
-    /// What decides: the regimes if they differ, else all cells together.
+    /// What decides: every regime where there are several, else all cells together.
     pub(crate) fn deciding(&self) -> Vec<Judged> {
-        let regimes = self.regimes.iter();
-        match self.differs {
-            true => regimes.flat_map(|it| it.judged.clone()).collect(),
-            false => self.judged.clone(),
+        match &self.regimes[..] {
+            [] => self.judged.clone(),
+            regimes => regimes
+                .iter()
+                .flat_map(|regime| regime.judged.clone())
+                .collect(),
         }
     }
 
     pub(crate) fn class(&self) -> Class {
-        let deciding = self.deciding();
-        let any = |outcome| outcome::any(&deciding, outcome);
-        let all = |is_benefit, holds: fn(&Judged) -> bool| {
-            let mut of_kind = deciding.iter();
-            of_kind.all(|it| it.quantity.is_benefit != is_benefit || holds(it))
-        };
-        let has_benefits = deciding.iter().any(|it| it.quantity.is_benefit);
-        match (any(Outcome::Better), any(Outcome::Worse)) {
-            _ if self.is_idle && self.yields.iter().all(|it| it.per_1000.is_none()) => {
-                Class::NoSite
-            }
-            _ if self.is_idle => Class::NeverFires,
-            (true, true) => Class::TradeOff,
-            (true, false) if all(false, |it| !it.is(Outcome::Unknown)) => Class::Helps,
-            (true, false) => Class::HelpsCostUnknown,
-            (false, true) => Class::Harms,
-            (false, false) if has_benefits && all(true, Judged::excludes_gain) => Class::NoGain,
-            (false, false) => Class::Unknown,
+        match self.is_idle {
+            true if self.yields.iter().all(SiteYields::is_unpolled) => Class::NoSite,
+            true => Class::NeverFires,
+            false => Class::from_judged(&self.deciding()),
         }
     }
 
@@ -215,6 +236,10 @@ impl SiteYields {
             per_1000: stats::mean(yields()).zip(yields().reduce(f64::max)),
             single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
         }
+    }
+
+    fn is_unpolled(&self) -> bool {
+        self.per_1000.is_none()
     }
 
     fn fired(&self) -> bool {

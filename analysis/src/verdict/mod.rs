@@ -1,4 +1,4 @@
-//! What the candidates did, over all cells: [`outcome`] judges an interval, [`candidate`] a candidate, and [`words`]
+//! What the candidates did: [`outcome`] judges an interval, [`candidate`] a candidate, and [`words`]
 //! says it.
 
 mod candidate;
@@ -11,14 +11,13 @@ mod threshold;
 mod wording;
 pub(crate) mod words;
 
-use std::collections::BTreeMap;
-
 use run_format::{BASELINE, Site};
 
 pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
 pub(crate) use self::outcome::{Judged, Outcome};
-pub(crate) use self::regime::{BOTTLENECK_PERCENT, Regime};
+pub(crate) use self::regime::BOTTLENECK_PERCENT;
+use self::regime::{Regime, places};
 pub(crate) use self::threshold::{AtThreshold, Holds};
 use crate::measure::{Margin, Metric, MetricKey};
 pub(crate) use crate::measure::{Quantity, unit};
@@ -99,20 +98,21 @@ impl Verdict {
         if regimes.len() < 2 {
             regimes.clear();
         }
-        let families = fired * self.quantities.len();
-        self.confidence = stats::confidence_of_each(families * (1 + regimes.len()));
+        let all: Vec<Regime> = regimes.keys().copied().collect();
+        let intervals = fired * self.quantities.len() * (1 + regimes.len());
+        self.confidence = stats::confidence_of_each(intervals);
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut control = self.control.take();
         for it in candidates.iter_mut().chain(&mut control) {
-            let all: Vec<&CellSummary> = summary.measured().collect();
-            it.judged = self.judged_in(&all, it.variant);
+            let cells: Vec<&CellSummary> = summary.measured().collect();
+            it.judged = self.judged_in(&cells, it.variant);
             let in_regime = |(regime, cells): (&Regime, &Vec<&CellSummary>)| InRegime {
                 regime: *regime,
+                place: places(&[*regime], &all),
                 cells: cells.len(),
                 judged: self.judged_in(cells, it.variant),
             };
             it.regimes = regimes.iter().map(in_regime).collect();
-            it.differs = self.differ(&regimes, it.variant, families);
             it.curve = threshold::curve(summary, self.site, it.variant);
             it.holds = Holds::of(&it.curve, options).unwrap_or_default();
             it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
@@ -160,32 +160,6 @@ impl Verdict {
             })
         };
         self.quantities.iter().filter_map(judge).collect()
-    }
-
-    /// Whether the changes of some quantity are shown to differ between some two regimes. All tests together are wrong in
-    /// at most one of twenty sweeps.
-    fn differ(
-        &self,
-        regimes: &BTreeMap<Regime, Vec<&CellSummary>>,
-        variant: usize,
-        families: usize,
-    ) -> bool {
-        let count = regimes.len();
-        let tests = families * (count * count.saturating_sub(1) / 2);
-        let least = (1.0 - CONFIDENCE) / tests.max(1) as f64;
-        let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
-        metrics.any(|metric| {
-            let mean = |cells: &Vec<&CellSummary>| {
-                let cells = cells.iter().copied();
-                over_cells(metric, &from_baseline(cells, self.site, metric, variant))
-            };
-            let all: Vec<MeanChange> = regimes.values().filter_map(mean).collect();
-            let mut means = all.iter().enumerate();
-            means.any(|(at, one)| {
-                let mut others = all[at + 1..].iter();
-                others.any(|other| one.differs_from(other) <= least)
-            })
-        })
     }
 
     /// Of the candidates that fired, every two could have been compared.
@@ -239,18 +213,29 @@ impl Verdict {
         if best.is_empty() { beaten } else { best }
     }
 
+    /// The number of regimes, or zero if all cells are in one.
+    pub(crate) fn groups(&self) -> usize {
+        let first = self.candidates.first();
+        first.map_or(0, |first| first.regimes.len())
+    }
+
     pub(crate) fn best(&self) -> Option<&Candidate> {
         self.ranked().first().copied()
     }
 
     /// The candidates that no other is better than, the best first: those that bound fewer sites, then by class, then by
-    /// the gain that the interval guarantees.
+    /// the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let leaders = self.leaders().into_iter();
         let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
-        let guaranteed = |of: &Candidate| {
-            let gain = RANKS.into_iter().find_map(|metric| of.of_metric(metric));
-            gain.map_or(f64::MAX, |it| it.loss().high)
+        let guaranteed = |candidate: &Candidate| {
+            let deciding = candidate.deciding();
+            let least_loss = |metric: Metric| {
+                let changes = deciding.iter();
+                let changes = changes.filter(|change| change.quantity.metric == metric);
+                changes.map(|change| change.loss().high).reduce(f64::min)
+            };
+            RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
         };
         leaders.sort_by(|a, b| {
             let by_gain = guaranteed(a).total_cmp(&guaranteed(b));

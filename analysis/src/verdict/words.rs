@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use super::{Candidate, Class, Judged, Outcome, SiteYields, Verdict};
+use super::regime::{Regime, places};
+use super::{Candidate, Class, InRegime, Judged, Outcome, SiteYields, Verdict};
 use crate::measure::Metric;
 use crate::prose::{self, prose};
 use crate::stats::Interval;
-use crate::text::{self, count, decimals_of_change, fixed, joined, joined_any, short};
+use crate::text::{self, capitalised, count, decimals_of_change, fixed, joined, joined_any, short};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
@@ -71,17 +72,21 @@ impl Verdict {
         }))
     }
 
-    /// "Bound `yamux Active::poll` with `muxer=1/deferred`."
+    /// "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With delay nothing is shown."
     pub(crate) fn decision(&self, best: &Candidate) -> String {
+        let (place, class) = best.leading();
         let opposite = &best.holds.opposite;
         let ends = opposite.first().zip(opposite.last());
         let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
-        prose::text(&prose!('a "decision.txt" {
-            best: &'a Candidate = best,
+        capitalised(&prose::text(&prose!('a "decision.txt" {
+            place: String = place,
+            class: Class = class,
+            elsewhere: Vec<String> = best.elsewhere(class),
+            label: &'a str = &best.label,
             opposite: Option<[String; 2]> = ends.map(|(first, last)| [*first, *last].map(duration)),
             is_one_visit: bool = self.is_one_visit,
             sites: Vec<String> = sites.collect(),
-        }))
+        })))
     }
 
     /// What is known of a candidate: its gains and costs, the thresholds and the cells.
@@ -164,21 +169,62 @@ pub(crate) fn absent() -> String {
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
 impl Candidate {
-    /// One of each regime if they differ, else one over all cells.
+    /// The regimes for which the candidate is advised, and its class there. In these regimes something is better and nothing
+    /// is worse. If there are none, they are those in which something is better and something is worse.
+    fn leading(&self) -> (String, Class) {
+        if self.regimes.is_empty() {
+            return (String::new(), self.class());
+        }
+        let helps = |class| class <= Class::HelpsCostUnknown;
+        let classes = self.regimes.iter().map(InRegime::class);
+        match classes.filter(|class| helps(*class)).max() {
+            Some(class) => (self.places(helps), class),
+            None => (
+                self.places(|class| class == Class::TradeOff),
+                Class::TradeOff,
+            ),
+        }
+    }
+
+    /// Sentences about the regimes for which the candidate is not advised.
+    fn elsewhere(&self, leading: Class) -> Vec<String> {
+        let is_told = leading == Class::TradeOff;
+        let trades = |class| class == Class::TradeOff && !is_told;
+        let harms = |class| class == Class::Harms;
+        let does_nothing = |class| [Class::NoGain, Class::Unknown].contains(&class);
+        let sentences = [
+            (
+                self.places(trades),
+                "it gains, too, if what it costs is acceptable",
+            ),
+            (self.places(harms), "it harms"),
+            (self.places(does_nothing), "nothing is shown"),
+        ];
+        let sentences = sentences.iter().filter(|(place, _)| !place.is_empty());
+        let sentences = sentences.map(|(place, what)| format!("{} {what}.", capitalised(place)));
+        sentences.collect()
+    }
+
+    /// Names the regimes in which the candidate has one of these classes, as [`places`] does.
+    fn places(&self, is_one: impl Fn(Class) -> bool) -> String {
+        let chosen = self.regimes.iter().filter(|group| is_one(group.class()));
+        let chosen: Vec<Regime> = chosen.map(|group| group.regime).collect();
+        let all: Vec<Regime> = self.regimes.iter().map(|group| group.regime).collect();
+        places(&chosen, &all)
+    }
+
+    /// A sentence for each regime if there are several, else one for all cells.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        if self.differs {
-            return self.in_regimes().collect();
+        if !self.regimes.is_empty() {
+            let sentence =
+                |group: &InRegime| self.sentence(capitalised(&group.words()), &group.judged);
+            return self.regimes.iter().map(sentence).collect();
         }
         let cells = self.judged.iter().map(|it| it.cells);
         vec![match cells.max() {
             None => format!("`{}` could not be compared.", self.label),
             Some(cells) => self.sentence(format!("Over {}", count(cells, "cell")), &self.judged),
         }]
-    }
-
-    pub(crate) fn in_regimes(&self) -> impl Iterator<Item = String> {
-        let regimes = self.regimes.iter();
-        regimes.map(|it| self.sentence(it.regime.words(it.cells), &it.judged))
     }
 
     /// Gains, costs, and what is not known, each with its numbers.

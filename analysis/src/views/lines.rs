@@ -1,12 +1,10 @@
 //! The pictures with lines: over budgets, thresholds and payloads, and of a soak over time. The page has every row of a soak.
 
-use run_format::Role;
-
 use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, longer};
-use crate::load::ComparedVariant;
+use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, Place};
 use crate::options::Options;
 use crate::stats::{Interval, mean};
@@ -114,7 +112,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
 
 pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     let name = |variant: &ComparedVariant| match variant.role {
-        Role::Control => format!("{}: a second copy of the baseline", variant.label),
+        ComparedRole::Control => format!("{}: a second copy of the baseline", variant.label),
         _ => variant.label.clone(),
     };
     let cells: Vec<&CellSummary> = summary.measured().collect();

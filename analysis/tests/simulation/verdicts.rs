@@ -2,10 +2,10 @@
 
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use run_format::{Axes, Budgets, Cell, Payload, Role, Rtt, Site};
+use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
-use crate::load::ComparedVariant;
+use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{CellMeasured, Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
@@ -195,9 +195,9 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
     let variant = |at: usize| ComparedVariant {
         label: format!("variant {at}"),
         role: match at {
-            0 => Role::Baseline,
-            1 => Role::Control,
-            _ => Role::Candidate,
+            0 => ComparedRole::Baseline,
+            1 => ComparedRole::Control,
+            _ => ComparedRole::Candidate,
         },
         budgets: Budgets::NONE,
         subject: 0,

@@ -6,11 +6,12 @@ use rand::RngExt;
 use rand::rngs::StdRng;
 use run_format::Site;
 
+use crate::measure::Metric;
 use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::regime::RoundTrip;
 use crate::verdict::{
-    Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict,
+    Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
@@ -33,18 +34,67 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         }
     }
     Verdict {
+        is_one_visit: rng.random_bool(0.5),
+        pairs,
+        quantities,
+        ..of_candidates(candidates)
+    }
+}
+
+fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
+    Verdict {
         site: Site::Connection,
         site_words: SiteNames::of(None),
         threshold: "50 µs".to_owned(),
-        is_one_visit: rng.random_bool(0.5),
+        is_one_visit: false,
         cells: 8,
         baseline_curve: Vec::new(),
         candidates,
         control: None,
-        pairs,
-        quantities,
+        pairs: Vec::new(),
+        quantities: Vec::new(),
         confidence: 0.99,
         measured_s: 600.0,
+    }
+}
+
+/// A verdict about one candidate that changes the time beyond the threshold so, in percent, in these regimes.
+pub(super) fn of_one(in_regimes: &[(RoundTrip, f64)]) -> Verdict {
+    let known = in_regimes.iter().map(|(round_trip, _)| Regime {
+        round_trip: *round_trip,
+        is_bottleneck: false,
+    });
+    let known: Vec<Regime> = known.collect();
+    let beyond = Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides");
+    let regimes = known.iter().zip(in_regimes);
+    let regimes = regimes.map(|(regime, (_, percent))| InRegime {
+        regime: *regime,
+        place: places(&[*regime], &known),
+        cells: 8,
+        judged: vec![Judged {
+            quantity: beyond,
+            margin: beyond.margin,
+            value: *percent,
+            interval: Interval::new(percent - 5.0, percent + 5.0),
+            cells: 8,
+            levels: None,
+        }],
+    });
+    of_candidates(vec![Candidate {
+        variant: 1,
+        label: candidate_label(0),
+        yields: vec![yields_of_muxer(Some((1.0, 2.0)))],
+        regimes: regimes.collect(),
+        ..Candidate::default()
+    }])
+}
+
+fn yields_of_muxer(per_1000: Option<(f64, f64)>) -> SiteYields {
+    SiteYields {
+        site: Site::Muxer,
+        is_known: true,
+        per_1000,
+        single_iteration_percent: None,
     }
 }
 
@@ -63,15 +113,9 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
     Candidate {
         variant: at + 1,
         label: candidate_label(at),
-        yields: vec![SiteYields {
-            site: Site::Muxer,
-            is_known: true,
-            per_1000,
-            single_iteration_percent: None,
-        }],
+        yields: vec![yields_of_muxer(per_1000)],
         judged: all(quantities, beyond, rng),
         regimes: regimes(quantities, beyond, rng),
-        differs: rng.random_bool(0.5),
         curve: Vec::new(),
         holds: holds(rng),
         worse_cells: Vec::new(),
@@ -80,18 +124,27 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
     }
 }
 
-/// None, or two of them.
+/// None, or three of them.
 fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<InRegime> {
-    let regimes = [(RoundTrip::Long, true), (RoundTrip::None, false)].into_iter();
-    let regimes = regimes.map(|(round_trip, is_bottleneck)| InRegime {
-        regime: Regime {
-            round_trip,
-            is_bottleneck,
-        },
+    if rng.random_bool(0.5) {
+        return Vec::new();
+    }
+    let known = [
+        (RoundTrip::None, false),
+        (RoundTrip::None, true),
+        (RoundTrip::Long, true),
+    ];
+    let known = known.map(|(round_trip, is_bottleneck)| Regime {
+        round_trip,
+        is_bottleneck,
+    });
+    let in_regime = |regime: Regime| InRegime {
+        regime,
+        place: places(&[regime], &known),
         cells: 8,
         judged: all(quantities, beyond, rng),
-    });
-    regimes.collect()
+    };
+    known.into_iter().map(in_regime).collect()
 }
 
 fn holds(rng: &mut StdRng) -> Holds {

@@ -9,10 +9,12 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use self::invented::{candidate_label, verdict};
-use super::{Candidate, Class, Judged, Quantity, Verdict, words};
+use super::regime::RoundTrip;
+use super::{Candidate, Class, InRegime, Judged, Quantity, Verdict, words};
 use crate::measure::Metric;
 use crate::report;
 use crate::stats::Interval;
+use crate::text::capitalised;
 
 const SEED: u64 = 20_253;
 const VERDICTS: usize = 4000;
@@ -199,13 +201,53 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
         return;
     };
     assert!(better, "{decision}");
+    assert_eq!(says_worse(decision), worse, "{decision}");
+    if candidate.regimes.is_empty() {
+        let is_open = !worse && !costs_known;
+        assert_eq!(decision.contains("not known yet"), is_open, "{decision}");
+    }
+    for regime in &candidate.regimes {
+        check_place(decision, regime);
+    }
+}
+
+fn says_worse(decision: &str) -> bool {
+    decision.contains("if what it costs is acceptable") || decision.contains("it harms")
+}
+
+/// The sentence of the decision that names the cells of a regime says what the regime's intervals show. One that names no
+/// cells is about all.
+fn check_place(decision: &str, regime: &InRegime) {
+    let decision = decision.to_lowercase();
+    let mut sentences = decision.split_inclusive(". ");
+    let whole = match regime.regime.round_trip {
+        RoundTrip::None => "without delay",
+        _ => "with delay",
+    };
+    let part = match regime.regime.is_bottleneck {
+        true => "where central is the bottleneck",
+        false => "where central is not the bottleneck",
+    };
+    let names_it = |text: &&str| {
+        let mut places = text.split(" and ").filter(|place| place.contains(whole));
+        places.any(|place| place.contains(part) || !place.contains("where central"))
+    };
+    let says = sentences.find(names_it).unwrap_or(&decision);
+    let any = |is: fn(f64, f64, f64) -> bool| {
+        let mut changes = regime.judged.iter();
+        changes.any(|change| is(loss(change).0, loss(change).1, change.margin))
+    };
+    let better = any(|_, high, margin| high < -margin);
+    let worse = any(|low, _, margin| low > margin);
+    let advises = says.contains("bound `") || says.contains("it gains");
+    assert_eq!(advises, better, "{whole}, {part}: {decision}");
+    assert_eq!(says_worse(says), worse, "{whole}, {part}: {decision}");
+    let says_nothing = says.contains("nothing is shown");
     assert_eq!(
-        decision.contains("if what it costs is acceptable"),
-        worse,
-        "{decision}"
+        says_nothing,
+        !better && !worse,
+        "{whole}, {part}: {decision}"
     );
-    let is_open = !worse && !costs_known;
-    assert_eq!(decision.contains("not known yet"), is_open, "{decision}");
 }
 
 fn is_open(judged: &Judged) -> bool {
@@ -224,18 +266,16 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict, kinds: &mut BTreeSe
     let says_longer = details.iter().any(|it| it.contains("times as long"));
     assert!(!says_longer || deciding.iter().any(is_open), "{details:?}");
     let sentences = candidate.sentences();
-    if candidate.differs {
-        assert_eq!(sentences.len(), candidate.regimes.len());
-        for (sentence, regime) in sentences.iter().zip(&candidate.regimes) {
-            assert!(
-                sentence.starts_with(&regime.regime.words(regime.cells)),
-                "{sentence}"
-            );
-            check_sentence(sentence, &regime.judged, kinds);
-        }
-    } else {
+    if candidate.regimes.is_empty() {
         assert_eq!(sentences.len(), 1);
         check_sentence(&sentences[0], &candidate.judged, kinds);
+    } else {
+        assert_eq!(sentences.len(), candidate.regimes.len());
+        for (sentence, regime) in sentences.iter().zip(&candidate.regimes) {
+            let place = capitalised(&regime.words());
+            assert!(sentence.starts_with(&place), "{sentence}");
+            check_sentence(sentence, &regime.judged, kinds);
+        }
     }
     let row = &report::changes("variant", verdict, [candidate])[0];
     for judged in &candidate.judged {
@@ -347,7 +387,7 @@ fn check_apart(judged: &[Judged], kinds: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// The first sentence says what to do, and how sure that is; a dependence on the threshold comes before it.
+/// The first line says what to do, and how sure that is, and whether it depends on the threshold.
 fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
     let first = &sentences[0];
     assert!(
@@ -359,7 +399,7 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
         verdict.is_one_visit,
         "{first}"
     );
-    let depends = first.starts_with("The sign of the effect depends on the threshold");
+    let depends = first.contains("the sign of the effect depends on the threshold");
     assert_eq!(depends, !best.holds.opposite.is_empty(), "{first}");
     let holds = sentences
         .iter()
@@ -409,6 +449,48 @@ fn check_leaders(verdict: &Verdict, sentences: &[String]) {
             .iter()
             .any(|pair| pair.from == at && beats(&pair.judged));
         assert!(!is_beaten, "{sentences:?}");
+    }
+}
+
+#[test]
+fn the_first_line_says_for_which_cells_it_holds() {
+    const GAIN: f64 = -50.0;
+    const NOTHING: f64 = 0.0;
+    const HARM: f64 = 50.0;
+    const BOUND: &str = "ound `yamux Active::poll` with `muxer=0`.";
+    let [none, short, long] = [RoundTrip::None, RoundTrip::Short, RoundTrip::Long];
+    let cases: [(&[_], String); 6] = [
+        (
+            &[(none, GAIN), (long, NOTHING)],
+            format!("Without delay: b{BOUND} With delay nothing is shown."),
+        ),
+        (
+            &[(none, NOTHING), (short, GAIN), (long, GAIN)],
+            format!("With delay: b{BOUND} Without delay nothing is shown."),
+        ),
+        (
+            &[(none, GAIN), (short, GAIN), (long, NOTHING)],
+            format!(
+                "Without delay and with delays up to 10 ms: b{BOUND} With longer delays nothing is shown."
+            ),
+        ),
+        (
+            &[(none, GAIN), (short, NOTHING), (long, HARM)],
+            format!(
+                "Without delay: b{BOUND} With longer delays it harms. With delays up to 10 ms nothing is shown."
+            ),
+        ),
+        (
+            &[(none, GAIN), (short, GAIN), (long, GAIN)],
+            format!("B{BOUND}"),
+        ),
+        (
+            &[(none, NOTHING), (long, HARM)],
+            "No variant is shown to gain more than the margins in any group of cells.".to_owned(),
+        ),
+    ];
+    for (in_regimes, line) in cases {
+        assert_eq!(invented::of_one(in_regimes).sentences()[0], line);
     }
 }
 
