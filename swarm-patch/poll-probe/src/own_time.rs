@@ -14,7 +14,6 @@
 
 use std::cmp::Reverse;
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::time::Duration;
 
 use quanta::Clock;
@@ -127,7 +126,6 @@ impl OwnClock {
             gap: clock.gap,
             last: None,
             losses: VecDeque::new(),
-            before_ns: 0,
         };
         (clock, lost)
     }
@@ -171,39 +169,59 @@ impl OwnClock {
     }
 }
 
-/// What one thread has lost so far, and when.
+/// What one thread has lost, and when.
 pub(crate) struct LostTime {
     readings: Consumer<ClockReading>,
     long: u64,
     gap: u64,
     last: Option<ClockReading>,
-    /// The time of each loss, and all that was lost up to then.
-    losses: VecDeque<(u64, u64)>,
-    /// All that was lost before the first of these.
-    before_ns: u64,
+    /// In the order of time. They do not overlap.
+    losses: VecDeque<Loss>,
+}
+
+/// It was somewhere in this stretch of time.
+#[derive(Clone, Copy)]
+struct Loss {
+    from: u64,
+    to: u64,
+    ns: u64,
 }
 
 impl LostTime {
-    /// Takes the readings up to the end of an invocation. A loss before its own reading is placed between its `marks`.
+    /// Takes the readings up to the end of an invocation, and places the losses in it between its `marks`.
     pub(crate) fn catch_up(&mut self, record: &RawRecord, marks: &[Mark], clock: &Clock) {
-        let (start, end) = (record.start, record.end());
-        while self.readings.peek().is_ok_and(|reading| reading.end <= end)
+        let ns = |from, to| clock.delta_as_nanos(from, to);
+        while self
+            .readings
+            .peek()
+            .is_ok_and(|reading| reading.end <= record.end())
             && let Ok(reading) = self.readings.pop()
         {
             if let Some(last) = self.last {
-                let lost_ns = self.lost_ns(last, reading, clock);
-                let is_own = (reading.start, reading.end) == (start, end);
-                let marks = if is_own { marks } else { &[] };
-                let times = marks.iter().map(|mark| record.start + mark.offset());
-                for (at, lost_ns) in placed(lost_ns, start.max(last.at)..reading.end, times, clock)
-                {
-                    self.add(at, lost_ns);
-                }
+                self.add(Loss {
+                    from: last.at.max(reading.start),
+                    to: reading.end,
+                    ns: self.lost_ns(last, reading, clock),
+                });
             }
             if reading.at - reading.end >= self.gap {
-                self.add(reading.at, clock.delta_as_nanos(reading.end, reading.at));
+                self.add(Loss {
+                    from: reading.end,
+                    to: reading.at,
+                    ns: ns(reading.end, reading.at),
+                });
             }
             self.last = Some(reading);
+        }
+        if !marks.is_empty() {
+            let marks = marks.iter().map(|mark| record.start + mark.offset());
+            let ends: Vec<u64> = marks.chain([record.end()]).collect();
+            let inside = self.losses.drain(self.index_after(record.start)..);
+            let inside: Vec<Loss> = inside.collect();
+            let placed = inside
+                .iter()
+                .flat_map(|loss| loss.placed(record.start, &ends, &ns));
+            self.losses.extend(placed);
         }
     }
 
@@ -228,29 +246,26 @@ impl LostTime {
         }
     }
 
-    fn add(&mut self, at: u64, lost_ns: u64) {
+    fn add(&mut self, loss: Loss) {
         /// Invocations that are still under way began after more recent losses than these.
         const KEPT: usize = 1 << 12;
-        if lost_ns == 0 {
-            return;
+        if loss.ns > 0 {
+            self.losses.push_back(loss);
         }
-        let so_far_ns = self.losses.back().map_or(self.before_ns, |last| last.1);
-        self.losses.push_back((at, so_far_ns + lost_ns));
-        if self.losses.len() > KEPT
-            && let Some((_, so_far_ns)) = self.losses.pop_front()
-        {
-            self.before_ns = so_far_ns;
+        if self.losses.len() > KEPT {
+            self.losses.pop_front();
         }
     }
 
     /// What was lost after `from` and up to `to`.
     pub(crate) fn between_ns(&self, from: u64, to: u64) -> u64 {
-        let so_far_ns = |time: u64| {
-            let count = self.losses.partition_point(|(at, _)| *at <= time);
-            let last = count.checked_sub(1).and_then(|at| self.losses.get(at));
-            last.map_or(self.before_ns, |(_, so_far_ns)| *so_far_ns)
-        };
-        so_far_ns(to).saturating_sub(so_far_ns(from))
+        let first = self.losses.range(self.index_after(from)..);
+        let losses = first.take_while(|loss| loss.to <= to);
+        losses.map(|loss| loss.ns).sum()
+    }
+
+    fn index_after(&self, time: u64) -> usize {
+        self.losses.partition_point(|loss| loss.to <= time)
     }
 
     pub(crate) fn is_long(&self, ticks: u64) -> bool {
@@ -258,33 +273,30 @@ impl LostTime {
     }
 }
 
-/// Places a loss in the longest of the stretches between `times`, and what is longer than that in the next longest.
-fn placed(
-    lost_ns: u64,
-    whole: Range<u64>,
-    times: impl Iterator<Item = u64>,
-    clock: &Clock,
-) -> Vec<(u64, u64)> {
-    let inside = times.filter(|time| whole.contains(time));
-    let mut began = whole.start;
-    let stretches = inside.chain([whole.end]).map(|ended| {
-        let began = std::mem::replace(&mut began, ended);
-        (clock.delta_as_nanos(began, ended), ended)
-    });
-    let mut stretches: Vec<(u64, u64)> = stretches.collect();
-    if stretches.len() == 1 {
-        return vec![(whole.end, lost_ns)];
+impl Loss {
+    /// Its parts in the stretches that end at `ends`, of which the first begins at `start`: as much as there is room for in
+    /// the longest, and then in the next longest.
+    fn placed(&self, start: u64, ends: &[u64], ns: impl Fn(u64, u64) -> u64) -> Vec<Loss> {
+        let starts = [start].into_iter().chain(ends.iter().copied());
+        let stretches = starts.zip(ends).map(|(from, to)| Loss {
+            from: self.from.max(from),
+            to: self.to.min(*to),
+            ns: 0,
+        });
+        let mut parts: Vec<Loss> = stretches.filter(|part| part.from < part.to).collect();
+        if parts.len() < 2 {
+            return vec![*self];
+        }
+        parts.sort_unstable_by_key(|part| Reverse(part.to - part.from));
+        let mut left_ns = self.ns;
+        for part in &mut parts {
+            part.ns = left_ns.min(ns(part.from, part.to));
+            left_ns -= part.ns;
+        }
+        parts.retain(|part| part.ns > 0);
+        parts.sort_unstable_by_key(|part| part.to);
+        parts
     }
-    stretches.sort_unstable_by_key(|(ns, _)| Reverse(*ns));
-    let mut left_ns = lost_ns;
-    let parts = stretches.into_iter().map(|(ns, ended)| {
-        let part_ns = left_ns.min(ns);
-        left_ns -= part_ns;
-        (ended, part_ns)
-    });
-    let mut parts: Vec<(u64, u64)> = parts.collect();
-    parts.sort_unstable();
-    parts
 }
 
 #[cfg(test)]
@@ -341,13 +353,20 @@ mod tests {
 
     #[test]
     fn a_loss_is_in_the_longest_stretch_as_far_as_it_fits() {
+        let ns = |from, to| clock().delta_as_nanos(from, to);
         let placed = |lost_us: u64| {
-            let times = [200, 1200].map(us).into_iter();
-            let parts = placed(1000 * lost_us, us(100)..us(1500), times, clock());
-            parts.into_iter().map(|(_, ns)| (ns + 500) / 1000).collect()
+            let (from, to, ns_lost) = (us(100), us(1500), 1000 * lost_us);
+            let loss = Loss {
+                from,
+                to,
+                ns: ns_lost,
+            };
+            let parts = loss.placed(us(50), &[200, 1200, 1600].map(us), ns);
+            let rounded = |part: &Loss| (part.ns + 500) / 1000;
+            parts.iter().map(rounded).collect()
         };
         let [one, several]: [Vec<u64>; 2] = [900, 1350].map(placed);
-        assert_eq!(one, [0, 900, 0]);
+        assert_eq!(one, [900]);
         assert_eq!(several, [50, 1000, 300]);
     }
 }

@@ -117,3 +117,25 @@ fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
     );
     assert!(record.longest_iteration_ns + LOST_NS <= record.duration_ns + SLACK_NS);
 }
+
+#[test]
+fn a_child_that_polls_a_site_does_not_have_the_loss_of_the_child_before_it() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    install("none", Mode::Children);
+    {
+        let mut probe = Invocation::enter(CONNECTION, &["interrupted", "with a site"]);
+        probe.child(0);
+        sleep(LOST);
+        probe.child(1);
+        let inside = Invocation::enter(MUXER, &[]);
+        spin(RAN);
+        drop(inside);
+    }
+    let around = drain(&recorder).remove(1);
+    let [interrupted, with_site] = &around.polls[..] else {
+        panic!("{around:?}");
+    };
+    assert!(interrupted.lost_ns >= LOST_NS - SLACK_NS, "{around:?}");
+    assert!(own_ns(with_site) >= RAN_NS - SLACK_NS, "{around:?}");
+}
