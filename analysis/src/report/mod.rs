@@ -25,7 +25,7 @@ use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{CellSummary, Summary};
 use crate::text::number;
-use crate::verdict::{BOTTLENECK_PERCENT, Candidate, Judged, Outcome, Quantity, Verdict, words};
+use crate::verdict::{Candidate, Judged, Outcome, Quantity, Verdict, words};
 
 /// GitHub accepts 65,536 characters in a comment.
 const MOST_BYTES: usize = 60_000;

@@ -16,7 +16,6 @@ use run_format::{BASELINE, Site};
 pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
 pub(crate) use self::outcome::{Judged, Outcome};
-pub(crate) use self::regime::BOTTLENECK_PERCENT;
 use self::regime::{Regime, places};
 pub(crate) use self::threshold::{AtThreshold, Holds};
 use crate::measure::{Margin, Metric, MetricKey};

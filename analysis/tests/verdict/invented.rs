@@ -9,7 +9,6 @@ use run_format::Site;
 use crate::measure::Metric;
 use crate::site::SiteNames;
 use crate::stats::Interval;
-use crate::verdict::regime::RoundTrip;
 use crate::verdict::{
     Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
 };
@@ -59,12 +58,8 @@ fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
 }
 
 /// A verdict about one candidate that changes the time beyond the threshold so, in percent, in these regimes.
-pub(super) fn of_one(in_regimes: &[(RoundTrip, f64)]) -> Verdict {
-    let known = in_regimes.iter().map(|(round_trip, _)| Regime {
-        round_trip: *round_trip,
-        is_bottleneck: false,
-    });
-    let known: Vec<Regime> = known.collect();
+pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
+    let known: Vec<Regime> = in_regimes.iter().map(|(regime, _)| *regime).collect();
     let beyond = Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides");
     let regimes = known.iter().zip(in_regimes);
     let regimes = regimes.map(|(regime, (_, percent))| InRegime {
@@ -129,15 +124,7 @@ fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec
     if rng.random_bool(0.5) {
         return Vec::new();
     }
-    let known = [
-        (RoundTrip::None, false),
-        (RoundTrip::None, true),
-        (RoundTrip::Long, true),
-    ];
-    let known = known.map(|(round_trip, is_bottleneck)| Regime {
-        round_trip,
-        is_bottleneck,
-    });
+    let known = [Regime::NoDelay, Regime::ShortDelay, Regime::LongDelay];
     let in_regime = |regime: Regime| InRegime {
         regime,
         place: places(&[regime], &known),

@@ -9,7 +9,7 @@ use rand::SeedableRng;
 use rand::rngs::StdRng;
 
 use self::invented::{candidate_label, verdict};
-use super::regime::RoundTrip;
+use super::regime::Regime;
 use super::{Candidate, Class, InRegime, Judged, Quantity, Verdict, words};
 use crate::measure::Metric;
 use crate::report;
@@ -220,17 +220,14 @@ fn says_worse(decision: &str) -> bool {
 fn check_place(decision: &str, regime: &InRegime) {
     let decision = decision.to_lowercase();
     let mut sentences = decision.split_inclusive(". ");
-    let whole = match regime.regime.round_trip {
-        RoundTrip::None => "without delay",
-        _ => "with delay",
+    let is_any_delay = |text: &str| {
+        let mut rest = text.split("with delay").skip(1);
+        rest.any(|rest| !rest.starts_with('s'))
     };
-    let part = match regime.regime.is_bottleneck {
-        true => "where central is the bottleneck",
-        false => "where central is not the bottleneck",
-    };
-    let names_it = |text: &&str| {
-        let mut places = text.split(" and ").filter(|place| place.contains(whole));
-        places.any(|place| place.contains(part) || !place.contains("where central"))
+    let names_it = |text: &&str| match regime.regime {
+        Regime::NoDelay => text.contains("without delay"),
+        Regime::ShortDelay => text.contains("with delays up to") || is_any_delay(text),
+        Regime::LongDelay => text.contains("with longer delays") || is_any_delay(text),
     };
     let says = sentences.find(names_it).unwrap_or(&decision);
     let any = |is: fn(f64, f64, f64) -> bool| {
@@ -240,13 +237,14 @@ fn check_place(decision: &str, regime: &InRegime) {
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
     let advises = says.contains("bound `") || says.contains("it gains");
-    assert_eq!(advises, better, "{whole}, {part}: {decision}");
-    assert_eq!(says_worse(says), worse, "{whole}, {part}: {decision}");
+    assert_eq!(advises, better, "{:?}: {decision}", regime.regime);
+    assert_eq!(says_worse(says), worse, "{:?}: {decision}", regime.regime);
     let says_nothing = says.contains("nothing is shown");
     assert_eq!(
         says_nothing,
         !better && !worse,
-        "{whole}, {part}: {decision}"
+        "{:?}: {decision}",
+        regime.regime
     );
 }
 
@@ -458,7 +456,7 @@ fn the_first_line_says_for_which_cells_it_holds() {
     const NOTHING: f64 = 0.0;
     const HARM: f64 = 50.0;
     const BOUND: &str = "ound `yamux Active::poll` with `muxer=0`.";
-    let [none, short, long] = [RoundTrip::None, RoundTrip::Short, RoundTrip::Long];
+    let [none, short, long] = [Regime::NoDelay, Regime::ShortDelay, Regime::LongDelay];
     let cases: [(&[_], String); 6] = [
         (
             &[(none, GAIN), (long, NOTHING)],
