@@ -5,6 +5,9 @@
 //! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes
 //!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. A full buffer counts the
 //!   records that it lost. The first recorded invocation on a thread makes the buffer, before its own time begins.
+//! * The own time of an invocation is the part of it that its thread ran ([`Record::own_ns`]). On Linux that leaves out what
+//!   the kernel gave to other threads and, where the kernel accounts for it, what a hypervisor took. Elsewhere it is all of
+//!   the invocation.
 //! * A [`Variant`] sets what is recorded ([`Mode`]) and how much work a site may do in one invocation ([`Budgets`]).
 //!   [`Variant::install`] switches the whole process by one atomic store, so that variants can take turns in one process.
 //! * A [`Recorder`] owns the buffers and hands out the records between measurements.
