@@ -204,7 +204,7 @@ impl LostTime {
                     ns: self.lost_ns(last, reading, clock),
                 });
             }
-            if reading.at - reading.end >= self.gap {
+            if reading.at.saturating_sub(reading.end) >= self.gap {
                 self.add(Loss {
                     from: reading.end,
                     to: reading.at,
