@@ -96,7 +96,8 @@ impl Changes {
 struct RatioOfSums {
     value: f64,
     deviations: Vec<f64>,
-    /// What one more event would change. Slices in which none was seen agree, and yet the next one may have one.
+    /// The half-width that a single unseen event would cause. Slices without any event agree exactly, but the next slice may
+    /// have one.
     least_half_width: f64,
 }
 

@@ -216,11 +216,12 @@ pub struct SiteRow {
     pub iterations: Option<u64>,
     /// Own time of all these polls: how long they ran.
     pub own_ns: u64,
-    /// Time from the begin to the end of all these polls. It also has what their threads lost to other threads and to the
-    /// hypervisor.
+    /// Time from the beginning to the end of all these polls. It also has what their threads lost to other threads and to
+    /// the hypervisor.
     pub wall_ns: u64,
-    /// Polls over 50 µs by the wall clock, and by how much they are longer, added up.
+    /// Polls over 50 µs by the wall clock.
     pub wall_slow_polls: u64,
+    /// The time of all these polls after their first 50 µs each, by the wall clock.
     pub wall_beyond_ns: u64,
     /// Polls that were not recorded because a buffer was full; not in `polls`.
     pub lost: u64,

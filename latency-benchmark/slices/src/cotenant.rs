@@ -1,9 +1,9 @@
-//! Small tasks on central's workers note how late they run, which is the harm that slow polls do. Another thread wakes
-//! one, a timer the other, and with several workers a connection wakes a third.
+//! Small tasks on central's workers note how late they run. That lateness is the harm that slow polls do. Another thread
+//! wakes one task, a timer the other, and with several workers a connection wakes a third.
 //!
 //! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
-//! machine does something else. The second part is not the application's. So a wait is also measured by the worker's own
-//! clock, which whoever rings reads from outside.
+//! machine does something else. The second part is not caused by the application. So a wait is also measured by the
+//! worker's own clock, which whoever rings reads from outside.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -39,32 +39,32 @@ pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 #[derive(Default)]
 struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
 
-/// By worker, for how long it has run. None of a worker that is not known.
+/// How long each worker has run. None for a free place.
 type RanNs = [Option<u64>; Workers::MOST];
 
 impl Workers {
-    /// Waits are not measured by the clocks of further workers.
+    /// Only the first eight workers that answer are measured by their own clocks.
     const MOST: usize = 8;
 
-    fn add_this_thread(&self) {
-        let Some(clock) = ThreadClock::of_this_thread() else {
-            return;
-        };
+    /// The place of the current thread, which takes the first free one if it has none.
+    fn this_thread(&self) -> Option<usize> {
+        let clock = ThreadClock::of_this_thread()?;
         let mut known = self.0.iter();
-        // The first free place, unless the thread has one.
-        known.find(|place| *place.get_or_init(|| clock) == clock);
+        known.position(|place| *place.get_or_init(|| clock) == clock)
     }
 
     fn ran_ns(&self) -> RanNs {
         std::array::from_fn(|worker| self.0[worker].get()?.ran_ns())
     }
+}
 
-    /// The longest time that a worker has run since. With several workers any of them could have run the task.
-    fn longest_run_ns(&self, since: &RanNs) -> Option<u64> {
-        let pairs = self.ran_ns().into_iter().zip(since);
-        let ran = pairs.filter_map(|(now, since)| Some(now?.saturating_sub((*since)?)));
-        ran.max()
-    }
+/// The most that any one worker has run from `since` to `now`, since any of them could have run the task. None if nobody knew
+/// the worker `answering` when the bell rang: the task may have waited for that one.
+fn longest_run_ns(now: &RanNs, since: &RanNs, answering: Option<usize>) -> Option<u64> {
+    since[answering?]?;
+    let pairs = now.iter().zip(since);
+    let ran = pairs.filter_map(|(now, since)| Some((*now)?.saturating_sub((*since)?)));
+    ran.max()
 }
 
 #[derive(Default)]
@@ -93,7 +93,7 @@ impl Bell {
     pub fn ring(&mut self, clock: &Recorder) {
         let ran_ns = self.workers.ran_ns();
         let at_ns = clock.now_ns();
-        // With so many unanswered that there is no room, one more tells nothing new.
+        // If the queue is full, so many rings are unanswered that one more adds nothing.
         if self.rings.push(Ring { at_ns, ran_ns }).is_ok() {
             self.bell.notify_one();
         }
@@ -138,7 +138,7 @@ pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
 }
 
 impl Drop for Bell {
-    /// Who waits for it notices that it is gone.
+    /// Wakes the co-tenant, so that it can end.
     fn drop(&mut self) {
         self.bell.notify_one();
     }
@@ -148,9 +148,10 @@ impl Drop for Bell {
 async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
         wakes.bell.notified().await;
-        wakes.workers.add_this_thread();
+        let answering = wakes.workers.this_thread();
+        let ran_ns = wakes.workers.ran_ns();
         while let Ok(ring) = wakes.rings.pop() {
-            let own_ns = wakes.workers.longest_run_ns(&ring.ran_ns);
+            let own_ns = longest_run_ns(&ran_ns, &ring.ran_ns, answering);
             log.note(delay(&clock, ring.at_ns, own_ns));
         }
     }

@@ -47,7 +47,7 @@ impl Replay {
     }
 }
 
-/// As [`Invocation`](poll_probe::Invocation) applies a budget.
+/// Like [`Invocation`](poll_probe::Invocation), except that a limit in time counts own time here.
 fn cut(pieces: &mut PollSums, ends: &[IterationEnd], own_ns: u64, limit: Option<Limit>) {
     let (mut start_ns, mut done) = (0, 0);
     for end in ends {

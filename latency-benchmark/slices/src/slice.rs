@@ -243,7 +243,7 @@ impl ObservedSlice {
         }
     }
 
-    /// Without a clock of the worker, the wait is that of the wall clock.
+    /// Falls back to the wall clock if the worker's clock was not read.
     pub fn add_delay(&mut self, of: HistogramOf, delay: Delay) {
         let own_ns = delay.own_ns.unwrap_or(delay.wall_ns);
         self.histograms.record(of, own_ns);

@@ -72,7 +72,7 @@ pub(crate) struct Active {
     clock: Option<Clock>,
     /// Then the hot path reads that counter without a call of the clock.
     clock_is_tsc: bool,
-    /// An invocation of so many ticks may have lost some.
+    /// [`LONG`] in ticks: at the end of an invocation of this length the thread's clock is read.
     pub(crate) long: u64,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,

@@ -1,5 +1,6 @@
 //! The hot path. The whole cost of an instrumented poll function is in this file, in [`active`], in
-//! [`mark`](crate::ring::mark) and in [`store`](crate::ring::store).
+//! [`mark`](crate::ring::mark) and in [`store`](crate::ring::store), and for an invocation that takes long or comes after a
+//! pause, in a system call of [`own_time`](crate::own_time).
 
 use std::marker::PhantomData;
 use std::task::{Context, Poll, ready};

@@ -50,13 +50,14 @@ impl Mark {
     }
 }
 
-/// The marks of a record. It has to be called for every record, in order.
+/// The marks of a record. Call this for every record, in order.
 pub(crate) fn take(marks: &mut Consumer<Mark>, raw: &RawRecord) -> Vec<Mark> {
     let own = marks.read_chunk(raw.marks.into());
     own.into_iter().flatten().collect()
 }
 
-/// What the marks of a record say. `lost_ns` is what the thread lost between two times.
+/// The polls of children and the ends of iterations that the marks stand for. `lost_ns` is what the thread lost between two
+/// times.
 pub(crate) fn parts(
     own: &[Mark],
     raw: &RawRecord,

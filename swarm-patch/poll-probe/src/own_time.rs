@@ -2,9 +2,9 @@
 //! other machines.
 //!
 //! The kernel counts how long a thread has run (`CLOCK_THREAD_CPUTIME_ID`). Asking it is a system call, so a thread asks
-//! rarely: at the end of an invocation that took [`LONG`], at the beginning of one before which nothing was recorded for
-//! [`GAP`], and at least every [`FRESH`] while it records. Between two readings the wall clock and the thread's clock
-//! differ by what the thread lost, and [`LostTime`] says where in between that was.
+//! rarely: at the end of an invocation that took [`LONG`], before an invocation that begins after a pause, and before one
+//! that begins a while after the last reading. Between two readings the wall clock and the thread's clock differ by what the
+//! thread lost, and [`LostTime`] says where in between that was.
 //!
 //! Outside of Linux nothing is read, and nothing is lost.
 #![allow(
@@ -19,19 +19,22 @@ use std::time::Duration;
 use quanta::Clock;
 use rtrb::{Consumer, Producer};
 
+use crate::active::{clock, ticks_in};
 use crate::marks::Mark;
 use crate::record::RawRecord;
 use crate::under_way::resident;
 
-/// Whatever ends sooner was hardly interrupted, or it would have taken longer. With 1 µs for a reading, a thread that does
-/// nothing but polls of this length spends 1 % of its time on readings.
+/// What a shorter invocation lost is ignored, which is less than this. If a reading takes 1 µs, a thread whose invocations all
+/// take this long spends 1 % of its time on readings.
 pub(crate) const LONG: Duration = Duration::from_micros(100);
 
-/// After a pause of this length the thread may have slept, which is no loss of the next invocation.
-pub(crate) const GAP: Duration = Duration::from_micros(25);
-
-/// The longest time from a reading to an invocation, so that small losses do not add up.
-pub(crate) const FRESH: Duration = Duration::from_millis(2);
+/// A thread that has recorded nothing for as many readings may have slept, and a reading costs a small part of that time.
+const PAUSE_READINGS: u32 = 25;
+/// No thread goes to sleep and wakes up in less, and no pause is longer without a reading.
+const SHORTEST_PAUSE: Duration = Duration::from_micros(5);
+const LONGEST_PAUSE: Duration = Duration::from_micros(25);
+/// After so many pauses a reading is old. That bounds how many small losses lie between two readings.
+const OLD_PAUSES: u32 = 40;
 
 /// The clock of a thread, which any thread of the process may read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,13 +91,14 @@ fn this_thread_ran_ns() -> Option<u64> {
     None
 }
 
-/// A reading of the thread's clock, after an invocation or a pause that went from `start` to `end`.
+/// A reading of the thread's clock, after an invocation or a pause.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ClockReading {
+    /// When the invocation or the pause began and ended.
     start: u64,
     end: u64,
-    /// When the clock had been read. The kernel often gives the core to another thread just then. While the thread does
-    /// not run, its clock stands still, so what it says is true of `end` and of `at`.
+    /// When the system call had returned. If the thread was interrupted in that call, its clock stood still meanwhile. So
+    /// `ran_ns` holds at `end` and at this time.
     at: u64,
     ran_ns: u64,
 }
@@ -103,83 +107,98 @@ pub(crate) struct ClockReading {
 pub(crate) struct OwnClock {
     readings: Producer<ClockReading>,
     long: u64,
-    gap: u64,
-    fresh: u64,
+    pause: u64,
+    old: u64,
     read_at: u64,
 }
 
 impl OwnClock {
-    pub(crate) fn new(ticks_in: fn(Duration) -> u64) -> (OwnClock, LostTime) {
+    pub(crate) fn new() -> (OwnClock, LostTime) {
         /// A second's worth, if every reading is of an invocation that took [`LONG`].
         const CAPACITY: usize = 1 << 14;
-        let (readings, emptying) = resident(CAPACITY);
+        let reading = reading_takes();
+        let (readings, emptying) = resident(reading.map_or(1, |_| CAPACITY));
+        let pause = reading.map(|reading| {
+            let pause = reading * PAUSE_READINGS;
+            ticks_in(pause.clamp(SHORTEST_PAUSE, LONGEST_PAUSE))
+        });
         let clock = OwnClock {
             readings,
             long: ticks_in(LONG),
-            gap: ticks_in(GAP),
-            fresh: ticks_in(FRESH),
+            // Without a clock a reading is never due.
+            pause: pause.unwrap_or(u64::MAX / 2),
+            old: pause.map_or(u64::MAX / 2, |pause| pause * u64::from(OLD_PAUSES)),
             read_at: 0,
         };
         let lost = LostTime {
             readings: emptying,
             long: clock.long,
-            gap: clock.gap,
+            pause: clock.pause,
             last: None,
             losses: VecDeque::new(),
         };
         (clock, lost)
     }
 
-    /// An invocation has ended. From the returned time on, the next one reads the clock before it begins.
+    /// When the next invocation has to read the clock before it begins, if the last one ended at `end`.
     #[inline(always)]
     pub(crate) fn due(&self, end: u64) -> u64 {
-        (end + self.gap).min(self.read_at + self.fresh)
+        (end + self.pause).min(self.read_at + self.old)
     }
 
-    /// An invocation has ended that took long. The one around it loses little after the reading of one inside it.
+    /// Reads the clock at the end of a long invocation, unless another reading was made less than [`LONG`] ago. That one was
+    /// of an invocation inside it.
     pub(crate) fn after_long(&mut self, start: u64, end: u64, now: impl Fn() -> u64) {
         if end.saturating_sub(self.read_at) >= self.long {
             self.read(start, end, now);
         }
     }
 
-    /// An invocation begins after a pause: the reading was `due` by now.
-    pub(crate) fn after_pause(&mut self, due: u64, end: u64, now: impl Fn() -> u64) {
-        self.read(due.saturating_sub(self.gap).min(end), end, now);
+    /// Reads the clock before an invocation, and returns when the next reading is due. This one was `due`.
+    pub(crate) fn after_pause(&mut self, due: u64, end: u64, now: impl Fn() -> u64) -> u64 {
+        self.read(due.saturating_sub(self.pause).min(end), end, now);
+        self.due(self.read_at)
     }
 
     #[cold]
     fn read(&mut self, start: u64, end: u64, now: impl Fn() -> u64) {
-        let Some(ran_ns) = this_thread_ran_ns() else {
-            // The next invocation does not try again at once.
-            self.read_at = end;
-            return;
-        };
-        let at = now();
-        let reading = ClockReading {
-            start,
-            end,
-            at,
-            ran_ns,
-        };
-        // Without room there is one reading less, and the next one covers more.
-        if self.readings.push(reading).is_ok() {
-            self.read_at = at;
+        self.read_at = end;
+        if let Some(ran_ns) = this_thread_ran_ns() {
+            self.read_at = now();
+            // If there is no room, the next reading covers more.
+            let _ = self.readings.push(ClockReading {
+                start,
+                end,
+                at: self.read_at,
+                ran_ns,
+            });
         }
     }
+}
+
+/// The time of a reading, as the fastest of a few. None if there is no clock to read.
+fn reading_takes() -> Option<Duration> {
+    let ticks = |_| {
+        let before = clock().raw();
+        this_thread_ran_ns()?;
+        Some(clock().raw().saturating_sub(before))
+    };
+    let ticks: Option<Vec<u64>> = (0..16).map(ticks).collect();
+    let fastest = ticks?.into_iter().min()?;
+    Some(clock().delta(0, fastest))
 }
 
 /// What one thread has lost, and when.
 pub(crate) struct LostTime {
     readings: Consumer<ClockReading>,
     long: u64,
-    gap: u64,
+    pause: u64,
     last: Option<ClockReading>,
-    /// In the order of time. They do not overlap.
+    /// Sorted by time. They do not overlap.
     losses: VecDeque<Loss>,
 }
 
-/// It was somewhere in this stretch of time.
+/// So much of the time between `from` and `to` was lost.
 #[derive(Clone, Copy)]
 struct Loss {
     from: u64,
@@ -188,7 +207,8 @@ struct Loss {
 }
 
 impl LostTime {
-    /// Takes the readings up to the end of an invocation, and places the losses in it between its `marks`.
+    /// Takes the readings up to the end of an invocation, and places the losses in a long one between its `marks`. Call this
+    /// for every record, in order.
     pub(crate) fn catch_up(&mut self, record: &RawRecord, marks: &[Mark], clock: &Clock) {
         let ns = |from, to| clock.delta_as_nanos(from, to);
         while self
@@ -197,23 +217,14 @@ impl LostTime {
             .is_ok_and(|reading| reading.end <= record.end())
             && let Ok(reading) = self.readings.pop()
         {
-            if let Some(last) = self.last {
-                self.add(Loss {
-                    from: last.at.max(reading.start),
-                    to: reading.end,
-                    ns: self.lost_ns(last, reading, clock),
-                });
+            if let Some(last) = self.last.replace(reading) {
+                self.add_between(last, reading, clock);
             }
-            if reading.at.saturating_sub(reading.end) >= self.gap {
-                self.add(Loss {
-                    from: reading.end,
-                    to: reading.at,
-                    ns: ns(reading.end, reading.at),
-                });
+            if reading.at.saturating_sub(reading.end) >= self.pause {
+                self.add(reading.end, reading.at, ns(reading.end, reading.at));
             }
-            self.last = Some(reading);
         }
-        if !marks.is_empty() {
+        if self.is_long(record.ticks) && !marks.is_empty() {
             let marks = marks.iter().map(|mark| record.start + mark.offset());
             let ends: Vec<u64> = marks.chain([record.end()]).collect();
             let inside = self.losses.drain(self.index_after(record.start)..);
@@ -225,39 +236,42 @@ impl LostTime {
         }
     }
 
-    /// What was lost between two readings in the stretch of the later one. A loss of [`LONG`] can have been nowhere else,
-    /// because there would have been a reading. A shorter one may have been anywhere in between, so the stretch has its
-    /// share by time.
-    fn lost_ns(&self, last: ClockReading, reading: ClockReading, clock: &Clock) -> u64 {
+    /// Adds what was lost between two readings. A loss of [`LONG`] was in the stretch of the later reading as far as it fits,
+    /// because anywhere else it would have caused a reading of its own. Of a smaller loss the stretch has its share by time.
+    /// The rest was before the stretch.
+    fn add_between(&mut self, last: ClockReading, reading: ClockReading, clock: &Clock) {
         /// Shorter differences are the jitter of two clocks.
         const LEAST_NS: u64 = 1_000;
-        let ns = |from: u64, to: u64| clock.delta_as_nanos(from, to.max(from));
+        let ns = |from: u64, to: u64| clock.delta_as_nanos(from, to);
         let between_ns = ns(last.at, reading.end);
         let lost_ns = between_ns.saturating_sub(reading.ran_ns.saturating_sub(last.ran_ns));
-        let stretch_ns = ns(last.at.max(reading.start), reading.end);
-        let lost_ns = if reading.start <= last.at || lost_ns >= ns(0, self.long) {
+        if lost_ns < LEAST_NS {
+            return;
+        }
+        let start = last.at.max(reading.start);
+        let stretch_ns = ns(start, reading.end);
+        let in_stretch_ns = if lost_ns >= ns(0, self.long) {
             lost_ns
         } else {
-            (lost_ns as f64 * stretch_ns as f64 / between_ns.max(1) as f64) as u64
+            (lost_ns as f64 * stretch_ns as f64 / between_ns as f64) as u64
         };
-        match lost_ns {
-            ..LEAST_NS => 0,
-            _ => lost_ns.min(stretch_ns),
-        }
+        let in_stretch_ns = in_stretch_ns.min(stretch_ns);
+        self.add(last.at, start, lost_ns - in_stretch_ns);
+        self.add(start, reading.end, in_stretch_ns);
     }
 
-    fn add(&mut self, loss: Loss) {
-        /// Invocations that are still under way began after more recent losses than these.
+    fn add(&mut self, from: u64, to: u64, ns: u64) {
+        /// An invocation that is still under way is taken to have no more.
         const KEPT: usize = 1 << 12;
-        if loss.ns > 0 {
-            self.losses.push_back(loss);
+        if ns > 0 && from < to {
+            self.losses.push_back(Loss { from, to, ns });
         }
-        if self.losses.len() > KEPT {
+        while self.losses.len() > KEPT {
             self.losses.pop_front();
         }
     }
 
-    /// What was lost after `from` and up to `to`.
+    /// The losses that end after `from` and no later than `to`.
     pub(crate) fn between_ns(&self, from: u64, to: u64) -> u64 {
         let first = self.losses.range(self.index_after(from)..);
         let losses = first.take_while(|loss| loss.to <= to);
@@ -274,8 +288,8 @@ impl LostTime {
 }
 
 impl Loss {
-    /// Its parts in the stretches that end at `ends`, of which the first begins at `start`: as much as there is room for in
-    /// the longest, and then in the next longest.
+    /// Splits the loss at the marks: the longest stretch takes as much as it can hold, then the next longest. The stretches
+    /// end at `ends`, and the first begins at `start`.
     fn placed(&self, start: u64, ends: &[u64], ns: impl Fn(u64, u64) -> u64) -> Vec<Loss> {
         let starts = [start].into_iter().chain(ends.iter().copied());
         let stretches = starts.zip(ends).map(|(from, to)| Loss {
@@ -302,7 +316,6 @@ impl Loss {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::active::{clock, ticks_in};
 
     fn us(us: u64) -> u64 {
         ticks_in(Duration::from_micros(us))
@@ -311,7 +324,7 @@ mod tests {
     /// What an invocation from `from_us` to `to_us` is said to have lost, in µs, after readings that say when an
     /// invocation began and ended, when its clock was read, and for how long the thread had run by then.
     fn lost_us(readings: &[[u64; 4]], [from_us, to_us]: [u64; 2]) -> u64 {
-        let (mut own_clock, mut lost) = OwnClock::new(ticks_in);
+        let (mut own_clock, mut lost) = OwnClock::new();
         for [start, end, at, ran] in readings {
             let reading = ClockReading {
                 start: us(*start),

@@ -45,8 +45,8 @@ pub struct Record<'a> {
     pub lost_ns: u64,
     /// How often its loops were entered. None if they are not marked.
     pub iterations: Option<u32>,
-    /// How long the longest iteration ran. None if they are not marked. Of several iterations, the one that took longest is
-    /// taken to be the one that lost time.
+    /// How long the longest iteration ran. None if they are not marked. If an invocation of several iterations lost time,
+    /// this is an estimate: all of the loss is subtracted from the longest, but no more than down to the mean of all.
     pub longest_iteration_ns: Option<u64>,
     /// How it ended.
     pub outcome: Outcome,

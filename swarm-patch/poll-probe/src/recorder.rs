@@ -101,10 +101,8 @@ impl Recorder {
                 let own = marks::take(&mut thread.marks, &raw);
                 let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
                 let lost_time = &mut thread.lost_time;
+                lost_time.catch_up(&raw, &own, &self.clock);
                 let is_long = lost_time.is_long(raw.ticks);
-                if is_long {
-                    lost_time.catch_up(&raw, &own, &self.clock);
-                }
                 let lost_ns = |from, to| match is_long {
                     true => lost_time.between_ns(from, to),
                     false => 0,
@@ -143,7 +141,7 @@ impl Recorder {
 }
 
 impl RawRecord {
-    /// Of several iterations, the longest lost the time. It did not run for less than the mean of all.
+    /// All that was lost is subtracted from the longest iteration, but it ran for at least the mean of all.
     fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> u64 {
         let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(self.iterations.max(1));
         took_ns.saturating_sub(lost_ns).max(mean_ns)

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, Weak};
 
 use rtrb::{Consumer, Producer};
 
-use crate::active::{Active, ticks_in};
+use crate::active::Active;
 use crate::lock::lock;
 use crate::marks::Mark;
 use crate::own_time::{LostTime, OwnClock};
@@ -83,8 +83,7 @@ thread_local! {
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
     /// Whether a seat is to be looked for: there is one, or the thread has not looked yet.
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
-    /// From this time on, an invocation that begins has something to do before: to look for a seat, or to read the
-    /// thread's own clock. It checks nothing else.
+    /// An invocation that begins after this time first looks for a seat or reads the thread's own clock.
     static PREPARES_FROM: Cell<u64> = const { Cell::new(0) };
 }
 
@@ -139,7 +138,7 @@ pub(crate) fn make_buffers() {
         })
         .unzip();
     let lost = Arc::<PerSite>::default();
-    let (own_clock, lost_time) = OwnClock::new(ticks_in);
+    let (own_clock, lost_time) = OwnClock::new();
     let filling = Filling {
         records,
         own_clock,
@@ -166,11 +165,13 @@ pub(crate) fn read_own_clock(start: u64, end: u64, active: &Active) {
     with_filling(|filling| filling.own_clock.after_long(start, end, || active.ticks()));
 }
 
-/// Reads it before an invocation, if the one before it ended a while ago.
+/// Reads the thread's own clock before an invocation, if that is due.
 pub(crate) fn read_own_clock_if_due(active: &Active) {
     let (due, now) = (PREPARES_FROM.get(), active.ticks());
     if now >= due {
-        with_filling(|filling| filling.own_clock.after_pause(due, now, || active.ticks()));
+        let next =
+            with_filling(|filling| filling.own_clock.after_pause(due, now, || active.ticks()));
+        PREPARES_FROM.set(next.unwrap_or(u64::MAX));
     }
 }
 

@@ -129,7 +129,7 @@ fn clock() -> PreflightFinding {
     )
 }
 
-/// What a thread's own clock leaves out, which is not counted as time of a poll.
+/// Says whose time this kernel leaves out of a poll's own time.
 fn own_time() -> PreflightFinding {
     const STEAL: &str = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y";
     const INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING=y";
@@ -138,13 +138,15 @@ fn own_time() -> PreflightFinding {
         let config = config.as_ref()?;
         Some(config.lines().any(|line| line == option))
     };
-    let (is_ok, hypervisor) = match (has_cpu_flag("hypervisor"), sets(STEAL)) {
-        (false, _) => (true, "; there is no hypervisor"),
-        (true, Some(true)) => (true, " and time that the hypervisor took"),
-        (true, Some(false)) => (false, ", but not time that the hypervisor took"),
-        (true, None) => (
+    // Only x86 says whether there is a hypervisor.
+    let is_physical = cfg!(target_arch = "x86_64") && !has_cpu_flag("hypervisor");
+    let (is_ok, hypervisor) = match sets(STEAL) {
+        _ if is_physical => (true, "; there is no hypervisor"),
+        Some(true) => (true, " and time that the hypervisor reports as stolen"),
+        Some(false) => (false, ", but with time that the hypervisor took"),
+        None => (
             false,
-            "; whether time of the hypervisor is left out, the kernel does not say",
+            "; it is not known whether with time of the hypervisor, because the kernel's configuration cannot be read",
         ),
     };
     let interrupts = match sets(INTERRUPTS) {
