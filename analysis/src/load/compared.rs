@@ -117,7 +117,7 @@ mod tests {
     fn no_copy_of_a_program_and_none_of_a_budget_is_a_candidate() {
         let subject = |label: &str, role: &str| {
             json!({
-                "label": label, "role": role, "spec": label, "libp2p": {"kind": "released"}, "yamux": null,
+                "label": label, "role": role, "spec": label, "libp2p": {"kind": "released"}, "build": null, "peers": 0,
             })
         };
         let variant = |label: &str, role: &str, budgets: &str| json!({ "label": label, "role": role, "budgets": budgets });

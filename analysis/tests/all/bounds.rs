@@ -6,7 +6,7 @@ use crate::bench::{Copy, RUN, analysis, edit, holds, path};
 
 const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
 
-/// A copy of the fixture in which two slices of each cell have recordings of the site `muxer`. Bounds cut each poll in
+/// A copy of the fixture in which three slices of each cell have recordings of the site `muxer`. Bounds cut each poll in
 /// `cuts + 1` pieces; a quarter of the polls are slow, and one more without a bound.
 fn with_bounds() -> Copy {
     let copy = Copy::new();
@@ -60,8 +60,8 @@ fn predictions_stand_beside_what_was_measured() {
     let number = |field: &String| field.parse::<f64>().expect("a number");
     // slices, polls, slow_polls, longest_ns, metric, predicted
     let (whole, cut) = (
-        row("2,0.0,65536,muxer,none,2,"),
-        row("2,0.0,65536,muxer,1,2,"),
+        row("2,0.0,65536,muxer,none,3,"),
+        row("2,0.0,65536,muxer,1,3,"),
     );
     assert_eq!(
         (&whole[13], &cut[13]),
@@ -72,7 +72,7 @@ fn predictions_stand_beside_what_was_measured() {
     assert!((number(&whole[10]) / number(&cut[10]) - 4.0).abs() < 0.01);
     assert!((number(&cut[8]) - 123456.0).abs() < 1.0);
     assert!((number(&cut[17]) - (number(&cut[14]) - number(&cut[10]))).abs() < 0.01);
-    let unmeasured = row("2,0.0,65536,muxer,4,2,");
+    let unmeasured = row("2,0.0,65536,muxer,4,3,");
     assert_eq!(unmeasured[13..].concat(), "");
     holds(
         &copy.text("report.md"),
@@ -95,7 +95,11 @@ fn predictions_stand_beside_what_was_measured() {
 
 #[test]
 fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
-    for (copy, threshold) in [(Copy::new(), "50us"), (with_bounds(), "100us")] {
+    let without = Copy::new();
+    for run in [RUN, OTHER_RUN] {
+        fs::write(without.dir().join(run).join("bounds.csv"), "").expect("a copy can be written");
+    }
+    for (copy, threshold) in [(without, "50us"), (with_bounds(), "100us")] {
         copy.report(&["--format", "svg", "--threshold", threshold])
             .succeeds();
         assert_eq!(copy.text("predicted.csv").lines().count(), 1);

@@ -77,6 +77,20 @@ fn blocks_count_however_much_the_hypervisor_took() {
 #[test]
 fn nothing_is_said_of_what_no_kernel_said() {
     let copy = Copy::new();
+    for cell in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
+        let blocks = copy.dir().join("cells").join(cell).join("run-1/blocks.csv");
+        edit(&blocks, |text| {
+            let without = text.lines().map(|row| {
+                let mut fields: Vec<&str> = row.split(',').collect();
+                if fields[0] != "block" {
+                    // Steal of all cores and of central's, and the wait of its worker.
+                    fields[2..5].fill("");
+                }
+                fields.join(",") + "\n"
+            });
+            without.collect()
+        });
+    }
     copy.report(&["--format", "svg"]).succeeds();
     let text = copy.text("report.md");
     assert!(!text.contains("The machine took"), "{text}");

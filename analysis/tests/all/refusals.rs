@@ -117,7 +117,7 @@ fn a_file_of_a_run_that_was_changed_is_refused() {
             "sites.csv",
             |text| {
                 let mut rows = text.lines();
-                let row = rows.find(|line| line.starts_with("1,connection,"));
+                let row = rows.find(|line| line.starts_with("2,connection,"));
                 let row = row.expect("a row");
                 let mut fields: Vec<&str> = row.split(',').collect();
                 fields[2] = "7";

@@ -89,7 +89,7 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
             });
         assert_eq!(
             (polls_in_bands, iterations, ns),
-            (polls, number(site, "iterations"), number(site, "total_ns"))
+            (polls, number(site, "iterations"), number(site, "own_ns"))
         );
     }
     // Children are in the slices that ask for them, and take no longer than their site.
@@ -111,7 +111,7 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
         let of_site = children
             .iter()
             .filter(|child| child["site"] == site["site"]);
-        assert!(of_site.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "total_ns"));
+        assert!(of_site.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "own_ns"));
     }
     // Uncut, pieces are the polls; cut after each iteration, they are the iterations.
     let bounds = table(&run.join("bounds.csv"));

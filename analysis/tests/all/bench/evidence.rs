@@ -140,7 +140,7 @@ const EVIDENCE_COLUMNS: &str = "slice,site,child,from_ns,what,count,amount";
 const TABLES: [(&str, &str, RowsOfSlice); 10] = [
     (
         "sites.csv",
-        "slice,site,polls,ready,pending,yielded,iterations,total_ns,lost,children_lost",
+        "slice,site,polls,ready,pending,yielded,iterations,own_ns,wall_ns,wall_slow_polls,wall_beyond_ns,lost,children_lost",
         sites,
     ),
     ("bands.csv", "slice,site,from_ns,iterations,polls,ns", bands),
@@ -165,9 +165,9 @@ const TABLES: [(&str, &str, RowsOfSlice); 10] = [
 fn sites(slice: EvidenceSlice) -> String {
     let number = slice.number;
     format!(
-        "{number},connection,1100,0,1100,0,1300,17000000,0,0\n\
-         {number},swarm,400,200,200,0,600,400000,0,0\n\
-         {number},task,1000,0,1000,0,1100,18000000,0,0\n"
+        "{number},connection,1100,0,1100,0,1300,17000000,17000000,0,0,0,0\n\
+         {number},swarm,400,200,200,0,600,400000,400000,0,0,0,0\n\
+         {number},task,1000,0,1000,0,1100,18000000,18000000,0,0,0,0\n"
     )
 }
 
