@@ -35,7 +35,7 @@ fn the_two_paths_take_turns_and_leave_each_other_alone() {
         bench.run_dir().display().to_string()
     );
     assert!(
-        text(&output.stderr).contains("raw-tcp (A/A)"),
+        text(&output.stderr).contains("requests per s"),
         "{}",
         text(&output.stderr)
     );

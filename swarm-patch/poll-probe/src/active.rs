@@ -12,8 +12,11 @@ use std::time::Duration;
 use quanta::Clock;
 
 use crate::lock::lock;
-use crate::own_time::LONG;
 use crate::{Budget, Budgets, Limit, Site, Wake};
+
+/// At the end of an invocation of this length its thread's own clock is read. What a shorter one lost is ignored, which is
+/// less than this. If a reading takes 1 µs, a thread whose invocations all take this long spends 1 % of its time on readings.
+pub(crate) const LONG: Duration = Duration::from_micros(100);
 
 /// What is recorded of an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
@@ -72,7 +75,7 @@ pub(crate) struct Active {
     clock: Option<Clock>,
     /// Then the hot path reads that counter without a call of the clock.
     clock_is_tsc: bool,
-    /// [`LONG`] in ticks: at the end of an invocation of this length the thread's clock is read.
+    /// [`LONG`] in ticks.
     pub(crate) long: u64,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,

@@ -19,14 +19,10 @@ use std::time::Duration;
 use quanta::Clock;
 use rtrb::{Consumer, Producer};
 
-use crate::active::{clock, ticks_in};
+use crate::active::{LONG, clock, ticks_in};
 use crate::marks::Mark;
 use crate::record::RawRecord;
 use crate::under_way::resident;
-
-/// What a shorter invocation lost is ignored, which is less than this. If a reading takes 1 µs, a thread whose invocations all
-/// take this long spends 1 % of its time on readings.
-pub(crate) const LONG: Duration = Duration::from_micros(100);
 
 /// A thread that has recorded nothing for as many readings may have slept, and a reading costs a small part of that time.
 const PAUSE_READINGS: u32 = 25;
