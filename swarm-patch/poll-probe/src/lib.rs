@@ -5,7 +5,7 @@
 //! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes
 //!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait; after 100 µs it also makes
 //!   one system call. A full buffer counts the
-//!   records that it lost. The first recorded invocation on a thread makes the buffer, before its own time begins.
+//!   records that it lost. The first recorded invocation on a thread makes the buffer, before the invocation's time begins.
 //! * The own time of an invocation is the part of it that its thread ran ([`Record::own_ns`]). On Linux that leaves out what
 //!   the kernel gave to other threads and, where the kernel accounts for it, what a hypervisor took. Elsewhere it is all of
 //!   the invocation.

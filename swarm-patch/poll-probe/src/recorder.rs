@@ -66,7 +66,7 @@ impl Recorder {
     ///
     /// This costs almost nothing, so it may be called on every thread of a runtime, including those for
     /// blocking work. The first invocation on the thread while recording is on makes the buffers and
-    /// writes every page of them, before its own time begins. From then on nothing is allocated. The
+    /// writes every page of them, before the invocation's time begins. From then on nothing is allocated. The
     /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
         ring::attach(&self.seats);
