@@ -97,6 +97,7 @@ pub(crate) struct ClockReading {
     /// `ran_ns` holds at `end` and at this time.
     at: u64,
     ran_ns: u64,
+    is_after_pause: bool,
 }
 
 /// Reads the clock of one thread, on that thread.
@@ -146,18 +147,18 @@ impl OwnClock {
     /// of an invocation inside it.
     pub(crate) fn after_long(&mut self, start: u64, end: u64, now: impl Fn() -> u64) {
         if end.saturating_sub(self.read_at) >= self.long {
-            self.read(start, end, now);
+            self.read(start, end, false, now);
         }
     }
 
     /// Reads the clock before an invocation, and returns when the next reading is due. This one was `due`.
     pub(crate) fn after_pause(&mut self, due: u64, end: u64, now: impl Fn() -> u64) -> u64 {
-        self.read(due.saturating_sub(self.pause).min(end), end, now);
+        self.read(due.saturating_sub(self.pause).min(end), end, true, now);
         self.due(self.read_at)
     }
 
     #[cold]
-    fn read(&mut self, start: u64, end: u64, now: impl Fn() -> u64) {
+    fn read(&mut self, start: u64, end: u64, is_after_pause: bool, now: impl Fn() -> u64) {
         self.read_at = end;
         if let Some(ran_ns) = this_thread_ran_ns() {
             self.read_at = now();
@@ -167,6 +168,7 @@ impl OwnClock {
                 end,
                 at: self.read_at,
                 ran_ns,
+                is_after_pause,
             });
         }
     }
@@ -233,8 +235,8 @@ impl LostTime {
     }
 
     /// Adds what was lost between two readings. A loss of [`LONG`] was in the stretch of the later reading as far as it fits,
-    /// because anywhere else it would have caused a reading of its own. Of a smaller loss the stretch has its share by time.
-    /// The rest was before the stretch.
+    /// because anywhere else it would have caused a reading of its own. So was any loss if the stretch is a pause, because the
+    /// thread probably slept. Of a smaller loss an invocation has its share by time. The rest was before the stretch.
     fn add_between(&mut self, last: ClockReading, reading: ClockReading, clock: &Clock) {
         /// Shorter differences are the jitter of two clocks.
         const LEAST_NS: u64 = 1_000;
@@ -246,7 +248,7 @@ impl LostTime {
         }
         let start = last.at.max(reading.start);
         let stretch_ns = ns(start, reading.end);
-        let in_stretch_ns = if lost_ns >= ns(0, self.long) {
+        let in_stretch_ns = if reading.is_after_pause || lost_ns >= ns(0, self.long) {
             lost_ns
         } else {
             (lost_ns as f64 * stretch_ns as f64 / between_ns as f64) as u64
@@ -327,6 +329,7 @@ mod tests {
                 end: us(*end),
                 at: us(*at),
                 ran_ns: 1000 * ran,
+                is_after_pause: false,
             };
             assert!(own_clock.readings.push(reading).is_ok());
         }
