@@ -10,11 +10,12 @@ use crate::text::joined;
 /// A round trip of the same data centre or of the same city.
 const SHORT_MS: f64 = 10.0;
 
+/// The delay of its cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Regime {
-    NoDelay,
-    ShortDelay,
-    LongDelay,
+    Without,
+    Short,
+    Long,
 }
 
 impl Regime {
@@ -22,9 +23,9 @@ impl Regime {
     /// two measurements.
     fn of_cell(cell: &CellSummary) -> Regime {
         match cell.measured.cell.rtt_ms {
-            Rtt::ZERO => Regime::NoDelay,
-            rtt if rtt.ms() <= SHORT_MS => Regime::ShortDelay,
-            _ => Regime::LongDelay,
+            Rtt::ZERO => Regime::Without,
+            rtt if rtt.ms() <= SHORT_MS => Regime::Short,
+            _ => Regime::Long,
         }
     }
 
@@ -40,25 +41,25 @@ impl Regime {
 /// Names some of the regimes of a sweep, such as "without delay". Both lists are in order. The text is empty if some are
 /// none, or all.
 pub(super) fn places(some: &[Regime], all: &[Regime]) -> String {
-    const DELAYED: [Regime; 2] = [Regime::ShortDelay, Regime::LongDelay];
+    const DELAYED: [Regime; 2] = [Regime::Short, Regime::Long];
     if some == all {
         return String::new();
     }
     let with_delay = |regimes: &[Regime]| {
         let delayed = regimes.iter().copied();
         delayed
-            .filter(|regime| *regime != Regime::NoDelay)
+            .filter(|regime| *regime != Regime::Without)
             .collect()
     };
     let [chosen, known]: [Vec<Regime>; 2] = [some, all].map(with_delay);
     let are_told_apart = known == DELAYED && chosen != known;
     let without = some
-        .contains(&Regime::NoDelay)
+        .contains(&Regime::Without)
         .then(|| "without delay".to_owned());
     let delays = chosen.iter().take(if are_told_apart { 2 } else { 1 });
     let delays = delays.map(|regime| match regime {
         _ if !are_told_apart => "with delay".to_owned(),
-        Regime::LongDelay => "with longer delays".to_owned(),
+        Regime::Long => "with longer delays".to_owned(),
         _ => format!("with delays up to {SHORT_MS} ms"),
     });
     joined(without.into_iter().chain(delays), " and ")
@@ -70,7 +71,7 @@ mod tests {
 
     #[test]
     fn places_are_named_as_shortly_as_they_can_be_told_apart() {
-        let [none, short, long] = [Regime::NoDelay, Regime::ShortDelay, Regime::LongDelay];
+        let [none, short, long] = [Regime::Without, Regime::Short, Regime::Long];
         let all = [none, short, long];
         for (some, words) in [
             (&[none, short, long][..], ""),

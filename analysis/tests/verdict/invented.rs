@@ -124,7 +124,7 @@ fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec
     if rng.random_bool(0.5) {
         return Vec::new();
     }
-    let known = [Regime::NoDelay, Regime::ShortDelay, Regime::LongDelay];
+    let known = [Regime::Without, Regime::Short, Regime::Long];
     let in_regime = |regime: Regime| InRegime {
         regime,
         place: places(&[regime], &known),

@@ -225,9 +225,9 @@ fn check_place(decision: &str, regime: &InRegime) {
         rest.any(|rest| !rest.starts_with('s'))
     };
     let names_it = |text: &&str| match regime.regime {
-        Regime::NoDelay => text.contains("without delay"),
-        Regime::ShortDelay => text.contains("with delays up to") || is_any_delay(text),
-        Regime::LongDelay => text.contains("with longer delays") || is_any_delay(text),
+        Regime::Without => text.contains("without delay"),
+        Regime::Short => text.contains("with delays up to") || is_any_delay(text),
+        Regime::Long => text.contains("with longer delays") || is_any_delay(text),
     };
     let says = sentences.find(names_it).unwrap_or(&decision);
     let any = |is: fn(f64, f64, f64) -> bool| {
@@ -456,7 +456,7 @@ fn the_first_line_says_for_which_cells_it_holds() {
     const NOTHING: f64 = 0.0;
     const HARM: f64 = 50.0;
     const BOUND: &str = "ound `yamux Active::poll` with `muxer=0`.";
-    let [none, short, long] = [Regime::NoDelay, Regime::ShortDelay, Regime::LongDelay];
+    let [none, short, long] = [Regime::Without, Regime::Short, Regime::Long];
     let cases: [(&[_], String); 6] = [
         (
             &[(none, GAIN), (long, NOTHING)],

@@ -229,7 +229,7 @@ impl LostTime {
             let inside: Vec<Loss> = inside.collect();
             let placed = inside
                 .iter()
-                .flat_map(|loss| loss.placed(record.start, &ends, &ns));
+                .flat_map(|loss| loss.placed(record.start, &ends, ns));
             self.losses.extend(placed);
         }
     }
