@@ -15,7 +15,7 @@ use run_format::{
     OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig,
 };
 
-use crate::args::{CellArgs, RuntimeArgs, variants};
+use crate::args::{CellArgs, RuntimeArgs, refuse_both_ends, variants};
 use crate::conversation::Conversation;
 use crate::figures;
 use crate::interrupts::Interrupts;
@@ -57,12 +57,14 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
         );
     }
     let config = config(&args)?;
+    refuse_both_ends(&args.budget, "peers are started by hand")?;
     let program = args.cell.program.plain(&config.node)?;
     fs::create_dir_all(&out).with_context(|| format!("--out: cannot create {}", out.display()))?;
     let task = CentralTask {
         dir: out.canonicalize()?,
         peers: args.peers,
         others: OtherProcesses::default(),
+        page: None,
         config,
     };
     let central = Conversation::start(Command::new(&program).arg("central"), &task);

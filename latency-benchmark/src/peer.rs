@@ -35,6 +35,8 @@ pub(crate) fn run(args: PeerArgs) -> Result<u8, Failure> {
         listen: Listen::Address(args.listen),
         identity: None,
         elsewhere: false,
+        budgets: Vec::new(),
+        page: None,
     };
     let mut input = tempfile::tempfile().context("cannot make a temporary file")?;
     writeln!(input, "{}", serde_json::to_string(&task)?)?;

@@ -6,13 +6,17 @@ use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use program::{Failure, bad_input, reject, say};
 use run_format::files::{SUBJECTS, write_whole};
-use run_format::{LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig};
+use run_format::{
+    Budgets, LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig,
+};
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, Program, SubjectBuilder};
+use swarm_patch::subject::source_spec::SourceSpec;
+use swarm_patch::subject::spec::Spec;
 
-use crate::args::{is_of_this_workspace, resolve};
+use crate::args::{is_of_this_workspace, refuse_both_ends, resolve};
 use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
@@ -91,6 +95,7 @@ impl Programs {
         if config.subjects.iter().all(is_of_this_workspace) {
             let programs = Programs::find(config, node)?;
             refuse_stable_tokio(config, &programs.programs[0])?;
+            refuse_unable_peers(config, &programs.programs[0])?;
             return Ok(programs);
         }
         let builder = builder(node.stack)?;
@@ -170,18 +175,41 @@ fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelR
     }
 }
 
+fn refuse_unable_peers(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
+    let budgets: Vec<Budgets> = config.variants.iter().map(|it| it.budgets).collect();
+    let why = "peers of this --node have no page of memory in common with central";
+    match describe(program)?.peers_follow {
+        true => Ok(()),
+        false => refuse_both_ends(&budgets, why),
+    }
+}
+
 fn refuse_unbounded(
     config: &SweepConfig,
     subject: &SubjectConfig,
     levels: &[LevelRecord],
 ) -> Result<(), Failure> {
+    // The patch of a remedy has put its way in the place of the others.
+    let spec: Option<Spec> = subject.spec.parse().ok();
+    let has_way = spec.is_some_and(|spec| {
+        let mut patches = spec.sources().filter_map(SourceSpec::budgets);
+        patches.any(|patch| patch.remedies().next().is_some())
+    });
     for variant in &config.variants {
         for level in levels {
             let site = level.site;
-            let is_bounded = level.level == SiteLevel::Budget && variant.budgets.at(site).is_some();
-            if let Some(reason) = level.not_there.as_ref().filter(|_| is_bounded) {
+            let (is_asked, what) = match level.level {
+                SiteLevel::Budget => (variant.budgets.at(site).is_some(), "be bounded"),
+                SiteLevel::Remedies if has_way => (false, ""),
+                SiteLevel::Remedies => (
+                    variant.budgets.remedies().next().is_some(),
+                    "have its remedies",
+                ),
+                SiteLevel::Outer | SiteLevel::Inner => (false, ""),
+            };
+            if let Some(reason) = level.not_there.as_ref().filter(|_| is_asked) {
                 reject!(
-                    "--budget {}: the site {site} of {} cannot be bounded: {reason}",
+                    "--budget {}: the site {site} of {} cannot {what}: {reason}",
                     variant.budgets,
                     subject.label
                 );

@@ -84,9 +84,12 @@ impl SearchArgs {
     }
 }
 
-/// Counts and times at each site and at muxer and task together, with both wakes.
+/// Counts and times at each site and at muxer and task together, with both wakes; and remedies, alone and with bounds of the
+/// muxer.
 fn every_budget() -> Vec<Budgets> {
     const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
+    const REMEDIES: [&str; 3] = ["flush=late", "flush=32KiB", "flush=burst"];
+    const BOUNDS_OF_REMEDIES: &str = "1 2 4 10us 25us";
     const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
     let with_wakes = |limit: &str| [limit.to_owned(), format!("{limit}/deferred")];
     let bounds = LIMITS.split(' ').flat_map(with_wakes);
@@ -98,7 +101,13 @@ fn every_budget() -> Vec<Budgets> {
         })
     };
     let all = bounds.chain(["coop".to_owned()]);
-    all.flat_map(at_sites).collect()
+    let remedies = REMEDIES.into_iter().flat_map(|remedies| {
+        let bounds = BOUNDS_OF_REMEDIES.split(' ');
+        let bounded = bounds.map(move |bound| format!("{remedies},muxer={bound}/deferred"));
+        [remedies.to_owned()].into_iter().chain(bounded)
+    });
+    let remedies = remedies.map(|budgets| budgets.parse().expect("it is a budget"));
+    all.flat_map(at_sites).chain(remedies).collect()
 }
 
 pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {

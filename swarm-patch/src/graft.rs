@@ -4,10 +4,14 @@ use anyhow::{Result, bail};
 
 use crate::crate_source::CrateSource;
 use crate::inline::{self, Access};
+use crate::inner::Marks;
 use crate::insertion::{Insertion, insert};
-use crate::locate::{InFile, ParsedCrate};
+use crate::locate::{FoundFunction, InFile, ParsedCrate};
 use crate::outer::{self, Spawned};
 use crate::passes;
+#[cfg(feature = "subjects")]
+use crate::remedies::Way;
+use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
 
@@ -27,13 +31,17 @@ pub struct GraftedFile {
     pub original: String,
     /// What is inserted, each with its site.
     pub insertions: Vec<(SiteSpec, Insertion)>,
+    /// What a patch for upstream puts in the place of other text. A graft has none.
+    pub replacements: Vec<(&'static str, &'static str)>,
 }
 
 impl GraftedFile {
     /// Its text with the code inserted.
     pub fn grafted(&self) -> String {
         let all = self.insertions.iter().map(|(_, insertion)| insertion);
-        insert(&self.original, all)
+        let replacements = self.replacements.iter();
+        let inserted = insert(&self.original, all);
+        replacements.fold(inserted, |text, (from, to)| text.replacen(from, to, 1))
     }
 }
 
@@ -70,17 +78,29 @@ impl Graft {
         if insertions.is_empty() {
             return;
         }
+        let insertions = insertions.into_iter().map(|it| (*spec, it));
+        self.file((path, text)).insertions.extend(insertions);
+    }
+
+    fn file(&mut self, (path, text): (&str, &str)) -> &mut GraftedFile {
         let known = self.files.iter().position(|known| known.file == path);
         let file = known.unwrap_or_else(|| {
             self.files.push(GraftedFile {
                 file: path.to_owned(),
                 original: text.to_owned(),
                 insertions: Vec::new(),
+                replacements: Vec::new(),
             });
             self.files.len() - 1
         });
-        let insertions = insertions.into_iter().map(|it| (*spec, it));
-        self.files[file].insertions.extend(insertions);
+        &mut self.files[file]
+    }
+
+    /// Puts a new way of a remedy in the place of the old one.
+    #[cfg(feature = "subjects")]
+    pub(crate) fn replace(&mut self, file: (&str, &str), way: &Way) {
+        let replacements = way.replacements.iter().copied();
+        self.file(file).replacements.extend(replacements);
     }
 }
 
@@ -103,6 +123,28 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     Ok(graft)
 }
 
+/// Adds the new ways of the crate's remedies. They are all there, or none is.
+fn add_remedies<'a>(
+    marks: &mut Marks<'a>,
+    parsed: &'a ParsedCrate,
+    function: &FoundFunction<'a>,
+    spec: &SiteSpec,
+) {
+    let rewrites = remedies_of(spec).flat_map(|remedy| remedy.rewrites);
+    let rewrites = rewrites.map(|it| passes::around(parsed, function, "remedy", it));
+    let fields = remedies_of(spec).map(|remedy| remedy.fields);
+    let fields = fields.map(|(of, fields)| function.fields(of, fields));
+    let rewrites: Result<Vec<_>, _> = rewrites.collect();
+    let fields: Result<Vec<_>, _> = fields.collect();
+    match rewrites.and_then(|rewrites| Ok((rewrites, fields?))) {
+        Ok((rewrites, fields)) => {
+            marks.insertions.extend(rewrites.into_iter().flatten());
+            marks.insertions.extend(fields);
+        }
+        Err(refused) => marks.lacks_remedies = Some(refused),
+    }
+}
+
 /// What is inserted for one site. The function that drives a connection is found by its name, or by where it is spawned;
 /// or else just the future that is spawned is wrapped.
 fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>>, SiteLevels) {
@@ -122,6 +164,7 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
             let mut marks = inline::marks(parsed, &it, Access::Variable, loop_in)?;
             let states = states.into_iter().flatten().flatten();
             marks.insertions.extend(states);
+            add_remedies(&mut marks, parsed, &it, spec);
             Ok(marks)
         }
         LoopShape::Task { .. } => inline::marks(parsed, &it, Access::Lent, None),
@@ -141,19 +184,24 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
         // Then no other level is there either.
         Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
     };
-    let (inner, budget) = match marks {
+    let (inner, budget, remedies) = match marks {
         Ok(marks) => {
             // Lines at one place keep their order: the invocation begins before its first mark.
             insertions.extend(marks.insertions);
-            (None, marks.cannot_be_left)
+            (None, marks.cannot_be_left, marks.lacks_remedies)
         }
-        Err(refused) => (Some(refused.to_string()), Some(refused)),
+        Err(refused) => (
+            Some(refused.to_string()),
+            Some(refused.clone()),
+            Some(refused),
+        ),
     };
     let levels = SiteLevels {
         spec: *spec,
         outer,
         inner,
         budget: budget.map(|refused| refused.to_string()),
+        remedies: remedies.map(|refused| refused.to_string()),
     };
     (insertions, levels)
 }

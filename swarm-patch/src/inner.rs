@@ -12,6 +12,8 @@ pub(crate) struct Marks<'a> {
     pub(crate) insertions: Vec<InFile<'a>>,
     /// The names of the children, by their numbers in the marks.
     pub(crate) children: Vec<String>,
+    /// Why its crate's remedies are not there, if so.
+    pub(crate) lacks_remedies: Option<Refused>,
     /// Why a budget can end none of its loops, if so.
     pub(crate) cannot_be_left: Option<Refused>,
 }

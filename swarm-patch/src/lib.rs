@@ -23,6 +23,7 @@ mod outer;
 pub mod package;
 mod passes;
 pub mod pristine;
+pub mod remedies;
 pub mod sites;
 pub mod stacks;
 pub mod sync;

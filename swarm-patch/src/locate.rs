@@ -5,7 +5,7 @@ use std::fmt::Display;
 use anyhow::Result;
 use proc_macro2::Span;
 use syn::spanned::Spanned;
-use syn::{Block, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type};
+use syn::{Block, Fields, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Signature, Type};
 
 use crate::crate_source::CrateSource;
 use crate::error::Refused;
@@ -252,6 +252,23 @@ impl<'a> FoundFunction<'a> {
         text: impl Into<String>,
     ) -> InFile<'a> {
         (self.file, Insertion::new(byte, mark, text))
+    }
+
+    /// Fields for a struct of the function's file.
+    pub(crate) fn fields(&self, of: &str, fields: &str) -> Result<InFile<'a>, Refused> {
+        let named = self.file.tree.items.iter().find_map(|item| match item {
+            Item::Struct(item) if item.ident == of => match &item.fields {
+                Fields::Named(named) => Some(bytes(&named.brace_token.span.open()).end),
+                _ => None,
+            },
+            _ => None,
+        });
+        let looked_for = || format!("a struct {of} with named fields");
+        let byte = named.ok_or_else(|| Refused::new(&self.place, looked_for(), "none"))?;
+        Ok((
+            self.file,
+            Insertion::new(byte, "remedy", format!(" {fields}")),
+        ))
     }
 
     pub(crate) fn line_number(&self, byte: usize) -> usize {

@@ -1,5 +1,7 @@
 //! What is known of an instrumented function.
 
+use crate::remedies::remedies_of;
+
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -101,6 +103,8 @@ pub struct SiteLevels {
     pub inner: Option<String>,
     /// Whether a budget can end a poll.
     pub budget: Option<String>,
+    /// Whether the remedies of the function are there.
+    pub remedies: Option<String>,
 }
 
 impl SiteLevels {
@@ -108,7 +112,9 @@ impl SiteLevels {
     pub fn levels(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
         let budget = self.spec.takes_budget.then_some(("budget", &self.budget));
         let recorded = [("outer", &self.outer), ("inner", &self.inner)];
-        let all = recorded.into_iter().chain(budget);
+        let has_remedies = remedies_of(&self.spec).next().is_some();
+        let remedies = has_remedies.then_some(("remedies", &self.remedies));
+        let all = recorded.into_iter().chain(budget).chain(remedies);
         all.map(|(level, missing)| (level, missing.as_deref()))
     }
 }

@@ -85,8 +85,11 @@ metrics! {
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
         // Where most of it is the benchmark's own, what is left is noise.
         (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
-        let own_ns = view.run.own_cpu_share.unwrap_or(0.0) * view.slice.row.sampled_ms * NS_PER_MS;
-        part(view.slice.row.central_cpu_ns? as f64 - own_ns, view.sampled_requests()?)
+        part(view.cpu_ns()?, view.sampled_requests()?)
+    });
+    PairCpuUsPerRequest: WorkerRatio(Amount, |view| {
+        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
+        part(view.cpu_ns()? + view.slice.row.peers_cpu_ns? as f64, view.sampled_requests()?)
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
     CpuUsPerMib: WorkerRatio(Amount, |view| part(view.slice.row.central_cpu_ns? as f64, view.mib()?));
@@ -129,6 +132,12 @@ pub(super) struct SliceView<'a> {
 impl SliceView<'_> {
     fn beyond_ns(&self, site: &LoadedSite) -> f64 {
         site.duration_ns.beyond(self.threshold_ns) as f64
+    }
+
+    /// Central's CPU time without what it takes without requests in the same time.
+    fn cpu_ns(&self) -> Option<f64> {
+        let own_ns = self.run.own_cpu_share.unwrap_or(0.0) * self.slice.row.sampled_ms * NS_PER_MS;
+        Some(self.slice.row.central_cpu_ns? as f64 - own_ns)
     }
 
     fn slow_polls(&self, site: &LoadedSite) -> f64 {

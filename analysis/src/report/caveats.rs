@@ -88,6 +88,7 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
                     SiteLevel::Outer => "durations of polls",
                     SiteLevel::Inner => "iterations and children",
                     SiteLevel::Budget => "the effect of budgets",
+                    SiteLevel::Remedies => "the effect of remedies",
                 });
                 let (what, label) = (joined(what, "; "), &subject.label);
                 lines.push(format!(

@@ -1,6 +1,7 @@
-//! Whether a patched program does what the budget does that takes turns in the unpatched one.
+//! Whether a program with the printed patch at both ends does what the budget does that takes turns at both ends of the
+//! unpatched one.
 
-use run_format::{CENTRAL_ALONE, SubjectConfig};
+use run_format::{Ends, SubjectConfig};
 
 use super::markdown::{Row, paragraphs, table};
 use crate::measure::MetricKey;
@@ -9,9 +10,9 @@ use crate::summary::{CONFIDENCE, Summary};
 use crate::verdict::{Judged, Verdict};
 
 struct Proof {
-    budget: String,
-    where_patched: &'static str,
-    graft: usize,
+    patch_label: String,
+    /// The variants of the unpatched program with the budget, and of the patched one without.
+    budget: usize,
     patch: usize,
 }
 
@@ -21,30 +22,30 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
         return Vec::new();
     };
     let subjects = &manifest.config.subjects;
-    let variant = |subject: usize, budgets: &str| {
+    let variant = |subject: usize, label: &str, ends: Ends| {
         let mut variants = summary.variants.iter();
-        variants.position(|it| it.subject == subject && it.budgets.to_string() == budgets)
+        variants.position(|it| {
+            let bounds = it.budgets.at_ends(Ends::Central);
+            it.subject == subject && it.budgets.ends == ends && bounds.to_string() == label
+        })
     };
     let proof = |(at, subject): (usize, &SubjectConfig)| {
         let patch = subject.label.strip_prefix(&subjects[0].label)?;
         let patch = patch.strip_prefix('+')?;
-        let budget = patch.strip_suffix(CENTRAL_ALONE).unwrap_or(patch);
-        Some(Proof {
-            budget: budget.to_owned(),
-            where_patched: match subject.peers == at {
-                true => "at both ends",
-                false => "in central alone",
-            },
-            graft: variant(0, budget)?,
-            patch: variant(at, "none")?,
-        })
+        let is_at_both_ends = subject.peers == at;
+        let proof = Proof {
+            patch_label: patch.to_owned(),
+            budget: variant(0, patch, Ends::Both)?,
+            patch: variant(at, "none", Ends::Central)?,
+        };
+        is_at_both_ends.then_some(proof)
     };
     subjects.iter().enumerate().filter_map(proof).collect()
 }
 
 /// In how many cells the difference of the two may be none, and in how many it is known.
 fn agreement(summary: &Summary, what: MetricKey, proof: &Proof) -> (usize, usize) {
-    let changes = summary.changes(what, [proof.graft, proof.patch]);
+    let changes = summary.changes(what, [proof.budget, proof.patch]);
     let intervals = changes.iter().filter_map(|change| change.interval());
     let agree: Vec<bool> = intervals.map(|it| it.covers(0.0)).collect();
     (agree.iter().filter(|it| **it).count(), agree.len())
@@ -70,17 +71,17 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let text = |proof: &Proof| {
         let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
-        let graft = changes(0, proof.graft);
-        let (patch, between) = (changes(0, proof.patch), changes(proof.graft, proof.patch));
-        let rows = graft.iter().map(|judged| {
+        let budget = changes(0, proof.budget);
+        let (patch, between) = (changes(0, proof.patch), changes(proof.budget, proof.patch));
+        let rows = budget.iter().map(|judged| {
             let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
             let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
             let what = MetricKey::new(verdict.site, judged.quantity.metric);
             let (agree, all) = agreement(summary, what, proof);
             Row::of("quantity", judged.quantity.words)
-                .with("graft", judged.change())
+                .with("budget", judged.change())
                 .with_any("patch", change(&patch))
-                .with_any("patch compared with graft", change(&between))
+                .with_any("patch compared with budget", change(&between))
                 .with("cells that agree", format!("{agree} of {all}"))
         });
         Some(prose::text(&prose!('a "prove.txt" {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{Cell, Site};
+use run_format::{Cell, Ends, Site};
 
 use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;
@@ -16,6 +16,7 @@ use crate::text::count;
 pub(crate) struct Candidate {
     pub(crate) variant: usize,
     pub(crate) label: String,
+    pub(crate) ends: Ends,
     pub(crate) yields: Vec<SiteYields>,
     /// The judged quantities over all cells, as far as they were measured.
     pub(crate) judged: Vec<Judged>,
@@ -121,6 +122,7 @@ impl Candidate {
         Candidate {
             variant,
             label: compared.label.clone(),
+            ends: compared.budgets.ends,
             details: details.filter_map(detail).collect(),
             is_idle: compared.acts_by_firing()
                 && yields.iter().all(|it| it.is_known && !it.fired()),

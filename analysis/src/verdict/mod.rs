@@ -11,7 +11,9 @@ mod threshold;
 mod wording;
 pub(crate) mod words;
 
-use run_format::{BASELINE, Site};
+use std::cmp::Reverse;
+
+use run_format::{BASELINE, Ends, Site};
 
 pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
@@ -45,7 +47,7 @@ pub(crate) struct Verdict {
     pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
-    /// Every two candidates that gain something, in both directions.
+    /// Every two candidates at the same ends that gain something, in both directions.
     pub(crate) pairs: Vec<Pair>,
     pub(crate) quantities: Vec<(Quantity, f64)>,
     /// The confidence of each interval, so that all of them hold together.
@@ -161,14 +163,25 @@ impl Verdict {
         self.quantities.iter().filter_map(judge).collect()
     }
 
-    /// Of the candidates that fired, every two could have been compared.
+    /// Of the candidates at the same ends that fired, every two could have been compared.
     fn compare(&mut self, summary: &Summary) {
-        let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
-        let compared = fired * fired.saturating_sub(1) / 2 * self.quantities.len();
-        let confidence = stats::confidence_of_each(compared);
+        let pairs = |ends: Ends| {
+            let fired = self
+                .candidates
+                .iter()
+                .filter(|it| !it.is_idle && it.ends == ends);
+            let fired = fired.count();
+            fired * fired.saturating_sub(1) / 2
+        };
+        let compared = pairs(Ends::Central) + pairs(Ends::Both);
+        let confidence = stats::confidence_of_each(compared * self.quantities.len());
         let gaining = self.gaining();
         for &from in &gaining {
-            for &to in gaining.iter().filter(|to| **to != from) {
+            let ends = |at: usize| self.candidates[at].ends;
+            let rivals = gaining
+                .iter()
+                .filter(|to| **to != from && ends(**to) == ends(from));
+            for to in rivals.copied().collect::<Vec<_>>() {
                 let variants = [from, to].map(|at| self.candidates[at].variant);
                 let judged = self.changes(summary, variants, confidence);
                 self.pairs.push(Pair { from, to, judged });
@@ -222,8 +235,27 @@ impl Verdict {
         self.ranked().first().copied()
     }
 
-    /// The candidates that no other is better than, the best first: those that bound fewer sites, then by class, then by
-    /// the gain that the interval guarantees in the regime where that is greatest.
+    /// The questions that the candidates answer: what a bound does at both ends, and in central alone. Empty if no candidate
+    /// is at both ends, so that there is one question.
+    pub(crate) fn questions(&self) -> Vec<Ends> {
+        let has = |ends: &Ends| self.candidates.iter().any(|it| it.ends == *ends);
+        let mut ends = vec![Ends::Both, Ends::Central];
+        ends.retain(has);
+        if has(&Ends::Both) { ends } else { Vec::new() }
+    }
+
+    /// The best candidate for each question, if there is one.
+    pub(crate) fn best_of_each(&self) -> Vec<Option<&Candidate>> {
+        let ranked = self.ranked();
+        let at = |ends: Ends| ranked.iter().find(|it| it.ends == ends).copied();
+        match self.questions().as_slice() {
+            [] => vec![ranked.first().copied()],
+            questions => questions.iter().copied().map(at).collect(),
+        }
+    }
+
+    /// The candidates that no other at the same ends is better than, the best first: those at both ends, then those that
+    /// bound fewer sites, then by class, then by the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let leaders = self.leaders().into_iter();
         let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
@@ -238,7 +270,7 @@ impl Verdict {
         };
         leaders.sort_by(|a, b| {
             let by_gain = guaranteed(a).total_cmp(&guaranteed(b));
-            let [a, b] = [a, b].map(|it| (it.yields.len(), it.class()));
+            let [a, b] = [a, b].map(|it| (Reverse(it.ends), it.yields.len(), it.class()));
             a.cmp(&b).then(by_gain)
         });
         leaders

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use run_format::Ends;
+
 use super::regime::{Regime, places};
 use super::{Candidate, Class, InRegime, Judged, Outcome, SiteYields, Verdict};
 use crate::measure::Metric;
@@ -68,23 +70,53 @@ impl Verdict {
         let fired = self.candidates.iter().filter(|it| !it.is_idle).take(MOST);
         prose::sentences(&prose!('a "verdict.txt" {
             verdict: &'a Verdict = self,
+            best: Vec<&'a Candidate> = self.best_of_each().into_iter().flatten().collect(),
             fired: Vec<&'a Candidate> = fired.collect(),
         }))
     }
 
+    /// A line for each question, that of the merge first.
+    pub(crate) fn answers(&self) -> Vec<String> {
+        let questions = self.questions().into_iter().map(Some);
+        let questions = questions.chain(self.questions().is_empty().then_some(None));
+        let best = self.best_of_each().into_iter();
+        let answer = |(ends, best): (Option<Ends>, Option<&Candidate>)| match best {
+            Some(best) => self.decision(best),
+            None => capitalised(&prose::text(&prose!('a "no_gain.txt" {
+                verdict: &'a Verdict = self,
+                question: &'static str = ends.map_or("", question),
+            }))),
+        };
+        questions.zip(best).map(answer).collect()
+    }
+
     /// "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With delay nothing is shown."
-    pub(crate) fn decision(&self, best: &Candidate) -> String {
+    fn decision(&self, best: &Candidate) -> String {
         let (place, class) = best.leading();
+        let has_questions = !self.questions().is_empty();
+        let lead = [
+            if has_questions {
+                question(best.ends)
+            } else {
+                ""
+            },
+            if self.is_one_visit {
+                "one visit to each cell suggests"
+            } else {
+                ""
+            },
+            &place,
+        ];
+        let lead = lead.into_iter().filter(|part| !part.is_empty());
         let opposite = &best.holds.opposite;
         let ends = opposite.first().zip(opposite.last());
         let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
         capitalised(&prose::text(&prose!('a "decision.txt" {
-            place: String = place,
+            lead: String = joined(lead, ", "),
             class: Class = class,
             elsewhere: Vec<String> = best.elsewhere(class),
             label: &'a str = &best.label,
             opposite: Option<[String; 2]> = ends.map(|(first, last)| [*first, *last].map(duration)),
-            is_one_visit: bool = self.is_one_visit,
             sites: Vec<String> = sites.collect(),
         })))
     }
@@ -119,11 +151,16 @@ impl Verdict {
 
     /// The candidates beside the best one, by what is known of them.
     fn others(&self) -> Vec<String> {
-        let best = self.best().map(|it| it.variant);
+        let best: Vec<usize> = self
+            .best_of_each()
+            .into_iter()
+            .flatten()
+            .map(|it| it.variant)
+            .collect();
         let leaders = self.leaders();
         let mut groups = BTreeMap::<(Class, bool), Vec<&str>>::new();
         for (at, candidate) in self.candidates.iter().enumerate() {
-            if Some(candidate.variant) != best {
+            if !best.contains(&candidate.variant) {
                 // Those that gain are told apart by whether another one is better.
                 let class = candidate.class().max(Class::TradeOff);
                 let is_beaten = candidate.gains() && !leaders.contains(&at);
@@ -134,6 +171,14 @@ impl Verdict {
         prose::sentences(&prose!('a "others.txt" {
             groups: BTreeMap<(Class, bool), Vec<&'a str>> = groups,
         }))
+    }
+}
+
+/// What a budget at these ends answers.
+fn question(ends: Ends) -> &'static str {
+    match ends {
+        Ends::Central => "in your own node",
+        Ends::Both => "merged upstream, at both ends",
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
-use run_format::Site;
+use run_format::{Ends, Site};
 
 use crate::measure::Metric;
 use crate::site::SiteNames;
@@ -108,6 +108,7 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
     Candidate {
         variant: at + 1,
         label: candidate_label(at),
+        ends: Ends::Central,
         yields: vec![yields_of_muxer(per_1000)],
         judged: all(quantities, beyond, rng),
         regimes: regimes(quantities, beyond, rng),

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use run_format::Ends;
 
 use self::invented::{candidate_label, verdict};
 use super::regime::Regime;
@@ -490,6 +491,29 @@ fn the_first_line_says_for_which_cells_it_holds() {
     for (in_regimes, line) in cases {
         assert_eq!(invented::of_one(in_regimes).sentences()[0], line);
     }
+}
+
+#[test]
+fn the_merge_and_the_own_node_have_a_line_each() {
+    let [without, long] = [Regime::Without, Regime::Long];
+    let mut verdict = invented::of_one(&[(without, -40.0), (long, 0.0)]);
+    let merged = invented::of_one(&[(without, 0.0), (long, 0.0)]);
+    let merged = merged.candidates.into_iter().map(|it| Candidate {
+        variant: 2,
+        label: "muxer=0@both".to_owned(),
+        ends: Ends::Both,
+        ..it
+    });
+    verdict.candidates.extend(merged);
+    let sentences = verdict.sentences();
+    assert_eq!(
+        sentences[0],
+        "Merged upstream, at both ends: no variant is shown to gain more than the margins in any group of cells."
+    );
+    assert_eq!(
+        sentences[1],
+        "In your own node, without delay: bound `yamux Active::poll` with `muxer=0`. With delay nothing is shown."
+    );
 }
 
 #[test]

@@ -42,7 +42,7 @@ impl Recording {
     /// Puts budgets in force, with recording.
     pub(crate) fn install(&self, budgets: Budgets) -> VariantId {
         let mode = Mode::Minimal;
-        let budgets = budgets.into();
+        let budgets = budgets.in_central();
         Variant { budgets, mode }.install()
     }
 

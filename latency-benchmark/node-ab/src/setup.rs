@@ -11,7 +11,7 @@ use anyhow::{Context, anyhow};
 use poll_probe::Variant;
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
 use run_format::{
-    ApplicationFile, Budgets, Ended, Machine, RuntimeConfig, Scheduler, VariantConfig,
+    ApplicationFile, Budgets, Ended, Ends, Machine, RuntimeConfig, Scheduler, VariantConfig,
 };
 use slices::Observers;
 use slices::cotenant::{timer, woken};
@@ -175,7 +175,12 @@ impl Setup {
 fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
     let mut all = vec![Budgets::NONE];
     for text in budgets {
-        let budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;
+        let budgets: Budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;
+        if budgets.ends == Ends::Both {
+            return Err(anyhow!(
+                "budget {text:?}: the peers of an application are other programs (accepted: the same without @both)"
+            ));
+        }
         if all[1..].contains(&budgets) {
             return Err(anyhow!("budget {text:?} is there twice"));
         }

@@ -32,6 +32,7 @@ use crate::observe::process::{self, Observee, spawn_on, this_thread};
 use crate::observe::same_worker::SameWorker;
 use crate::parent::report;
 use crate::paths::{TurnSwitch, TurnTaker};
+use crate::shared_page::SharedPage;
 use crate::stack_task::{StackTask, locked};
 
 /// Central before it is connected: its runtime, and what is around its tasks.
@@ -99,6 +100,7 @@ impl Central {
             findings: log.findings(),
             sites,
             turns,
+            page: task.page.map(SharedPage::map).transpose()?,
             task,
         };
         Ok(Central {

@@ -11,6 +11,7 @@ use crate::evidence::Watch;
 use crate::observe::activity::Activity;
 use crate::observe::process::Observee;
 use crate::paths::TurnSwitch;
+use crate::shared_page::SharedPage;
 
 /// Central at work, seen from the thread that measures it.
 pub(crate) struct Connected {
@@ -25,6 +26,8 @@ pub(crate) struct Connected {
     pub(crate) sites: Vec<NamedSite>,
     /// What the workload finds out.
     pub(crate) findings: Arc<Findings>,
+    /// By which peers change budgets, where they do.
+    pub(crate) page: Option<SharedPage>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,
 }

@@ -15,6 +15,7 @@ mod observe;
 mod pace;
 mod parent;
 mod paths;
+mod shared_page;
 mod stack_task;
 mod turns;
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use program::{Failure, bad_input, end, lines_or_end, reject};
 use run_format::checksums::of_program;
 use run_format::{
-    CentralTask, Listen, Measured, Measurement, NodeConfig, NodeDescription, NodeMessage,
+    Budgets, CentralTask, Listen, Measured, Measurement, NodeConfig, NodeDescription, NodeMessage,
     PeerElsewhere, PeerTask, STOP_LINE, TURN_LINE,
 };
 use serde::de::DeserializeOwned;
@@ -19,6 +19,7 @@ use tokio::runtime;
 
 use crate::central::Central;
 use crate::parent::report;
+use crate::shared_page::SharedPage;
 
 /// A node made of some network stack.
 pub trait NodeProgram {
@@ -53,6 +54,7 @@ pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescri
         serde_json::from_str(noted).expect("the build script wrote it");
     described.program.debug_assertions = debug_assertions;
     described.edits = edits.to_owned();
+    described.peers_follow = true;
     described
 }
 
@@ -69,6 +71,10 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
             let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
             let _held = answering.transpose()?;
             P::check(&task.node, &task.measurement)?;
+            if let Some(page) = task.page {
+                let budgets = task.budgets.iter().map(Budgets::in_peers);
+                SharedPage::map(page)?.follow(budgets);
+            }
             let runtime = runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()?;

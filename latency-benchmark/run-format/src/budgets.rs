@@ -5,26 +5,66 @@ use std::str::FromStr;
 
 use poll_probe::{Budget, Limit};
 
-use crate::{Site, serde_as_text};
+use crate::{Remedy, Site, serde_as_text};
 
-/// The bounds of a whole process. The default has none.
+/// The bounds of a whole process, and which processes have them. The default has none.
 ///
-/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`,
-/// `connection=50us`, `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`.
+/// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`, `connection=50us`,
+/// `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`. With `@both` behind it the peers have the same bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
-pub struct Budgets(poll_probe::Budgets);
-
-impl Budgets {
-    pub const NONE: Budgets = Budgets(poll_probe::Budgets::NONE);
-
-    pub fn at(&self, site: Site) -> Option<Budget> {
-        self.0.at(site.into())
-    }
+pub struct Budgets {
+    bounds: poll_probe::Budgets,
+    pub ends: Ends,
 }
 
-impl From<Budgets> for poll_probe::Budgets {
-    fn from(budgets: Budgets) -> Self {
-        budgets.0
+/// The ends of a connection that have a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub enum Ends {
+    /// Central alone, as in a node whose operator patches it.
+    #[default]
+    Central,
+    /// Central and its peers, as after a merge upstream.
+    Both,
+}
+
+impl Budgets {
+    pub const NONE: Budgets = Budgets {
+        bounds: poll_probe::Budgets::NONE,
+        ends: Ends::Central,
+    };
+
+    pub fn at(&self, site: Site) -> Option<Budget> {
+        self.bounds.at(site.into())
+    }
+
+    /// The remedies, each with its way.
+    pub fn remedies(&self) -> impl Iterator<Item = (Remedy, &'static str)> {
+        let bounds = self.bounds;
+        Remedy::ALL.into_iter().filter_map(move |remedy| {
+            let way = usize::from(bounds.remedy(remedy.number())).checked_sub(1)?;
+            Some((remedy, remedy.ways()[way]))
+        })
+    }
+
+    /// Whether there is neither a bound nor a remedy.
+    pub fn is_none(&self) -> bool {
+        self.bounds == poll_probe::Budgets::NONE
+    }
+
+    /// The same bounds at these ends.
+    pub fn at_ends(self, ends: Ends) -> Budgets {
+        Budgets { ends, ..self }
+    }
+
+    pub fn in_central(&self) -> poll_probe::Budgets {
+        self.bounds
+    }
+
+    pub fn in_peers(&self) -> poll_probe::Budgets {
+        match self.ends {
+            Ends::Central => poll_probe::Budgets::NONE,
+            Ends::Both => self.bounds,
+        }
     }
 }
 
@@ -33,7 +73,10 @@ pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SIT
      quic-connection, quic-endpoint; LIMIT: a count of iterations (8), a time (50us, in ns, us, ms, s, min or h) or coop, \
      tokio's own budget; quic-connection takes only a count of datagrams (80, or 80x40 for at most 40 in one system call); \
      quic-endpoint takes no coop; WAKE says when the next poll may come: immediate (the default), or deferred until \
-     tokio has polled timers and I/O";
+     tokio has polled timers and I/O; flush=late has yamux flush once no frame waits, flush=32KiB also after 32 KiB, flush=burst also after the first frame; @both at the end, as in muxer=1/deferred@both: the peers have the same bounds";
+
+/// The end of a text whose bounds hold at both ends.
+const AT_BOTH: &str = "@both";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {
     format!("budget {part:?}: {problem} (accepted: {BUDGET_FORMS})")
@@ -44,14 +87,28 @@ impl FromStr for Budgets {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let text = text.trim();
-        match text {
+        let (bounds, ends) = match text.strip_suffix(AT_BOTH) {
+            Some(bounds) => (bounds, Ends::Both),
+            None => (text, Ends::Central),
+        };
+        let mut budgets = Budgets {
+            ends,
+            ..Budgets::NONE
+        };
+        match bounds {
             "" => return Err(refusal(text, "the text is empty")),
-            "none" => return Ok(Budgets::NONE),
+            "none" => return Ok(budgets),
             _ => {}
         }
-        let mut budgets = Budgets::NONE;
-        for part in text.split(',') {
+        for part in bounds.split(',') {
             let part = part.trim();
+            if let Some((remedy, way)) = parse_remedy(part)? {
+                if budgets.bounds.remedy(remedy.number()) > 0 {
+                    return Err(refusal(part, format!("{} is named twice", remedy.name())));
+                }
+                budgets.bounds = budgets.bounds.with_remedy(remedy.number(), way);
+                continue;
+            }
             let (site, budget) = parse_part(part)?;
             let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
             if !Site::BUDGETED.contains(&site) {
@@ -60,10 +117,30 @@ impl FromStr for Budgets {
             if budgets.at(site).is_some() {
                 return Err(wrong("named twice"));
             }
-            budgets.0 = budgets.0.with(site.into(), budget);
+            budgets.bounds = budgets.bounds.with(site.into(), budget);
         }
         Ok(budgets)
     }
+}
+
+fn parse_remedy(part: &str) -> Result<Option<(Remedy, u8)>, String> {
+    let remedy = part
+        .split_once('=')
+        .map(|(name, way)| (name.trim().parse(), way.trim()));
+    let Some((Ok(remedy), way)) = remedy else {
+        return Ok(None);
+    };
+    let remedy: Remedy = remedy;
+    let mut ways = remedy.ways().iter().zip(1..);
+    let number = ways.find(|(name, _)| **name == way);
+    let number = number.map(|(_, number)| Some((remedy, number)));
+    number.ok_or_else(|| {
+        let ways = remedy.ways().join(", ");
+        refusal(
+            part,
+            format!("{} has no way {way:?}, but {ways}", remedy.name()),
+        )
+    })
 }
 
 fn parse_part(part: &str) -> Result<(Site, Budget), String> {
@@ -91,10 +168,18 @@ fn parse_part(part: &str) -> Result<(Site, Budget), String> {
 impl fmt::Display for Budgets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let part = |site| Some(format!("{site}={}", self.at(site)?));
-        let parts: Vec<String> = Site::BUDGETED.into_iter().filter_map(part).collect();
+        let remedies = self
+            .remedies()
+            .map(|(remedy, way)| format!("{}={way}", remedy.name()));
+        let bounds = Site::BUDGETED.into_iter().filter_map(part);
+        let parts: Vec<String> = remedies.chain(bounds).collect();
         match parts.as_slice() {
-            [] => f.write_str("none"),
-            parts => f.write_str(&parts.join(",")),
+            [] => f.write_str("none")?,
+            parts => f.write_str(&parts.join(","))?,
+        }
+        match self.ends {
+            Ends::Central => Ok(()),
+            Ends::Both => f.write_str(AT_BOTH),
         }
     }
 }

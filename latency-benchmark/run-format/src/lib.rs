@@ -17,6 +17,7 @@ mod manifest;
 mod protocol;
 mod quantities;
 mod ranges;
+mod remedy;
 mod run_row;
 mod runtime;
 pub mod search;
@@ -35,6 +36,6 @@ pub use poll_probe::{Budget, Limit, Wake, number};
 
 pub use self::{
     application::*, budgets::*, config::*, evidence::*, gate::*, grid::*, histogram_tag::*,
-    load::*, manifest::*, protocol::*, quantities::*, run_row::*, runtime::*, site::*, soak::*,
-    subject::*, table::*, tables::*,
+    load::*, manifest::*, protocol::*, quantities::*, remedy::*, run_row::*, runtime::*, site::*,
+    soak::*, subject::*, table::*, tables::*,
 };

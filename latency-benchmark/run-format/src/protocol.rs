@@ -15,8 +15,8 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    CompiledNode, Load, Measurement, Messages, NodeConfig, RunConfig, SoakRow, Stall, Stop,
-    Upstream,
+    Budgets, CompiledNode, Load, Measurement, Messages, NodeConfig, RunConfig, SoakRow, Stall,
+    Stop, Upstream,
 };
 
 /// The line on standard input that asks a cell or central to finish the slice and stop.
@@ -32,6 +32,9 @@ pub struct NodeDescription {
     pub upstream: Vec<Upstream>,
     /// The lines inserted into upstream's crates, as a diff.
     pub edits: String,
+    /// Whether its peers change budgets by the page of a [`PeerTask`].
+    #[serde(default)]
+    pub peers_follow: bool,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -56,6 +59,13 @@ pub struct PeerTask {
     /// [`PeerElsewhere`] has if it is to listen at an IP address.
     #[serde(default)]
     pub elsewhere: bool,
+    /// By central's variants.
+    #[serde(default)]
+    pub budgets: Vec<Budgets>,
+    /// The number of an inherited file: a page of memory, by which central says which variant is in force. Without it the
+    /// peer has no budget.
+    #[serde(default)]
+    pub page: Option<i32>,
 }
 
 /// The first line of a peer on another host than the tool.
@@ -75,6 +85,9 @@ pub struct CentralTask {
     /// The addresses to dial, as the peers printed them.
     pub peers: Vec<String>,
     pub others: OtherProcesses,
+    /// As in a [`PeerTask`].
+    #[serde(default)]
+    pub page: Option<i32>,
 }
 
 /// Processes whose use of the machine is recorded beside central's.

@@ -186,6 +186,8 @@ pub enum SiteLevel {
     Inner,
     /// What budgets do to it.
     Budget,
+    /// What remedies do to it.
+    Remedies,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

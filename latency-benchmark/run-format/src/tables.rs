@@ -100,6 +100,10 @@ pub struct SliceRow {
     pub central_instructions: Option<u64>,
     /// Cycles of central's workers in user mode, likewise.
     pub central_cycles: Option<u64>,
+    /// CPU time of all peers together; empty if they are on other hosts.
+    pub peers_cpu_ns: Option<u64>,
+    /// Polls of peers that a budget ended, likewise.
+    pub peers_yielded: Option<u64>,
     /// The round trip that yamux estimates, at the end of a turn, the mean over connections. Divide this column and the next
     /// ones by `turns`: their values at the end of each turn are added up. They are there with workloads whose streams live
     /// long: `stream`, `rr`, `burst`, `duplex` and profiles.

@@ -25,6 +25,10 @@ fn what_is_written_is_read_back() {
         "quic-connection=10/deferred,quic-endpoint=25us",
         "quic-connection=80x40",
         "quic-connection=20x4294967295/deferred",
+        "none@both",
+        "flush=late",
+        "flush=32KiB,muxer=1/deferred@both",
+        "connection=8,muxer=1/deferred@both",
     ] {
         assert_eq!(accepted(text).to_string(), text);
     }
@@ -41,6 +45,7 @@ fn what_means_the_same_is_written_the_same() {
         ("connection=1000us", "connection=1ms"),
         ("connection=50 us / deferred", "connection=50us/deferred"),
         ("task=coop/deferred", "task=coop"),
+        ("muxer=2,connection=8@both ", "connection=8,muxer=2@both"),
     ] {
         assert_eq!(accepted(text).to_string(), canonical, "{text}");
     }
@@ -70,6 +75,10 @@ fn the_parts_mean_what_they_say() {
         Some(Limit::Coop)
     );
     assert_eq!(budgets.at(Site::Swarm), None);
+    assert_eq!(budgets.in_peers(), Default::default());
+    let both = accepted("connection=8,muxer=50us/deferred,task=coop@both");
+    assert_eq!(both.in_peers(), budgets.in_central());
+    assert_eq!(both.in_central(), budgets.in_central());
 }
 
 #[test]
@@ -147,6 +156,18 @@ fn every_wrong_text_is_one_line_that_names_the_part_and_the_accepted_forms() {
             "not a number",
         ),
         ("none,muxer=2", "\"none\"", "stands alone"),
+        ("@both", "\"@both\"", "empty"),
+        (
+            "flush=soon",
+            "\"flush=soon\"",
+            "no way \"soon\", but late, 32KiB, burst",
+        ),
+        ("flush=late,flush=late", "\"flush=late\"", "twice"),
+        (
+            "connection=8@both,muxer=2",
+            "\"connection=8@both\"",
+            "unknown unit \"@both\"",
+        ),
         ("connection=8\nmuxer=2", "connection", "unknown unit"),
     ] {
         let error = text.parse::<Budgets>().expect_err(text).to_string();

@@ -315,7 +315,7 @@ mod tests {
         }));
         recorder.attach();
         let variant = |budgets: &str| Variant {
-            budgets: budgets.parse::<Budgets>().expect("budgets").into(),
+            budgets: budgets.parse::<Budgets>().expect("budgets").in_central(),
             mode: Mode::Minimal,
         };
         let other = variant("connection=9").install();

@@ -92,7 +92,7 @@ pub struct CpuTime {
 sums!(CpuTime: cpu_ns, runqueue_ns);
 sums!(SliceRow: sampled_ms, bytes, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
     monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
-    central_instructions, central_cycles, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes;
+    central_instructions, central_cycles, peers_cpu_ns, peers_yielded, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes;
     keeps slice, pass, block, variant, start_ms, duration_ms, turns, requests, requests_begun_before, lost_entries);
 sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
     central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,

@@ -1,7 +1,7 @@
 //! The budgets to compare.
 
 use program::{Failure, reject};
-use run_format::{Budgets, NodeConfig, Site, Transport, VariantConfig};
+use run_format::{Budgets, Ends, NodeConfig, Site, Transport, VariantConfig};
 use swarm_patch::stacks::Stack;
 
 pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
@@ -23,6 +23,16 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     Ok(())
 }
 
+/// Refuses budgets at both ends where peers cannot change budgets in step with central.
+pub(crate) fn refuse_both_ends(budgets: &[Budgets], why: &str) -> Result<(), Failure> {
+    let Some(both) = budgets.iter().find(|budgets| budgets.ends == Ends::Both) else {
+        return Ok(());
+    };
+    reject!(
+        "--budget {both}: {why}, so peers cannot change budgets in step with central (accepted: budgets without @both)"
+    )
+}
+
 fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
     let mut sites = Site::BUDGETED.to_vec();
@@ -32,8 +42,10 @@ fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
 
 pub(crate) fn unknown_site(stack: &Stack, node: &NodeConfig, budgets: &Budgets) -> Option<Site> {
     let known = bounded_sites(stack, node);
-    let mut bounded = Site::BUDGETED.into_iter();
-    bounded.find(|site| budgets.at(*site).is_some() && !known.contains(site))
+    let bounded = Site::BUDGETED.into_iter();
+    let bounded = bounded.filter(|site| budgets.at(*site).is_some());
+    let mut asked = bounded.chain(budgets.remedies().map(|(remedy, _)| remedy.site()));
+    asked.find(|site| !known.contains(site))
 }
 
 pub(crate) fn refuse_unknown_sites(

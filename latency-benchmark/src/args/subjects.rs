@@ -3,7 +3,7 @@
 use anyhow::anyhow;
 use clap::Args;
 use program::{Failure, bad_input, reject};
-use run_format::{Budgets, CENTRAL_ALONE, LONGEST_LABEL, Role, RuntimeConfig, SubjectConfig};
+use run_format::{Budgets, CENTRAL_ALONE, Ends, LONGEST_LABEL, Role, RuntimeConfig, SubjectConfig};
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::source_spec::{SOURCE_FORMS, SUBJECT_FORMS};
@@ -31,10 +31,12 @@ pub(crate) struct SubjectArgs {
 }
 
 impl SubjectArgs {
-    /// The release, and the same with the patch of a budget.
+    /// The release, and the same with the patch of a budget at both ends.
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
+        let patch = budgets.at_ends(Ends::Central);
         SubjectArgs {
-            subject: vec![Spec::released(None), Spec::released(Some(budgets))],
+            subject: vec![Spec::released(None), Spec::released(Some(patch))],
+            peers_subject: Some("same".to_owned()),
             ..SubjectArgs::default()
         }
     }

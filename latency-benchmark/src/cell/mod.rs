@@ -144,6 +144,7 @@ impl CellRun<'_> {
             dir: self.task.dir.clone(),
             peers: peers.addresses(),
             others,
+            page: peers.page(),
         };
         let mut central = Conversation::begin(process, &task)?;
         let ended = self.follow(&mut central, &mut peers, lab.as_mut());

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 use lab::{Lab, Reaped, Where, spawn};
+use nix::sys::memfd::{MFdFlags, memfd_create};
 use run_format::Placement;
 
 /// Starts the verb of a node program, with its standard error in a log.
@@ -25,6 +26,16 @@ pub(super) fn start(
         .stdout(Stdio::piped())
         .stderr(log);
     spawn(lab, place, placement, program)
+}
+
+/// Makes the page by which peers on this machine change budgets in step with central. Every process that is started from now
+/// on inherits it.
+pub(super) fn shared_page() -> Result<File> {
+    const PAGE: u64 = 4096;
+    let page = memfd_create(c"variants", MFdFlags::empty());
+    let page = File::from(page.context("cannot make the shared page")?);
+    page.set_len(PAGE)?;
+    Ok(page)
 }
 
 pub(super) fn errors_in(log: &Path) -> String {

@@ -1,7 +1,9 @@
 //! The processes of the peers: all started at once, and one of them again where peers come and go.
 
+use std::fs::File;
 use std::io::Write;
 use std::net::SocketAddr;
+use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
@@ -26,6 +28,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
     peers: Vec<PeerProcess>,
+    /// By which they change budgets. None if they are on other hosts.
+    page: Option<File>,
     /// Where their hosts answer TCP connects. Empty in a lab.
     connects: Vec<SocketAddr>,
 }
@@ -51,15 +55,17 @@ impl<'a> Peers<'a> {
         let mut started = Peers {
             task,
             peers: Vec::new(),
+            page: lab.map(|_| nodes::shared_page()).transpose()?,
             connects: Vec::new(),
         };
+        let page = started.page();
         for number in 0..task.config.cell.peers {
             let ip = match (lab, hosts) {
                 (Some(lab), _) => lab.peer_address(number).into(),
                 (None, Some(of)) => of.hosts[number].address,
                 (None, None) => bail!("there is neither a lab nor a host for peer {}", number + 1),
             };
-            let peer = PeerProcess::start(lab, task, number, Listen::Ip(ip))?;
+            let peer = PeerProcess::start((lab, page), task, number, Listen::Ip(ip))?;
             started.peers.push(peer);
         }
         let deadline = Instant::now() + PATIENCE;
@@ -85,6 +91,11 @@ impl<'a> Peers<'a> {
         self.peers.iter().map(|peer| peer.address.clone()).collect()
     }
 
+    /// The number of the file under which the processes of the cell inherit it.
+    pub(super) fn page(&self) -> Option<RawFd> {
+        self.page.as_ref().map(File::as_raw_fd)
+    }
+
     /// On this host.
     pub(super) fn pids(&self) -> Vec<i32> {
         let here = self.peers.iter().filter(|_| self.connects.is_empty());
@@ -98,10 +109,11 @@ impl<'a> Peers<'a> {
 
     /// Stops a peer and starts it again, at the same address and with the same identity.
     pub(super) fn restart(&mut self, lab: Option<&Lab>, number: usize) -> Result<()> {
+        let page = self.page();
         let peer = &mut self.peers[number];
         peer.end()?;
         let listen = Listen::Address(peer.address.clone());
-        let mut again = PeerProcess::start(lab, self.task, number, listen)?;
+        let mut again = PeerProcess::start((lab, page), self.task, number, listen)?;
         again.address = peer.address.clone();
         again.deadline = Some(Instant::now() + PATIENCE);
         *peer = again;
@@ -169,7 +181,7 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
 
 impl PeerProcess {
     fn start(
-        lab: Option<&Lab>,
+        (lab, page): (Option<&Lab>, Option<RawFd>),
         task: &CellTask,
         number: usize,
         listen: Listen,
@@ -197,6 +209,8 @@ impl PeerProcess {
                 listen,
                 identity: is_restarted.then(|| identity(config.seed, number)),
                 elsewhere: lab.is_none(),
+                budgets: config.variants.iter().map(|it| it.budgets).collect(),
+                page,
             };
             // A peer that died already is found where its line is waited for.
             let _ = writeln!(input, "{}", serde_json::to_string(&task)?);

@@ -8,14 +8,14 @@ use program::{Failure, reject};
 use run_format::files::MANIFEST;
 use run_format::number::time;
 use run_format::{
-    Axes, BUDGET_FORMS, Budgets, LabConfig, Measurement, NodeConfig, PAYLOAD_FORMS, Pace, Payload,
-    Precision, Rtt, SweepConfig,
+    Axes, BUDGET_FORMS, Budgets, Ends, LabConfig, Measurement, NodeConfig, PAYLOAD_FORMS, Pace,
+    Payload, Precision, Rtt, SweepConfig,
 };
 use swarm_patch::stacks::LIBP2P;
 
 use crate::args::{
-    HostArgs, NewRunArgs, NodeArgs, PartArgs, RuntimeArgs, SubjectArgs, given_or, refuse_twice,
-    unknown_site, variants,
+    HostArgs, NewRunArgs, NodeArgs, PartArgs, RuntimeArgs, SubjectArgs, given_or, refuse_both_ends,
+    refuse_twice, unknown_site, variants,
 };
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
@@ -73,8 +73,8 @@ pub(crate) struct ComparedArgs {
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
-    /// Measure a budget in the released libp2p, then as a patch of central alone and of both ends; report whether the
-    /// results agree
+    /// Measure a budget at both ends of the released libp2p, and beside it a program with the printed patch at both ends;
+    /// report whether the patch does what the budget does
     #[arg(long, value_name = "BUDGET", conflicts_with_all = ["budget", "SubjectArgs", "stack"])]
     prove: Option<Budgets>,
     /// Skip the A/A control, a second copy of the baseline that shows how large noise is
@@ -201,7 +201,15 @@ impl SweepArgs {
             );
         }
         let (budgets, subjects) = match compared.prove {
-            Some(budget) => (vec![Budgets::NONE, budget], SubjectArgs::patched(budget)),
+            Some(budget) if budget.is_none() => {
+                reject!(
+                    "--prove {budget}: there is no patch of it (accepted: a budget that bounds something)"
+                )
+            }
+            Some(budget) => {
+                let variants = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
+                (variants, SubjectArgs::patched(budget))
+            }
             None => (compared.budget.clone(), compared.subjects.clone()),
         };
         let has_subjects = !subjects.is_empty();
@@ -223,11 +231,16 @@ impl SweepArgs {
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here.
+        // A patch is compared with its budget, and both with the same program.
+        let has_subject_control = !compared.no_aa && compared.prove.is_none();
         let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
+        if self.hosts.count() > 0 {
+            refuse_both_ends(&budgets, "peers are on other hosts")?;
+        }
         let mut config = SweepConfig {
             axes,
             variants: variants((stack, &node), &budgets, &defaults, has_control)?,
-            subjects: subjects.subjects(stack, !compared.no_aa, runtime)?,
+            subjects: subjects.subjects(stack, has_subject_control, runtime)?,
             node,
             pace,
             runtime,
@@ -260,10 +273,14 @@ impl SweepArgs {
             (false, true) => stack.quick_budgets,
             (false, false) => stack.budgets,
         };
+        let can_follow = self.hosts.count() == 0;
         let budgets = texts
             .split(' ')
             .map(|text| text.parse().expect("it is a budget"));
-        let known = budgets.filter(|budgets| unknown_site(stack, node, budgets).is_none());
+        let known = budgets.filter(|budgets: &Budgets| {
+            let follows = can_follow || budgets.ends == Ends::Central;
+            follows && unknown_site(stack, node, budgets).is_none()
+        });
         known.collect()
     }
 }

@@ -21,6 +21,21 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
             &["--budget", "none", "--budget", "none"],
             "--budget: none is given twice",
         ),
+        (
+            &[
+                "--peer-hosts",
+                "host=192.0.2.1",
+                "--budget",
+                "none",
+                "--budget",
+                "muxer=1@both",
+            ],
+            "--budget muxer=1@both: peers are on other hosts",
+        ),
+        (
+            &["--prove", "none"],
+            "--prove none: there is no patch of it",
+        ),
         (&["--stack", "h3"], "accepted: libp2p, h2, iroh"),
         (
             &["--stack", "h2", "--budget", "muxer=1"],
@@ -301,7 +316,7 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
         "{first}"
     );
     assert!(
-        first.contains("320 runs × 6 variants, at most ") && first.contains("Seed 7"),
+        first.contains("320 runs × 5 variants, at most ") && first.contains("Seed 7"),
         "{first}"
     );
     assert_eq!(first, order("7"));
@@ -322,7 +337,7 @@ fn the_list_has_every_cell_and_variant() {
         )
     };
     let default = list(&[]);
-    assert!(default.starts_with("120 cells, 6 variants"), "{default}");
+    assert!(default.starts_with("120 cells, 5 variants"), "{default}");
     assert!(
         default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
         "{default}"

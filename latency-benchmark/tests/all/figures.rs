@@ -164,6 +164,36 @@ fn every_number_is_in_the_evidence_or_has_its_command_and_date() {
 }
 
 #[test]
+fn every_text_says_what_the_verdict_says_first() {
+    let line = |file: &str, before: &str| {
+        let text = read(file);
+        let mut lines = text.lines().filter_map(|line| line.strip_prefix(before));
+        lines
+            .next()
+            .unwrap_or_else(|| panic!("{file} has no verdict"))
+            .to_owned()
+    };
+    let verdict = line("evidence/report.md", "**Verdict.** ");
+    assert_eq!(line("evidence/comment.md", "- "), verdict);
+    for file in [
+        "../README.md",
+        "FINDINGS.md",
+        "answers/rust-libp2p-6438.md",
+        "answers/rust-yamux-149.md",
+    ] {
+        let text = read(file).replace("\n> ", " ").replace('\n', " ");
+        assert!(text.contains(&verdict), "{file} does not say: {verdict}");
+    }
+    let page = read("evidence/index.html");
+    let said = page
+        .split("<div class=\"verdict\">")
+        .nth(1)
+        .unwrap_or_default();
+    let said = said.replace("<code>", "`").replace("</code>", "`");
+    assert!(said.contains(&verdict), "the page does not say: {verdict}");
+}
+
+#[test]
 fn columns_named_here_have_the_evidences_values_without_a_budget() {
     let (findings, cells) = (read("FINDINGS.md"), cells("evidence/summary.csv"));
     let lines = findings.lines().skip_while(|line| !line.contains("| here"));

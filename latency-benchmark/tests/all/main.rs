@@ -5,6 +5,7 @@ mod action;
 mod architecture;
 mod arguments;
 mod bench;
+mod both_ends;
 mod cores;
 mod damaged;
 mod deaths;

@@ -75,7 +75,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_task() {
     ] {
         exchange(&sender).await;
         let variant = Variant {
-            budgets: budgets.parse::<Budgets>().unwrap().into(),
+            budgets: budgets.parse::<Budgets>().unwrap().in_central(),
             mode: Mode::Minimal,
         };
         // Both counts begin and end between two polls, since this is the runtime's one thread.

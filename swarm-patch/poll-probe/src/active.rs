@@ -5,7 +5,7 @@
 )]
 
 use std::iter;
-use std::sync::atomic::{AtomicPtr, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
 
@@ -51,19 +51,55 @@ impl Variant {
     ///
     /// Each distinct variant takes a few hundred bytes until the process ends.
     pub fn install(self) -> VariantId {
-        let mut installed = lock(&INSTALLED);
-        let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
-        let active = known
-            .find(|active| active.variant == self)
-            .unwrap_or_else(|| {
-                let id = u16::try_from(installed.len() + 1)
-                    .expect("no process compares 65,535 variants");
-                let active: &'static Active = Box::leak(Box::new(Active::new(VariantId(id), self)));
-                installed.push(active);
-                active
-            });
+        let active = self.known();
         ACTIVE.store(std::ptr::from_ref(active).cast_mut(), Ordering::Release);
         active.id
+    }
+
+    fn known(self) -> &'static Active {
+        let mut installed = lock(&INSTALLED);
+        let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
+        let known = known.find(|active| active.variant == self);
+        known.unwrap_or_else(|| {
+            let id = u16::try_from(installed.len() + 1);
+            let id = VariantId(id.expect("no process compares 65,535 variants"));
+            let active: &'static Active = Box::leak(Box::new(Active::new(id, self)));
+            installed.push(active);
+            active
+        })
+    }
+}
+
+/// From now on `number`, which another process may write, says which of the variants is in force. Every invocation that
+/// begins after it was written finds the new one.
+///
+/// # Panics
+///
+/// If there is no variant.
+pub fn follow(number: &'static AtomicU32, variants: impl IntoIterator<Item = Variant>) {
+    let variants: Vec<&'static Active> = variants.into_iter().map(Variant::known).collect();
+    assert!(!variants.is_empty(), "there is no variant to follow");
+    let followed = Box::leak(Box::new(Followed { number, variants }));
+    let active = Active {
+        followed: Some(followed),
+        ..Active::new(VariantId(0), Variant::default())
+    };
+    let active: &'static Active = Box::leak(Box::new(active));
+    ACTIVE.store(std::ptr::from_ref(active).cast_mut(), Ordering::Release);
+}
+
+/// The variants of a process that follows another one.
+struct Followed {
+    /// Of the variant in force.
+    number: &'static AtomicU32,
+    variants: Vec<&'static Active>,
+}
+
+impl Followed {
+    #[inline(never)]
+    fn active(&self) -> &'static Active {
+        let number = self.number.load(Ordering::Acquire) as usize;
+        self.variants.get(number).unwrap_or(&self.variants[0])
     }
 }
 
@@ -79,6 +115,8 @@ pub(crate) struct Active {
     pub(crate) long: u64,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,
+    /// Where to look for the variant in force, if another process decides.
+    followed: Option<&'static Followed>,
 }
 
 /// The bound at one site, with the largest values where there is no bound.
@@ -134,6 +172,7 @@ impl Active {
             long: ticks_in(LONG),
             bounds: (variant.budgets.bounds).map(|budget| Bound::new(budget, variant.mode)),
             variant,
+            followed: None,
         }
     }
 
@@ -162,6 +201,7 @@ static INITIAL: Active = Active {
         budgets: Budgets::NONE,
         mode: Mode::Off,
     },
+    followed: None,
 };
 
 static ACTIVE: AtomicPtr<Active> = AtomicPtr::new(std::ptr::from_ref(&INITIAL).cast_mut());
@@ -174,7 +214,8 @@ static INSTALLED: Mutex<Vec<&'static Active>> = Mutex::new(Vec::new());
 pub(crate) fn active() -> &'static Active {
     // SAFETY: the pointer is only ever set to `INITIAL` or to a leaked box, neither of which is
     // written to or freed. Release and acquire make the box's content visible with the pointer.
-    unsafe { &*ACTIVE.load(Ordering::Acquire) }
+    let active = unsafe { &*ACTIVE.load(Ordering::Acquire) };
+    active.followed.map_or(active, Followed::active)
 }
 
 /// The mode of a variant that was installed before.

@@ -43,22 +43,42 @@ pub struct Budget {
     pub segments: Option<NonZeroU32>,
 }
 
-/// The bounds of a whole process. The default has none.
+/// The bounds of a whole process, and its remedies. The default has none.
+///
+/// A remedy is another way to do what a measured crate does. The old way and the new one stand side by side in its source,
+/// and the variant in force chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
     /// By the numbers of sites.
     pub(crate) bounds: [Option<Budget>; Site::MOST],
+    /// By the numbers of remedies. Zero is the old way.
+    pub(crate) remedies: [u8; Budgets::MOST_REMEDIES],
 }
 
 impl Budgets {
     /// No bound anywhere.
     pub const NONE: Budgets = Budgets {
         bounds: [None; Site::MOST],
+        remedies: [0; Budgets::MOST_REMEDIES],
     };
+
+    /// Remedies have numbers below this.
+    pub const MOST_REMEDIES: usize = 8;
 
     /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.bounds[site.number()]
+    }
+
+    /// Which way the remedy of that number takes.
+    pub fn remedy(&self, number: usize) -> u8 {
+        self.remedies[number]
+    }
+
+    /// The same with that way of a remedy.
+    pub fn with_remedy(mut self, number: usize, way: u8) -> Budgets {
+        self.remedies[number] = way;
+        self
     }
 
     /// The same with this bound at `site`.

@@ -3,14 +3,14 @@
 //! pause, in a system call of [`own_time`](crate::own_time).
 
 use std::marker::PhantomData;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 use std::{fmt, thread};
 
 use crate::active::{Active, active};
 use crate::marks::Mark;
 use crate::record::{NO_CHILD, OWN_CODE, RawRecord, UNMARKED};
 use crate::under_way::OwnParts;
-use crate::{Budget, Mode, Outcome, Site, ring, wake};
+use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 
 /// One invocation of a poll function, from its creation to its drop.
 ///
@@ -121,15 +121,27 @@ impl Invocation {
         self.iterations = UNMARKED;
     }
 
+    /// Which way the remedy of that number takes. Zero is upstream's. It is the same from the beginning of an invocation to its
+    /// end, so that places in one function agree.
+    #[inline]
+    pub fn remedy(&self, number: usize) -> u8 {
+        self.active.variant.budgets.remedy(number)
+    }
+
     /// The budget in force at its site, if there is one.
     pub(crate) fn budget(&self) -> Option<Budget> {
         self.active.variant.budgets.at(self.site)
     }
 
+    fn end_by_budget(&mut self) {
+        self.outcome = Outcome::Yielded;
+        yields::note();
+    }
+
     /// A bound was reached. That is this invocation's budget, if it has one.
     pub(crate) fn reach(&mut self) {
-        if self.budget().is_some() {
-            self.outcome = Outcome::Yielded;
+        if self.budget().is_some() && !self.has_yielded() {
+            self.end_by_budget();
         }
     }
 
@@ -141,7 +153,7 @@ impl Invocation {
             return self.iterate_again(cx);
         }
         if self.active.bound(self.site).coop && wake::poll_coop_unit(cx).is_pending() {
-            self.outcome = Outcome::Yielded;
+            self.end_by_budget();
             return Poll::Pending;
         }
         self.iterations = 1;
@@ -172,14 +184,17 @@ impl Invocation {
             return Poll::Ready(());
         }
         if self.iterations >= bound.iterations || elapsed >= bound.ticks {
-            self.outcome = Outcome::Yielded;
+            self.end_by_budget();
             wake::wake(bound.wake, cx);
             return Poll::Pending;
         }
         if bound.coop {
             // Set before the wake is tokio's to arrange, and taken back if there is none.
             self.outcome = Outcome::Yielded;
-            ready!(wake::take_coop_unit(cx));
+            if wake::take_coop_unit(cx).is_pending() {
+                yields::note();
+                return Poll::Pending;
+            }
             self.outcome = Outcome::Ready;
         }
         if self.active.mode == Mode::Children {

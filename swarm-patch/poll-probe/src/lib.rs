@@ -78,12 +78,14 @@ mod under_way;
 mod wake;
 #[cfg(feature = "recorder")]
 mod watched;
+#[cfg(feature = "recorder")]
+mod yields;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
 pub use site::Site;
 #[cfg(feature = "recorder")]
 pub use {
-    active::{Mode, Variant, VariantId},
+    active::{Mode, Variant, VariantId, follow},
     invocation::Invocation,
     muxer::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers},
     own_time::ThreadClock,
@@ -93,4 +95,5 @@ pub use {
     recorder::{Drained, Recorder},
     ring::Capacity,
     task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn},
+    yields::count_yields,
 };

@@ -107,6 +107,8 @@ pub(crate) struct OwnClock {
     pause: u64,
     old: u64,
     read_at: u64,
+    /// When that reading is old.
+    old_at: u64,
 }
 
 impl OwnClock {
@@ -126,6 +128,7 @@ impl OwnClock {
             pause: pause.unwrap_or(u64::MAX / 2),
             old: pause.map_or(u64::MAX / 2, |pause| pause * u64::from(OLD_PAUSES)),
             read_at: 0,
+            old_at: pause.map_or(u64::MAX / 2, |_| 0),
         };
         let lost = LostTime {
             readings: emptying,
@@ -140,7 +143,7 @@ impl OwnClock {
     /// When the next invocation has to read the clock before it begins, if the last one ended at `end`.
     #[inline(always)]
     pub(crate) fn due(&self, end: u64) -> u64 {
-        (end + self.pause).min(self.read_at + self.old)
+        (end + self.pause).min(self.old_at)
     }
 
     /// Reads the clock at the end of a long invocation, unless another reading was made less than [`LONG`] ago. That one was
@@ -171,6 +174,7 @@ impl OwnClock {
                 is_after_pause,
             });
         }
+        self.old_at = self.read_at + self.old;
     }
 }
 

@@ -16,6 +16,7 @@ use crate::{
     idents::refuse_taken_name,
     locate::{FoundFunction, ParsedCrate, bytes},
     outer::Spawned,
+    remedies::{RemedySpec, Way, remedies_of},
     sites::{LoopShape, SiteSpec},
     stacks::{LIBP2P, sites_of},
 };
@@ -50,6 +51,20 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
             surroundings::depend_on_tokio(source, manifest, spec, &mut patch)?;
         }
     }
+    for (spec, remedy, way) in remedies(&source.name, budgets) {
+        let text = source.read(remedy.file)?;
+        let number = |old: &str| text.matches(old).count();
+        let mut replaced = way.replacements.iter().map(|(old, _)| *old);
+        if let Some(old) = replaced.find(|old| number(old) != 1) {
+            let place = format!("{}, {}, -", source.id(), remedy.file);
+            let looked_for = format!("one {:?}", old.trim());
+            return Err(Refused::new(&place, looked_for, number(old)).into());
+        }
+        patch.replace((remedy.file, &text), way);
+        let end = text.lines().count() + 1;
+        patch.add_lines(spec, (remedy.file, &text), (end, end), remedy.unit_test);
+        news.push(way.news.to_owned());
+    }
     surroundings::changelog(source, &news, &mut patch)?;
     Ok(patch.files)
 }
@@ -77,8 +92,26 @@ pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let is_changed = |spec: &SiteSpec| {
         budget_at(spec, budgets).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
     };
-    packages.retain(|package| sites_of(package).any(is_changed));
+    packages.retain(|package| {
+        sites_of(package).any(is_changed) || !remedies(package, budgets).is_empty()
+    });
     packages
+}
+
+/// The remedies of a package, each with its site and the way that is asked for.
+fn remedies(
+    package: &str,
+    budgets: &Budgets,
+) -> Vec<(&'static SiteSpec, &'static RemedySpec, &'static Way)> {
+    let of_site = |spec| remedies_of(spec).map(move |remedy| (spec, remedy));
+    let all = sites_of(package).flat_map(of_site);
+    let with_way = |(spec, remedy): (_, &'static RemedySpec)| {
+        let mut asked = budgets.remedies();
+        let (_, name) = asked.find(|(asked, _)| asked.name() == remedy.name)?;
+        let way = remedy.ways.iter().find(|way| way.name == name)?;
+        Some((spec, remedy, way))
+    };
+    all.filter_map(with_way).collect()
 }
 
 fn is_deferred(budget: Budget) -> bool {

@@ -24,6 +24,6 @@ pub const H2: Stack = Stack {
         ("--security", "plaintext"),
         ("--transport", "tcp"),
     ],
-    budgets: "none connection=4 connection=16 connection=4/deferred",
-    quick_budgets: "none connection=4 connection=4/deferred",
+    budgets: "none connection=16 connection=4/deferred connection=4/deferred@both",
+    quick_budgets: "none connection=4/deferred connection=4/deferred@both",
 };

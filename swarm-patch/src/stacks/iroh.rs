@@ -69,6 +69,6 @@ pub const IROH: Stack = Stack {
         ("--security", "tls"),
         ("--transport", "quic"),
     ],
-    budgets: "none quic-connection=20/deferred quic-connection=1/deferred quic-endpoint=10us/deferred",
-    quick_budgets: "none quic-connection=1/deferred",
+    budgets: "none quic-connection=20/deferred quic-connection=1/deferred quic-connection=1/deferred@both",
+    quick_budgets: "none quic-connection=1/deferred quic-connection=1/deferred@both",
 };

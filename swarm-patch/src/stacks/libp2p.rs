@@ -92,9 +92,11 @@ pub const LIBP2P: Stack = Stack {
         ("--security", "noise tls plaintext"),
         ("--transport", "tcp quic"),
     ],
-    // The original proposal, the open pull request, and the budgets that help a co-tenant. For QUIC, quinn's own bound
-    // with another wake, a smaller one, and less time for receiving.
-    budgets: "none connection=8 connection=128 muxer=2 muxer=1/deferred \
-              quic-connection=20/deferred quic-connection=1/deferred quic-endpoint=10us/deferred",
-    quick_budgets: "none connection=8 muxer=1/deferred quic-connection=1/deferred",
+    // The bound that helps other tasks most: in central alone, at both ends as after a merge, and there with the two cheaper
+    // ways to flush. For QUIC also quinn's own bound with another wake, and less time for receiving.
+    budgets: "none muxer=1/deferred muxer=1/deferred@both flush=32KiB,muxer=1/deferred@both \
+              flush=burst,muxer=1/deferred@both quic-connection=20/deferred \
+              quic-connection=1/deferred quic-connection=1/deferred@both quic-endpoint=10us/deferred",
+    quick_budgets: "none muxer=1/deferred muxer=1/deferred@both flush=32KiB,muxer=1/deferred@both \
+                    quic-connection=1/deferred quic-connection=1/deferred@both",
 };

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use run_format::{BUDGET_FORMS, Budgets};
+use run_format::{BUDGET_FORMS, Budgets, Ends};
 
 /// The accepted forms of a subject, for help texts and errors.
 pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then +FILE for a diff, or +BUDGET for the budget's patch (libp2p only); then +CRATE=SOURCE to replace a crate that it depends on";
@@ -60,7 +60,7 @@ impl SourceSpec {
     }
 
     /// The budget whose patch it gets.
-    pub(super) fn budgets(&self) -> Option<Budgets> {
+    pub fn budgets(&self) -> Option<Budgets> {
         match self.patch {
             Some(PatchSpec::Budget(budgets)) => Some(budgets),
             _ => None,
@@ -125,8 +125,11 @@ fn neither(patch: &str) -> String {
 }
 
 fn budget(text: &str) -> Result<Budgets, String> {
-    match text.parse() {
-        Ok(budgets) if budgets != Budgets::NONE => Ok(budgets),
+    match text.parse::<Budgets>() {
+        Ok(budgets) if budgets.ends == Ends::Both => Err(format!(
+            "{text:?} after the +: a patch is one of a program, and --peers-subject says which program the peers run (accepted: the same without @both)"
+        )),
+        Ok(budgets) if !budgets.is_none() => Ok(budgets),
         _ => Err(format!(
             "{text:?} after the + is no budget that bounds something (accepted: {BUDGET_FORMS})"
         )),

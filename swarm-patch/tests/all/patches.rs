@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
-use run_format::Budgets;
+use run_format::{Budgets, Remedy};
 use swarm_patch::budget_patch::{self, MANIFEST};
 use swarm_patch::checkout::{self, Edits};
 use swarm_patch::crate_source::CrateSource;
@@ -104,6 +104,32 @@ fn every_budget_applies_and_says_nothing_of_this_project() {
 }
 
 #[test]
+fn every_way_of_a_remedy_applies_and_brings_its_test() {
+    let dir = folder();
+    let sources = pristine_sources();
+    for source in &sources {
+        copy(source, dir.path());
+    }
+    for spec in swarm_patch::remedies::REMEDIES {
+        let remedy: Remedy = spec.name.parse().expect("both have it");
+        let ways: Vec<&str> = spec.ways.iter().map(|way| way.name).collect();
+        assert_eq!(ways, remedy.ways());
+        for way in ways {
+            for bound in ["", ",muxer=1/deferred"] {
+                let text = format!("{}={way}{bound}", spec.name);
+                let diff = diff(&sources, &text);
+                git_apply(dir.path(), &diff, &["--check"])
+                    .unwrap_or_else(|error| panic!("{text}: {error}"));
+                let mut added = diff.lines().filter(|line| line.starts_with('+'));
+                assert!(added.any(|line| line.contains("#[test]")), "{text}");
+                assert!(!diff.contains("poll_probe"), "{text}");
+            }
+        }
+    }
+    assert_eq!(swarm_patch::remedies::REMEDIES.len(), Remedy::ALL.len());
+}
+
+#[test]
 fn limits_and_news_are_those_of_the_budget() {
     for (text, part) in [
         ("connection=8", "const MAX_ITERATIONS_PER_POLL: usize = 8;"),
@@ -188,12 +214,15 @@ fn patched_sources_keep_all_levels_of_their_sites() {
 }
 
 /// Every kind.
-const SAMPLES: [&str; 6] = [
+const SAMPLES: [&str; 9] = [
     "muxer=1",
     "muxer=1/deferred",
     "connection=1/deferred",
     "task=1",
     "connection=50us,muxer=50us/deferred,task=50us",
+    "flush=late,muxer=1/deferred",
+    "flush=32KiB,muxer=1/deferred",
+    "flush=burst,muxer=1/deferred",
     "connection=coop,muxer=coop,task=coop",
 ];
 

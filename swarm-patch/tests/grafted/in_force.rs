@@ -98,7 +98,7 @@ fn observe(budgets: &str) -> HashMap<Site, SiteTotals> {
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
     let variant = Variant {
-        budgets: budgets.parse::<Budgets>().unwrap().into(),
+        budgets: budgets.parse::<Budgets>().unwrap().in_central(),
         mode: Mode::Children,
     }
     .install();

@@ -181,7 +181,7 @@ struct Counts {
 fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
     let budgets: Budgets = budgets.parse().unwrap();
     let variant = Variant {
-        budgets: budgets.into(),
+        budgets: budgets.in_central(),
         mode: Mode::Minimal,
     };
     variant.install();
@@ -220,16 +220,25 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
 fn every_request_is_answered_with_its_own_bytes_under_the_smallest_budgets() {
     let _alone = swarm::alone();
     const BOUNDED: [Site; 3] = [Site::Connection, Site::Muxer, Site::Task];
-    for wake in ["immediate", "deferred"] {
+    for (wake, remedy) in [
+        ("immediate", ""),
+        ("deferred", ""),
+        ("immediate", "flush=late,"),
+        ("deferred", "flush=32KiB,"),
+        ("deferred", "flush=burst,"),
+    ] {
         for (limit, requests_each_way) in [("1", 200), ("1ns", 100)] {
             let at = |site: Site| format!("{site}={limit}/{wake}");
-            let budgets = BOUNDED.map(at).join(",");
+            let budgets = remedy.to_owned() + &BOUNDED.map(at).join(",");
             for Counts { yields, .. } in counts(&budgets, requests_each_way) {
                 for site in BOUNDED {
                     assert!(yields.contains_key(&site), "{budgets}: {site}: {yields:?}");
                 }
             }
         }
+    }
+    for remedy in ["flush=late", "flush=32KiB", "flush=burst"] {
+        counts(remedy, 200);
     }
     for Counts { yields, .. } in counts("connection=coop,muxer=coop,task=coop", 100) {
         assert!(!yields.is_empty(), "nobody spent tokio's budget");

@@ -91,7 +91,7 @@ fn task_counts_equal_those_of_tokio_metrics_on_the_same_tasks() {
         for budgets in ["none", "task=2", "task=1/deferred,muxer=1", "connection=1"] {
             exchange(&mut central, 10).await;
             Variant {
-                budgets: budgets.parse::<Budgets>().unwrap().into(),
+                budgets: budgets.parse::<Budgets>().unwrap().in_central(),
                 mode: Mode::Minimal,
             }
             .install();

@@ -71,7 +71,7 @@ async fn no_byte_is_lost_and_budgets_are_in_force() {
     ] {
         exchange(&connection).await;
         let variant = Variant {
-            budgets: budgets.parse::<Budgets>().unwrap().into(),
+            budgets: budgets.parse::<Budgets>().unwrap().in_central(),
             mode: Mode::Minimal,
         };
         // Between two polls, since this is the runtime's one thread.

@@ -110,18 +110,20 @@ impl Counting {
             true => Mode::Metered,
             false => Mode::Off,
         };
-        let budgets = self.task.budgets.into();
+        let budgets = self.task.budgets.in_central();
         Variant { budgets, mode }.install();
         allocations::set_counting(is_counted && self.task.counts);
         IN_CENTRAL.store(is_counted.into(), Relaxed);
         is_counted
     }
 
-    /// After that poll. Peers have no budgets, and are not recorded.
+    /// After that poll. Peers are not recorded.
     pub(super) fn end(&mut self) {
         IN_CENTRAL.store(0, Relaxed);
         allocations::set_counting(false);
-        Variant::default().install();
+        let budgets = self.task.budgets.in_peers();
+        let mode = Mode::Off;
+        Variant { budgets, mode }.install();
         let (requests, counts) = (&mut self.requests, &mut self.counts);
         let mut lost = self.answered.drain(|_| *requests += 1);
         let drained = self.recorder.drain(|record| {

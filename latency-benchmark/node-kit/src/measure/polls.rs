@@ -10,8 +10,8 @@ use plan::changes::Changes;
 use plan::sums::SliceSums;
 use poll_probe::{Mode, Variant, VariantId};
 use run_format::{
-    BASELINE, Budgets, ExplainPlan, Measurement, Messages, NodeMessage, Pass, Role, RunConfig,
-    Site, SliceRow,
+    BASELINE, ExplainPlan, Measurement, Messages, NodeMessage, Pass, Role, RunConfig, Site,
+    SliceRow,
 };
 use slices::{ObservedSlice, Replay, RunWriter};
 
@@ -178,8 +178,9 @@ impl VariantSlices {
     fn is_idle(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
         let (slices, yields) = self.fired[variant];
-        let has_budgets = self.config().variants[variant].budgets != Budgets::NONE;
-        has_budgets && slices >= ENOUGH && yields == 0
+        let budgets = self.config().variants[variant].budgets;
+        let acts_by_firing = !budgets.is_none() && budgets.remedies().next().is_none();
+        acts_by_firing && slices >= ENOUGH && yields == 0
     }
 
     /// Ends the turn before and begins one of `slice`; after the last one there is none.
@@ -194,8 +195,11 @@ impl VariantSlices {
             turns.change(slice.map(path), self.patience().max(4 * turn))?;
         }
         if let Some(PlannedSlice { pass, variant }) = slice {
-            let budgets = config.variants[variant].budgets.into();
+            let budgets = config.variants[variant].budgets.in_central();
             let mode = mode(pass);
+            if let Some(page) = self.central.page {
+                page.switch(variant)?;
+            }
             self.installed = Variant { budgets, mode }.install();
             self.central.findings.switched_to(variant);
             self.switched_ns = self.central.observers.recorder.now_ns();
@@ -271,7 +275,7 @@ impl VariantSlices {
             self.block.push((variant, sums));
             let (slices, yields) = &mut self.fired[variant];
             *slices += 1;
-            *yields += seen.yielded();
+            *yields += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
         }
     }
 

@@ -12,6 +12,7 @@ use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::connected::Connected;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
+use crate::shared_page::SharedPage;
 
 pub(super) struct Sampler {
     began: Instant,
@@ -29,6 +30,7 @@ pub(super) struct Sampler {
     /// Threads that measure, in central's process.
     observers: Vec<Observee>,
     peers: Vec<Observee>,
+    page: Option<SharedPage>,
     delay_line: Option<Observee>,
     /// How often it was looked at whether a process is stopped.
     looks: usize,
@@ -71,6 +73,7 @@ impl Sampler {
             helpers,
             observers,
             peers: peers.map(Observee::Process).collect(),
+            page: connected.page,
             delay_line: others.delay_line.map(Observee::Process),
             looks: 0,
             own_cores: match config.jobs {
@@ -111,6 +114,8 @@ impl Sampler {
                 central_runqueue_ns: central.runqueue_ns,
                 central_instructions: user.map(|counts| counts.instructions),
                 central_cycles: user.map(|counts| counts.cycles),
+                peers_cpu_ns: process::processes_cpu_ns(&self.peers),
+                peers_yielded: self.page.map(SharedPage::yields),
                 helpers_cpu_ns: process::cpu_time(&self.helpers).cpu_ns,
                 observers_cpu_ns: process::cpu_time(&self.observers).cpu_ns,
                 monitor_task_polls: tasks.map(|tasks| tasks.total_poll_count),

@@ -2,10 +2,11 @@
 
 use std::str::FromStr;
 use std::sync::mpsc;
+use std::time::Duration;
 use std::{fs, io, thread};
 
 use nix::sched::{CpuSet, sched_setaffinity};
-use nix::time::{ClockId, clock_gettime};
+use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use run_format::Cores;
 use slices::{CpuTime, Sums, sums};
@@ -145,6 +146,20 @@ pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
     };
     let times = threads.iter().map(|thread| thread.cpu_time());
     times.fold(none, CpuTime::plus)
+}
+
+/// The CPU time of all threads of these processes; absent if it is for one, or without any.
+pub(crate) fn processes_cpu_ns(processes: &[Observee]) -> Option<u64> {
+    let cpu_ns = |process: &Observee| {
+        let Observee::Process(id) = *process else {
+            return None;
+        };
+        let clock = clock_getcpuclockid(Pid::from_raw(id)).ok()?;
+        let used = Duration::from(clock_gettime(clock).ok()?);
+        u64::try_from(used.as_nanos()).ok()
+    };
+    let sum: Option<u64> = processes.iter().map(cpu_ns).sum();
+    sum.filter(|_| !processes.is_empty())
 }
 
 /// The sum over observees; absent if it is for one, or without any.

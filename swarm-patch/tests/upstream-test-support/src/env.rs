@@ -19,7 +19,7 @@ fn install() {
     match text.to_string_lossy().parse::<Budgets>() {
         Ok(budgets) => {
             Variant {
-                budgets: budgets.into(),
+                budgets: budgets.in_central(),
                 mode: Mode::Off,
             }
             .install();

@@ -1,0 +1,51 @@
+//! Other ways to do what a measured crate does, between which a variant chooses. Their code is in
+//! `swarm-patch/src/remedies/`.
+
+use std::str::FromStr;
+
+use crate::Site;
+
+/// A remedy. Its text form is `NAME=WAY`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Remedy {
+    /// When yamux hands to the system what it has written.
+    Flush,
+}
+
+impl Remedy {
+    pub const ALL: [Remedy; 1] = [Remedy::Flush];
+
+    pub fn name(self) -> &'static str {
+        match self {
+            Remedy::Flush => "flush",
+        }
+    }
+
+    /// The site whose function it changes.
+    pub fn site(self) -> Site {
+        match self {
+            Remedy::Flush => Site::Muxer,
+        }
+    }
+
+    /// By which the measured code knows it.
+    pub fn number(self) -> usize {
+        self as usize
+    }
+
+    /// The names of its ways, from the one with the number 1. The way 0 is upstream's and has none.
+    pub fn ways(self) -> &'static [&'static str] {
+        match self {
+            Remedy::Flush => &["late", "32KiB", "burst"],
+        }
+    }
+}
+
+impl FromStr for Remedy {
+    type Err = ();
+
+    fn from_str(name: &str) -> Result<Remedy, ()> {
+        let mut all = Remedy::ALL.into_iter();
+        all.find(|remedy| remedy.name() == name).ok_or(())
+    }
+}

@@ -1,0 +1,42 @@
+//! Peers change budgets in step with central.
+
+use crate::bench::{Bench, Row, can_run, number, table, text};
+
+const BUDGETS: [&str; 3] = ["none", "muxer=1/deferred", "muxer=1/deferred@both"];
+
+/// Over a delay, too, for which the switch has no use: nothing of it passes over the links.
+#[test]
+fn peers_yield_in_the_turns_of_their_budget_and_in_no_others() {
+    if !can_run(true) {
+        return;
+    }
+    for rtt in ["0", "200"] {
+        let bench = Bench::new();
+        let cell = ["--peers", "3", "--payload", "64KiB", "--rtt", rtt];
+        let mut sweep = bench.sweep(&cell);
+        let budgets = BUDGETS.iter().flat_map(|budget| ["--budget", *budget]);
+        let sweep = sweep
+            .args(budgets)
+            .args(["--no-aa", "--max-cell-seconds", "8"]);
+        let output = sweep.output().unwrap();
+        bench.assert_nothing_left();
+        assert!(output.status.success(), "{}", text(&output.stderr));
+        let slices = table(&bench.runs("run-1").remove(0).join("slices.csv"));
+        let slices = slices.iter().filter(|row| row["pass"] == "compare");
+        let slices: Vec<&Row> = slices.collect();
+        for variant in ["0", "1", "2"] {
+            let of_variant = slices.iter().filter(|row| row["variant"] == variant);
+            let yields: Vec<u64> = of_variant.map(|row| number(row, "peers_yielded")).collect();
+            assert!(!yields.is_empty());
+            let is_as_it_should_be = match variant {
+                "2" => yields.iter().sum::<u64>() > 0,
+                _ => yields.iter().all(|yields| *yields == 0),
+            };
+            assert!(
+                is_as_it_should_be,
+                "RTT {rtt}, variant {variant}: {yields:?}"
+            );
+        }
+        assert!(slices.iter().all(|row| number(row, "peers_cpu_ns") > 0));
+    }
+}

@@ -1,0 +1,246 @@
+use super::{RemedySpec, Way};
+use crate::sites::Rewrite;
+
+/// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. Here it
+/// flushes once no frame waits to be sent. Until then noise collects frames, and sends them when its buffer is full. With
+/// `32KiB` yamux also flushes after so many bytes, and with `burst` also after the first frame, so that the receiver can begin.
+pub(super) const FLUSH: RemedySpec = RemedySpec {
+    name: "flush",
+    package: "yamux",
+    fields: ("Active", "unflushed: usize, is_burst: bool,"),
+    rewrites: &[
+        Rewrite {
+            function: "Active::new",
+            expression: "IntMap::default()",
+            becomes: "{}, unflushed: 0, is_burst: false",
+        },
+        Rewrite {
+            function: "Active::poll",
+            expression: "self.socket.start_send_unpin(frame)?",
+            becomes: "{ self.unflushed += 12; \
+                      if frame.header().tag() == Tag::Data { self.unflushed += frame.header().len().val() as usize; } {} }",
+        },
+        Rewrite {
+            function: "Active::poll",
+            expression: "self.socket.poll_flush_unpin(cx)?",
+            becomes: "if match (probe.remedy(0), self.is_burst) { (0, _) => true, (1, _) => false, \
+                      (3, false) => self.unflushed > 0, _ => self.unflushed >= 32 * 1024 } \
+                      { self.is_burst = self.unflushed > 0; self.unflushed = 0; {} } else { Poll::Ready(()) }",
+        },
+        Rewrite {
+            function: "Active::poll",
+            expression: "self.pending_read_frame.is_none()",
+            becomes: "{ if probe.remedy(0) > 0 { self.unflushed = 0; self.is_burst = false; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
+        },
+    ],
+    file: "src/connection.rs",
+    ways: &[
+        Way {
+            name: "late",
+            replacements: &[
+                (OLD_FLUSH, ""),
+                (
+                    BEFORE_READING,
+                    "            // Frames that are sent together share system calls and messages of the layer below.
+            // Now none waits to be sent, or the socket has no room.
+            let _ = self.socket.poll_flush_unpin(cx)?;
+
+            if self.pending_read_frame.is_none() {
+",
+                ),
+            ],
+            news: "Flush once no frame waits to be sent, and not after every frame.",
+        },
+        Way {
+            name: "32KiB",
+            replacements: &[
+                FIELD,
+                FIELD_BEGINS,
+                COUNT,
+                CONSTANT,
+                (
+                    OLD_FLUSH,
+                    "            if self.unflushed >= MAX_UNFLUSHED {
+                self.unflushed = 0;
+                let _ = self.socket.poll_flush_unpin(cx)?;
+            }
+
+",
+                ),
+                (
+                    BEFORE_READING,
+                    "            // No frame waits to be sent, or the socket has no room.
+            self.unflushed = 0;
+            let _ = self.socket.poll_flush_unpin(cx)?;
+
+            if self.pending_read_frame.is_none() {
+",
+                ),
+            ],
+            news: "Flush after 32 KiB or once no frame waits to be sent, and not after every frame.",
+        },
+        Way {
+            name: "burst",
+            replacements: &[
+                (
+                    FIELD.0,
+                    "    accumulated_max_stream_windows: Arc<Mutex<usize>>,
+
+    /// How many bytes were written since the last flush.
+    unflushed: usize,
+    /// Whether frames were flushed since the last time that none waited to be sent.
+    is_burst: bool,
+}
+",
+                ),
+                (
+                    FIELD_BEGINS.0,
+                    "            accumulated_max_stream_windows: Default::default(),
+            unflushed: 0,
+            is_burst: false,
+",
+                ),
+                COUNT,
+                CONSTANT,
+                (
+                    OLD_FLUSH,
+                    "            // The receiver can begin with the first frame. Later ones share a flush.
+            let most = if self.is_burst { MAX_UNFLUSHED } else { 1 };
+            if self.unflushed >= most {
+                self.is_burst = true;
+                self.unflushed = 0;
+                let _ = self.socket.poll_flush_unpin(cx)?;
+            }
+
+",
+                ),
+                (
+                    BEFORE_READING,
+                    "            // No frame waits to be sent, or the socket has no room.
+            self.is_burst = false;
+            self.unflushed = 0;
+            let _ = self.socket.poll_flush_unpin(cx)?;
+
+            if self.pending_read_frame.is_none() {
+",
+                ),
+            ],
+            news: "Flush after the first frame, after 32 KiB and once no frame waits to be sent, and not after every frame.",
+        },
+    ],
+    unit_test: r#"
+#[cfg(test)]
+mod flush_tests {
+    use super::*;
+
+    /// A socket with room for everything, which counts how often it is flushed.
+    struct Flushed(std::rc::Rc<std::cell::Cell<usize>>);
+
+    impl AsyncRead for Flushed {
+        fn poll_read(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+            _: &mut [u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Poll::Pending
+        }
+    }
+
+    impl AsyncWrite for Flushed {
+        fn poll_write(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+            buffer: &[u8],
+        ) -> Poll<std::io::Result<usize>> {
+            Poll::Ready(Ok(buffer.len()))
+        }
+
+        fn poll_flush(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            self.0.set(self.0.get() + 1);
+            Poll::Ready(Ok(()))
+        }
+
+        fn poll_close(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut Context<'_>,
+        ) -> Poll<std::io::Result<()>> {
+            Poll::Ready(Ok(()))
+        }
+    }
+
+    #[test]
+    fn frames_that_wait_together_share_a_flush() {
+        let flushes = std::rc::Rc::default();
+        let socket = Flushed(std::rc::Rc::clone(&flushes));
+        let mut active = Active::new(socket, Config::default(), Mode::Client);
+        let cx = &mut Context::from_waker(futures::task::noop_waker_ref());
+        let Poll::Ready(Ok(mut stream)) = active.poll_new_outbound(cx) else {
+            panic!("there is room for a stream");
+        };
+        for _ in 0..4 {
+            let written = std::pin::Pin::new(&mut stream).poll_write(cx, b"frame");
+            assert!(written.is_ready());
+        }
+
+        // A poll may have a bound, and is woken until nothing waits.
+        for _ in 0..32 {
+            assert!(active.poll(cx).is_pending());
+        }
+
+        // The first poll sends a ping and the frames.
+        let polls_without_frames = 31;
+        assert!(flushes.get() <= polls_without_frames + 2);
+    }
+}
+"#,
+};
+
+const OLD_FLUSH: &str = "            match self.socket.poll_flush_unpin(cx)? {
+                Poll::Ready(()) => {}
+                Poll::Pending => {}
+            }
+
+";
+const BEFORE_READING: &str = "            if self.pending_read_frame.is_none() {
+";
+const FIELD: (&str, &str) = (
+    "    accumulated_max_stream_windows: Arc<Mutex<usize>>,
+}
+",
+    "    accumulated_max_stream_windows: Arc<Mutex<usize>>,
+
+    /// How many bytes were written since the last flush.
+    unflushed: usize,
+}
+",
+);
+const FIELD_BEGINS: (&str, &str) = (
+    "            accumulated_max_stream_windows: Default::default(),
+",
+    "            accumulated_max_stream_windows: Default::default(),
+            unflushed: 0,
+",
+);
+const COUNT: (&str, &str) = (
+    "                    self.socket.start_send_unpin(frame)?;
+",
+    "                    self.unflushed += frame::header::HEADER_SIZE;
+                    if frame.header().tag() == Tag::Data {
+                        self.unflushed += frame.header().len().val() as usize;
+                    }
+                    self.socket.start_send_unpin(frame)?;
+",
+);
+const CONSTANT: (&str, &str) = (
+    "/// The active state of [`Connection`].
+",
+    "/// After how many bytes frames are flushed, though others wait to be sent. They share system calls and messages of the
+/// layer below.
+const MAX_UNFLUSHED: usize = 32 * 1024;
+
+/// The active state of [`Connection`].
+",
+);

@@ -1,0 +1,46 @@
+//! Remedies: other ways to do what a measured crate does. The graft puts the new ways beside the old one, and the variant in
+//! force chooses. In a patch for upstream, a new way takes the place of the old one. Each remedy is a file.
+
+mod flush;
+
+use crate::sites::{Rewrite, SiteSpec};
+
+/// A remedy of a crate that has a site.
+#[derive(Debug)]
+pub struct RemedySpec {
+    /// As in `run_format::Remedy`.
+    pub name: &'static str,
+    pub package: &'static str,
+    /// A struct, and the fields that it gets.
+    pub fields: (&'static str, &'static str),
+    /// Code around expressions of the function of a site, and of functions beside it. It asks the
+    /// invocation for the way in force, by the remedy's number.
+    pub rewrites: &'static [Rewrite],
+    /// The file of the patch.
+    pub file: &'static str,
+    pub ways: &'static [Way],
+    /// What the patch adds at the end of that file.
+    pub unit_test: &'static str,
+}
+
+/// A way of a remedy, as a patch for upstream.
+#[derive(Debug)]
+pub struct Way {
+    /// As in `run_format::Remedy`.
+    pub name: &'static str,
+    /// What is there, each once, and what the patch puts in its place.
+    pub replacements: &'static [(&'static str, &'static str)],
+    /// The line of the changelog.
+    pub news: &'static str,
+}
+
+pub const REMEDIES: [&RemedySpec; 1] = [&flush::FLUSH];
+
+pub fn remedies_of(spec: &SiteSpec) -> impl Iterator<Item = &'static RemedySpec> {
+    let (package, function) = (spec.package, spec.function);
+    let is_of_site = move |remedy: &&RemedySpec| {
+        let mut rewrites = remedy.rewrites.iter();
+        remedy.package == package && rewrites.any(|rewrite| rewrite.function == function)
+    };
+    REMEDIES.into_iter().filter(is_of_site)
+}
