@@ -48,7 +48,7 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: Options,
     },
-    /// Print what to paste into an issue: at most 200 words, as in comment.md of the report
+    /// Print what to paste into an issue: a table and a few lines, as in comment.md of the report
     Comment {
         /// The folder of a sweep or a search, results/NAME
         run: PathBuf,

@@ -86,6 +86,9 @@ impl Search {
         let Some((summary, cells)) = &self.first_look else {
             return false;
         };
+        if !budgets.acts_by_ending_polls() {
+            return false;
+        }
         let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);
         summary.cells.iter().filter(is_chosen).all(|cell| {
             Site::BUDGETED.into_iter().all(|site| {

@@ -84,30 +84,31 @@ impl SearchArgs {
     }
 }
 
-/// Counts and times at each site and at muxer and task together, with both wakes; and remedies, alone and with bounds of the
-/// muxer.
+/// Counts and times at each site and at muxer and task together, with both wakes; and at both ends, as after a merge, the
+/// ways of remedies and the bounds of the muxer, alone and together.
 fn every_budget() -> Vec<Budgets> {
     const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
-    const REMEDIES: [&str; 3] = ["flush=late", "flush=32KiB", "flush=burst"];
-    const BOUNDS_OF_REMEDIES: &str = "1 2 4 10us 25us";
     const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
+    const AT_BOTH_ENDS: &str =
+        "flush=late flush=32KiB flush=burst muxer=1/deferred muxer=2/deferred muxer=4/deferred";
     let with_wakes = |limit: &str| [limit.to_owned(), format!("{limit}/deferred")];
     let bounds = LIMITS.split(' ').flat_map(with_wakes);
-    let at_sites = |bound: String| {
+    let in_central = bounds.chain(["coop".to_owned()]).flat_map(|bound| {
         PLACES.map(|sites| {
             let parts = sites.iter().map(|site| format!("{site}={bound}"));
-            let budgets = parts.collect::<Vec<_>>().join(",").parse();
-            budgets.expect("it is a budget")
+            parts.collect::<Vec<_>>().join(",")
         })
-    };
-    let all = bounds.chain(["coop".to_owned()]);
-    let remedies = REMEDIES.into_iter().flat_map(|remedies| {
-        let bounds = BOUNDS_OF_REMEDIES.split(' ');
-        let bounded = bounds.map(move |bound| format!("{remedies},muxer={bound}/deferred"));
-        [remedies.to_owned()].into_iter().chain(bounded)
     });
-    let remedies = remedies.map(|budgets| budgets.parse().expect("it is a budget"));
-    all.flat_map(at_sites).chain(remedies).collect()
+    let parts: Vec<&str> = AT_BOTH_ENDS.split(' ').collect();
+    let (remedies, bounds) = parts.split_at(3);
+    let pairs = remedies
+        .iter()
+        .flat_map(|remedy| bounds.iter().map(move |bound| format!("{remedy},{bound}")));
+    let alone = parts.iter().map(|part| (*part).to_owned());
+    let at_both = alone.chain(pairs).map(|budgets| budgets + "@both");
+    let all = in_central.chain(at_both);
+    all.map(|budgets| budgets.parse().expect("it is a budget"))
+        .collect()
 }
 
 pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {

@@ -196,12 +196,13 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
             Some(refused),
         ),
     };
+    let has_remedies = remedies_of(spec).next().is_some();
     let levels = SiteLevels {
         spec: *spec,
         outer,
         inner,
         budget: budget.map(|refused| refused.to_string()),
-        remedies: remedies.map(|refused| refused.to_string()),
+        remedies: has_remedies.then(|| remedies.map(|refused| refused.to_string())),
     };
     (insertions, levels)
 }

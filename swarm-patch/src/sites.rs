@@ -1,7 +1,5 @@
 //! What is known of an instrumented function.
 
-use crate::remedies::remedies_of;
-
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -103,8 +101,8 @@ pub struct SiteLevels {
     pub inner: Option<String>,
     /// Whether a budget can end a poll.
     pub budget: Option<String>,
-    /// Whether the remedies of the function are there.
-    pub remedies: Option<String>,
+    /// Whether the remedies of the function are there. None if it has none.
+    pub remedies: Option<Option<String>>,
 }
 
 impl SiteLevels {
@@ -112,8 +110,7 @@ impl SiteLevels {
     pub fn levels(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
         let budget = self.spec.takes_budget.then_some(("budget", &self.budget));
         let recorded = [("outer", &self.outer), ("inner", &self.inner)];
-        let has_remedies = remedies_of(&self.spec).next().is_some();
-        let remedies = has_remedies.then_some(("remedies", &self.remedies));
+        let remedies = self.remedies.as_ref().map(|it| ("remedies", it));
         let all = recorded.into_iter().chain(budget).chain(remedies);
         all.map(|(level, missing)| (level, missing.as_deref()))
     }

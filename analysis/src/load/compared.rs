@@ -1,7 +1,7 @@
 //! What is compared in a sweep: variants, or the variants of every subject.
 
 use poll_probe::Budget;
-use run_format::{Budgets, Ends, Role, Site, SweepConfig, VariantConfig};
+use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
 use serde::Serialize;
 
 /// What a variant is compared for.
@@ -44,17 +44,12 @@ impl ComparedVariant {
         Site::BUDGETED.into_iter().filter_map(of_site)
     }
 
-    /// Whether it may do something though no poll of central ends because of it.
-    fn may_act_unseen(&self) -> bool {
-        self.budgets.ends == Ends::Both || self.budgets.remedies().next().is_some()
-    }
-
     /// Whether it is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's
     /// drivers also takes away the bound that upstream has, and one at both ends may fire at a peer.
     pub(crate) fn acts_by_firing(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
-            && !self.may_act_unseen()
+            && self.budgets.acts_by_ending_polls()
             && bounds.peek().is_some()
             && bounds.all(|(site, _)| !site.is_of_quic())
     }

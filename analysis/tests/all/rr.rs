@@ -166,7 +166,7 @@ fn row() -> Value {
 const HEAD: &str = "slice,pass,block,variant,start_ms,duration_ms,sampled_ms,turns,requests,requests_begun_before,bytes,\
 lost_entries,central_cpu_ns,central_runqueue_ns,helpers_cpu_ns,observers_cpu_ns,monitor_task_polls,monitor_task_ns,\
 monitor_slow_task_polls,monitor_scheduled_ns,runtime_busy_ns,runtime_parks,central_instructions,central_cycles,\
-yamux_rtt_ns,yamux_grown_bytes,yamux_credit_bytes,yamux_unread_bytes\n";
+peers_cpu_ns,peers_yielded,yamux_rtt_ns,yamux_grown_bytes,yamux_credit_bytes,yamux_unread_bytes\n";
 
 const BLOCKS_HEAD: &str = "block,duration_ms,steal_ms,central_core_steal_ms,central_runqueue_ns,\
 central_voluntary_switches,central_involuntary_switches,central_user_ms,central_system_ms,peers_user_ms,peers_system_ms,\
@@ -217,7 +217,7 @@ fn tables(run: &Path) {
             peers += &format!("{slice},1,{requests},1,2\n");
             let cpu_ns = (1000.0 * cpu_us * requests as f64) as u64;
             csv += &format!(
-                "{slice},compare,{},{variant},{start_ms},250,250,1,{requests},0,256000,0,{cpu_ns},0,0,0,,,,,0,0,,,,,,\n",
+                "{slice},compare,{},{variant},{start_ms},250,250,1,{requests},0,256000,0,{cpu_ns},0,0,0,,,,,0,0,,,,,,,,\n",
                 block + 1
             );
         }

@@ -46,6 +46,11 @@ impl Budgets {
         })
     }
 
+    /// Whether it changes nothing as long as it ends no poll of central.
+    pub fn acts_by_ending_polls(&self) -> bool {
+        self.ends == Ends::Central && self.remedies().next().is_none()
+    }
+
     /// Whether there is neither a bound nor a remedy.
     pub fn is_none(&self) -> bool {
         self.bounds == poll_probe::Budgets::NONE

@@ -33,6 +33,19 @@ impl Remedy {
         self as usize
     }
 
+    /// What a way of it does, after the label of a variant.
+    pub fn says(self, way: &str) -> &'static str {
+        match (self, way) {
+            (Remedy::Flush, "late") => "has yamux flush once no frame waits to be sent",
+            (Remedy::Flush, "32KiB") => {
+                "has yamux flush after 32 KiB and once no frame waits to be sent"
+            }
+            (Remedy::Flush, _) => {
+                "has yamux flush after the first frame, after 32 KiB and once no frame waits to be sent"
+            }
+        }
+    }
+
     /// The names of its ways, from the one with the number 1. The way 0 is upstream's and has none.
     pub fn ways(self) -> &'static [&'static str] {
         match self {

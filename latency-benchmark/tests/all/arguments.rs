@@ -316,7 +316,7 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
         "{first}"
     );
     assert!(
-        first.contains("320 runs × 5 variants, at most ") && first.contains("Seed 7"),
+        first.contains("320 runs × 6 variants, at most ") && first.contains("Seed 7"),
         "{first}"
     );
     assert_eq!(first, order("7"));
@@ -337,7 +337,7 @@ fn the_list_has_every_cell_and_variant() {
         )
     };
     let default = list(&[]);
-    assert!(default.starts_with("120 cells, 5 variants"), "{default}");
+    assert!(default.starts_with("120 cells, 6 variants"), "{default}");
     assert!(
         default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
         "{default}"

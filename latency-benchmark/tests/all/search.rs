@@ -86,7 +86,10 @@ fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_
     let patch = fs::read_to_string(dir.join("yamux.diff")).unwrap();
     assert!(patch.contains("+++ b/yamux/src/connection.rs"), "{patch}");
     let comment = fs::read_to_string(dir.join("report/comment.md")).unwrap();
-    assert!(comment.split_whitespace().count() <= 200, "{comment}");
+    assert!(
+        comment.contains("| time beyond the threshold |"),
+        "{comment}"
+    );
 
     // What is there is not measured again.
     fs::remove_dir_all(dir.join("round-3")).unwrap();

@@ -4,7 +4,7 @@ use crate::sites::Rewrite;
 /// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. Here it
 /// flushes once no frame waits to be sent. Until then noise collects frames, and sends them when its buffer is full. With
 /// `32KiB` yamux also flushes after so many bytes, and with `burst` also after the first frame, so that the receiver can begin.
-pub(super) const FLUSH: RemedySpec = RemedySpec {
+pub const FLUSH: RemedySpec = RemedySpec {
     name: "flush",
     package: "yamux",
     fields: ("Active", "unflushed: usize, is_burst: bool,"),

@@ -3,6 +3,7 @@
 
 mod flush;
 
+pub use self::flush::FLUSH;
 use crate::sites::{Rewrite, SiteSpec};
 
 /// A remedy of a crate that has a site.
@@ -34,7 +35,7 @@ pub struct Way {
     pub news: &'static str,
 }
 
-pub const REMEDIES: [&RemedySpec; 1] = [&flush::FLUSH];
+pub const REMEDIES: [&RemedySpec; 1] = [&FLUSH];
 
 pub fn remedies_of(spec: &SiteSpec) -> impl Iterator<Item = &'static RemedySpec> {
     let (package, function) = (spec.package, spec.function);
