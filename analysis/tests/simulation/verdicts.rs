@@ -51,7 +51,7 @@ const GROUPS: &[f64] = &[0.0, 5.0, 50.0];
 /// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
 pub(super) type Truth = Vec<[f64; QUANTITIES]>;
 
-const QUANTITIES: usize = 6;
+const QUANTITIES: usize = 7;
 
 /// Those that a sweep has. The others are of applications that count bytes.
 pub(super) fn quantities() -> Vec<Quantity> {

@@ -131,7 +131,7 @@ fn slice_row(slice: EvidenceSlice) -> String {
     let counts = ["0", "1000", "0"].join(",");
     let of_os = [""; 4].join(",");
     format!(
-        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0,,,,,,\n"
+        "{number},{pass},{block},{variant},{start_ms},250.0,250.0,1,200,{counts},{of_os},0,0,0,0,0,0,,,,,,,,\n"
     )
 }
 
