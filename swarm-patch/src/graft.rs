@@ -138,8 +138,13 @@ fn add_remedies<'a>(
     let fields: Result<Vec<_>, _> = fields.collect();
     match rewrites.and_then(|rewrites| Ok((rewrites, fields?))) {
         Ok((rewrites, fields)) => {
-            marks.insertions.extend(rewrites.into_iter().flatten());
-            marks.insertions.extend(fields);
+            // A remedy goes around what marks the same expression.
+            let (begin, end): (Vec<_>, Vec<_>) = rewrites
+                .into_iter()
+                .map(|[begin, end]| (begin, end))
+                .unzip();
+            marks.insertions.splice(0..0, begin);
+            marks.insertions.extend(end.into_iter().chain(fields));
         }
         Err(refused) => marks.lacks_remedies = Some(refused),
     }
