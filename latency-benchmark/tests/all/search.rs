@@ -86,10 +86,9 @@ fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_
     let patch = fs::read_to_string(dir.join("yamux.diff")).unwrap();
     assert!(patch.contains("+++ b/yamux/src/connection.rs"), "{patch}");
     let comment = fs::read_to_string(dir.join("report/comment.md")).unwrap();
-    assert!(
-        comment.contains("| time beyond the threshold |"),
-        "{comment}"
-    );
+    let beside_table = comment.lines().filter(|line| !line.starts_with('|'));
+    let words = beside_table.flat_map(str::split_whitespace);
+    assert!(words.count() <= 150, "{comment}");
 
     // What is there is not measured again.
     fs::remove_dir_all(dir.join("round-3")).unwrap();
