@@ -31,7 +31,7 @@ pub struct GraftedFile {
     pub original: String,
     /// What is inserted, each with its site.
     pub insertions: Vec<(SiteSpec, Insertion)>,
-    /// What a patch for upstream puts in the place of other text. A graft has none.
+    /// Pairs of a text and the one that a patch for upstream puts in its place. A graft has none.
     pub replacements: Vec<(&'static str, &'static str)>,
 }
 

@@ -19,7 +19,7 @@ pub(crate) const COMMENT: &str = "comment.md";
 /// Beside the table.
 const MOST_WORDS: usize = 150;
 
-/// What a maintainer asks for, in this order. Of each row the first metric that was measured.
+/// The rows that a maintainer asks for, in this order. A row has the first of its metrics that was measured.
 const ROWS: [&[Metric]; 5] = [
     &[Metric::BeyondMsPerS],
     &[Metric::CotenantLatePercent],

@@ -163,7 +163,7 @@ impl Verdict {
         self.quantities.iter().filter_map(judge).collect()
     }
 
-    /// Of the candidates at the same ends that fired, every two could have been compared.
+    /// Compares the candidates that gain something. Every two that fired at the same ends could have been compared.
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
             let fired = self

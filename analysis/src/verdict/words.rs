@@ -174,7 +174,7 @@ impl Verdict {
     }
 }
 
-/// What a budget at these ends answers.
+/// The question that a budget at these ends answers.
 fn question(ends: Ends) -> &'static str {
     match ends {
         Ends::Central => "in your own node",

@@ -26,7 +26,7 @@ pub(crate) struct Connected {
     pub(crate) sites: Vec<NamedSite>,
     /// What the workload finds out.
     pub(crate) findings: Arc<Findings>,
-    /// By which peers change budgets, where they do.
+    /// Tells peers which variant is in force, where they are on this machine.
     pub(crate) page: Option<SharedPage>,
     /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
     pub(crate) turns: Option<TurnSwitch>,

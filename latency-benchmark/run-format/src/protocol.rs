@@ -59,7 +59,7 @@ pub struct PeerTask {
     /// [`PeerElsewhere`] has if it is to listen at an IP address.
     #[serde(default)]
     pub elsewhere: bool,
-    /// By central's variants.
+    /// The budgets of central's variants, in their order.
     #[serde(default)]
     pub budgets: Vec<Budgets>,
     /// The number of an inherited file: a page of memory, by which central says which variant is in force. Without it the
@@ -85,7 +85,7 @@ pub struct CentralTask {
     /// The addresses to dial, as the peers printed them.
     pub peers: Vec<String>,
     pub others: OtherProcesses,
-    /// As in a [`PeerTask`].
+    /// The same file as in a [`PeerTask`].
     #[serde(default)]
     pub page: Option<i32>,
 }

@@ -28,12 +28,12 @@ impl Remedy {
         }
     }
 
-    /// By which the measured code knows it.
+    /// The measured code knows it by this number.
     pub fn number(self) -> usize {
         self as usize
     }
 
-    /// What a way of it does, after the label of a variant.
+    /// A way of it in words, which follow the label of a variant.
     pub fn says(self, way: &str) -> &'static str {
         match (self, way) {
             (Remedy::Flush, "late") => "has yamux flush once no frame waits to be sent",

@@ -186,7 +186,7 @@ pub enum SiteLevel {
     Inner,
     /// What budgets do to it.
     Budget,
-    /// What remedies do to it.
+    /// Its remedies are there.
     Remedies,
 }
 

@@ -28,7 +28,7 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
     peers: Vec<PeerProcess>,
-    /// By which they change budgets. None if they are on other hosts.
+    /// Tells them which variant is in force. None if they are on other hosts.
     page: Option<File>,
     /// Where their hosts answer TCP connects. Empty in a lab.
     connects: Vec<SocketAddr>,

@@ -90,7 +90,7 @@ pub fn follow(number: &'static AtomicU32, variants: impl IntoIterator<Item = Var
 
 /// The variants of a process that follows another one.
 struct Followed {
-    /// Of the variant in force.
+    /// The place of the variant in force.
     number: &'static AtomicU32,
     variants: Vec<&'static Active>,
 }

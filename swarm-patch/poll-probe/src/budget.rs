@@ -51,7 +51,7 @@ pub struct Budget {
 pub struct Budgets {
     /// By the numbers of sites.
     pub(crate) bounds: [Option<Budget>; Site::MOST],
-    /// By the numbers of remedies. Zero is the old way.
+    /// The way of each remedy. Zero is the old way.
     pub(crate) remedies: [u8; Budgets::MOST_REMEDIES],
 }
 

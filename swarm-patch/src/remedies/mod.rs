@@ -9,7 +9,7 @@ use crate::sites::{Rewrite, SiteSpec};
 /// A remedy of a crate that has a site.
 #[derive(Debug)]
 pub struct RemedySpec {
-    /// As in `run_format::Remedy`.
+    /// Its name in `run_format::Remedy`.
     pub name: &'static str,
     pub package: &'static str,
     /// A struct, and the fields that it gets.
@@ -20,16 +20,16 @@ pub struct RemedySpec {
     /// The file of the patch.
     pub file: &'static str,
     pub ways: &'static [Way],
-    /// What the patch adds at the end of that file.
+    /// The patch adds this at the end of that file.
     pub unit_test: &'static str,
 }
 
 /// A way of a remedy, as a patch for upstream.
 #[derive(Debug)]
 pub struct Way {
-    /// As in `run_format::Remedy`.
+    /// Its name in `run_format::Remedy`.
     pub name: &'static str,
-    /// What is there, each once, and what the patch puts in its place.
+    /// Pairs of a text that is there once, and the one that the patch puts in its place.
     pub replacements: &'static [(&'static str, &'static str)],
     /// The line of the changelog.
     pub news: &'static str,
