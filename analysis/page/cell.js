@@ -1,5 +1,5 @@
 // The panel of one cell.
-const PLOT = { width: widthOf(620), height: 260, left: 62, bottom: 34 };
+const PLOT = { width: widthOf(520), height: 260, left: 62, bottom: 34 };
 
 function openCell(id) {
   hideHover();
@@ -23,7 +23,7 @@ function drawCell() {
 }
 
 const cellPictures = (at) => [histogram(at, state.site, `Durations of polls of ${run.functions[state.site] ?? state.site}`, "polls"),
-  histogram(at, "worker", "Wake-up latency of the co-tenant", "wake-ups"), overBlocks(at), children(run.cells[at])].filter((it) => it !== null);
+  histogram(at, "worker", "Wake-up latency of another task", "wake-ups"), overBlocks(at), children(run.cells[at])].filter((it) => it !== null);
 
 const withTitle = (title, ...parts) => element("figure", {}, element("figcaption", {}, title), ...parts);
 

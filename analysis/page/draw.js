@@ -41,7 +41,7 @@ function legend(run, variants) {
 }
 
 // The usual width of a picture with axes. In a narrow window it is less, since letters shrink with the picture.
-const widthOf = (usual) => Math.min(usual, Math.max(480, window.innerWidth - 24));
+const widthOf = (usual) => Math.min(usual, Math.max(330, window.innerWidth - 60));
 
 // A picture with axes. `x` and `y` place values; ticks are pairs of a value and its words.
 function plot(size, label, names, ticks, place, ...children) {

@@ -1,5 +1,5 @@
 // The grid: a small table of cells for each payload and variant.
-const CELL = { width: 74, height: 38, left: 26, top: 22 };
+const CELL = { width: 47, height: 26, left: 26, top: 20 };
 
 // The cells that the filters leave, by payload, with the round trips and numbers of peers that they have.
 function shownCells() {
@@ -15,10 +15,9 @@ function facets() {
   const candidates = run.variants.map((_, at) => at);
   const chosen = state.variant === -1 ? candidates : [state.variant];
   const changed = chosen.filter((it) => it !== 0);
-  if (state.view === "level") return chosen.map((variant) => ({ variant, isChange: false }));
-  if (state.view === "difference") return changed.map((variant) => ({ variant, isChange: true }));
-  return [{ variant: 0, isChange: false },
-    ...changed.flatMap((variant) => [{ variant, isChange: false }, { variant, isChange: true }])];
+  if (state.view === "before") return [{ variant: 0, isChange: false }];
+  const isChange = state.view === "difference";
+  return (isChange ? changed : chosen).map((variant) => ({ variant, isChange }));
 }
 
 const levelIn = (at, variant) =>
@@ -69,12 +68,12 @@ function gridCell(at, facet, place, isFirst) {
     onclick: () => openCell(id), onkeydown: moveInGrid, ...hovering(() => describe(at, facet)),
   },
     element("rect", { width: CELL.width - 1, height: CELL.height - 1 }),
-    element("text", middle), element("text", { ...middle, y: 30, class: "ends" }));
+    element("text", { ...middle, y: 17 }));
   return { group, at };
 }
 
 function valueText(value, isChange) {
-  const words = short(noFiner(value));
+  const words = value.low === undefined ? brief(value.value) : short(noFiner(value));
   return isChange && value.value > 0 && words !== "0" ? `+${words}` : words;
 }
 
@@ -85,15 +84,12 @@ function paintCell({ group, at }, facet, most) {
   const { better, unit, changeUnit } = metrics.get(state.metric);
   const [colour, ink] = !value || isGrey ? ["var(--grey)", "var(--faint)"]
     : facet.isChange ? changeShade(value.value, most.change, better) : levelShade(value.value, most.level);
-  const words = value ? valueText(value, facet.isChange) : cell.why ? cell.why.split(":")[0] : "–";
+  const words = value ? valueText(value, facet.isChange) : cell.why ? "✕" : "–";
   const ends = value && value.low !== undefined && value.low !== null
     ? briefInterval(value.value, value.low, value.high) : "";
-  const [rect, upper, lower] = group.children;
+  const [rect, label] = group.children;
   rect.style.fill = colour;
-  upper.setAttribute("class", value ? "value" : "why");
-  upper.setAttribute("y", ends ? 16 : 23);
-  upper.textContent = words;
-  lower.textContent = ends;
+  label.textContent = words;
   group.style.setProperty("--own-ink", ink);
   group.setAttribute("aria-label", `${cellName(run, cell)}, ${run.variants[facet.variant].label}: ${words} ${value ? (facet.isChange ? changeUnit : unit) : ""} ${ends}`);
 }
@@ -108,11 +104,12 @@ function facetPicture(facet, payload, cells) {
   const peers = [...new Set(cells.map((at) => run.cells[at].n))];
   const rtts = [...new Set(cells.map((at) => run.cells[at].rtt))].sort((a, b) => a - b);
   const [width, height] = [CELL.left + rtts.length * CELL.width + 4, CELL.top + peers.length * CELL.height + 4];
-  const name = `${run.payload[payload]}: ${run.variants[facet.variant].label}${facet.isChange ? ", difference" : ""}`;
+  const isOne = facets().length < 2;
+  const name = run.payload[payload] + (isOne ? "" : `: ${run.variants[facet.variant].label}`);
   const parts = [text(2, 14, "N", { class: "axis" })];
   rtts.forEach((rtt, at) => parts.push(text(CELL.left + (at + 0.5) * CELL.width, 14, at === 0 ? `RTT ${rtt} ms` : `${rtt}`,
     { "text-anchor": "middle", class: "axis" })));
-  peers.forEach((n, at) => parts.push(text(CELL.left - 6, CELL.top + at * CELL.height + 23, n, { "text-anchor": "end", class: "axis" })));
+  peers.forEach((n, at) => parts.push(text(CELL.left - 6, CELL.top + at * CELL.height + 17, n, { "text-anchor": "end", class: "axis" })));
   const own = cells.map((at, order) => {
     const [row, column] = [peers.indexOf(run.cells[at].n), rtts.indexOf(run.cells[at].rtt)];
     return gridCell(at, facet, { x: CELL.left + column * CELL.width, y: CELL.top + row * CELL.height, row, column }, order === 0);
@@ -147,12 +144,12 @@ function drawGrid() {
   const payloads = [...new Set(cells.map((at) => run.cells[at].payload))];
   const rows = payloads.map((payload) => {
     const own = cells.filter((at) => run.cells[at].payload === payload);
-    return element("div", { class: "facets" }, ...shown.map((facet) => facetPicture(facet, payload, own)));
+    return shown.map((facet) => facetPicture(facet, payload, own));
   });
   if (cells.length === 0) rows.push(element("p", {}, "The filters leave no cell."));
   if (cells.length > 0 && shown.length === 0) rows.push(element("p", {}, "The baseline has no difference from itself. Choose another variant."));
   paintGrid();
-  byId("grid").replaceChildren(...rows);
+  byId("grid").replaceChildren(element("div", { class: "facets" }, ...rows.flat()));
 }
 
 function drawScales(most, shown) {

@@ -23,7 +23,7 @@ function defaults() {
   const firing = candidates.find((it) => !it.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
-    view: run.variants.length > 1 ? "before-after" : "level", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
     cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
   };
 }
@@ -40,7 +40,7 @@ function readState(link) {
   const usual = defaults();
   if (!figuresOf(run, metrics.has(read.metric) ? read.metric : "", read.site)) Object.assign(read, { metric: usual.metric, site: usual.site });
   if (read.variant !== -1 && !run.variants[read.variant]) read.variant = usual.variant;
-  if (!["level", "before-after", "difference"].includes(read.view)) read.view = usual.view;
+  if (!["before", "after", "difference"].includes(read.view)) read.view = usual.view;
   if (!COLUMNS[Math.abs(read.sort) - 1]?.[1]) read.sort = usual.sort;
   read.hidden = { n: read.hiddenN, rtt: read.hiddenRtt, payload: read.hiddenPayload };
   state = read;
@@ -99,8 +99,8 @@ function drawThreshold() {
   byId("threshold-text").textContent = duration(own);
   const at = `${Number((own / 1000).toPrecision(6))}us`;
   byId("note").textContent = !isRecounted(run, state.metric) ? "" : own === run.threshold
-    ? `The report's threshold is ${duration(own)}. Another one recounts the ratios at once, without intervals.`
-    : `At ${duration(own)} ratios have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
+    ? "" : `At ${duration(own)} the cells have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
+  drawCurve();
 }
 
 function drawFilters() {
@@ -166,7 +166,7 @@ function listen() {
   window.addEventListener("hashchange", () => {
     readState(location.hash);
     draw();
-    byId(state.cell ? "cell" : "explore").scrollIntoView();
+    byId(state.cell ? "cell" : "explore").scrollIntoView({ block: "nearest" });
   });
   window.addEventListener("keydown", (event) => {
     if (event.key !== "Escape") return;
@@ -194,9 +194,10 @@ if (page.soak.length > 0) {
 if (page.runs.length > 0) {
   document.documentElement.classList.add("moving");
   byId("explore").hidden = false;
+  byId("further").hidden = false;
   byId("theme").hidden = false;
   readState(location.hash);
   draw();
   listen();
-  if (state.cell) byId("cell").scrollIntoView();
+  if (state.cell) byId("cell").scrollIntoView({ block: "nearest" });
 }

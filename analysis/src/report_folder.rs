@@ -12,7 +12,7 @@ use crate::explain::files::File;
 use crate::new_folder::{self, RECORD};
 use crate::options::Options;
 use crate::page::{self, Page};
-use crate::report::markdown::{CHARTS, MOST_SENTENCES};
+use crate::report::markdown::CHARTS;
 use crate::summary::Tables;
 use crate::views::Entry;
 
@@ -20,6 +20,8 @@ pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
     pub(crate) in_short: Vec<String>,
+    /// What is printed instead of the sentences in short, if there is anything.
+    pub(crate) on_terminal: Vec<String>,
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
@@ -38,7 +40,11 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
-    content.in_short.iter().take(MOST_SENTENCES).for_each(print);
+    let lines = match content.on_terminal.is_empty() {
+        true => &content.in_short,
+        false => &content.on_terminal,
+    };
+    lines.iter().for_each(print);
     print(out.join(TEXT).display());
     Ok(())
 }

@@ -118,7 +118,7 @@ impl Round {
     }
 }
 
-/// The cell with the most time beyond the threshold, that with the most late wake-ups of the co-tenant, and of those with the
+/// The cell with the most time beyond the threshold, that with the most late wake-ups of another task, and of those with the
 /// longest round trip the one with the most time beyond the threshold.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);

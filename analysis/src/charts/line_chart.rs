@@ -16,15 +16,26 @@ pub(crate) struct LineChart {
     /// Without names, values are not joined by lines.
     pub(crate) series: Vec<String>,
     pub(crate) places: Categories,
+    /// Whether the series stand beside each other at a place, so that their bars stay apart.
+    pub(crate) is_apart: bool,
     pub(crate) panels: Vec<LineChartPanel>,
 }
 
 pub(crate) struct LineChartPanel {
     /// With its unit.
     pub(crate) name: String,
-    pub(crate) from_zero: bool,
+    pub(crate) axis: Axis,
     /// By series and place.
     pub(crate) lines: Vec<Vec<Option<ChartValue>>>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Axis {
+    /// From the least value to the greatest.
+    Free,
+    FromZero,
+    /// Two decades below the greatest value. What is smaller is not drawn.
+    TwoDecades,
 }
 
 /// With the name of its numbers above it.
@@ -33,7 +44,6 @@ const NAME: f64 = 48.0;
 const TO_LABEL: f64 = 9.0;
 /// Longer labels have several lines.
 const SMALLEST: f64 = 14.0;
-/// Lines are shifted, so that their bars stay apart.
 const FURTHEST_APART: f64 = 16.0;
 /// Half the width of the ends of a bar.
 const CAP: f64 = 5.0;
@@ -53,7 +63,8 @@ impl Body for LineChart {
             draw_heading(canvas, plot.area, &panel.name);
             plot.area = plot.area.right_of(TO_LABEL + widest);
             plot.draw_ground(canvas);
-            plot.draw_lines(canvas, &panel.lines, !self.series.is_empty());
+            let apart = if self.is_apart { FURTHEST_APART } else { 0.0 };
+            plot.draw_lines(canvas, &panel.lines, !self.series.is_empty(), apart);
         }
         let Some(lowest) = plots.last() else {
             return area.y;
@@ -70,6 +81,7 @@ impl Body for LineChart {
 
 struct Plot {
     area: Rect,
+    axis: Axis,
     places: usize,
     low: f64,
     high: f64,
@@ -83,10 +95,13 @@ impl Plot {
             [value.value].into_iter().chain(ends.into_iter().flatten())
         });
         let (low, high) = values
-            .chain(panel.from_zero.then_some(0.0))
+            .chain((panel.axis == Axis::FromZero).then_some(0.0))
             .map(|value| (value, value))
             .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
             .unwrap_or((0.0, 1.0));
+        if panel.axis == Axis::TwoDecades {
+            return Plot::of_two_decades(high, area, places);
+        }
         let room = match (high - low, low) {
             (0.0, 0.0) => 1.0,
             (0.0, level) => 0.1 * level.abs(),
@@ -103,10 +118,29 @@ impl Plot {
         let label = |tick: f64| (tick, fixed(tick, decimals));
         Plot {
             area,
+            axis: panel.axis,
             places: places.max(1),
             low,
             high,
             ticks: ticks.into_iter().map(label).collect(),
+        }
+    }
+
+    fn of_two_decades(high: f64, area: Rect, places: usize) -> Plot {
+        let greatest = if high > 0.0 { high } else { 1.0 };
+        let (low, high) = (greatest / 100.0, 1.2 * greatest);
+        let decade = 10f64.powf(high.log10().floor());
+        let ticks = [5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].map(|part| part * decade);
+        let ticks = ticks.into_iter().filter(|tick| (low..=high).contains(tick));
+        Plot {
+            area,
+            axis: Axis::TwoDecades,
+            places: places.max(1),
+            low,
+            high,
+            ticks: ticks
+                .map(|tick| (tick, fixed(tick, decimals_for(tick, 1))))
+                .collect(),
         }
     }
 
@@ -129,19 +163,29 @@ impl Plot {
         }
     }
 
-    fn draw_lines(&self, canvas: &mut Canvas, lines: &[Vec<Option<ChartValue>>], are_joined: bool) {
-        let apart = FURTHEST_APART.min(0.6 * self.pitch() / lines.len().max(1) as f64);
+    fn draw_lines(
+        &self,
+        canvas: &mut Canvas,
+        lines: &[Vec<Option<ChartValue>>],
+        are_joined: bool,
+        furthest_apart: f64,
+    ) {
+        let apart = furthest_apart.min(0.6 * self.pitch() / lines.len().max(1) as f64);
         for (index, line) in lines.iter().enumerate() {
             let aside = apart * (index as f64 - (lines.len() as f64 - 1.0) / 2.0);
             let x = |place: usize| self.x(place) + aside;
             let colour = line_colour(index);
+            let is_drawn =
+                |value: &ChartValue| self.axis != Axis::TwoDecades || value.value >= self.low;
+            let line: Vec<Option<ChartValue>> =
+                line.iter().map(|value| value.filter(is_drawn)).collect();
             for (place, ends) in line.windows(2).enumerate().filter(|_| are_joined) {
                 if let [Some(from), Some(to)] = ends {
                     let from = (x(place), self.y(from.value));
                     canvas.line(from, (x(place + 1), self.y(to.value)), colour, 2);
                 }
             }
-            for (place, value) in (0..).zip(line) {
+            for (place, value) in (0..).zip(&line) {
                 let Some(value) = value else { continue };
                 if let Some(ends) = value.interval {
                     let (x, low, high) = (x(place), self.y(ends.low), self.y(ends.high));
@@ -183,7 +227,10 @@ impl Plot {
     }
 
     fn y(&self, value: f64) -> f64 {
-        let part = (value - self.low) / (self.high - self.low);
+        let part = match self.axis {
+            Axis::TwoDecades => (value / self.low).log10() / (self.high / self.low).log10(),
+            _ => (value - self.low) / (self.high - self.low),
+        };
         self.area.bottom() - part * self.area.height
     }
 
@@ -232,7 +279,7 @@ mod tests {
         let values = values.iter().map(|value| Some(ChartValue::exact(*value)));
         let panel = LineChartPanel {
             name: String::new(),
-            from_zero: false,
+            axis: Axis::Free,
             lines: vec![values.collect()],
         };
         Plot::new(&panel, Rect::new(0.0, 0.0, 100.0, 200.0), 1)
@@ -266,7 +313,7 @@ mod tests {
         };
         let panel = LineChartPanel {
             name: String::new(),
-            from_zero: true,
+            axis: Axis::FromZero,
             lines: vec![vec![Some(ChartValue::new(2.0, Some(ends)))]],
         };
         let plot = Plot::new(&panel, Rect::new(0.0, 0.0, 100.0, 200.0), 1);

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use run_format::number::{PERCENT, POINTS};
 use run_format::serde_as_text;
 
-use super::metric::{Better, Metric, Per};
+use super::metric::{Better, Metric};
 use crate::text::joined;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,19 +35,6 @@ impl Quantity {
 
     pub(crate) fn of_metric(metric: Metric) -> Option<Quantity> {
         Quantity::all().into_iter().find(|it| it.metric == metric)
-    }
-
-    /// "fewer slow polls"
-    pub(crate) fn changed(self, is_good: bool) -> String {
-        let recounted = self.metric.info().recounted;
-        let is_counted = matches!(recounted, Some(Per::Event | Per::Request));
-        let direction = match (is_good == self.is_lower_better(), is_counted) {
-            (true, true) => "fewer",
-            (false, true) => "more",
-            (true, false) => "lower",
-            (false, false) => "higher",
-        };
-        format!("{direction} {}", self.words)
     }
 
     pub(crate) fn is_lower_better(self) -> bool {

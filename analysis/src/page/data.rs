@@ -12,7 +12,7 @@ use crate::measure::{CellState, Metric, MetricKey};
 use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
-use crate::verdict::{Judged, RANKS, Verdict, holders};
+use crate::verdict::{AtThreshold, Judged, RANKS, Verdict, holders};
 use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
@@ -255,6 +255,17 @@ fn three_digits(value: f64) -> Value {
     format!("{value:.2e}").parse().map_or(Value::Null, number)
 }
 
+/// The means over cells at each threshold: the level, and the change with its interval.
+fn curve(curve: &[AtThreshold]) -> Value {
+    let point = |at: &AtThreshold| {
+        let change = at
+            .change
+            .map(|(value, ends)| [value, ends.low, ends.high].map(number));
+        json!([at.threshold_ns, number(at.level), change])
+    };
+    curve.iter().map(point).collect()
+}
+
 fn of_verdict(verdict: &Verdict) -> Value {
     let judged = |judged: &Judged| {
         let ends = [judged.value, judged.interval.low, judged.interval.high];
@@ -264,7 +275,9 @@ fn of_verdict(verdict: &Verdict) -> Value {
     let candidates = verdict.candidates.iter().chain(&verdict.control);
     let candidate = candidates.map(|it| {
         let judged = it.judged.iter().map(judged);
-        json!({"variant": it.variant, "idle": it.is_idle, "changes": judged.collect::<Map<_, _>>()})
+        json!({
+            "variant": it.variant, "idle": it.is_idle, "changes": judged.collect::<Map<_, _>>(), "curve": curve(&it.curve),
+        })
     });
     let quantities = verdict.quantities.iter();
     let quantity = quantities.map(|(it, margin)| {
@@ -274,6 +287,7 @@ fn of_verdict(verdict: &Verdict) -> Value {
         })
     });
     json!({
+        "curve": curve(&verdict.baseline_curve),
         "leading": verdict.best().map(|it| it.variant),
         "candidates": candidate.collect::<Value>(),
         "quantities": quantity.collect::<Value>(),

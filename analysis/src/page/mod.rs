@@ -7,7 +7,8 @@ use serde_json::{Value, json};
 
 use crate::prose::{prose, rendered};
 use crate::report;
-use crate::report::markdown::MOST_SENTENCES;
+use crate::report::effects::{Effects, LEGEND};
+use crate::report::markdown::Row;
 use crate::text::escaped;
 use crate::verdict::Verdict;
 use crate::views::Entry;
@@ -16,11 +17,12 @@ pub(crate) const FILE: &str = "index.html";
 
 const STYLE: &str = include_str!("../../page/page.css");
 /// One after the other they are one script.
-const SCRIPTS: [&str; 8] = [
+const SCRIPTS: [&str; 9] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/draw.js"),
     include_str!("../../page/grid.js"),
     include_str!("../../page/cell.js"),
+    include_str!("../../page/curve.js"),
     include_str!("../../page/comparisons.js"),
     include_str!("../../page/trade_off.js"),
     include_str!("../../page/soak.js"),
@@ -31,7 +33,9 @@ const SCRIPTS: [&str; 8] = [
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) in_short: Vec<String>,
-    /// The pictures below the first sentence, as HTML.
+    /// What the best candidates do, as HTML.
+    pub(crate) effects: String,
+    /// The first pictures, as HTML.
     pub(crate) opening: String,
     /// What a reader without JavaScript sees, as HTML.
     pub(crate) still: String,
@@ -50,7 +54,12 @@ impl Page {
             ..Page::default()
         };
         for (page, name) in pages.into_iter().zip(names) {
-            all.still += &format!("<h3>{}</h3>\n{}", escaped(&name), page.opening);
+            all.still += &format!(
+                "<h3>{}</h3>\n{}{}",
+                escaped(&name),
+                page.effects,
+                page.opening
+            );
             all.terms = page.terms;
             let named = |line: String| format!("**{name}**: {line}");
             all.in_short.extend(page.in_short.into_iter().map(named));
@@ -70,16 +79,17 @@ impl Page {
     }
 
     pub(crate) fn html(&self) -> String {
-        let shown = self.in_short.len().min(MOST_SENTENCES);
-        let (first, more) = self.in_short.split_at(shown);
-        let (decision, first) = first.split_at(first.len().min(1));
+        let answers = self
+            .in_short
+            .len()
+            .min(if self.effects.is_empty() { 1 } else { 2 });
+        let (decision, others) = self.in_short.split_at(answers);
         let data = data::of_page(&self.runs, &self.soak).to_string();
         rendered(&prose!('a "page.html" {
             page: &'a Page = self,
             style: &'static str = STYLE,
             decision: &'a [String] = decision,
-            first: &'a [String] = first,
-            more: &'a [String] = more,
+            others: &'a [String] = others,
             // `<` could end the element that the data are in.
             data: String = data.replace('<', "\\u003c"),
             script: String = SCRIPTS.concat(),
@@ -91,8 +101,34 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
     let first = pictures.iter().filter(|it| it.is_first);
     match first.clone().count() {
         0 => String::new(),
-        _ => format!("<div class=\"opening\">\n{}</div>\n", figures(first)),
+        _ => format!("<div class=\"opening still\">\n{}</div>\n", figures(first)),
     }
+}
+
+/// A table for each candidate and group. The first one is open, the others unfold.
+pub(crate) fn effects(effects: &[Effects]) -> String {
+    let candidates = effects.first().map_or(0, Effects::candidates);
+    let tables = (0..candidates).flat_map(|candidate| {
+        let groups = effects.iter().enumerate();
+        groups.map(move |(at, effects)| table(&effects.rows_of(candidate), candidate + at == 0))
+    });
+    let legend = (!effects.is_empty()).then(|| format!("<p class=\"faint\">{LEGEND}</p>\n"));
+    tables.chain(legend).collect()
+}
+
+fn table(rows: &[Row], is_open: bool) -> String {
+    let head = rows.first().into_iter().flat_map(|row| &row.0);
+    let head: Vec<&str> = head.map(|(title, _)| &**title).collect();
+    let fields = |row: &Row| row.0.iter().map(|(_, field)| field.clone()).collect();
+    rendered(&prose!('a "effects.html" {
+        is_open: bool = is_open,
+        title: String = match head[..] {
+            [place, _, label, ..] => format!("{place}: {label}"),
+            _ => String::new(),
+        },
+        head: Vec<&'a str> = head,
+        rows: Vec<Vec<String>> = rows.iter().map(fields).collect(),
+    }))
 }
 
 fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::{Cell, Site};
 
-use super::markdown::{Row, joined_any, quoted, table};
+use super::markdown::{Row, quoted, table};
 use crate::prose::{self, prose};
 use crate::stats::{self, Interval, Uncertain};
 use crate::summary::predicted::{FILE, METRIC, SideBySide, in_words};
@@ -14,38 +14,35 @@ use crate::text::{self, number};
 pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
     let mut cells = summary.by_time_beyond(site).into_iter();
     let cell = cells.find(|cell| cell.recorded_polls(site).is_some())?;
-    let without_effect = Site::BUDGETED.into_iter().filter_map(|site| {
-        let idle = cell.bounds_without_effect(site);
-        joined_any(idle.map(|limit| quoted(format!("{site}={limit}"))), ", ")
-    });
+    let rows: Vec<SideBySide> = summary.predicted(cell).collect();
+    let best = rows.iter().min_by(|a, b| {
+        let [a, b] = [a, b].map(|row| row.predicted.estimate.value);
+        a.total_cmp(&b)
+    })?;
+    let bounded = best.of.site;
     Some(prose::text(&prose!('a "bounds.txt" {
         worst: Cell = cell.measured.cell,
-        function: &'a str = summary.function(site),
-        of_cell: String = of_cell(summary, cell),
-        without_effect: Vec<String> = without_effect.collect(),
+        bounded: &'a str = summary.function(bounded),
+        of_cell: String = in_cell(rows, bounded, cell),
         measured: String = measured(summary),
     })))
 }
 
-fn of_cell(summary: &Summary, cell: &CellSummary) -> String {
-    let mut rows: Vec<SideBySide> = summary.predicted(cell).collect();
-    rows.dedup_by_key(|it| (it.of.site, it.of.limit));
-    let whole = |site: Site| {
-        rows.iter()
-            .find(|it| it.of.site == site && it.of.limit.is_none())
-    };
+fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String {
+    rows.retain(|row| row.of.site == site);
+    rows.dedup_by_key(|row| row.of.limit);
+    let whole = || rows.iter().find(|row| row.of.limit.is_none());
     // Bounds that end no poll have the figures of none.
-    let is_shown = |it: &&SideBySide| {
-        it.of.limit.is_none() || Some(it.of.polls) != cell.recorded_polls(it.of.site)
+    let is_shown = |row: &&SideBySide| {
+        row.of.limit.is_none() || Some(row.of.polls) != cell.recorded_polls(site)
     };
     let rows = rows.iter().filter(is_shown).map(|row| {
         let share = |polls: fn(&SideBySide) -> u64| {
-            let whole = polls(whole(row.of.site)?);
+            let whole = polls(whole()?);
             (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
         let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
-        Row::of("site", row.of.site)
-            .with("bound", in_words(row.of.limit))
+        Row::of("bound", in_words(row.of.limit))
             .with(METRIC.title(), percent(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)

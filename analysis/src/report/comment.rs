@@ -5,28 +5,18 @@ use std::collections::BTreeSet;
 use poll_probe::{Budget, Limit, Wake};
 use run_format::Cell;
 
-use super::markdown::{CHARTS, Row, quoted, table};
-use super::{emphasised, method};
+use super::markdown::{CHARTS, table};
+use super::{effects, method};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
-use crate::text::{capitalised, count, number};
-use crate::verdict::{Candidate, Judged, Verdict};
+use crate::verdict::{Candidate, Verdict};
 use crate::views::{Entry, Scene};
 
 pub(crate) const COMMENT: &str = "comment.md";
 
 /// Beside the table.
-const MOST_WORDS: usize = 150;
-
-/// The rows that a maintainer asks for, in this order. A row has the first of its metrics that was measured.
-const ROWS: [&[Metric]; 5] = [
-    &[Metric::BeyondMsPerS],
-    &[Metric::CotenantLatePercent],
-    &[Metric::PairCpuUsPerRequest, Metric::CpuUsPerRequest],
-    &[Metric::RequestsPerS],
-    &[Metric::LatencyP99Ms],
-];
+const MOST_WORDS: usize = 120;
 
 pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
     let options = scene.options;
@@ -50,8 +40,11 @@ pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
     };
     let answers = verdict.answers().into_iter();
     let answers: String = answers.map(|answer| format!("- {answer}\n")).collect();
-    let candidates: Vec<&Candidate> = verdict.best_of_each().into_iter().flatten().collect();
-    let table = table(rows(&candidates));
+    // The first group of cells is the one without delay, if there is one.
+    let table = effects::tables(verdict)
+        .first()
+        .map(|effects| table(effects.rows()));
+    let table = table.unwrap_or_default();
     let left = MOST_WORDS.saturating_sub(words(&end) + words(&answers));
     let others = within(left, lines(verdict, summary, best));
     format!("{answers}\n{table}\n\n{others}{end}")
@@ -64,53 +57,6 @@ fn within(most_words: usize, lines: Vec<String>) -> String {
         Some(format!("- {line}\n"))
     });
     lines.collect()
-}
-
-/// Each quantity before, and after by each candidate: in the first group of cells, which is the one without delay if there is
-/// one.
-fn rows<'a>(candidates: &'a [&'a Candidate]) -> impl Iterator<Item = Row> + 'a {
-    let groups = candidates.iter().map(|it| match it.regimes.first() {
-        Some(group) => (group.words(), &group.judged),
-        None => {
-            let cells = it.judged.iter().map(|judged| judged.cells).max();
-            (count(cells.unwrap_or(0), "cell"), &it.judged)
-        }
-    });
-    let groups: Vec<(String, &Vec<Judged>)> = groups.collect();
-    ROWS.into_iter().filter_map(move |metrics| {
-        let is_measured = |metric: &&Metric| {
-            let mut judged = groups.iter().flat_map(|(_, judged)| judged.iter());
-            judged.any(|judged| judged.quantity.metric == **metric)
-        };
-        let metric = *metrics.iter().find(is_measured)?;
-        let of_metric = |judged: &&Judged| judged.quantity.metric == metric;
-        let judged = groups
-            .iter()
-            .map(|(_, judged)| judged.iter().find(of_metric));
-        let judged: Vec<Option<&Judged>> = judged.collect();
-        let first = judged.iter().flatten().next()?;
-        let (place, _) = groups.first()?;
-        let unit = metric.info().unit;
-        let level =
-            |at: usize| move |it: &Judged| Some(format!("{} {unit}", number(it.levels?[at])));
-        let mut row = Row::of(capitalised(place), first.quantity.words)
-            .with("before", level(0)(first).unwrap_or_default());
-        for (candidate, judged) in candidates.iter().zip(judged) {
-            let after = judged.and_then(level(1));
-            row = row.with_any(quoted(&candidate.label), after);
-            row = row.with_any("change", judged.map(change));
-        }
-        Some(row)
-    })
-}
-
-/// A change of which the interval has zero is not resolved, whatever its middle.
-fn change(judged: &Judged) -> String {
-    let change = emphasised(judged);
-    match change.split_once('[') {
-        Some((_, interval)) if judged.interval.covers(0.0) => format!("not resolved [{interval}"),
-        _ => change,
-    }
 }
 
 fn lines(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {

@@ -70,7 +70,8 @@ pub(crate) fn text(
     let only = compared
         .first()
         .filter(|_| is_published && compared.len() == 1);
-    let cells_of = |only: &Compared| table(cells(&only.summary, frame.2, &["before", "after"]));
+    let cells_of =
+        |only: &Compared| table(cells(&only.summary, frame.options, &["before", "after"]));
     let mut cells = compared.iter().flat_map(|it| it.summary.measured());
     let text = prose::text(&prose!('a "comparison.txt" {
         published_cells: Option<String> = only.map(cells_of),
@@ -162,7 +163,7 @@ pub(crate) fn sentences_in_grid(place: &InGrid, shared: &[&Candidate]) -> Vec<St
         place: &'a InGrid = place,
         is_near: bool = place.factors[0] < TOO_FAR,
         cells: Vec<String> = cells.collect(),
-        shared: &'a [&'a Candidate] = shared,
+        has_shared: bool = !shared.is_empty(),
     }))
 }
 
@@ -219,7 +220,7 @@ pub(crate) fn text_of_published(summary: &Summary, frame: Frame) -> String {
     let sites = &summary.identity.sites;
     let text = prose::text(&prose!("published.txt" {
         source: String = summary.identity.line(),
-        cells: String = table(cells(summary, frame.2, &["value"])),
+        cells: String = table(cells(summary, frame.options, &["value"])),
     }));
     markdown::report("published", &title, sites, frame, [Some(text)])
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 
+use super::effects::{self, Effects};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::text::count;
@@ -10,8 +11,8 @@ use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";
 
-/// Of the verdict. The others are folded away.
-pub(crate) const MOST_SENTENCES: usize = 15;
+/// The sentences of a verdict that are not folded away.
+pub(crate) const MOST_SENTENCES: usize = 8;
 /// What the first sentence of a verdict begins with.
 pub(crate) const VERDICT: &str = "**Verdict.** ";
 
@@ -63,30 +64,45 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Row>) -> String {
     lines.join("\n")
 }
 
-/// What any report begins and ends with: its verdict in short, its pictures, and what its options say of links.
+/// What any report begins and ends with.
 #[derive(Clone, Copy)]
-pub(crate) struct Frame<'a>(
-    pub(crate) &'a [String],
-    pub(crate) &'a [Entry],
-    pub(crate) &'a Options,
-);
+pub(crate) struct Frame<'a> {
+    pub(crate) in_short: &'a [String],
+    /// What the best candidates do, if variants are compared.
+    pub(crate) effects: &'a [Effects<'a>],
+    pub(crate) pictures: &'a [Entry],
+    pub(crate) options: &'a Options,
+}
+
+impl<'a> Frame<'a> {
+    pub(crate) fn new(in_short: &'a [String], pictures: &'a [Entry], options: &'a Options) -> Self {
+        Frame {
+            in_short,
+            effects: &[],
+            pictures,
+            options,
+        }
+    }
+}
 
 /// A whole report. Pictures that it does not open with come last.
 pub(super) fn report(
     about: &str,
     title: &str,
     sites: &SiteNames,
-    Frame(verdict, pictures, options): Frame,
+    frame: Frame,
     parts: impl IntoIterator<Item = Option<String>>,
 ) -> String {
-    let verdict = verdict.split_first().map(|(first, others)| {
+    let options = frame.options;
+    let verdict = frame.in_short.split_first().map(|(first, others)| {
         let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
         let title = format!("{} of the verdict", count(more.len(), "more sentence"));
         let folded = || details(&title, [Some(list(more))]);
         let folded = (!more.is_empty()).then(folded);
         [Some(format!("{VERDICT}{first}")), Some(list(shown)), folded]
     });
-    let (opening, others): (Vec<_>, Vec<_>) = pictures.iter().partition(|it| it.is_first);
+    let (opening, others): (Vec<_>, Vec<_>) =
+        frame.pictures.iter().partition(|entry| entry.is_first);
     let picture = |it: &Entry| {
         let (title, base) = (&it.picture.title, options.link_base());
         let files = it.files();
@@ -96,6 +112,13 @@ pub(super) fn report(
     let others = has_others.then(|| details("More pictures", others.into_iter().map(picture)));
     let head = [Some(format!("# {title}"))].into_iter();
     let head = head.chain(verdict.into_iter().flatten());
+    let head = head.chain(
+        frame
+            .effects
+            .iter()
+            .map(|effects| Some(table(effects.rows()))),
+    );
+    let head = head.chain((!frame.effects.is_empty()).then(|| Some(effects::LEGEND.to_owned())));
     let head = head.chain(opening.into_iter().map(picture));
     let head = head.chain([Some(details("Terms", [Some(list(terms(about, sites)))]))]);
     paragraphs(head.chain(parts).chain([others])) + "\n"

@@ -1,4 +1,6 @@
-//! What the verdict leaves out: more about each variant, and where the time goes.
+//! Where the time goes, and what QUIC counted.
+
+use std::collections::BTreeMap;
 
 use super::markdown::{Row, joined_any, quoted, table};
 use crate::measure::{Metric, MetricKey, OWN};
@@ -7,38 +9,26 @@ use crate::stats::{self, Uncertain};
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::text::{self, number};
 use crate::verdict::holders::{self, Shares};
-use crate::verdict::words::apart;
-use crate::verdict::{Candidate, Verdict, unit};
+use crate::verdict::{Verdict, unit};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
-    let candidates = verdict.candidates.iter().enumerate();
-    let variants = candidates.map(|(at, it)| (&*it.label, details(at, summary, verdict)));
+    let yields = verdict
+        .candidates
+        .iter()
+        .flat_map(|candidate| &candidate.yields);
+    let single = yields.filter_map(|yields| {
+        Some((
+            summary.function(yields.site),
+            yields.single_iteration_percent?,
+        ))
+    });
     let [_, slow] = holders::of(summary.measured(), verdict.site);
     let is_known = !slow.is_empty();
     prose::text(&prose!('a "questions.txt" {
-        variants: Vec<(&'a str, Vec<String>)> = variants.collect(),
+        single: BTreeMap<&'a str, f64> = single.collect(),
         function: &'a str = summary.function(verdict.site),
         slow: Option<String> = is_known.then(|| large_shares(slow).unwrap_or_default()),
         beyond: Option<String> = large_shares(holders::beyond(summary, verdict.site)),
-    }))
-}
-
-fn details(at: usize, summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    let candidate = &verdict.candidates[at];
-    let others = candidate.details.iter();
-    let others = others.filter(|(metric, _)| !metric.is_of_quic());
-    let others = others.map(|(metric, change)| {
-        let change = text::mean_change(change, unit(*metric));
-        format!("{} {change}", metric.info().words)
-    });
-    let beaten = verdict.beating(at);
-    let beaten = beaten.map(|it| (&*verdict.candidates[it.to].label, apart(&it.judged)));
-    prose::sentences(&prose!('a "about_variant.txt" {
-        summary: &'a Summary = summary,
-        verdict: &'a Verdict = verdict,
-        candidate: &'a Candidate = candidate,
-        beaten: Option<(&'a str, String)> = beaten,
-        others: Vec<String> = others.collect(),
     }))
 }
 

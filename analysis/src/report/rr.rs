@@ -24,7 +24,7 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         table: String = table(figures(summary)),
         peers: usize = axes.peers.iter().max().copied().unwrap_or(0),
         rtt_ms: f64 = axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms),
-        caveats: Vec<String> = caveats::of_sweep(summary, frame.2),
+        caveats: Vec<String> = caveats::of_sweep(summary, frame.options),
         is_real: bool = summary.identity.real_network.is_some(),
         disturbed: String = trust::disturbed_blocks(summary),
         lost: u64 = summary.checks().map(|it| it.lost).sum(),

@@ -73,5 +73,6 @@ fn label(round: &Round, variant: usize) -> String {
 }
 
 fn phrases(judged: &[Judged]) -> String {
-    joined(judged.iter().map(Judged::phrase), ", ")
+    let phrase = |judged: &Judged| format!("{} {}", judged.quantity.words, judged.change());
+    joined(judged.iter().map(phrase), ", ")
 }

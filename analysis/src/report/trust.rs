@@ -112,7 +112,11 @@ fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
     let row = |what: MetricKey| {
         let calibration = summary.calibrations.get(&what)?;
         let pairs = calibration.pairs;
-        if pairs == 0 || what.metric == Metric::YieldsPer1000 {
+        let is_judged = verdict
+            .quantities
+            .iter()
+            .any(|(quantity, _)| quantity.metric == what.metric);
+        if pairs == 0 || !is_judged {
             return None;
         }
         let factor = calibration.factor.map(|factor| format!("× {factor:.2}"));

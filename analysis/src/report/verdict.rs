@@ -5,7 +5,8 @@ use std::cmp::Reverse;
 use run_format::BASELINE;
 
 use super::markdown::{Row, list, paragraphs, quoted, table};
-use super::{caveats, emphasised, trust};
+use super::variants::emphasised;
+use super::{caveats, trust};
 use crate::summary::Summary;
 use crate::text::{confidence, count, joined};
 use crate::verdict::{Candidate, Judged, Verdict, words};

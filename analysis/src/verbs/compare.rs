@@ -66,7 +66,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let in_short = comparison::sentences(&compared, sides, options);
     let names = sides.map(|side| side.identity.name.clone());
     let title = format!("{} compared with {}", names[1], names[0]);
-    let frame = Frame(&in_short, &pictures, options);
+    let frame = Frame::new(&in_short, &pictures, options);
     let text = comparison::text(&title, sides, &compared, &warnings, frame);
     let content = Content {
         page: Some(Page {
@@ -82,6 +82,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         tables: Tables::of(frames)?,
         text,
         in_short,
+        on_terminal: Vec::new(),
         pictures,
         files: Vec::new(),
         record: ReportRecord::new("compare", names, options),
@@ -98,11 +99,12 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
     let title = format!("Where {} is in the grid of {}", names[0], names[1]);
     let pictures = vec![lines::in_grid(&place, options)];
     let in_short = comparison::sentences_in_grid(&place, &shared);
-    let frame = Frame(&in_short, &pictures, options);
+    let frame = Frame::new(&in_short, &pictures, options);
     let content = Content {
         tables: Tables::of(tables(&place.lab, options))?,
         text: comparison::text_in_grid(&title, &place, &verdict, &shared, frame),
         in_short,
+        on_terminal: Vec::new(),
         pictures,
         files: Vec::new(),
         page: None,

@@ -18,7 +18,7 @@ use crate::options::{FigureOptions, Options};
 use crate::page::{self, Page, data};
 use crate::published;
 use crate::report::markdown::{Frame, terms};
-use crate::report::{self, caveats, comment, comparison};
+use crate::report::{self, caveats, comment, comparison, effects};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::search::Search;
 use crate::summary::{Summary, Tables, predicted, tables};
@@ -94,8 +94,9 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
     let in_short = comparison::of_published(&summary, summary.first_site(options), 0);
     let content = Content {
         tables: Tables::of(tables(&summary, options))?,
-        text: comparison::text_of_published(&summary, Frame(&in_short, &pictures, options)),
+        text: comparison::text_of_published(&summary, Frame::new(&in_short, &pictures, options)),
         in_short,
+        on_terminal: Vec::new(),
         pictures,
         files: Vec::new(),
         page: None,
@@ -136,7 +137,11 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let scene = Scene::new(&summary, &verdict, options);
     let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
-    let frame = Frame(&in_short, &pictures, options);
+    let effects = effects::tables(&verdict);
+    let frame = Frame {
+        effects: &effects,
+        ..Frame::new(&in_short, &pictures, options)
+    };
     let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
     let explained = explanation.as_ref().map(explain::files::files);
     let explained = explained.transpose()?.unwrap_or_default();
@@ -144,6 +149,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
+        effects: page::effects(&effects),
         opening: page::opening(&pictures),
         still: page::still(&verdict),
         terms: terms(summary.identity.kind(), &summary.identity.sites).collect(),
@@ -155,11 +161,21 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         page: Some(page),
         tables: Tables::of(tables(&summary, options))?,
         files: files(&scene, &pictures, explained)?,
+        on_terminal: on_terminal(&summary, &verdict),
         in_short,
         pictures,
         text,
         record: ReportRecord::new("report", [&summary.identity.name], options),
     })
+}
+
+/// What a person reads when a measurement ends.
+fn on_terminal(summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let mut lines = verdict.sentences();
+    lines.truncate(1);
+    lines.extend(caveats::incomplete(summary));
+    lines.extend(effects::for_terminal(verdict));
+    lines
 }
 
 fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
@@ -175,6 +191,11 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let mut pictures = views::search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
     let in_short = report::search::in_short(&search);
+    let effects = effects::tables(&last.verdict);
+    let frame = Frame {
+        effects: &effects,
+        ..Frame::new(&in_short, &pictures, options)
+    };
     // Of many variants, all sites would be too much for a page.
     let mut brief = options.clone();
     brief.figures.site = vec![last.summary.first_site(options)];
@@ -189,6 +210,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
+        effects: page::effects(&effects),
         opening: page::opening(&pictures),
         still: page::still(&last.verdict),
         terms: terms("search", &last.summary.identity.sites).collect(),
@@ -200,7 +222,8 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         page: Some(page),
         tables: Tables::of(tables(&last.summary, options))?,
         files: files(&scene, &pictures, Vec::new())?,
-        text: report::search::text(&name, &search, Frame(&in_short, &pictures, options)),
+        on_terminal: on_terminal(&last.summary, &last.verdict),
+        text: report::search::text(&name, &search, frame),
         in_short,
         pictures,
         record: ReportRecord::new("report", [name], options),
@@ -215,8 +238,9 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     let in_short = report::rr::sentences(&summary);
     Ok(Content {
         tables: Tables::of(tables(&summary, options))?,
-        text: report::rr::text(&summary, Frame(&in_short, &pictures, options)),
+        text: report::rr::text(&summary, Frame::new(&in_short, &pictures, options)),
         in_short,
+        on_terminal: Vec::new(),
         pictures,
         files: Vec::new(),
         page: None,
@@ -234,8 +258,14 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     let title = format!("What drifts in a soak: {}", soak.name());
     Ok(Content {
         tables: Tables::of([drift::table(&drifts)])?,
-        text: report::soak::text(&title, &soak, &drifts, Frame(&in_short, &pictures, options)),
-        in_short: in_short.iter().map(|it| it.replace("**", "")).collect(),
+        text: report::soak::text(
+            &title,
+            &soak,
+            &drifts,
+            Frame::new(&in_short, &pictures, options),
+        ),
+        in_short: in_short.iter().map(|line| line.replace("**", "")).collect(),
+        on_terminal: Vec::new(),
         page: Some(Page {
             title,
             in_short,

@@ -15,7 +15,7 @@ use super::report::make;
 use crate::load::{CellRuns, FolderOf, Sweep};
 use crate::new_folder::RECORD;
 use crate::packed;
-use crate::report::markdown::{MOST_SENTENCES, VERDICT};
+use crate::report::markdown::VERDICT;
 use crate::report_folder::{self, ReportRecord, TEXT};
 use crate::summary::table;
 
@@ -78,16 +78,9 @@ fn judged(dir: &Path) -> Result<(), Failure> {
         return Err(differs(&figures, &how));
     }
     let written = String::from_utf8_lossy(&read(&text).map_err(bad_input)?).into_owned();
-    let lines = written
-        .lines()
-        .skip_while(|line| !line.starts_with(VERDICT));
-    let mut lines = lines.filter(|line| !line.is_empty()).map(|line| {
-        let line = line.strip_prefix(VERDICT).unwrap_or(line);
-        line.strip_prefix("- ").unwrap_or(line)
-    });
-    let mut sentences = content.in_short.iter().take(MOST_SENTENCES);
-    if let Some(sentence) = sentences.find(|it| lines.next() != Some(it)) {
-        return Err(differs(&text, &format!("it does not say: {sentence}")));
+    let mut found = first_screen(&written);
+    if let Some(line) = first_screen(&content.text).find(|line| found.next() != Some(*line)) {
+        return Err(differs(&text, &format!("it does not say: {line}")));
     }
     let (dir, figures) = (dir.display(), is.len());
     let (kinds, packed) = (judged.len(), packed.display());
@@ -95,6 +88,12 @@ fn judged(dir: &Path) -> Result<(), Failure> {
         "{dir}: the verdict and {figures} figures of {kinds} kinds agree with {packed}"
     ));
     Ok(())
+}
+
+/// The verdict and its tables, up to the first picture.
+fn first_screen(report: &str) -> impl Iterator<Item = &str> {
+    let lines = report.lines().skip_while(|line| !line.starts_with(VERDICT));
+    lines.take_while(|line| !line.starts_with("!["))
 }
 
 fn rows(table: &[u8]) -> Result<Vec<StringRecord>, Failure> {

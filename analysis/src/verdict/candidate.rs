@@ -6,7 +6,7 @@ use run_format::{Cell, Ends, Site};
 
 use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;
-use super::threshold::{AtThreshold, Holds};
+use super::threshold::AtThreshold;
 use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::stats::{self, MeanChange, Uncertain};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
@@ -23,7 +23,8 @@ pub(crate) struct Candidate {
     /// Empty where all cells are in one regime.
     pub(crate) regimes: Vec<InRegime>,
     pub(crate) curve: Vec<AtThreshold>,
-    pub(crate) holds: Holds,
+    /// Thresholds at which the time beyond changes in the opposite direction.
+    pub(crate) opposite: Vec<u64>,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
     pub(crate) worse_cells: Vec<WorseCell>,
     pub(crate) details: BTreeMap<Metric, MeanChange>,

@@ -19,7 +19,7 @@ pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
 pub(crate) use self::outcome::{Judged, Outcome};
 use self::regime::{Regime, places};
-pub(crate) use self::threshold::{AtThreshold, Holds};
+pub(crate) use self::threshold::AtThreshold;
 use crate::measure::{Margin, Metric, MetricKey};
 pub(crate) use crate::measure::{Quantity, unit};
 use crate::options::Options;
@@ -55,10 +55,9 @@ pub(crate) struct Verdict {
     pub(crate) measured_s: f64,
 }
 
-/// The changes from one candidate to another, by index.
+/// The changes from a candidate to another one at the same ends.
 pub(crate) struct Pair {
     pub(crate) from: usize,
-    pub(crate) to: usize,
     pub(crate) judged: Vec<Judged>,
 }
 
@@ -115,7 +114,7 @@ impl Verdict {
             };
             it.regimes = regimes.iter().map(in_regime).collect();
             it.curve = threshold::curve(summary, self.site, it.variant);
-            it.holds = Holds::of(&it.curve, options).unwrap_or_default();
+            it.opposite = threshold::opposite(&it.curve, options);
             it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
             let cells = it.judged.iter().map(|it| it.cells);
             self.cells = cells.chain([self.cells]).max().unwrap_or(0);
@@ -184,7 +183,7 @@ impl Verdict {
             for to in rivals.copied().collect::<Vec<_>>() {
                 let variants = [from, to].map(|at| self.candidates[at].variant);
                 let judged = self.changes(summary, variants, confidence);
-                self.pairs.push(Pair { from, to, judged });
+                self.pairs.push(Pair { from, judged });
             }
         }
     }

@@ -61,22 +61,12 @@ impl Judged {
         self.outcome() == outcome
     }
 
-    pub(super) fn is_extreme(&self) -> bool {
-        self.is(Outcome::Better) || self.is(Outcome::Worse)
-    }
-
     /// The interval, turned so that positive is worse.
     pub(crate) fn loss(&self) -> Interval {
         match self.quantity.is_lower_better() {
             true => self.interval,
             false => self.interval.times(-1.0),
         }
-    }
-
-    /// Whether a loss is shown: of a cost any, of a benefit one greater than the margin.
-    pub(crate) fn is_cost(&self) -> bool {
-        let costs = !self.quantity.is_benefit && self.loss().low > 0.0;
-        costs || self.is(Outcome::Worse)
     }
 
     pub(crate) fn excludes_gain(&self) -> bool {

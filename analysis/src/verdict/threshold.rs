@@ -1,4 +1,4 @@
-//! For which thresholds the change of the time beyond the threshold holds.
+//! How the time beyond the threshold depends on the threshold.
 
 use super::Outcome;
 use crate::measure::{Margin, Metric, MetricKey, Quantity};
@@ -40,38 +40,23 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
     (0..points).filter_map(at).collect()
 }
 
-/// Where the conclusion at the report's threshold holds.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct Holds {
-    /// The least and the greatest threshold around that of the report with the same outcome. None if there is neither a
-    /// gain nor a loss.
-    pub(crate) range: Option<[u64; 2]>,
-    /// The thresholds with the opposite outcome.
-    pub(crate) opposite: Vec<u64>,
-}
-
-impl Holds {
-    pub(super) fn of(curve: &[AtThreshold], options: &Options) -> Option<Holds> {
-        let quantity = Quantity::of_metric(Metric::BeyondMsPerS)?;
-        let margin = Margin::of(quantity, &options.figures.margin);
-        let outcome = |at: usize| Some(Outcome::of_loss(curve[at].together?, margin));
-        let mut all = curve.iter();
-        let own = all.position(|it| it.threshold_ns == options.figures.threshold)?;
-        let opposite = match outcome(own)? {
-            Outcome::Better => Outcome::Worse,
-            Outcome::Worse => Outcome::Better,
-            Outcome::NotWorse | Outcome::Unknown => return None,
-        };
-        let is_same = |at: &usize| outcome(*at) == outcome(own);
-        let first = (0..own).rev().take_while(is_same).last().unwrap_or(own);
-        let last = (own..curve.len()).take_while(is_same).last().unwrap_or(own);
-        let is_opposite = |at: &usize| outcome(*at) == Some(opposite);
-        let opposite = (0..curve.len()).filter(is_opposite);
-        Some(Holds {
-            range: Some([first, last].map(|at| curve[at].threshold_ns)),
-            opposite: opposite.map(|at| curve[at].threshold_ns).collect(),
-        })
-    }
+/// The thresholds with the opposite outcome of that at the report's threshold, if that has a gain or a loss.
+pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
+    let Some(quantity) = Quantity::of_metric(Metric::BeyondMsPerS) else {
+        return Vec::new();
+    };
+    let margin = Margin::of(quantity, &options.figures.margin);
+    let outcome = |at: &AtThreshold| Some(Outcome::of_loss(at.together?, margin));
+    let own = curve
+        .iter()
+        .find(|at| at.threshold_ns == options.figures.threshold);
+    let opposite = match own.and_then(outcome) {
+        Some(Outcome::Better) => Outcome::Worse,
+        Some(Outcome::Worse) => Outcome::Better,
+        _ => return Vec::new(),
+    };
+    let opposite = curve.iter().filter(|at| outcome(at) == Some(opposite));
+    opposite.map(|at| at.threshold_ns).collect()
 }
 
 #[cfg(test)]
@@ -80,7 +65,7 @@ mod tests {
     use crate::options::FigureOptions;
 
     /// By threshold in µs: the interval that counts, if one does.
-    fn holds(curve: &[(u64, Option<(f64, f64)>)]) -> Holds {
+    fn found(curve: &[(u64, Option<(f64, f64)>)]) -> Vec<u64> {
         let at = |(us, interval): &(u64, Option<(f64, f64)>)| AtThreshold {
             threshold_ns: us * 1000,
             level: 1.0,
@@ -90,7 +75,7 @@ mod tests {
         let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
         let text = r#"{"threshold": 50000, "site": [], "metric": []}"#;
         let figures: FigureOptions = serde_json::from_str(text).expect("options");
-        Holds::of(&curve, &figures.into()).unwrap_or_default()
+        opposite(&curve, &figures.into())
     }
 
     const GAIN: Option<(f64, f64)> = Some((-60.0, -20.0));
@@ -98,24 +83,10 @@ mod tests {
     const OPEN: Option<(f64, f64)> = Some((-30.0, 20.0));
 
     #[test]
-    fn a_gain_holds_for_the_thresholds_around_its_own() {
-        let found = holds(&[
-            (10, GAIN),
-            (20, OPEN),
-            (30, GAIN),
-            (50, GAIN),
-            (70, GAIN),
-            (100, None),
-        ]);
-        assert_eq!(found.range, Some([30_000, 70_000]));
-        assert!(found.opposite.is_empty());
-    }
-
-    #[test]
     fn an_opposite_sign_is_found_where_the_change_is_known_in_all_cells() {
-        let found = holds(&[(10, LOSS), (50, GAIN), (1000, None), (7000, LOSS)]);
-        assert_eq!(found.range, Some([50_000, 50_000]));
-        assert_eq!(found.opposite, [10_000, 7_000_000]);
-        assert_eq!(holds(&[(10, LOSS), (50, OPEN)]), Holds::default());
+        let losses = [(10, LOSS), (50, GAIN), (1000, None), (7000, LOSS)];
+        assert_eq!(found(&losses), [10_000, 7_000_000]);
+        assert!(found(&[(10, LOSS), (50, OPEN)]).is_empty());
+        assert!(found(&[(10, GAIN), (20, OPEN), (50, GAIN)]).is_empty());
     }
 }

@@ -1,36 +1,16 @@
 //! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
 
-use std::collections::BTreeMap;
-
 use run_format::Ends;
 
 use super::regime::{Regime, places};
-use super::{Candidate, Class, InRegime, Judged, Outcome, SiteYields, Verdict};
-use crate::measure::Metric;
+use super::{Candidate, Class, InRegime, Judged, SiteYields, Verdict};
 use crate::prose::{self, prose};
-use crate::stats::Interval;
-use crate::text::{self, capitalised, count, decimals_of_change, fixed, joined, joined_any, short};
+use crate::text::{self, capitalised, count, fixed, joined, short};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
     pub(crate) fn change(&self) -> String {
         text::change(self.value, self.quantity.unit(), self.interval)
-    }
-
-    pub(crate) fn phrase(&self) -> String {
-        prose::text(&prose!('a "phrase.txt" {
-            judged: &'a Judged = self,
-            words: &'static str = self.quantity.words,
-            loss: Interval = self.loss(),
-        }))
-    }
-
-    /// As part of what is said of so many cells.
-    pub(crate) fn phrase_within(&self, cells: usize) -> String {
-        match self.cells {
-            fewer if fewer < cells => format!("{} in {}", self.phrase(), count(fewer, "cell")),
-            _ => self.phrase(),
-        }
     }
 
     pub(crate) fn title(&self, subject: &str, label: &str) -> String {
@@ -45,34 +25,19 @@ impl Judged {
     pub(crate) fn margin(&self) -> String {
         format!("{} {}", self.margin, self.quantity.unit())
     }
-
-    /// "at most 1.2 % lower", by the interval's end.
-    fn at_most(&self) -> String {
-        let Interval { low, high } = self.interval;
-        let (end, direction) = match self.quantity.is_lower_better() {
-            true => (high, "higher"),
-            false => (-low, "lower"),
-        };
-        let end = fixed(end, decimals_of_change(self.value, self.interval));
-        format!("at most {end} {} {direction}", self.quantity.unit())
-    }
 }
 
 impl Verdict {
-    /// First what to do, then what that gains and costs, then the other variants.
+    /// First what to do, then the cells in which the best candidates are worse.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        const MOST: usize = 3;
         if self.candidates.is_empty() {
             let alone = "Only the baseline was measured, so there is nothing to compare.";
             return vec![alone.to_owned()];
         }
-        // What is known of the first that fired, where none gains.
-        let fired = self.candidates.iter().filter(|it| !it.is_idle).take(MOST);
-        prose::sentences(&prose!('a "verdict.txt" {
-            verdict: &'a Verdict = self,
-            best: Vec<&'a Candidate> = self.best_of_each().into_iter().flatten().collect(),
-            fired: Vec<&'a Candidate> = fired.collect(),
-        }))
+        let mut sentences = self.answers();
+        let best = self.best_of_each().into_iter().flatten();
+        sentences.extend(best.flat_map(|candidate| self.details(candidate)));
+        sentences
     }
 
     /// A line for each question, that of the merge first.
@@ -108,7 +73,7 @@ impl Verdict {
             &place,
         ];
         let lead = lead.into_iter().filter(|part| !part.is_empty());
-        let opposite = &best.holds.opposite;
+        let opposite = &best.opposite;
         let ends = opposite.first().zip(opposite.last());
         let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
         capitalised(&prose::text(&prose!('a "decision.txt" {
@@ -121,11 +86,10 @@ impl Verdict {
         })))
     }
 
-    /// What is known of a candidate: its gains and costs, the thresholds and the cells.
+    /// What no table says of a candidate: the cells in which it is worse, and how long a measurement must be to know its cost.
     pub(crate) fn details(&self, candidate: &Candidate) -> Vec<String> {
         prose::sentences(&prose!('a "details.txt" {
             candidate: &'a Candidate = candidate,
-            range: Option<[String; 2]> = candidate.holds.range.map(|ends| ends.map(duration)),
             longer: Option<(String, f64, f64)> = self.longer(candidate),
         }))
     }
@@ -148,30 +112,6 @@ impl Verdict {
         let (text, measured_s) = (fixed(times, decimals), self.measured_s);
         (times <= MOST).then_some((text, measured_s, times * measured_s))
     }
-
-    /// The candidates beside the best one, by what is known of them.
-    fn others(&self) -> Vec<String> {
-        let best: Vec<usize> = self
-            .best_of_each()
-            .into_iter()
-            .flatten()
-            .map(|it| it.variant)
-            .collect();
-        let leaders = self.leaders();
-        let mut groups = BTreeMap::<(Class, bool), Vec<&str>>::new();
-        for (at, candidate) in self.candidates.iter().enumerate() {
-            if !best.contains(&candidate.variant) {
-                // Those that gain are told apart by whether another one is better.
-                let class = candidate.class().max(Class::TradeOff);
-                let is_beaten = candidate.gains() && !leaders.contains(&at);
-                let group = groups.entry((class, is_beaten)).or_default();
-                group.push(&candidate.label);
-            }
-        }
-        prose::sentences(&prose!('a "others.txt" {
-            groups: BTreeMap<(Class, bool), Vec<&'a str>> = groups,
-        }))
-    }
 }
 
 /// The question that a budget at these ends answers.
@@ -190,24 +130,13 @@ pub(crate) fn duration(ns: u64) -> String {
     }
 }
 
-pub(crate) fn apart(judged: &[Judged]) -> String {
-    let phrases = |outcome| {
-        let judged = judged.iter().filter(|it| it.is(outcome));
-        joined(judged.map(Judged::phrase), ", ")
-    };
-    let (better, worse) = (phrases(Outcome::Better), phrases(Outcome::Worse));
-    let same = judged.iter().filter(|it| !it.is_extreme());
-    let same = same.map(|it| format!("{} ({})", it.quantity.words, it.change()));
-    let same = joined(same, ", ");
-    let but = if better.is_empty() { "" } else { "but " };
-    let none = "no difference beyond the margin is shown in ";
-    let parts = [("", better), (but, worse), (none, same)];
-    let parts = parts.iter().filter(|(_, text)| !text.is_empty());
-    joined(parts.map(|(lead, text)| format!("{lead}{text}")), "; ")
-}
-
 pub(crate) fn absent() -> String {
     "not measured".to_owned()
+}
+
+/// Requests belong to no variant where they last longer than turns.
+pub(crate) fn not_compared() -> String {
+    "not compared".to_owned()
 }
 
 /// With fewer yields than this, a budget is said to fire rarely.
@@ -258,50 +187,6 @@ impl Candidate {
         places(&chosen, &all)
     }
 
-    /// A sentence for each regime if there are several, else one for all cells.
-    pub(crate) fn sentences(&self) -> Vec<String> {
-        if !self.regimes.is_empty() {
-            let sentence =
-                |group: &InRegime| self.sentence(capitalised(&group.words()), &group.judged);
-            return self.regimes.iter().map(sentence).collect();
-        }
-        let cells = self.judged.iter().map(|it| it.cells);
-        vec![match cells.max() {
-            None => format!("`{}` could not be compared.", self.label),
-            Some(cells) => self.sentence(format!("Over {}", count(cells, "cell")), &self.judged),
-        }]
-    }
-
-    /// Gains, costs, and what is not known, each with its numbers.
-    fn sentence(&self, place: String, judged: &[Judged]) -> String {
-        let cells = judged.iter().map(|it| it.cells).max().unwrap_or(0);
-        let list = |name: &str, wanted: &dyn Fn(&Judged) -> bool| {
-            let judged = judged.iter().filter(|it| wanted(it));
-            let phrases = judged.map(|it| it.phrase_within(cells));
-            Some(format!("{name}: {}", joined_any(phrases, ", ")?))
-        };
-        let is_limited =
-            |it: &Judged| !it.quantity.is_benefit && it.is(Outcome::NotWorse) && !it.is_cost();
-        let is_other = |it: &Judged| !it.is_extreme() && !it.is_cost() && !is_limited(it);
-        let parts = [
-            list("Gain", &|it| it.is(Outcome::Better)),
-            list("Cost", &Judged::is_cost),
-            list("Limits of the cost", &is_limited),
-            list("Other results", &is_other),
-        ];
-        // What is compared in other cells only. Turns are shorter than requests here, so requests belong to no variant.
-        let is_missing = |it: &&Judged| {
-            let is_of_requests = it.quantity.metric.info().is_of_requests;
-            is_of_requests && judged.iter().all(|of| of.quantity != it.quantity)
-        };
-        let not_compared = self.judged.iter().filter(is_missing);
-        prose::text(&prose!("candidate.txt" {
-            place: String = place,
-            parts: Vec<String> = parts.into_iter().flatten().collect(),
-            not_compared: Vec<&'static str> = not_compared.map(|it| it.quantity.words).collect(),
-        }))
-    }
-
     /// The cells that speak against it. Of a single one all has been said.
     pub(crate) fn worse(&self) -> Option<String> {
         const MOST: usize = 3;
@@ -312,7 +197,8 @@ impl Candidate {
             let change = text::uncertain(&it.change, it.quantity.unit());
             format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
         });
-        let worse = prose::text(&prose!("worse.txt" {
+        let worse = prose::text(&prose!('a "worse.txt" {
+            label: &'a str = &self.label,
             named: Vec<String> = named.collect(),
             more: usize = self.worse_cells.len().saturating_sub(MOST),
         }));

@@ -1,7 +1,7 @@
 //! Heatmaps: the baseline, a variant, and the difference between them, in every cell (without a variant, the baseline alone); and the
 //! time of polls by child.
 
-use run_format::{Cell, Rtt, Site};
+use run_format::{Axes, BASELINE, Cell, Rtt, Site};
 
 use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{
@@ -36,8 +36,47 @@ pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
     };
     let pairs = keys.iter();
     let pairs = pairs.flat_map(|key| variants.iter().map(move |variant| (*key, *variant)));
-    let entry = |pair| entry(scene, pair, pair == (keys[0], opening));
-    pairs.map(entry).collect()
+    let all = scene.summary.shown_axes();
+    let entries = pairs.flat_map(|pair| {
+        let is_first = pair == (keys[0], opening);
+        let large = largest(scene, pair.0, &all).filter(|_| is_first);
+        let large = large.map(|axes| entry(scene, pair, &axes, true));
+        large
+            .into_iter()
+            .chain([entry(scene, pair, &all, is_first)])
+    });
+    entries.collect()
+}
+
+/// The two payloads and the three round trips with the greatest values without a budget, which fit into a picture for an
+/// issue. None if there are no others.
+fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
+    const PAYLOADS: usize = 2;
+    const RTTS: usize = 3;
+    let cells = || {
+        scene
+            .summary
+            .measured()
+            .filter(|cell| cell.value(key, BASELINE).is_some())
+    };
+    let sum = |is_here: &dyn Fn(&Cell) -> bool| {
+        let here = cells().filter(|cell| is_here(&cell.measured.cell));
+        here.filter_map(|cell| cell.value(key, BASELINE))
+            .sum::<f64>()
+    };
+    let mut axes = all.clone();
+    let of_payload = |payload| sum(&|cell: &Cell| cell.payload_bytes == payload);
+    axes.payload_bytes
+        .sort_by(|a, b| of_payload(*b).total_cmp(&of_payload(*a)));
+    axes.payload_bytes.truncate(PAYLOADS);
+    let of_rtt = |rtt| sum(&|cell: &Cell| cell.rtt_ms == rtt);
+    axes.rtt_ms
+        .sort_by(|a, b| of_rtt(*b).total_cmp(&of_rtt(*a)));
+    axes.rtt_ms.truncate(RTTS);
+    let axes = axes.sorted();
+    let is_less =
+        axes.payload_bytes.len() < all.payload_bytes.len() || axes.rtt_ms.len() < all.rtt_ms.len();
+    (is_less && scene.summary.identity.application.is_none()).then_some(axes)
 }
 
 /// The leading candidate, else the first one that is shown; one that ended a poll, if there is one. Zero without any.
@@ -51,7 +90,7 @@ fn opening(scene: &Scene) -> usize {
     shown.unwrap_or(0)
 }
 
-fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> Entry {
+fn entry(scene: &Scene, (key, variant): (MetricKey, usize), axes: &Axes, is_first: bool) -> Entry {
     let (summary, metric) = (scene.summary, key.metric.info());
     let levels = summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown.iter();
@@ -71,13 +110,23 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
             false => "difference",
             true => "change in %",
         };
-        parts.extend([(label, 0, &after as _), (name, 1, &between as _)]);
+        // The title has the whole name.
+        let short = if label.len() > MOST_LETTERS {
+            "after"
+        } else {
+            label
+        };
+        parts.extend([(short, 0, &after as _), (name, 1, &between as _)]);
         kind = "before-after";
         if summary.identity.application.is_none() {
             about_rows = "one row of panels per payload; ";
         }
     }
-    let axes = summary.shown_axes();
+    let is_whole = *axes == summary.shown_axes();
+    if !is_whole {
+        kind = "largest";
+        about_rows = "the two payloads and the three round trips with the greatest values; ";
+    }
     let (rows, columns) = match &summary.identity.application {
         Some(application) => (
             Categories::new("", [&application.file.program]),
@@ -88,7 +137,7 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
             Categories::new("RTT, ms", &axes.rtt_ms),
         ),
     };
-    let facets = facets(summary, &parts);
+    let facets = facets(summary, axes, &parts);
     let heatmap = Heatmap {
         rows,
         columns,
@@ -102,6 +151,9 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), is_first: bool) -> E
     let texts = [title(scene, key, variant), subtitle];
     scene.entry(&[kind, metric.name, site, label], is_first, texts, heatmap)
 }
+
+/// A longer name would be smaller than the others above its panel.
+const MOST_LETTERS: usize = 20;
 
 /// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
 fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
@@ -174,8 +226,7 @@ type Part<'a> = (
     &'a dyn Fn(Option<&CellSummary>) -> HeatmapCell,
 );
 
-fn facets(summary: &Summary, parts: &[Part]) -> Vec<Facet> {
-    let axes = summary.shown_axes();
+fn facets(summary: &Summary, axes: &Axes, parts: &[Part]) -> Vec<Facet> {
     let mut facets = Vec::new();
     for &payload_bytes in &axes.payload_bytes {
         for &(name, scale, shown) in parts {

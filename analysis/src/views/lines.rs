@@ -1,13 +1,13 @@
 //! The pictures with lines: over budgets, thresholds and payloads, and of a soak over time. The page has every row of a soak.
 
 use super::scene::{Entry, Scene, of_figure};
-use crate::charts::{Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, longer};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, Place};
 use crate::options::Options;
-use crate::stats::{Interval, mean};
+use crate::stats::mean;
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, lasting, number, short};
 use crate::verdict::{AtThreshold, Candidate, unit};
@@ -25,6 +25,7 @@ pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
     let panels = quantities.map(|(quantity, _)| changes(scene, quantity.metric));
     let labels = summary.variants.iter().map(|variant| &variant.label);
     let chart = LineChart {
+        is_apart: true,
         series: Vec::new(),
         places: Categories::new("variant", labels),
         panels: panels.collect(),
@@ -59,9 +60,6 @@ fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
     panel(&name, unit, vec![changes])
 }
 
-/// A change that may be greater is not known, and would flatten the others.
-const MOST_PERCENT: f64 = 150.0;
-
 /// Of more lines, bars would cover each other.
 const MOST_CANDIDATES: usize = 4;
 
@@ -75,38 +73,50 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let others = others.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
     let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
     let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
-    let first = &shown.iter().find(|it| !it.curve.is_empty())?.curve;
+    shown.iter().find(|candidate| !candidate.curve.is_empty())?;
+    let baseline = &verdict.baseline_curve;
+    // Beyond longer thresholds the baseline has almost nothing left, and a few polls make any change.
+    let greatest = baseline.iter().map(|at| at.level).fold(0.0, f64::max);
+    let is_shown = |at: &&AtThreshold| at.level >= greatest / 100.0;
+    let baseline: Vec<&AtThreshold> = baseline.iter().take_while(is_shown).collect();
     let level = |at: &AtThreshold| Some(ChartValue::exact(at.level));
     let change = |at: &AtThreshold| {
-        let is_known = |(_, interval): &(f64, Interval)| interval.high <= MOST_PERCENT;
-        let (value, interval) = at.change.filter(is_known)?;
+        let (value, interval) = at.change?;
         Some(ChartValue::new(value, Some(interval)))
     };
-    let mut levels: Vec<Vec<_>> = vec![verdict.baseline_curve.iter().map(level).collect()];
-    let mut changes = vec![vec![None; first.len()]];
+    let mut levels: Vec<Vec<_>> = vec![baseline.iter().copied().map(level).collect()];
+    let mut changes = vec![vec![None; baseline.len()]];
     let mut series = vec![scene.label(0).to_owned()];
     for candidate in shown {
-        levels.push(candidate.curve.iter().map(level).collect());
-        changes.push(candidate.curve.iter().map(change).collect());
+        let curve = || candidate.curve.iter().take(baseline.len());
+        levels.push(curve().map(level).collect());
+        changes.push(curve().map(change).collect());
         series.push(candidate.label.clone());
     }
     let info = Metric::BeyondMsPerS.info();
-    let thresholds = first.iter().map(|at| short(at.threshold_ns as f64 / 1e3));
+    let thresholds = baseline
+        .iter()
+        .map(|at| short(at.threshold_ns as f64 / 1e3));
     let chart = LineChart {
+        is_apart: false,
         series,
         places: Categories::new("threshold, µs", thresholds),
         panels: vec![
-            panel(info.words, info.unit, levels),
-            panel(&format!("change of {}", info.words), "%", changes),
+            LineChartPanel {
+                axis: Axis::TwoDecades,
+                ..panel(info.words, info.unit, levels)
+            },
+            LineChartPanel {
+                axis: Axis::Free,
+                ..panel(&format!("change of {}", info.words), "%", changes)
+            },
         ],
     };
     let function = scene.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
-    let subtitle = format!(
-        "means over cells; bars: 95 % intervals of the mean change, each by itself; a change is left out where it \
-         may be over +{MOST_PERCENT} %"
-    );
+    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; values below 1 % of the greatest are left out";
+    let subtitle = subtitle.to_owned();
     Some(scene.entry(&["curve"], true, [title, subtitle], chart))
 }
 
@@ -128,6 +138,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     let payloads = payloads.map(|payload| payload.in_words());
     let metrics = Metric::shown_in(Place::RawTcp).into_iter();
     let chart = LineChart {
+        is_apart: true,
         series: summary.variants.iter().map(name).collect(),
         panels: metrics.map(of_metric).collect(),
         places: Categories::new("payload of the request and of the response", payloads),
@@ -159,6 +170,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let names = place.cells().map(|it| it.measured.cell.to_string());
     let labels = points(&place.application.cells[0]).map(label);
     let chart = LineChart {
+        is_apart: true,
         series: names.collect(),
         places: Categories::new("duration, µs", labels),
         panels: vec![panel("polls that last longer", "%", lines)],
@@ -175,7 +187,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
     LineChartPanel {
         name: with_unit(name, unit),
-        from_zero: true,
+        axis: Axis::FromZero,
         lines,
     }
 }
@@ -207,6 +219,7 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
         .map(|drift| panel_of_drift(drift, drifts.last_s));
     let time = format!("time since all peers were connected, {unit}");
     let chart = LineChart {
+        is_apart: true,
         series: vec!["measured".to_owned(), "trend (Sen's slope)".to_owned()],
         places: Categories::new(time, (0..POINTS).map(label)),
         panels: panels.collect(),
@@ -232,7 +245,7 @@ fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
     };
     LineChartPanel {
         name: with_unit(drift.series.words, drift.series.unit),
-        from_zero: false,
+        axis: Axis::Free,
         lines: vec![
             (0..POINTS).map(measured).collect(),
             (0..POINTS).map(on_trend).collect(),

@@ -53,12 +53,7 @@ fn the_cell_with_the_same_polls_is_the_nearest_whichever_side_is_the_application
     let nearest = "resemble the application most: N=2, RTT 0 ms, 64 KiB (1.00)";
     holds(
         &text,
-        &[
-            nearest,
-            "What the lab found there with `muxer=1/deferred`: ",
-            "| the application | ",
-            "charts/in-grid.svg",
-        ],
+        &[nearest, "| the application | ", "charts/in-grid.svg"],
     );
     assert_eq!(compared(&lab, &node, &sweep.beside("other")), text);
 }

@@ -6,10 +6,7 @@ use crate::bench::{Copy, analysis, edit, holds, path};
 fn the_verdict_is_by_the_margins_which_are_recorded() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
-    holds(
-        &copy.text("report.md"),
-        &["Gain: lower time beyond the threshold"],
-    );
+    holds(&copy.text("report.md"), &["| **−"]);
     let margins = ["beyond=99.9%", "wake-up=99.9%", "late=50pp"];
     let options = margins.map(|it| ["--margin", it]).concat();
     copy.report(&[&["--format", "svg"], &options[..]].concat())

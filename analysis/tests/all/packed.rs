@@ -27,7 +27,7 @@ fn a_packed_sweep_holds_its_verdict_and_what_is_judged() {
             ",cotenant_late_percent,1",
         ),
         ("report.md", "Verdict.** ", "Verdict.** Not: "),
-        ("report.md", "ms per s (", "ms per s (1"),
+        ("report.md", "ms per s | **−", "ms per s | **−1"),
     ] {
         let kept = fs::read(report.join(file)).expect("a file of the report");
         edit(&report.join(file), |text| text.replacen(from, to, 1));

@@ -48,7 +48,7 @@ fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
     let Some((copy, browser)) = opened("") else {
         return;
     };
-    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
+    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 2);
     browser.click(&format!(".cell[data-cell={CELL}]"));
     assert_eq!(browser.complaints(), Vec::<String>::new());
     let own = format!("file://{}/report/index.html", copy.dir().display());
@@ -59,7 +59,7 @@ fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
 
 #[test]
 fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
-    let Some((copy, browser)) = opened("#w=level&v=-1") else {
+    let Some((copy, browser)) = opened("#w=after&v=-1") else {
         return;
     };
     // At the report's threshold the page counts, too, and comes to the same.
@@ -74,7 +74,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         ] {
             let name = metric.split(',').next_back().expect("a name");
             browser.eval(&format!(
-                "location.hash = '#w=level&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
+                "location.hash = '#w=after&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
             ));
             let fields = row(&copy, variant, metric);
             let shown = hovered(&browser, at);
@@ -90,7 +90,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         }
     }
     let shows = |metric: &str| {
-        let hash = format!("#w=level&v=-1&m={metric}");
+        let hash = format!("#w=after&v=-1&m={metric}");
         browser.eval(&format!(
             "location.hash = '{hash}'; new Promise((it) => setTimeout(it, 50))"
         ));
@@ -135,40 +135,42 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
     assert!((shown / value - 1.0).abs() < 0.1, "{beyond_40:?}: {value}");
 }
 
-/// A cell without white space: its colour, its value and its interval.
+/// A cell without white space: its colour and its value.
 fn plain(cell: &str) -> String {
     cell.split_whitespace().collect()
 }
 
 #[test]
 fn the_grid_has_the_colours_and_the_words_of_the_picture() {
-    let Some((copy, browser)) = opened("#m=slow_percent&v=2&w=before-after") else {
+    let Some((copy, browser)) = opened("#m=slow_percent&v=2") else {
         return;
     };
     let picture = copy.text("charts/before-after.slow-percent.connection.muxer-1-deferred.svg");
     // Every cell is a rectangle on a grey one, which shows at its edges.
     let drawn = picture.split("fill=\"#C0C0C0\"").skip(1).map(|cell| {
         let (_, rest) = cell.split_once("fill=\"#").expect("a colour");
-        let texts = rest.split("<text").skip(1).take(2);
-        let texts = texts.map(|text| {
-            let (_, text) = text.split_once('>').expect("its words");
-            plain(text.split("</").next().unwrap_or_default())
-        });
+        let (_, text) = rest.split_once("<text").expect("its value");
+        let (_, text) = text.split_once('>').expect("its words");
+        let words = plain(text.split("</").next().unwrap_or_default());
         let colour = u32::from_str_radix(&rest[..6], 16).expect("a colour");
         let [_, red, green, blue] = colour.to_be_bytes();
-        let words: String = texts.collect();
         format!("rgb({red},{green},{blue}){words}")
     });
     let drawn: Vec<String> = drawn.collect();
     assert_eq!(drawn.len(), 6);
-    let shown = browser.eval(
-        "[...document.querySelectorAll('.cell')].map((it) => getComputedStyle(it.children[0]).fill + it.textContent)",
-    );
-    let shown = shown.as_array().expect("a list").iter();
-    let shown: Vec<String> = shown
-        .map(|cell| plain(cell.as_str().unwrap_or_default()))
-        .collect();
-    assert_eq!(shown, drawn);
+    // The picture has the three views of a payload beside each other.
+    for (at, view) in ["before", "after", "difference"].into_iter().enumerate() {
+        browser.click(&format!("[name=view][value={view}]"));
+        let shown = browser.eval(
+            "[...document.querySelectorAll('.cell')].map((it) => getComputedStyle(it.children[0]).fill + it.textContent)",
+        );
+        let shown = shown.as_array().expect("a list").iter();
+        let shown: Vec<String> = shown
+            .map(|cell| plain(cell.as_str().unwrap_or_default()))
+            .collect();
+        let in_view: Vec<&String> = drawn.iter().skip(at).step_by(3).collect();
+        assert_eq!(shown.iter().collect::<Vec<_>>(), in_view, "{view}");
+    }
 }
 
 #[test]
@@ -189,12 +191,13 @@ fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
         true,
         "it has no threshold"
     );
+    browser.eval("document.getElementById('more-controls').open = true");
     browser.click("[data-filter=hiddenPayload][value='0']");
-    browser.click("[name=view][value=level]");
+    browser.click("[name=view][value=after]");
     browser.click(&format!(".cell[data-cell={CELL}]"));
     let fragment = browser.eval("location.hash");
     let fragment = fragment.as_str().expect("text");
-    for part in ["m=requests_per_s", "w=level", "hp=0", &format!("c={CELL}")] {
+    for part in ["m=requests_per_s", "w=after", "hp=0", &format!("c={CELL}")] {
         assert!(fragment.contains(part), "{fragment}");
     }
     let shown = "[...document.querySelectorAll('.cell')].map((it) => it.dataset.cell).join()";
@@ -205,13 +208,13 @@ fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
     assert_eq!(browser.text("#cell-title"), "2 peers, RTT 0 ms, 64 KiB");
     // An address that asks for what is not there shows the usual.
     browser.open(&file, "#m=nothing&v=99&w=x&t=1&o=77&c=y&s=z");
-    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 6);
+    assert_eq!(browser.eval("document.querySelectorAll('.cell').length"), 2);
     assert_eq!(browser.complaints(), Vec::<String>::new());
 }
 
 #[test]
 fn the_keyboard_moves_opens_and_closes() {
-    let Some((_copy, browser)) = opened("#w=level&v=0") else {
+    let Some((_copy, browser)) = opened("#w=before&v=0") else {
         return;
     };
     browser.eval(&format!(
@@ -311,8 +314,11 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
             .text(".verdict")
             .contains("ound yamux Active::poll with muxer=1/deferred")
     );
-    let shown = "[...document.querySelectorAll('.opening svg, table')].map((it) => it.getBoundingClientRect().height > 30)";
-    assert_eq!(browser.eval(shown), serde_json::json!([true, true, true]));
+    for what in [".opening svg", ".effects", "main > .wide table"] {
+        let height =
+            format!("document.querySelector('{what}').getBoundingClientRect().height > 30");
+        assert_eq!(browser.eval(&height), true, "{what}");
+    }
     assert_eq!(
         browser.eval("document.getElementById('explore').hidden"),
         true

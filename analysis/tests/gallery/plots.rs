@@ -1,7 +1,7 @@
 //! Pictures of lines and points.
 
 use super::invented::{Noise, PAYLOADS, around, categories, picture, strings};
-use crate::charts::{LineChart, LineChartPanel, Picture};
+use crate::charts::{Axis, LineChart, LineChartPanel, Picture};
 
 pub(crate) fn lines(panels: usize) -> Picture {
     let mut all = vec![
@@ -13,6 +13,7 @@ pub(crate) fn lines(panels: usize) -> Picture {
         "A request by raw TCP and by libp2p",
         "one request at a time with each peer; bars: 95 % interval",
         LineChart {
+            is_apart: true,
             series: strings(&["raw-tcp", "raw-tcp (A/A): a second copy", "libp2p"]),
             places: categories("payload of the request and of the response", &PAYLOADS),
             panels: all,
@@ -34,7 +35,7 @@ fn line_panel(name: &str, levels: [f64; 3]) -> LineChartPanel {
     };
     LineChartPanel {
         name: name.to_owned(),
-        from_zero: true,
+        axis: Axis::FromZero,
         lines: levels.map(&mut line).to_vec(),
     }
 }
@@ -59,7 +60,7 @@ pub(crate) fn marks() -> Picture {
         let marks = (0..labels.len()).map(|place| Some(near(1.0 - 0.1 * place as f64)));
         LineChartPanel {
             name: name.to_owned(),
-            from_zero: true,
+            axis: Axis::FromZero,
             lines: vec![marks.collect()],
         }
     };
@@ -67,6 +68,7 @@ pub(crate) fn marks() -> Picture {
         "Effect of each variant over all cells",
         "each dot: the mean over cells; bars and bands: 95 % intervals",
         LineChart {
+            is_apart: true,
             series: Vec::new(),
             places: categories("variant", &labels),
             panels: vec![

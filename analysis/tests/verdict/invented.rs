@@ -10,16 +10,22 @@ use crate::measure::Metric;
 use crate::site::SiteNames;
 use crate::stats::Interval;
 use crate::verdict::{
-    Candidate, Holds, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
+    Candidate, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
 };
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     let quantities = Quantity::all().into_iter().filter(|_| rng.random_bool(0.9));
     let quantities: Vec<(Quantity, f64)> = quantities.map(|it| (it, it.margin)).collect();
     let count = rng.random_range(1..=4);
-    let candidates: Vec<Candidate> = (0..count)
+    let mut candidates: Vec<Candidate> = (0..count)
         .map(|at| candidate(at, &quantities, rng))
         .collect();
+    // All candidates of a sweep have the same groups of cells.
+    if rng.random_bool(0.5) {
+        for candidate in &mut candidates {
+            candidate.regimes.clear();
+        }
+    }
     let gaining = candidates.iter().enumerate().filter(|(_, it)| it.gains());
     let gaining: Vec<usize> = gaining.map(|(at, _)| at).collect();
     let mut pairs = Vec::new();
@@ -27,8 +33,8 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         for &to in &gaining[place + 1..] {
             let judged = all(&quantities, 0.3, rng);
             let back = judged.iter().map(turned).collect();
-            for (from, to, judged) in [(from, to, judged), (to, from, back)] {
-                pairs.push(Pair { from, to, judged });
+            for (from, judged) in [(from, judged), (to, back)] {
+                pairs.push(Pair { from, judged });
             }
         }
     }
@@ -113,18 +119,14 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
         judged: all(quantities, beyond, rng),
         regimes: regimes(quantities, beyond, rng),
         curve: Vec::new(),
-        holds: holds(rng),
+        opposite: opposite(rng),
         worse_cells: Vec::new(),
         details: BTreeMap::new(),
         is_idle,
     }
 }
 
-/// None, or three of them.
 fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<InRegime> {
-    if rng.random_bool(0.5) {
-        return Vec::new();
-    }
     let known = [Regime::Without, Regime::Short, Regime::Long];
     let in_regime = |regime: Regime| InRegime {
         regime,
@@ -135,13 +137,10 @@ fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec
     known.into_iter().map(in_regime).collect()
 }
 
-fn holds(rng: &mut StdRng) -> Holds {
-    Holds {
-        range: rng.random_bool(0.5).then_some([10_000, 2_000_000]),
-        opposite: match rng.random_bool(0.2) {
-            true => vec![3_000_000, 10_000_000],
-            false => Vec::new(),
-        },
+fn opposite(rng: &mut StdRng) -> Vec<u64> {
+    match rng.random_bool(0.2) {
+        true => vec![3_000_000, 10_000_000],
+        false => Vec::new(),
     }
 }
 

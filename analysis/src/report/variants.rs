@@ -1,0 +1,174 @@
+//! All variants in one table, the best first. With several programs: what each program changes, and what each budget changes in it.
+
+use run_format::BASELINE;
+
+use super::markdown::{Row, details, quoted, table};
+use crate::load::{ComparedRole, ComparedVariant};
+use crate::measure::{Metric, MetricKey, Place, Quantity};
+use crate::prose::{self, prose};
+use crate::stats;
+use crate::summary::{CONFIDENCE, CellSummary, Summary};
+use crate::text::{confidence, number};
+use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
+
+pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
+    let mut tables = vec![Some(table(best_first(verdict)))];
+    if has_programs_and_budgets(summary) {
+        tables = vec![
+            Some("What each program changes without a budget:".to_owned()),
+            Some(table(programs(summary, verdict))),
+            Some(
+                "What each budget changes in its program, each interval with 95 % by itself:"
+                    .to_owned(),
+            ),
+            Some(table(budgets(summary, verdict))),
+        ];
+    }
+    tables.push(Some(notes(summary, verdict)));
+    details("All variants", tables)
+}
+
+fn has_programs_and_budgets(summary: &Summary) -> bool {
+    let has = |differs: fn(&ComparedVariant) -> bool| {
+        let mut candidates = summary.candidates();
+        candidates.any(|(_, variant)| differs(variant))
+    };
+    has(|variant| variant.subject > 0) && has(|variant| !variant.budgets.is_none())
+}
+
+fn fired(verdict: &Verdict) -> Vec<&Candidate> {
+    let candidates = verdict.candidates.iter();
+    candidates.filter(|candidate| !candidate.is_idle).collect()
+}
+
+fn best_first(verdict: &Verdict) -> Vec<Row> {
+    let mut candidates = fired(verdict);
+    let loss = |candidate: &Candidate| {
+        let (quantity, _) = verdict.quantities.first()?;
+        let judged = candidate.of_metric(quantity.metric)?;
+        Some(quantity.loss(judged.value))
+    };
+    candidates.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|candidate| loss(candidate).unwrap_or(f64::INFINITY));
+        a.total_cmp(&b)
+    });
+    changes("variant", verdict, candidates)
+}
+
+fn programs(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
+    let mut candidates = fired(verdict);
+    candidates.retain(|candidate| summary.variants[candidate.variant].budgets.is_none());
+    changes("program", verdict, candidates)
+}
+
+/// Compares each budget with the same program without one.
+fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
+    let variants = || summary.variants.iter().enumerate();
+    let rows = variants().filter_map(|(at, variant)| {
+        if variant.budgets.is_none() || variant.role != ComparedRole::Candidate {
+            return None;
+        }
+        let is_without = |(_, other): &(usize, &ComparedVariant)| {
+            other.subject == variant.subject && other.budgets.is_none()
+        };
+        let (without, _) = variants().find(is_without)?;
+        let judged = verdict.changes(summary, [without, at], CONFIDENCE);
+        let row = Row::of("program and budget", quoted(&variant.label));
+        Some(with_quantities(row, verdict, &judged, emphasised))
+    });
+    rows.collect()
+}
+
+pub(super) fn emphasised(judged: &Judged) -> String {
+    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
+        true => format!("**{}**", judged.change()),
+        false => judged.change(),
+    }
+}
+
+fn with_quantities(
+    row: Row,
+    verdict: &Verdict,
+    judged: &[Judged],
+    show: impl Fn(&Judged) -> String,
+) -> Row {
+    let quantities = verdict.quantities.iter();
+    quantities.fold(row, |row, (quantity, _)| {
+        let judged = judged.iter().find(|judged| judged.quantity == *quantity);
+        row.with(quantity.words, judged.map_or_else(words::absent, &show))
+    })
+}
+
+/// The changes over all cells of these candidates, and last of the A/A control; `title` is that of the first column.
+pub(crate) fn changes<'a>(
+    title: &str,
+    verdict: &Verdict,
+    candidates: impl IntoIterator<Item = &'a Candidate>,
+) -> Vec<Row> {
+    let leaders = verdict.leaders();
+    let leads = |candidate: &Candidate| {
+        let mut leaders = leaders.iter().map(|at| verdict.candidates[*at].variant);
+        leaders.any(|leader| leader == candidate.variant)
+    };
+    let row = |candidate: &Candidate, label: String, result: &str| {
+        let row = Row::of(title, label).with("yields per 1,000 polls", candidate.firing());
+        let show = match candidate.is_idle {
+            true => Judged::change,
+            false => emphasised,
+        };
+        with_quantities(row, verdict, &candidate.judged, show).with("result", result)
+    };
+    let candidates = candidates.into_iter().map(|candidate| {
+        let label = quoted(&candidate.label);
+        let label = if leads(candidate) {
+            format!("**{label}**")
+        } else {
+            label
+        };
+        row(candidate, label, candidate.result())
+    });
+    let control = verdict.control.iter();
+    let control = control.map(|control| row(control, quoted(&control.label), "A/A control"));
+    candidates.chain(control).collect()
+}
+
+fn notes(summary: &Summary, verdict: &Verdict) -> String {
+    let candidates = &verdict.candidates;
+    // The quantities that not all cells have.
+    let fewer_cells = verdict.quantities.iter().filter_map(|(quantity, _)| {
+        let judged = candidates
+            .iter()
+            .filter_map(|candidate| candidate.of_metric(quantity.metric));
+        let cells = judged.map(|judged| judged.cells).min()?;
+        (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
+    });
+    let margin = |(quantity, margin): &(Quantity, f64)| {
+        format!("{} {margin} {}", quantity.words, quantity.unit())
+    };
+    // Means over cells of the baseline. Without `idle.csv` there is no floor, and nothing is taken off.
+    let level = |metric: Metric| {
+        let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
+        let info = metric.info();
+        Some(format!("{} {} {}", info.words, number(mean), info.unit))
+    };
+    let has = |cell: &CellSummary, metric| cell.worker_figure(metric, BASELINE).is_some();
+    let is_unknown = |cell: &&CellSummary| {
+        has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
+    };
+    let idle = candidates.iter().filter(|candidate| candidate.is_idle);
+    let idle = idle.map(|candidate| quoted(&candidate.label));
+    prose::text(&prose!('a "overview.txt" {
+        summary: &'a Summary = summary,
+        verdict: &'a Verdict = verdict,
+        fewer_cells: Vec<String> = fewer_cells.collect(),
+        confidence: String = confidence(verdict.confidence),
+        fired: usize = fired(verdict).len(),
+        groups: usize = verdict.groups(),
+        idle: Vec<String> = idle.collect(),
+        margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
+        has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
+        levels: Vec<String> = Metric::shown_in(Place::Levels).into_iter().filter_map(level).collect(),
+        unknown: usize = summary.measured().filter(is_unknown).count(),
+        uncompared: usize = summary.measured().count().saturating_sub(verdict.cells),
+    }))
+}
