@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use poll_probe::number::time;
+use program::number::time;
 use program::{Failure, reject};
 use run_format::{SLOW_NS, Site};
 use serde::{Deserialize, Serialize};

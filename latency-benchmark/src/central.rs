@@ -12,7 +12,7 @@ use lab::{LabSpec, Topology};
 use program::{Failure, exit_code, print, reject};
 use run_format::{
     BUDGET_FORMS, BlockReport, Budgets, Cell, CentralTask, LabConfig, Measurement, NodeMessage,
-    OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig,
+    OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig, plan,
 };
 
 use crate::args::{CellArgs, RuntimeArgs, refuse_both_ends, variants};

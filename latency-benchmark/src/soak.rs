@@ -4,13 +4,13 @@ use std::path::Path;
 use std::time::Duration;
 
 use clap::Args;
+use program::number::decimal;
 use program::{Failure, in_words, one_line, reject};
 use run_format::checksums::of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
-use run_format::number::decimal;
 use run_format::{
     BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, End, Machine, RuntimeConfig, SoakConfig,
-    SoakEnd, SoakFile, SoakRow, TableWriters,
+    SoakEnd, SoakFile, SoakRow, TableWriters, plan,
 };
 
 use crate::args::{CellArgs, HostArgs, NewRunArgs, RttArg, refuse_unknown_sites};

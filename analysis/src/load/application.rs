@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Context, Result, ensure};
 use run_format::{
     ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
-    RunRow, Site, SiteRow, Stage, Stop, files,
+    RunRow, Site, SiteRow, Stage, Stop, files, plan,
 };
 use serde_json::json;
 

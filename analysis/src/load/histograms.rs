@@ -4,8 +4,8 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, ensure};
-use counts::{Counts, decode};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use run_format::counts::{Counts, decode};
 use run_format::{HistogramOf, HistogramTag, SliceRow, whole_lines};
 
 /// The histograms of a run: by the slice's number, and by what they are of.

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use counts::Counts;
+use run_format::counts::Counts;
 use run_format::{
     BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, IdleRow, PeerRow, QuicRow,
     RunRow, Site, SiteRow, SliceRow, TurnRow, WorkRow, WorkerRow,

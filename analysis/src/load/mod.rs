@@ -21,7 +21,7 @@ use rayon::prelude::*;
 use run_format::search::SEARCH;
 use run_format::{
     Cell, End, LONGEST_LABEL, Manifest, Plan, Role, RunConfig, RunRow, SweepConfig, VariantConfig,
-    files,
+    files, plan,
 };
 use serde::Serialize;
 

@@ -6,7 +6,7 @@ use std::mem;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use counts::Counts;
+use run_format::counts::Counts;
 use run_format::{
     BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
     IdleRow, Pass, PeerRow, QuicRow, RunRow, SiteRow, SliceRow, TurnRow, WorkerRow, files,

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use counts::Counts;
+use run_format::counts::Counts;
 use run_format::{BlockRow, HistogramOf, RunRow, Site};
 
 use super::metric::{Metric, MetricKey, Place};

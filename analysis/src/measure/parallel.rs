@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use counts::Counts;
-use plan::sums::{SliceSums, of_run};
 use run_format::HistogramOf::{CotenantSameWorker, CotenantWake};
 use run_format::WorkerRow;
+use run_format::counts::Counts;
+use run_format::plan::sums::{SliceSums, of_run};
 
 use crate::load::{CellRuns, LoadedRun, RunFiles};
 use crate::stats::{self, LaunchCounts};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use run_format::number::{PERCENT, POINTS};
+use program::number::{PERCENT, POINTS};
 use run_format::serde_as_text;
 
 use super::metric::{Better, Metric};

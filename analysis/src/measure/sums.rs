@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
 
-use counts::Counts;
+use run_format::counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
 
 use super::catalogue::SliceView;

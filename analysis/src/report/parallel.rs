@@ -3,16 +3,15 @@
 
 use std::collections::BTreeMap;
 
-use counts::Counts;
-use plan::jobs::{AlonePair, BesideOthers, LIMIT_PERCENT};
-use plan::sums::SliceSums;
+use run_format::counts::Counts;
+use run_format::plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
 
 use super::markdown::{Row, quoted, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, Interval};
+use crate::stats::{self, AlonePair, BesideOthers, Interval, LIMIT_PERCENT};
 use crate::summary::Summary;
 use crate::text::{self, count, number};
 

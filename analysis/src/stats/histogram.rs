@@ -1,6 +1,6 @@
 //! Quantiles of counted values, interpolated between neighbouring values.
 
-use counts::Counts;
+use run_format::counts::Counts;
 
 use super::quotient;
 use super::variance::Interval;

@@ -5,6 +5,7 @@
 //! its error. All variants of a cell have the same runs and blocks, since a block is one slice of each. Intervals, changes
 //! between variants and means over cells follow from these in the same way for every metric.
 
+mod beside_others;
 mod calibration;
 mod change;
 mod estimate;
@@ -20,6 +21,7 @@ mod student;
 mod trend;
 mod variance;
 
+pub(crate) use self::beside_others::{AlonePair, BesideOthers, LIMIT_PERCENT};
 pub(crate) use self::calibration::{
     Calibration, FEWEST_PAIRS, adjusted_p_values, calibrate, is_resolved,
 };

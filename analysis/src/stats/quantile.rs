@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use counts::Counts;
+use run_format::counts::Counts;
 
 use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;

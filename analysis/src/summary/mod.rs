@@ -26,7 +26,7 @@ use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain}
 
 /// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
 /// early have at least as many.
-pub(crate) use plan::changes::FEWEST_BLOCKS;
+pub(crate) use run_format::plan::run::FEWEST_BLOCKS;
 
 pub(crate) use crate::stats::CONFIDENCE;
 

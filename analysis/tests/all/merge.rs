@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::bench::{self, Copy, Ended, analysis, copy, fixture, holds, path};
 use run_format::files::{MANIFEST, RUN, read_json, write_json};
-use run_format::{Manifest, Pace, RunRow, Shard};
+use run_format::{Manifest, Pace, RunRow, Shard, plan};
 
 /// The fixture as a machine measured it: of its cells only those of the shard.
 fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBuf {

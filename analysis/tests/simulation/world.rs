@@ -1,10 +1,10 @@
 //! A cell as it might be: launches that differ, slices that resemble their neighbours, polls that are
 //! seldom slow.
 
-use counts::Counts;
 use rand::RngExt;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
+use run_format::counts::Counts;
 use statrs::distribution::{ContinuousCDF, Normal};
 
 use super::draw;

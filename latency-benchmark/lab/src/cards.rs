@@ -7,10 +7,10 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 use std::path::Path;
 use std::process::Command;
 
-use lab_types::NetworkCard;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrStorage;
 use program::{Limits, tool};
+use run_format::NetworkCard;
 
 use crate::Cores;
 

@@ -28,14 +28,14 @@ pub use cards::cards_to;
 pub use child::Reaped;
 pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn};
-pub use lab_types::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
-    RttReport, Sharing, jitter, loss,
-};
 pub use measure::time_links;
 pub use nfqueue::delay_line;
 pub use placement::{Topology, move_to};
+pub use run_format::{
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
+    RttReport, Sharing, jitter, loss,
+};
 pub use spec::LabSpec;
 pub use wiring::{can_receive_on_receiver, check_congestion_control};
 
-use lab_types::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};
+use run_format::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::{fs, io};
 
 use anyhow::{Context, Result, bail};
-use lab_types::{Cores, Placement, Sharing};
 use nix::sched::{CpuSet, sched_getaffinity, sched_setaffinity};
 use nix::unistd::Pid;
+use run_format::{Cores, Placement, Sharing};
 
 /// The cores that a process may use, in ascending order.
 #[derive(Clone, Debug)]

@@ -1,7 +1,7 @@
 //! The specification of a lab.
 
 use anyhow::{Result, bail};
-use lab_types::{Backend, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
+use run_format::{Backend, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
 
 #[derive(Clone, Debug)]
 pub struct LabSpec {
@@ -58,7 +58,7 @@ impl LabSpec {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use lab_types::{Cores, Sharing};
+    use run_format::{Cores, Sharing};
 
     impl LabSpec {
         /// A lab with one peer and without delay.
@@ -79,8 +79,8 @@ mod tests {
             let mut spec = LabSpec::of_tests();
             spec.rtt = "50".parse().expect("a time");
             spec.network.backend = Backend::Nfqueue;
-            spec.network.loss_percent = lab_types::loss(loss).ok();
-            spec.network.jitter_ms = lab_types::jitter(jitter).ok();
+            spec.network.loss_percent = run_format::loss(loss).ok();
+            spec.network.jitter_ms = run_format::jitter(jitter).ok();
             let refused = spec.check().expect_err("it needs netem").to_string();
             assert!(refused.starts_with("--delay nfqueue: "), "{refused}");
         }

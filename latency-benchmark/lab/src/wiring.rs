@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use std::{fs, io, thread};
 
 use anyhow::{Context, Result, bail};
-use lab_types::ReceiveMasks;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
+use run_format::ReceiveMasks;
 
 use crate::netns::{Netns, SET_UP};
 use crate::tool::{BATCH, SystemTool, run_all};

@@ -9,7 +9,7 @@ use std::io::Read;
 use std::process::{Command, ExitCode, Stdio};
 
 use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, ReceiveOn, Sharing, Topology, Where};
-use lab_types::{LinkRtt, SchedulingClass};
+use run_format::{LinkRtt, SchedulingClass};
 use support::{Need, has, lab as lab_binary};
 
 type Scenario = fn(Inside);

@@ -49,11 +49,11 @@ impl Collector for LiveFigures {
 
 #[cfg(test)]
 mod tests {
+    use crate::slices::ObservedSlice;
     use poll_probe::VariantId;
     use prometheus_client::encoding::text::encode;
     use prometheus_client::registry::Registry;
     use run_format::{Budgets, HistogramOf, Role, Site, VariantConfig};
-    use slices::ObservedSlice;
 
     use super::*;
     use crate::live::Feed;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::slices::ObservedSlice;
 use run_format::{Ended, HistogramOf};
-use slices::ObservedSlice;
 
 /// The application's own check.
 pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;

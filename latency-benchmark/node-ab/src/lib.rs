@@ -29,6 +29,7 @@ mod length;
 mod live;
 mod recording;
 mod setup;
+pub mod slices;
 mod turns;
 
 use std::env::{self, VarError};
@@ -37,10 +38,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use crate::slices::{Answered, LogReader, RequestLog};
 use poll_probe::{Capacity, Recorder};
+use program::number::TIME;
 use run_format::Site;
-use run_format::number::TIME;
-use slices::{Answered, LogReader, RequestLog};
 
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};

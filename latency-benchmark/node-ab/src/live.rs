@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
+use crate::slices::ObservedSlice;
 use run_format::{HistogramOf, Site, VariantConfig};
-use slices::ObservedSlice;
 
 use crate::locked;
 

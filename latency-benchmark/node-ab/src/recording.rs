@@ -7,12 +7,12 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
+use crate::slices::cotenant::Bell;
+use crate::slices::{ObservedSlice, Observers};
 use nix::time::{ClockId, clock_gettime};
 use poll_probe::{Mode, Variant, VariantId};
 use rand::RngExt;
 use run_format::{Budgets, Ended, SliceRow};
-use slices::cotenant::Bell;
-use slices::{ObservedSlice, Observers};
 use tokio::runtime::Handle;
 
 use crate::Process;

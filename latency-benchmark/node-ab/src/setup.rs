@@ -7,14 +7,14 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 use std::{env, fs};
 
+use crate::slices::Observers;
+use crate::slices::cotenant::{timer, woken};
 use anyhow::{Context, anyhow};
 use poll_probe::Variant;
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
 use run_format::{
     ApplicationFile, Budgets, Ended, Ends, Machine, RuntimeConfig, Scheduler, VariantConfig,
 };
-use slices::Observers;
-use slices::cotenant::{timer, woken};
 use tokio::runtime::{Handle, RuntimeFlavor};
 
 use crate::guard::{Check, Guard};

@@ -5,6 +5,7 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use crate::slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, order};
 use anyhow::{Context, Result};
 use poll_probe::Variant;
 use rand::SeedableRng;
@@ -14,7 +15,6 @@ use run_format::{
     ApplicationFile, ApplicationRun, BASELINE, BlockRow, Budgets, Cell, Ended, HistogramOf, Site,
     SliceRow, TableWriters,
 };
-use slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, order};
 
 use crate::length::{PIECE, pieces_of_turn};
 use crate::recording::{Recording, ms};

@@ -1,6 +1,6 @@
 //! The program that explains: the same, but its allocator can count.
 
-use thread_scope::CountingAllocator;
+use node_kit::scope::CountingAllocator;
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;

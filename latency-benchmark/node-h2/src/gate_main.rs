@@ -1,5 +1,3 @@
 //! The program that counts for `--gate`.
 
-fn main() -> std::process::ExitCode {
-    gate_program::main(h2_node::gate::run)
-}
+node_kit::gate_program!(h2_node::gate::run);

@@ -9,14 +9,14 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use futures::future::Either;
+use node_ab::slices::cotenant::WakeReceiver;
+use node_ab::slices::{Observers, RequestLog};
 use poll_probe::{Capacity, Recorder};
 use program::{one_line, say};
 use run_format::{
     CentralTask, Cores, Measured, Measurement, NamedSite, NodeMessage, RunConfig, RuntimeConfig,
     Scheduler,
 };
-use slices::cotenant::WakeReceiver;
-use slices::{Observers, RequestLog};
 use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;

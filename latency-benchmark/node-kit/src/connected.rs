@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use anyhow::Result;
+use node_ab::slices::{Findings, Observers, RunWriter};
 use run_format::{CentralTask, NamedSite, Pace};
-use slices::{Findings, Observers, RunWriter};
 use tokio_metrics::TaskMonitor;
 
 use crate::evidence::Watch;

@@ -8,9 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, Result, ensure};
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use node_ab::slices::{Findings, RequestLog};
 use program::{Failure, reject};
 use run_format::{Load, Measurement, Pace};
-use slices::{Findings, RequestLog};
 use tokio::time::{Interval, interval};
 
 /// Refuses what a node program cannot do that `knows` what is asked, but no peers that come and go, and no workload rr.

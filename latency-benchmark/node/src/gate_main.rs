@@ -1,5 +1,3 @@
 //! The program that counts for `--gate`.
 
-fn main() -> std::process::ExitCode {
-    gate_program::main(libp2p_node::gate::run)
-}
+node_kit::gate_program!(libp2p_node::gate::run);

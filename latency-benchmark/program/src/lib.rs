@@ -4,14 +4,22 @@
 
 #[cfg(feature = "clap")]
 mod arguments;
+#[cfg(feature = "process")]
 mod failure;
+pub mod number;
+#[cfg(feature = "process")]
 mod output;
+#[cfg(feature = "process")]
 mod processes;
+#[cfg(feature = "process")]
 mod tools;
 
 #[cfg(feature = "clap")]
 pub use arguments::parse;
-pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
-pub use output::{in_words, print, printable, put, say};
-pub use processes::{Limits, in_threads, lines, lines_or_end, tail, wait_within};
-pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};
+#[cfg(feature = "process")]
+pub use {
+    failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line},
+    output::{in_words, print, printable, put, say},
+    processes::{Limits, in_threads, lines, lines_or_end, tail, wait_within},
+    tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool},
+};

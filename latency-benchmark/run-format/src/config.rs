@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use lab_types::LabConfig;
+use crate::LabConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::{

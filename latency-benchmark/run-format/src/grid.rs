@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use lab_types::{Cores, Placement, Rtt};
+use crate::{Cores, Placement, Rtt};
 use serde::{Deserialize, Serialize};
 
 use crate::Payload;

@@ -7,13 +7,17 @@ mod application;
 mod budgets;
 pub mod checksums;
 mod config;
+#[cfg(feature = "counts")]
+pub mod counts;
 mod evidence;
 pub mod files;
 mod gate;
 mod grid;
 mod histogram_tag;
+mod lab;
 mod load;
 mod manifest;
+pub mod plan;
 mod protocol;
 mod quantities;
 mod ranges;
@@ -26,16 +30,16 @@ mod soak;
 mod subject;
 mod table;
 mod tables;
+mod text_form;
 
 #[cfg(test)]
 #[path = "../tests/document/mod.rs"]
 mod document;
 
-pub use lab_types::*;
-pub use poll_probe::{Budget, Limit, Wake, number};
+pub use poll_probe::{Budget, Limit, Wake};
 
 pub use self::{
-    application::*, budgets::*, config::*, evidence::*, gate::*, grid::*, histogram_tag::*,
+    application::*, budgets::*, config::*, evidence::*, gate::*, grid::*, histogram_tag::*, lab::*,
     load::*, manifest::*, protocol::*, quantities::*, remedy::*, run_row::*, runtime::*, site::*,
     soak::*, subject::*, table::*, tables::*,
 };

@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use poll_probe::number::{Number, PERCENT, TIME};
+use program::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};
 
 use crate::serde_as_text;

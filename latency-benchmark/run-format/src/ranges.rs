@@ -1,7 +1,7 @@
 //! The numbers that files in JSON may have. With others, dates, loops over launches and sums would not come to an end.
 
+use crate::MAX_PEERS;
 use anyhow::{Result, ensure};
-use lab_types::MAX_PEERS;
 use serde_json::{Map, Value};
 
 /// With larger ones, sums would be wrong.

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::path::Path;
 
+use crate::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 use anyhow::Result;
-use lab_types::{Counters, DelayLineReport, LabFacts, NetworkCard, RttReport};
 use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, check, of_folder, sealed};

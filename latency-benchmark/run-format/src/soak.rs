@@ -1,6 +1,6 @@
 //! `soak.json` and `soak.csv`: one cell measured for hours, a row per interval.
 
-use lab_types::LabConfig;
+use crate::LabConfig;
 use serde::{Deserialize, Serialize};
 
 use crate::{

@@ -4,7 +4,7 @@ mod disturbance;
 
 use std::borrow::Cow;
 
-use lab_types::Cores;
+use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;

@@ -7,7 +7,7 @@ use std::time::SystemTime;
 use clap::Args;
 use lab::Topology;
 use program::{Failure, reject, say};
-use run_format::{Shard, SweepConfig};
+use run_format::{Shard, SweepConfig, plan};
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Results")]
@@ -116,7 +116,10 @@ impl PartArgs {
         }
         if let [first, _, ..] = &places[..] {
             config.lab.placement = first.clone();
-            config.jobs = Some(plan::jobs::in_places(places, plan::cells::launches(config)));
+            config.jobs = Some(plan::cells::in_places(
+                places,
+                plan::cells::launches(config),
+            ));
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
+use program::number::decimal;
 use program::{Failure, bad_input, reject};
-use run_format::number::decimal;
 use run_format::{
     Load, NodeConfig, PAYLOAD_FORMS, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport,
     Workload,

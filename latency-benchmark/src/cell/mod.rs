@@ -16,7 +16,7 @@ use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
 use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
     CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE, Stage,
-    StageTime, TURN_LINE,
+    StageTime, TURN_LINE, plan,
 };
 
 use self::nodes::{errors_in, remove_empty_logs, start};

@@ -10,7 +10,7 @@ use anyhow::Result;
 use fs_err as fs;
 use program::{Failure, print, say};
 use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
-use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow};
+use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow, plan};
 
 use self::args::{AskedExplanation, ExplainArgs};
 use self::worst::Chosen;

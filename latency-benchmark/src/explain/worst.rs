@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use plan::sums::{SliceSums, of_run};
 use program::{Failure, bad_input, reject};
+use run_format::plan::sums::{SliceSums, of_run};
 use run_format::{BASELINE, Cell, ChosenBecause, ChosenCell, SweepConfig};
 
 use crate::args::refuse_twice;

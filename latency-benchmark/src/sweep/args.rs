@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Args;
+use program::number::time;
 use program::{Failure, reject};
 use run_format::files::MANIFEST;
-use run_format::number::time;
 use run_format::{
     Axes, BUDGET_FORMS, Budgets, Ends, LabConfig, Measurement, NodeConfig, PAYLOAD_FORMS, Pace,
     Payload, Precision, Rtt, SweepConfig,

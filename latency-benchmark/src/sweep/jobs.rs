@@ -74,7 +74,7 @@ mod tests {
     use std::time::Duration;
 
     use run_format::files::{MANIFEST, read_versioned};
-    use run_format::{Axes, Manifest, Payload, Rtt, SweepConfig};
+    use run_format::{Axes, Manifest, Payload, Rtt, SweepConfig, plan};
 
     use super::*;
     use crate::sweep::schedule::schedule;
@@ -106,7 +106,7 @@ mod tests {
         let mut table = String::new();
         for jobs in [1, 2, 8, 32, 64] {
             let place = config.lab.placement.clone();
-            let several = plan::jobs::in_places(vec![place; jobs], launches.len());
+            let several = plan::cells::in_places(vec![place; jobs], launches.len());
             let config = SweepConfig {
                 jobs: (jobs > 1).then_some(several),
                 ..config.clone()

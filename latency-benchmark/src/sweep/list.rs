@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use program::print;
-use run_format::{Measurement, SweepConfig};
+use run_format::{Measurement, SweepConfig, plan};
 use serde::Deserialize;
 
 use super::schedule::schedule;

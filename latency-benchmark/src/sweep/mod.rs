@@ -15,7 +15,7 @@ use std::sync::Mutex;
 use anyhow::Result;
 use program::{Failure, say};
 use run_format::search::is_search;
-use run_format::{Machine, Manifest};
+use run_format::{Machine, Manifest, plan};
 
 use self::args::AskedSweep;
 use self::running::{RunningSweep, SweepState};

@@ -7,7 +7,7 @@ use program::Failure;
 use run_format::files::RR_MANIFEST;
 use run_format::{
     Axes, Budgets, Measurement, Payload, Role, RuntimeConfig, Security, SweepConfig, Transport,
-    VariantConfig, Workload,
+    VariantConfig, Workload, plan,
 };
 
 use super::args::AskedSweep;

@@ -9,7 +9,7 @@ use fs_err as fs;
 use program::{in_threads, one_line};
 use run_format::files::{RUN, without_lines};
 use run_format::{
-    BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig,
+    BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig, plan,
 };
 
 use super::run_dir::RunDir;

@@ -5,12 +5,12 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::Duration;
 
-use plan::run::visits;
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use run_format::files::alone;
-use run_format::{Cell, RunConfig, SweepConfig};
+use run_format::plan::run::visits;
+use run_format::{Cell, RunConfig, SweepConfig, plan};
 
 use super::run_dir::RunDir;
 

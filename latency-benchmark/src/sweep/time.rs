@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use plan::block::longest_block;
-use plan::run::fewest_blocks;
 use program::{Failure, in_words, reject};
-use run_format::{RunConfig, RunRow, SweepConfig};
+use run_format::plan::block::longest_block;
+use run_format::plan::run::fewest_blocks;
+use run_format::{RunConfig, RunRow, SweepConfig, plan};
 
 use super::schedule::{Launch, schedule};
 

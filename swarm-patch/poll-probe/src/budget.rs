@@ -6,7 +6,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use crate::Site;
-use crate::number::{Number, TIME};
+use program::number::{Number, TIME};
 
 /// How much work one invocation may do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -56,7 +56,6 @@ mod lock;
 mod marks;
 #[cfg(feature = "recorder")]
 mod muxer;
-pub mod number;
 #[cfg(feature = "recorder")]
 mod own_time;
 #[cfg(feature = "recorder")]

@@ -252,20 +252,14 @@ mod tests {
             let mut members: Vec<String> = packages.map(|it| it.name.to_string()).collect();
             members.sort();
             let mut expected = vec![
-                "lab-types".to_owned(),
+                "node-ab".to_owned(),
                 "node-kit".to_owned(),
-                "plan".to_owned(),
                 "poll-probe".to_owned(),
                 "program".to_owned(),
                 "run-format".to_owned(),
-                "slices".to_owned(),
                 "swarm-patch".to_owned(),
-                "thread-scope".to_owned(),
                 stack.program(),
             ];
-            if stack.name != "iroh" {
-                expected.push("gate-program".to_owned());
-            }
             expected.sort();
             assert_eq!(members, expected);
             let packages = metadata.packages.iter();

@@ -118,9 +118,6 @@ mod tests {
             copied.push(copy.name.to_string());
         }
         copied.sort();
-        assert_eq!(
-            copied,
-            ["lab-types", "node-ab", "poll-probe", "run-format", "slices"]
-        );
+        assert_eq!(copied, ["node-ab", "poll-probe", "program", "run-format"]);
     }
 }

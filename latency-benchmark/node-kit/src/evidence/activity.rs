@@ -2,9 +2,9 @@
 //! and tasks that come and do not go.
 
 use anyhow::Result;
+use node_ab::slices::ObservedSlice;
 use run_format::files::ACTIVITY;
 use run_format::{ActivityCounter, EvidenceRow, Pass, SliceRow, TableWriters};
-use slices::ObservedSlice;
 
 use crate::observe::activity::Snapshot;
 

@@ -5,8 +5,8 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use crate::scope::{Counters, allocations};
 use poll_probe::METERS;
-use thread_scope::{Counters, allocations};
 
 /// Else allocations are.
 static READS_COUNTERS: AtomicBool = AtomicBool::new(false);

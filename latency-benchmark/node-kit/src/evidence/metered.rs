@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use node_ab::slices::{PollPlace, WholePolls};
 use poll_probe::METERS;
 use run_format::files::{ALLOCATIONS, COUNTERS};
 use run_format::{OBJECTS, POLLS, Site, TableWriters};
-use slices::{PollPlace, WholePolls};
 
 use super::meter;
 use super::watch::Watch;

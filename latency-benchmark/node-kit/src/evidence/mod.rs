@@ -12,12 +12,12 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use node_ab::slices::{ObservedSlice, Sums};
 use run_format::files::{
     ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
     write_json,
 };
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
-use slices::{ObservedSlice, Sums};
 
 use self::moments::Moments;
 use self::timeline::Timeline;

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::mem;
 
+use crate::scope::Symbols;
 use anyhow::Result;
+use node_ab::slices::{PollPlace, WholePolls};
 use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
-use slices::{PollPlace, WholePolls};
-use thread_scope::Symbols;
 
 use super::watch::Watch;
 

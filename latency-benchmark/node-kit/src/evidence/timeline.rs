@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use anyhow::Result;
+use node_ab::slices::{WholePoll, WholePolls};
 use poll_probe::{ChildPoll, Outcome};
 use run_format::files::TIMELINE;
 use run_format::{Site, SliceRow, TableWriters, TimelineRow};
-use slices::{WholePoll, WholePolls};
 
 /// Of each variant.
 const KEPT: usize = 100;

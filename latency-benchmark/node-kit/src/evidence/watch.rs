@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::scope::allocations::{self, AllocationSampler};
+use crate::scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
 use poll_probe::{Capacity, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
-use thread_scope::allocations::{self, AllocationSampler};
-use thread_scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
 
 use super::meter;
 

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
+use crate::scope::SystemCallRecorder;
+use crate::scope::allocations::{self, AllocationSampler};
 use anyhow::{Result, anyhow};
+use node_ab::slices::{Answered, LogReader, RequestLog};
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
-use slices::{Answered, LogReader, RequestLog};
-use thread_scope::SystemCallRecorder;
-use thread_scope::allocations::{self, AllocationSampler};
 use tokio::sync::oneshot::Sender;
 
 /// Those that are wanted, and those that are superfluous.

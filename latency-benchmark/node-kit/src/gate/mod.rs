@@ -2,6 +2,9 @@
 //! Central's tasks are watched: what they do meanwhile is counted, and nothing is timed.
 
 mod counting;
+#[doc(hidden)]
+pub mod fixed;
+mod program;
 mod watched;
 
 use std::convert::Infallible;
@@ -11,12 +14,14 @@ use std::sync::{Arc, Mutex};
 use anyhow::Result;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use node_ab::slices::RequestLog;
 use run_format::{GateCounts, GateTask};
-use slices::RequestLog;
 use tokio::runtime;
 use tokio::sync::oneshot;
 
 use self::counting::Counting;
+#[doc(hidden)]
+pub use self::program::main;
 pub use self::watched::Watcher;
 
 /// How many bytes a connection's pipe holds each way: less than a frame of 16 KiB.

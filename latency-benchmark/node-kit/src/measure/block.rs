@@ -4,10 +4,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use node_ab::slices::{ObservedSlice, Sums};
 use poll_probe::Variant;
 use run_format::files::{BLOCKS, IDLE, WORK};
 use run_format::{BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, TableWriters, WorkRow};
-use slices::{ObservedSlice, Sums};
 
 use super::sample::ns;
 use crate::connected::Connected;

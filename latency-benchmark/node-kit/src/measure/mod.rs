@@ -2,6 +2,7 @@
 //! a block are summed up, and are its slice. [`VariantSlices`] says what has a slice, and what is seen in it.
 
 mod block;
+mod changes;
 mod polls;
 mod sample;
 mod soak_rows;
@@ -11,11 +12,11 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use plan::block::PlannedSlice;
+use node_ab::slices::{ObservedSlice, Sums, order};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use run_format::plan::block::PlannedSlice;
 use run_format::{Measured, Measurement, NodeMessage, Plan, Stop, TURN_LINE};
-use slices::{ObservedSlice, Sums, order};
 use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions, observe_idle};

@@ -5,16 +5,16 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use plan::block::{PlannedSlice, to_compare, to_explain};
-use plan::changes::Changes;
-use plan::sums::SliceSums;
+use node_ab::slices::{ObservedSlice, Replay, RunWriter};
 use poll_probe::{Mode, Variant, VariantId};
+use run_format::plan::block::{PlannedSlice, to_compare, to_explain};
+use run_format::plan::sums::SliceSums;
 use run_format::{
     BASELINE, ExplainPlan, Measurement, Messages, NodeMessage, Pass, Role, RunConfig, Site,
     SliceRow,
 };
-use slices::{ObservedSlice, Replay, RunWriter};
 
+use super::changes::Changes;
 use super::sample::Clocks;
 use super::soak_rows::SoakRows;
 use crate::connected::Connected;

@@ -2,12 +2,12 @@
 
 use std::time::Instant;
 
+use crate::scope::{UserCounts, UserWork};
 use anyhow::Result;
 use nix::time::ClockId;
+use node_ab::slices::{CpuTime, Sums, sums};
 use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
-use slices::{CpuTime, Sums, sums};
-use thread_scope::{UserCounts, UserWork};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::connected::Connected;

@@ -2,8 +2,8 @@
 
 use std::time::Instant;
 
+use node_ab::slices::{ObservedSlice, Sums};
 use run_format::{HistogramOf, SLOW_NS, Site, SoakRow};
-use slices::{ObservedSlice, Sums};
 
 use super::sample::Clocks;
 use crate::connected::Connected;

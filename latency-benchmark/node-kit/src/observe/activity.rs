@@ -5,7 +5,7 @@ use std::fs;
 use std::sync::{Arc, Mutex};
 
 use nix::unistd::{SysconfVar, sysconf};
-use slices::sums;
+use node_ab::slices::sums;
 use tokio::runtime;
 
 use super::self_wakes::SelfWakeCounter;
@@ -121,7 +121,7 @@ mod tests {
     use std::task::Poll;
 
     use super::*;
-    use slices::Sums;
+    use node_ab::slices::Sums;
 
     fn runtime() -> runtime::Runtime {
         runtime::Builder::new_current_thread()

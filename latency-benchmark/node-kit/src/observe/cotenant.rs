@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
+use node_ab::slices::cotenant::{Cotenant, PAUSE_NS, WakeReceiver, answering, timer, woken};
 use poll_probe::Recorder;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use run_format::{Cores, HistogramOf};
-use slices::cotenant::{Cotenant, PAUSE_NS, WakeReceiver, answering, timer, woken};
 
 use super::process::spawn_on;
 

@@ -5,12 +5,12 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, io, thread};
 
+use crate::scope::UserWork;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
+use node_ab::slices::{CpuTime, Sums, sums};
 use run_format::Cores;
-use slices::{CpuTime, Sums, sums};
-use thread_scope::UserWork;
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,8 +6,8 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
+use node_ab::slices::cotenant::{Bell, PAUSE_NS, WakeReceiver, bell};
 use poll_probe::Recorder;
-use slices::cotenant::{Bell, PAUSE_NS, WakeReceiver, bell};
 
 use crate::stack_task::{StackTask, locked};
 

@@ -8,7 +8,6 @@ mod invocations;
 mod iteration_ends;
 mod metered;
 mod muxers;
-mod numbers;
 mod own_time;
 mod passes;
 mod quic;

@@ -1,0 +1,100 @@
+//! What changes when cells are measured at the same time.
+
+use run_format::plan::cells::FEWEST_PAIRS;
+use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT};
+
+use super::student::{CONFIDENCE, critical};
+
+/// What a run saw beside others, and what it saw alone. All variants together.
+pub(crate) type AlonePair = [SliceSums; 2];
+
+/// A change of more than so many percent disturbs.
+pub(crate) const LIMIT_PERCENT: f64 = 5.0;
+
+const QUANTITIES: [(&str, Quantity); 3] = [
+    ("throughput", THROUGHPUT),
+    ("CPU time per request", CPU_TIME),
+    ("time beyond 50 µs", BEYOND_TIME),
+];
+
+/// By how many percent a quantity is higher beside others than alone, with a 95 % interval.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct BesideOthers {
+    pub(crate) quantity: &'static str,
+    pub(crate) percent: f64,
+    pub(crate) interval: (f64, f64),
+    pub(crate) pairs: usize,
+}
+
+impl BesideOthers {
+    /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
+    pub(crate) fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
+        let of_quantity = |(name, quantity): (&'static str, Quantity)| {
+            let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
+            let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
+            let logs = pairs.iter().filter_map(log);
+            let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
+            let count = logs.len() as f64;
+            let mean = logs.iter().sum::<f64>() / count;
+            let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+            let error = (squares / (count - 1.0) / count).sqrt();
+            let percent = |log: f64| 100.0 * log.exp_m1();
+            (logs.len() >= FEWEST_PAIRS).then(|| {
+                let reach = critical(count - 1.0, CONFIDENCE) * error;
+                BesideOthers {
+                    quantity: name,
+                    percent: percent(mean),
+                    interval: (percent(mean - reach), percent(mean + reach)),
+                    pairs: logs.len(),
+                }
+            })
+        };
+        QUANTITIES.into_iter().filter_map(of_quantity).collect()
+    }
+
+    pub(crate) fn disturbs(&self) -> bool {
+        self.interval.0 > LIMIT_PERCENT || self.interval.1 < -LIMIT_PERCENT
+    }
+
+    pub(crate) fn is_harmless(&self) -> bool {
+        self.interval.0 >= -LIMIT_PERCENT && self.interval.1 <= LIMIT_PERCENT
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sums(requests: u64) -> SliceSums {
+        SliceSums {
+            beyond_ns: 10_000_000,
+            requests,
+            seconds: 1.0,
+            cpu_ns: Some(1_000_000),
+        }
+    }
+
+    #[test]
+    fn what_all_pairs_have_in_common_is_told_from_what_launches_differ_by() {
+        let pairs = |beside: [u64; 4]| {
+            let alone = [1000, 1500, 700, 1200];
+            let pair = |(beside, alone)| [sums(beside), sums(alone)];
+            beside.into_iter().zip(alone).map(pair).collect::<Vec<_>>()
+        };
+        let [throughput, cpu_time, beyond] = &BesideOthers::of(&pairs([900, 1350, 630, 1080]))[..]
+        else {
+            panic!("all are known")
+        };
+        assert!((throughput.percent + 10.0).abs() < 0.01 && throughput.disturbs());
+        assert!((cpu_time.percent - 11.1).abs() < 0.1 && cpu_time.disturbs());
+        assert!(beyond.percent == 0.0 && beyond.is_harmless());
+        // Mean of the logarithms 0.095, -0.105, 0.095, -0.105; their standard error 0.0579, t 3.18.
+        let noisy = BesideOthers::of(&pairs([1100, 1350, 770, 1080]))[0];
+        assert!(!noisy.disturbs() && !noisy.is_harmless());
+        assert!(
+            (noisy.interval.0 + 17.3).abs() < 0.2 && (noisy.interval.1 - 19.6).abs() < 0.2,
+            "{noisy:?}"
+        );
+        assert_eq!(BesideOthers::of(&pairs([1; 4])[..3]), []);
+    }
+}

@@ -1,0 +1,180 @@
+//! Small tasks on central's workers note how late they run. That lateness is the harm that slow polls do. Another thread
+//! wakes one task, a timer the other, and with several workers a connection wakes a third.
+//!
+//! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
+//! machine does something else. The second part is not caused by the application. So a wait is also measured by the
+//! worker's own clock, which whoever rings reads from outside.
+
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use poll_probe::{Recorder, ThreadClock};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use rtrb::{Consumer, Producer, RingBuffer};
+use run_format::HistogramOf;
+use tokio::sync::Notify;
+use tokio::time::{Instant, sleep_until};
+
+use crate::slices::{Log, LogReader, log};
+
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Delay {
+    /// When the task should have run.
+    pub since_ns: u64,
+    pub wall_ns: u64,
+    /// For how long its worker ran meanwhile. A timer has none, because nobody reads a clock when it is due.
+    pub own_ns: Option<u64>,
+}
+
+pub type Cotenant = (HistogramOf, LogReader<Delay>);
+
+/// More than a second's worth.
+const CAPACITY: usize = 1 << 14;
+
+pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
+
+/// The clocks of the threads on which a co-tenant has answered.
+#[derive(Default)]
+struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
+
+/// How long each worker has run. None for a free place.
+type RanNs = [Option<u64>; Workers::MOST];
+
+impl Workers {
+    /// Only the first eight workers that answer are measured by their own clocks.
+    const MOST: usize = 8;
+
+    /// The place of the current thread, which takes the first free one if it has none.
+    fn this_thread(&self) -> Option<usize> {
+        let clock = ThreadClock::of_this_thread()?;
+        let mut known = self.0.iter();
+        known.position(|place| *place.get_or_init(|| clock) == clock)
+    }
+
+    fn ran_ns(&self) -> RanNs {
+        std::array::from_fn(|worker| self.0[worker].get()?.ran_ns())
+    }
+}
+
+/// The most that any one worker has run from `since` to `now`, since any of them could have run the task. None if nobody knew
+/// the worker `answering` when the bell rang: the task may have waited for that one.
+fn longest_run_ns(now: &RanNs, since: &RanNs, answering: Option<usize>) -> Option<u64> {
+    since[answering?]?;
+    let pairs = now.iter().zip(since);
+    let ran = pairs.filter_map(|(now, since)| Some((*now)?.saturating_sub((*since)?)));
+    ran.max()
+}
+
+#[derive(Default)]
+struct Ring {
+    at_ns: u64,
+    ran_ns: RanNs,
+}
+
+/// How a co-tenant learns that it was woken, and when.
+pub struct WakeReceiver {
+    bell: Arc<Notify>,
+    rings: Consumer<Ring>,
+    workers: Arc<Workers>,
+}
+
+/// Wakes a co-tenant, from any thread.
+pub struct Bell {
+    bell: Arc<Notify>,
+    rings: Producer<Ring>,
+    workers: Arc<Workers>,
+}
+
+impl Bell {
+    /// Rings whether or not the ring before was answered: waiting for an answer would mean fewer rings just when answers
+    /// are late.
+    pub fn ring(&mut self, clock: &Recorder) {
+        let ran_ns = self.workers.ran_ns();
+        let at_ns = clock.now_ns();
+        // If the queue is full, so many rings are unanswered that one more adds nothing.
+        if self.rings.push(Ring { at_ns, ran_ns }).is_ok() {
+            self.bell.notify_one();
+        }
+    }
+}
+
+/// A bell, and what the co-tenant that it wakes gets.
+pub fn bell() -> (Bell, WakeReceiver) {
+    let (ringing, rung) = RingBuffer::new(CAPACITY);
+    let (bell, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
+    let receiver = WakeReceiver {
+        bell: Arc::clone(&bell),
+        rings: rung,
+        workers: Arc::clone(&workers),
+    };
+    let bell = Bell {
+        bell,
+        rings: ringing,
+        workers,
+    };
+    (bell, receiver)
+}
+
+/// Starts a task on the runtime around that the bell wakes.
+pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
+    let (bell, rung) = bell();
+    (bell, answering(HistogramOf::CotenantWake, rung, clock))
+}
+
+/// Starts a task on the runtime around that answers.
+pub fn answering(of: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
+    let (log, reader) = log(CAPACITY);
+    tokio::spawn(answer(wakes, Arc::clone(clock), log));
+    (of, reader)
+}
+
+/// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its delays.
+pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
+    let (timers, timer) = log(CAPACITY);
+    tokio::spawn(wait(Arc::clone(clock), timers, seed));
+    (HistogramOf::CotenantTimer, timer)
+}
+
+impl Drop for Bell {
+    /// Wakes the co-tenant, so that it can end.
+    fn drop(&mut self) {
+        self.bell.notify_one();
+    }
+}
+
+/// Every ring has a delay, also when several are answered at once. Ends when nobody reads the delays any more.
+async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
+    while !log.is_abandoned() {
+        wakes.bell.notified().await;
+        let answering = wakes.workers.this_thread();
+        let ran_ns = wakes.workers.ran_ns();
+        while let Ok(ring) = wakes.rings.pop() {
+            let own_ns = longest_run_ns(&ran_ns, &ring.ran_ns, answering);
+            log.note(delay(&clock, ring.at_ns, own_ns));
+        }
+    }
+}
+
+/// The deadlines are set without regard to when the ones before were met. Ends when nobody reads the delays any more.
+async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
+    let mut rng = StdRng::seed_from_u64(seed ^ 1);
+    let (origin, origin_ns) = (Instant::now(), clock.now_ns());
+    let mut due = Duration::ZERO;
+    while !log.is_abandoned() {
+        due += Duration::from_micros(rng.random_range(1000..3000));
+        sleep_until(origin + due).await;
+        let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
+        log.note(delay(&clock, origin_ns + due_ns, None));
+    }
+}
+
+fn delay(clock: &Recorder, since_ns: u64, own_ns: Option<u64>) -> Delay {
+    let wall_ns = clock.now_ns().saturating_sub(since_ns);
+    Delay {
+        since_ns,
+        wall_ns,
+        own_ns: own_ns.map(|own_ns| own_ns.min(wall_ns)),
+    }
+}

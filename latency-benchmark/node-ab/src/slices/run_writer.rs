@@ -1,0 +1,263 @@
+//! Writes the slices of a run as they are cut, each to disk before the next.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+use std::time::{Duration, SystemTime};
+
+use anyhow::{Context, Result, anyhow};
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::V2DeflateSerializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
+use run_format::files::{
+    BANDS, BOUNDS, CHILDREN, HISTOGRAMS, PEERS, QUIC, SITES, SLICES, TURNS, WORKERS,
+};
+use run_format::{
+    BandRow, BoundRow, ChildRow, Cores, HistogramOf, HistogramTag, Pass, PeerRow, QuicRow, Site,
+    SiteRow, SliceRow, TableWriters, TurnRow, WorkerRow,
+};
+
+use crate::slices::{AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, coarse_histogram, quantile};
+
+/// The tables and histograms of a run, while it goes on.
+pub struct RunWriter {
+    tables: TableWriters,
+    /// The cores of each worker, where there are several.
+    workers: Vec<Option<Cores>>,
+    histograms: HistogramLog,
+    /// Latency by variant and peer, over the run.
+    per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
+    /// Those of the stack. The others are absent.
+    sites: Vec<Site>,
+}
+
+impl RunWriter {
+    /// In the folder `dir`. `sites` are those of the program, and `workers` has the cores of each worker, where there are
+    /// several.
+    pub fn create(dir: &Path, sites: Vec<Site>, workers: Vec<Option<Cores>>) -> Result<RunWriter> {
+        let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
+        if sites.iter().any(|site| site.is_of_quic()) {
+            tables.push(QUIC);
+        }
+        if !workers.is_empty() {
+            tables.push(WORKERS);
+        }
+        Ok(RunWriter {
+            tables: TableWriters::create(dir, &tables)?,
+            workers,
+            histograms: HistogramLog::create(&dir.join(HISTOGRAMS))?,
+            per_peer: BTreeMap::new(),
+            sites,
+        })
+    }
+
+    /// Adds a site that was polled for the first time in slice `first`. The slices before have no poll of it.
+    pub fn add_site(&mut self, site: Site, first: u32) -> Result<()> {
+        self.sites.push(site);
+        let none = |slice| SiteRow {
+            slice,
+            site,
+            ..SiteRow::default()
+        };
+        self.tables.rows(SITES, (1..first).map(none))
+    }
+
+    /// Writes all of a slice. `used` is by thread, the workers first.
+    pub fn write(
+        &mut self,
+        row: &SliceRow,
+        seen: &ObservedSlice,
+        used: &[CpuTime],
+        quic: Option<QuicRow>,
+    ) -> Result<()> {
+        self.tables.rows(QUIC, quic)?;
+        self.write_workers(row.slice, seen, used)?;
+        self.write_requests(row, seen)?;
+        self.write_polls(row.slice, seen)?;
+        self.write_histograms(row, seen)?;
+        self.tables.flush()?;
+        // Last, so that a slice in this table is complete in all others.
+        self.tables.row(SLICES, row)?;
+        self.tables.flush()
+    }
+
+    fn write_workers(&mut self, slice: u32, seen: &ObservedSlice, used: &[CpuTime]) -> Result<()> {
+        let workers = self.workers.iter().zip(used).enumerate();
+        let rows = workers.map(|(worker, (cores, used))| {
+            let sums = seen.workers.get(&worker).copied().unwrap_or_default();
+            WorkerRow {
+                slice,
+                worker,
+                cores: cores.clone(),
+                polls: sums.polls,
+                slow_polls: sums.slow,
+                poll_ns: sums.ns,
+                cpu_ns: used.cpu_ns,
+                runqueue_ns: used.runqueue_ns,
+            }
+        });
+        self.tables.rows(WORKERS, rows)
+    }
+
+    fn write_requests(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
+        for (at, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
+            let peer = PeerRow {
+                slice: row.slice,
+                peer: at + 1,
+                requests: latency_ns.len(),
+                latency_p50_ns: quantile(latency_ns, 0.5),
+                latency_p99_ns: quantile(latency_ns, 0.99),
+            };
+            self.tables.row(PEERS, &peer)?;
+            if row.pass == Pass::Compare {
+                let sum = self.per_peer.entry((row.variant, at));
+                sum.or_insert_with(coarse_histogram).add(latency_ns)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn write_polls(&mut self, slice: u32, seen: &ObservedSlice) -> Result<()> {
+        let turns = AFTER_SWITCH_FROM_MS.into_iter().zip(&seen.after_switch);
+        let turns = turns.map(|(from_ms, sums)| TurnRow {
+            slice,
+            from_ms,
+            polls: sums.polls,
+            slow_polls: sums.slow,
+        });
+        self.tables.rows(TURNS, turns.filter(|row| row.polls > 0))?;
+        let bounds = seen.replay.iter().flat_map(|replay| &replay.0);
+        let bounds = bounds.map(|&(site, budget, pieces)| BoundRow {
+            slice,
+            site,
+            budget,
+            pieces: pieces.polls,
+            slow_pieces: pieces.slow,
+            longest_ns: pieces.longest_ns,
+            beyond_ns: pieces.beyond_ns,
+        });
+        self.tables
+            .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
+        for seen in self.sites.iter().map(|site| seen.site(*site)) {
+            let row = SiteRow {
+                slice,
+                ..seen.row.clone()
+            };
+            self.tables.row(SITES, &row)?;
+            let bands = seen.iterations_by_band.iter();
+            let bands = bands.map(|(&(from_ns, iterations), sums)| BandRow {
+                slice,
+                site: row.site,
+                from_ns,
+                iterations,
+                polls: sums.polls,
+                ns: sums.ns,
+            });
+            self.tables.rows(BANDS, bands)?;
+            let children = seen.children_by_band.iter();
+            let children = children.map(|(&(from_ns, child), sums)| ChildRow {
+                slice,
+                site: row.site,
+                from_ns,
+                child: child.into(),
+                polls: sums.polls,
+                ns: sums.ns,
+                beyond_ns: sums.beyond_ns,
+            });
+            self.tables.rows(CHILDREN, children)?;
+        }
+        Ok(())
+    }
+
+    fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
+        let when_ns = [seen.start_ns, seen.duration_ns];
+        for (of, histogram) in seen.histograms.all() {
+            let tag = HistogramTag {
+                of,
+                slice: Some(row.slice),
+                variant: row.variant,
+                pass: row.pass,
+            };
+            self.histograms.interval(tag, when_ns, histogram)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what is kept for the whole run, which ends now, and has the disk confirm everything.
+    pub fn finish(mut self, now_ns: u64) -> Result<()> {
+        for (&(variant, peer), latency_ns) in &self.per_peer {
+            let tag = HistogramTag {
+                of: HistogramOf::PeerLatency(peer + 1),
+                slice: None,
+                variant,
+                pass: Pass::Compare,
+            };
+            self.histograms.interval(tag, [0, now_ns], latency_ns)?;
+        }
+        self.tables.finish()?;
+        let synced = self.histograms.file.sync_all();
+        synced.with_context(|| self.histograms.cannot_write())
+    }
+}
+
+/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, so that it can be written at once.
+struct HistogramLog {
+    file: File,
+    name: String,
+    serializer: V2DeflateSerializer,
+}
+
+impl HistogramLog {
+    fn create(path: &Path) -> Result<HistogramLog> {
+        let name = path.display().to_string();
+        let file = File::create(path).with_context(|| format!("cannot create {name}"))?;
+        let mut log = HistogramLog {
+            file,
+            name,
+            serializer: V2DeflateSerializer::new(),
+        };
+        let now = SystemTime::now();
+        let mut header = Vec::new();
+        IntervalLogWriterBuilder::new()
+            .add_comment(
+                " Nanoseconds. A tag is WHAT.sSLICE.vVARIANT, WHAT a site or as RESULTS.md says.",
+            )
+            .with_start_time(now)
+            .with_base_time(now)
+            .begin_log_with(&mut header, &mut log.serializer)?;
+        log.write(&header)?;
+        Ok(log)
+    }
+
+    /// The interval's beginning and length are in `when_ns`.
+    fn interval(
+        &mut self,
+        tag: HistogramTag,
+        when_ns: [u64; 2],
+        histogram: &Histogram<u64>,
+    ) -> Result<()> {
+        if histogram.is_empty() {
+            return Ok(());
+        }
+        let tag = tag.to_string();
+        let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
+        let [start, duration] = when_ns.map(Duration::from_nanos);
+        let mut line = Vec::new();
+        let written = IntervalLogWriterBuilder::new()
+            .begin_log_with(&mut line, &mut self.serializer)?
+            .write_histogram(histogram, start, duration, Some(tag));
+        let name = &self.name;
+        written.map_err(|error| anyhow!("cannot encode a histogram for {name}: {error:?}"))?;
+        self.write(&line)
+    }
+
+    fn write(&mut self, text: &[u8]) -> Result<()> {
+        let written = self.file.write_all(text);
+        written.with_context(|| self.cannot_write())
+    }
+
+    fn cannot_write(&self) -> String {
+        format!("cannot write {}", self.name)
+    }
+}

@@ -1,0 +1,351 @@
+//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that it began in, a
+//! co-tenant's delay to the one in which it should have run, and a request to the one in which it was answered.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+
+use hdrhistogram::Histogram;
+use poll_probe::{Outcome, Record, VariantId};
+use run_format::{HistogramOf, SLOW_NS, Site, SiteRow, band_from_ns};
+
+use crate::slices::cotenant::Delay;
+use crate::slices::{Answered, PollSums, Replay, WholePolls};
+
+/// The lower end of each bucket of the time from a change of variant to a poll.
+pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
+
+/// One of many: grows as needed, and is coarser.
+pub fn coarse_histogram() -> Histogram<u64> {
+    Histogram::new(2).expect("two significant digits are few enough")
+}
+
+/// None of an empty histogram.
+pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
+    (!histogram.is_empty()).then(|| histogram.value_at_quantile(q))
+}
+
+/// By what they are of. Nothing that was not seen has one.
+#[derive(Default)]
+pub struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
+
+impl Histograms {
+    pub fn record(&mut self, of: HistogramOf, ns: u64) {
+        /// The longest duration that is told from longer ones.
+        const LONGEST_NS: u64 = 3_600_000_000_000;
+        let new = || Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constants that fit");
+        self.0.entry(of).or_insert_with(new).saturating_record(ns);
+    }
+
+    pub fn get(&self, of: HistogramOf) -> Option<&Histogram<u64>> {
+        self.0.get(&of)
+    }
+
+    pub fn all(&self) -> impl Iterator<Item = (HistogramOf, &Histogram<u64>)> {
+        self.0.iter().map(|(of, histogram)| (*of, histogram))
+    }
+
+    pub fn count(&self, of: HistogramOf) -> u64 {
+        self.get(of).map_or(0, Histogram::len)
+    }
+
+    /// How many durations are over `threshold_ns`, to the histogram's precision.
+    pub fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
+        let slower = |it: &Histogram<u64>| it.len() - it.count_between(0, threshold_ns);
+        self.get(of).map_or(0, slower)
+    }
+
+    pub fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
+        quantile(self.get(of)?, q)
+    }
+}
+
+#[derive(Default)]
+pub struct ObservedSlice {
+    pub variant: VariantId,
+    pub connections: Site,
+    /// The turn that is measured now, or was last.
+    turn: TurnWindow,
+    /// The one before. What began in it may end during this one.
+    turn_before: TurnWindow,
+    pub start_ns: u64,
+    /// Of the turns that are over.
+    pub duration_ns: u64,
+    pub turns: u32,
+    /// Polls of connections by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
+    pub after_switch: [PollSums; AFTER_SWITCH_FROM_MS.len()],
+    /// Polls of connections by the number that their thread has in the recorder. 0 is the main thread.
+    pub workers: BTreeMap<usize, PollSums>,
+    /// By `Site as usize`.
+    pub sites: [ObservedSite; Site::ALL.len()],
+    pub histograms: Histograms,
+    pub peer_latency_ns: Vec<Histogram<u64>>,
+    /// When the process was paused before its turn.
+    pub paused_ns: Range<u64>,
+    /// Requests that were sent before the slice began, perhaps under another variant.
+    pub begun_before: u64,
+    pub bytes: u64,
+    /// Messages that were to reach central.
+    pub expected: u64,
+    /// Entries of requests and delays that found a buffer full.
+    pub lost_entries: u64,
+    /// In the pass that shows what bounds would do.
+    pub replay: Option<Replay>,
+    /// Where a cell is explained.
+    pub whole: Option<WholePolls>,
+}
+
+/// When a turn is measured, and when its variant was put in force.
+#[derive(Clone, Default)]
+pub struct TurnWindow {
+    ns: Range<u64>,
+    switched_ns: u64,
+}
+
+/// What was seen of a site. Bands are named by their lower ends.
+#[derive(Default)]
+pub struct ObservedSite {
+    /// Its slice is known when the slice is over.
+    pub row: SiteRow,
+    pub iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
+    pub children_by_band: BTreeMap<(u64, &'static str), PollSums>,
+}
+
+impl ObservedSite {
+    pub fn sums(&self) -> PollSums {
+        let bands = self.iterations_by_band.values();
+        bands.fold(PollSums::default(), |sums, band| PollSums {
+            polls: sums.polls + band.polls,
+            slow: sums.slow + band.slow,
+            ns: sums.ns + band.ns,
+            beyond_ns: sums.beyond_ns + band.beyond_ns,
+            longest_ns: sums.longest_ns.max(band.longest_ns),
+        })
+    }
+
+    fn add(&mut self, record: &Record<'_>) {
+        let row = &mut self.row;
+        row.polls += 1;
+        match record.outcome {
+            Outcome::Ready => row.ready += 1,
+            Outcome::Pending => row.pending += 1,
+            Outcome::Yielded => row.yielded += 1,
+        }
+        if let Some(iterations) = record.iterations {
+            *row.iterations.get_or_insert_default() += u64::from(iterations);
+        }
+        row.own_ns += record.own_ns();
+        row.wall_ns += record.duration_ns;
+        row.wall_slow_polls += u64::from(record.duration_ns > SLOW_NS);
+        row.wall_beyond_ns += record.duration_ns.saturating_sub(SLOW_NS);
+        row.children_lost += u64::from(record.children_lost);
+        let from_ns = band_from_ns(record.own_ns());
+        let band = self.iterations_by_band.entry((from_ns, record.iterations));
+        band.or_default().add(record.own_ns());
+        for poll in record.children {
+            let child = self.children_by_band.entry((from_ns, poll.child));
+            child.or_default().add(poll.own_ns());
+        }
+    }
+}
+
+impl ObservedSlice {
+    /// A slice whose first turn goes on until it is [closed](ObservedSlice::close). Its variant was put in force at
+    /// `switched_ns`.
+    pub fn open(variant: VariantId, at_ns: u64, switched_ns: u64, peers: usize) -> ObservedSlice {
+        let mut sites: [ObservedSite; _] = Default::default();
+        for site in Site::ALL {
+            sites[site as usize].row.site = site;
+        }
+        ObservedSlice {
+            variant,
+            turn: TurnWindow {
+                ns: at_ns..u64::MAX,
+                switched_ns,
+            },
+            start_ns: at_ns,
+            turns: 1,
+            sites,
+            peer_latency_ns: (0..peers).map(|_| coarse_histogram()).collect(),
+            ..ObservedSlice::default()
+        }
+    }
+
+    pub fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
+        let turn = TurnWindow {
+            ns: at_ns..u64::MAX,
+            switched_ns,
+        };
+        self.turn_before = std::mem::replace(&mut self.turn, turn);
+        self.turns += 1;
+    }
+
+    /// Ends a turn. What began before `at_ns` and ends later can still be collected.
+    pub fn close(&mut self, at_ns: u64) {
+        self.turn.ns.end = at_ns;
+        self.duration_ns += at_ns - self.turn.ns.start;
+        if let Some(whole) = &mut self.whole {
+            whole.window_ns = self.turn.ns.clone();
+        }
+    }
+
+    /// What is not over yet is lost, since its time would include that of other programs.
+    pub fn end_late_polls(&mut self) {
+        self.turn.ns = 0..0;
+    }
+
+    pub fn site(&self, site: Site) -> &ObservedSite {
+        &self.sites[site as usize]
+    }
+
+    pub fn yielded(&self) -> u64 {
+        self.sites.iter().map(|site| site.row.yielded).sum()
+    }
+
+    pub fn requests(&self) -> impl Iterator<Item = u64> {
+        self.peer_latency_ns.iter().map(Histogram::len)
+    }
+
+    pub fn turn_of(&self, at_ns: u64) -> Option<&TurnWindow> {
+        let turns = [&self.turn, &self.turn_before];
+        turns.into_iter().find(|turn| turn.ns.contains(&at_ns))
+    }
+
+    pub fn add_record(&mut self, record: &Record<'_>) {
+        let switched_ns = self.turn_of(record.start_ns).map(|turn| turn.switched_ns);
+        let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
+        let belongs = switched_ns.is_some();
+        if let Some(switched_ns) = switched_ns {
+            let site = Site::from(record.site);
+            self.sites[site as usize].add(record);
+            let histograms = &mut self.histograms;
+            histograms.record(HistogramOf::Polls(site), record.own_ns());
+            histograms.record(HistogramOf::PollsByWall(site), record.duration_ns);
+            if let Some(longest_ns) = record.longest_iteration_ns {
+                histograms.record(HistogramOf::LongestIteration(site), longest_ns);
+            }
+            if let Some(replay) = &mut self.replay {
+                replay.add(record);
+            }
+            if record.site == self.connections {
+                let after_ns = record.start_ns.saturating_sub(switched_ns);
+                let begun = |from_ms: &u64| from_ms * 1_000_000 <= after_ns;
+                let bucket = AFTER_SWITCH_FROM_MS.partition_point(begun) - 1;
+                self.after_switch[bucket].add(record.own_ns());
+                let worker = self.workers.entry(record.thread).or_default();
+                worker.add(record.own_ns());
+            }
+        }
+        if let Some(whole) = &mut self.whole {
+            whole.idle.note(record, belongs);
+            if belongs {
+                whole.add(record);
+            }
+        }
+    }
+
+    /// Falls back to the wall clock if the worker's clock was not read.
+    pub fn add_delay(&mut self, of: HistogramOf, delay: Delay) {
+        let own_ns = delay.own_ns.unwrap_or(delay.wall_ns);
+        self.histograms.record(of, own_ns);
+        if of == HistogramOf::CotenantWake {
+            let by_wall = HistogramOf::CotenantWakeByWall;
+            self.histograms.record(by_wall, delay.wall_ns);
+        }
+    }
+
+    pub fn add_request(&mut self, answered: Answered) {
+        if let Some(turn) = self.turn_of(answered.at_ns) {
+            let start_ns = turn.ns.start;
+            let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
+            // A paused program runs for a moment now and then, in which it sends, too.
+            let waited_from_ns = sent_ns.max(self.paused_ns.start);
+            let paused_ns = self.paused_ns.end.saturating_sub(waited_from_ns);
+            let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
+            self.histograms.record(HistogramOf::Latency, latency_ns);
+            if answered.is_last {
+                self.histograms
+                    .record(HistogramOf::LastDelivery, latency_ns);
+            }
+            // Of an application no peer is known.
+            if let Some(of_peer) = self.peer_latency_ns.get_mut(answered.peer) {
+                // It grows to hold any value.
+                let _ = of_peer.record(latency_ns);
+            }
+            self.bytes += answered.bytes;
+            self.expected += answered.expected;
+            self.begun_before += u64::from(sent_ns < start_ns);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use poll_probe::{Capacity, Invocation, Mode, Recorder, Variant};
+    use run_format::Budgets;
+
+    use super::*;
+
+    #[test]
+    fn a_pause_is_no_latency_whether_a_request_was_sent_before_it_or_in_it() {
+        let variant = Variant::default().install();
+        for (sent_ns, latency_ns) in [(50, 110), (100, 60), (3_000, 60), (5_010, 50)] {
+            let mut slice = ObservedSlice::open(variant, 5_000, 0, 1);
+            slice.paused_ns = 100..5_000;
+            slice.add_request(Answered {
+                at_ns: 5_060,
+                latency_ns: 5_060 - sent_ns,
+                ..Answered::default()
+            });
+            let measured = &slice.peer_latency_ns[0];
+            assert_eq!(
+                (measured.len(), measured.max()),
+                (1, latency_ns),
+                "{sent_ns}"
+            );
+        }
+    }
+
+    #[test]
+    fn polls_belong_to_the_slice_and_the_variant_that_they_began_in() {
+        let recorder = Arc::new(Recorder::new(Capacity {
+            records: 100,
+            marks: 200,
+        }));
+        recorder.attach();
+        let variant = |budgets: &str| Variant {
+            budgets: budgets.parse::<Budgets>().expect("budgets").in_central(),
+            mode: Mode::Minimal,
+        };
+        let other = variant("connection=9").install();
+        drop(Invocation::enter(Site::Connection.into(), &[]));
+        let this = variant("none").install();
+        drop(Invocation::enter(Site::Connection.into(), &[])); // Before the slice.
+        let mut slice = ObservedSlice::open(this, recorder.now_ns(), 0, 1);
+        drop(Invocation::enter(Site::Connection.into(), &[]));
+        drop(Invocation::enter(Site::Muxer.into(), &[]));
+        let lasting = Invocation::enter(Site::Connection.into(), &[]);
+        slice.close(recorder.now_ns());
+        drop(Invocation::enter(Site::Connection.into(), &[])); // After it.
+        drop(lasting);
+        let lost = recorder
+            .drain(|record| slice.add_record(record))
+            .lost(Site::Connection.into());
+        assert_eq!(
+            (
+                slice.site(Site::Connection).row.polls,
+                slice.site(Site::Muxer).row.polls,
+                lost
+            ),
+            (2, 1, 0)
+        );
+        assert_ne!(this, other);
+        let (_, share) = slice
+            .site(Site::Muxer)
+            .iterations_by_band
+            .first_key_value()
+            .expect("one poll");
+        assert_eq!(share.polls, 1);
+    }
+}

@@ -1,0 +1,106 @@
+//! Sums: of polls, and those that the kernel and the runtime keep since the start.
+
+use std::ops::{Add, Sub};
+
+use poll_probe::{MuxerCounts, QuicCounts};
+use run_format::{BlockRow, SLOW_NS, SliceRow};
+
+/// Polls, and those of them that were slow for tokio.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PollSums {
+    pub polls: u64,
+    pub slow: u64,
+    pub ns: u64,
+    /// By how much they are longer than a poll that is not slow yet.
+    pub beyond_ns: u64,
+    pub longest_ns: u64,
+}
+
+impl PollSums {
+    pub fn add(&mut self, ns: u64) {
+        self.polls += 1;
+        self.slow += u64::from(ns > SLOW_NS);
+        self.ns += ns;
+        self.beyond_ns += ns.saturating_sub(SLOW_NS);
+        self.longest_ns = self.longest_ns.max(ns);
+    }
+}
+
+/// How two whole numbers become one, and two others.
+pub type By = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
+
+/// Numbers that only grow, each by itself. What is absent on either side is absent.
+pub trait Sums: Sized {
+    fn with(self, other: Self, by: By) -> Self;
+
+    fn since(self, before: Self) -> Self {
+        self.with(before, (u64::saturating_sub, f64::sub))
+    }
+
+    fn plus(self, other: Self) -> Self {
+        self.with(other, (u64::saturating_add, f64::add))
+    }
+}
+
+impl Sums for u64 {
+    fn with(self, other: u64, by: By) -> u64 {
+        by.0(self, other)
+    }
+}
+
+impl Sums for f64 {
+    fn with(self, other: f64, by: By) -> f64 {
+        by.1(self, other)
+    }
+}
+
+impl<T: Sums> Sums for Option<T> {
+    fn with(self, other: Option<T>, by: By) -> Option<T> {
+        Some(self?.with(other?, by))
+    }
+}
+
+impl<T: Sums> Sums for Vec<T> {
+    fn with(self, other: Self, by: By) -> Self {
+        let pairs = self.into_iter().zip(other);
+        pairs.map(|(one, other)| one.with(other, by)).collect()
+    }
+}
+
+/// Implements [`Sums`] for a struct in which the first fields are such numbers. Those that it `keeps` stay as they are. A field
+/// in neither list does not compile: a sum that nobody subtracts would count from the start.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! sums {
+    ($type:ident: $($summed:ident),* $(; keeps $($kept:ident),*)?) => {
+        impl $crate::slices::Sums for $type {
+            fn with(self, other: Self, by: $crate::slices::By) -> Self {
+                $type {
+                    $($summed: self.$summed.with(other.$summed, by),)*
+                    $($($kept: self.$kept,)*)?
+                }
+            }
+        }
+    };
+}
+
+pub use sums;
+
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct CpuTime {
+    pub cpu_ns: Option<u64>,
+    /// Ready to run, and waiting for the core.
+    pub runqueue_ns: Option<u64>,
+}
+sums!(CpuTime: cpu_ns, runqueue_ns);
+sums!(SliceRow: sampled_ms, bytes, central_cpu_ns, central_runqueue_ns, helpers_cpu_ns, observers_cpu_ns, monitor_task_polls,
+    monitor_task_ns, monitor_slow_task_polls, monitor_scheduled_ns, runtime_busy_ns, runtime_parks,
+    central_instructions, central_cycles, peers_cpu_ns, peers_yielded, yamux_rtt_ns, yamux_grown_bytes, yamux_credit_bytes, yamux_unread_bytes;
+    keeps slice, pass, block, variant, start_ms, duration_ms, turns, requests, requests_begun_before, lost_entries);
+sums!(BlockRow: duration_ms, steal_ms, central_core_steal_ms, central_runqueue_ns, central_voluntary_switches,
+    central_involuntary_switches, central_user_ms, central_system_ms, peers_user_ms, peers_system_ms,
+    delay_line_user_ms, delay_line_system_ms, other_cpu_ms, central_tcp_retransmits, peers_tcp_retransmits,
+    central_queue_drops, peers_queue_drops, suspended_ms, clock_set_ms; keeps block, latest_ms, stops_found);
+sums!(MuxerCounts: connections, rtt_ns, grown_bytes, credit_bytes, unread_bytes);
+sums!(QuicCounts: connections, rtt_ns, packets_sent, packets_lost, congestion_events, acks_sent, acks_received,
+    datagrams_sent, datagrams_received, send_calls, receive_calls);

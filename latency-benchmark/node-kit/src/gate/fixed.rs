@@ -1,0 +1,99 @@
+//! Chance, time and the buffers of sockets that are the same in every run. Each function does what the function of the C
+//! library with its name does in a program that counts for `--gate`.
+#![allow(unsafe_code, reason = "their arguments are those of the C library")]
+#![allow(missing_docs, clippy::missing_safety_doc)] // They are documented there.
+
+use std::cell::Cell;
+use std::ffi::{c_int, c_void};
+
+pub use libc::{clockid_t, epoll_event, timespec};
+
+const SECOND: u64 = 1_000_000_000;
+/// How much time passes with each look at the clock, in ns.
+const LOOK: u64 = 1_000;
+const BEGIN: u64 = 1_000_000 * SECOND;
+
+thread_local! {
+    /// In ns; 0 while time is real.
+    static NOW: Cell<u64> = const { Cell::new(0) };
+    static DRAWN: Cell<u64> = const { Cell::new(0) };
+}
+
+/// From now on time passes only by being looked at, on this thread.
+pub(crate) fn hold_time() {
+    NOW.set(BEGIN);
+}
+
+pub unsafe fn getrandom(buffer: *mut c_void, length: usize) -> isize {
+    // SAFETY: the caller has a buffer of that length.
+    let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length) };
+    for byte in buffer {
+        // As splitmix64 does.
+        let state = DRAWN.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
+        DRAWN.set(state);
+        let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        *byte = (mixed ^ (mixed >> 31)) as u8;
+    }
+    length as isize
+}
+
+pub unsafe fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
+    let now = NOW.try_with(Cell::get).unwrap_or(0);
+    if now == 0 {
+        // SAFETY: the arguments are the caller's.
+        return unsafe { libc::syscall(libc::SYS_clock_gettime, clock, to) } as c_int;
+    }
+    NOW.set(now + LOOK);
+    let time = timespec {
+        tv_sec: (now / SECOND) as _,
+        tv_nsec: (now % SECOND) as _,
+    };
+    // SAFETY: the caller has room for it.
+    unsafe { to.write(time) };
+    0
+}
+
+/// Where nothing happens any more but a timer, time jumps to the timer.
+pub unsafe fn epoll_wait(
+    epoll: c_int,
+    events: *mut epoll_event,
+    most: c_int,
+    timeout_ms: c_int,
+) -> c_int {
+    /// The kernel needs less to deliver what is on its way over loopback.
+    const PATIENCE_MS: c_int = 300;
+    let waits = timeout_ms.min(PATIENCE_MS);
+    // SAFETY: the arguments are the caller's, and no signal mask is given.
+    let ready = unsafe {
+        libc::syscall(
+            libc::SYS_epoll_pwait,
+            epoll,
+            events,
+            most,
+            waits,
+            0_usize,
+            8_usize,
+        )
+    };
+    if ready == 0 && timeout_ms > 0 && NOW.get() > 0 {
+        NOW.set(NOW.get() + timeout_ms as u64 * 1_000_000);
+    }
+    ready as c_int
+}
+
+/// Buffers that hold all that is on its way. How much the kernel takes into smaller ones depends on when it acknowledges.
+pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+    let size: c_int = 4 << 20;
+    let (size, length) = (&raw const size, size_of::<c_int>() as libc::socklen_t);
+    // SAFETY: the arguments are the caller's, and those of `setsockopt` live as long as its call.
+    unsafe {
+        let socket = libc::syscall(libc::SYS_socket, domain, kind, protocol) as c_int;
+        if socket >= 0 && domain == libc::AF_INET {
+            for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
+                libc::setsockopt(socket, libc::SOL_SOCKET, option, size.cast(), length);
+            }
+        }
+        socket
+    }
+}

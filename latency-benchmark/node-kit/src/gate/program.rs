@@ -1,0 +1,76 @@
+//! The program that counts for `--gate`, whatever its network stack.
+
+use std::env;
+use std::process::ExitCode;
+
+use anyhow::{Context, Result};
+use program::{Failure, bad_input, print};
+use run_format::{GateCounts, GateTask};
+
+use super::fixed;
+
+/// The main function of a program that counts for `--gate`, and all that such a program has. `$run` gets the cell, and a
+/// function that makes time stand still.
+///
+/// The program has an allocator that can count, and chance and time that are the same in every run: its functions take the
+/// place of those of the C library, which std, tokio and every version of the crate getrandom call. A library would replace
+/// them in every program that links it, so this is a macro.
+#[macro_export]
+macro_rules! gate_program {
+    ($run:path) => {
+        use std::ffi::{c_int, c_uint, c_void};
+
+        use $crate::gate::fixed::{clockid_t, epoll_event, timespec};
+
+        #[global_allocator]
+        static ALLOCATOR: $crate::scope::CountingAllocator = $crate::scope::CountingAllocator;
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, _: c_uint) -> isize {
+            // SAFETY: the caller has a buffer of that length.
+            unsafe { $crate::gate::fixed::getrandom(to, length) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
+            // SAFETY: the arguments are the caller's.
+            unsafe { $crate::gate::fixed::clock_gettime(clock, to) }
+        }
+
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn epoll_wait(
+            epoll: c_int,
+            events: *mut epoll_event,
+            most: c_int,
+            timeout_ms: c_int,
+        ) -> c_int {
+            // SAFETY: the arguments are the caller's.
+            unsafe { $crate::gate::fixed::epoll_wait(epoll, events, most, timeout_ms) }
+        }
+
+        #[unsafe(no_mangle)]
+        extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
+            $crate::gate::fixed::socket(domain, kind, protocol)
+        }
+
+        fn main() -> std::process::ExitCode {
+            $crate::gate::main($run)
+        }
+    };
+}
+
+/// Prints the counts of the cell that is the program's argument.
+pub fn main(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> ExitCode {
+    program::end(print_counts(run))
+}
+
+fn print_counts(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> Result<ExitCode, Failure> {
+    let task = env::args().nth(1).unwrap_or_default();
+    let task: Result<GateTask, _> = serde_json::from_str(&task);
+    let task = task.context(
+        "the argument is not the task of a cell; this program is started by latency-benchmark",
+    );
+    let counts = run(&task.map_err(bad_input)?, fixed::hold_time)?;
+    print(serde_json::to_string(&counts)?);
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,89 @@
+//! Counts what a thread allocates, in programs whose allocator is the [`CountingAllocator`], as in `tests/allocations.rs`.
+
+mod allocator;
+mod watched;
+
+use std::hint;
+use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
+
+pub use self::allocator::CountingAllocator;
+pub use self::watched::{AllocationTotals, of_this_thread};
+use crate::scope::Unobservable;
+use crate::scope::stack_writer::StackReader;
+
+/// The stack of a thread at the moment when it allocated an object.
+#[derive(Clone, Copy, Debug)]
+pub struct AllocationSample<'a> {
+    /// The time on the clock of the watched thread.
+    pub at: u64,
+    /// The requested number of bytes.
+    pub size: u64,
+    /// The number of objects that this sample represents. Every object has the same chance to be sampled, one
+    /// in this number, so sums of these numbers are right on average.
+    pub stands_for: u64,
+    /// The position in the allocator, followed by the return addresses of the calling functions, innermost first.
+    pub frames: &'a [usize],
+}
+
+/// The sampled allocations of a thread.
+pub struct AllocationSampler {
+    stacks: StackReader,
+}
+
+impl AllocationSampler {
+    /// Passes the samples since the last call to `each`, in their order.
+    pub fn drain(&mut self, mut each: impl FnMut(&AllocationSample<'_>)) {
+        self.stacks.drain(|[at, size, stands_for], frames| {
+            each(&AllocationSample {
+                at,
+                size,
+                stands_for,
+                frames,
+            });
+        });
+    }
+
+    /// The number of samples that were lost because the buffer was full.
+    pub fn lost(&self) -> u64 {
+        self.stacks.lost()
+    }
+}
+
+/// Counts what the calling thread allocates while counting is on, and takes the stack of one in
+/// `sample_every` objects, chosen at random. Another thread may drain the samples.
+///
+/// The allocator calls `clock`, so `clock` must not allocate. The memory for watching a thread is kept until
+/// the process ends, and a thread can be watched only once.
+pub fn watch_this_thread(
+    sample_every: u64,
+    clock: impl Fn() -> u64 + Send + Sync + 'static,
+) -> Result<AllocationSampler, Unobservable> {
+    let problem = if sample_every == 0 {
+        "the requested interval between stacks is 0 objects"
+    } else if !is_installed() {
+        "this program has another allocator"
+    } else if watched::is_watched() {
+        "this thread is watched already"
+    } else {
+        let stacks = watched::watch(sample_every, Box::new(clock))?;
+        return Ok(AllocationSampler { stacks });
+    };
+    Err(Unobservable::new("allocations", problem))
+}
+
+/// Switches counting on or off for all watched threads.
+pub fn set_counting(counting: bool) {
+    allocator::COUNTING.store(counting, Ordering::Relaxed);
+}
+
+/// Whether the allocator of this program is the [`CountingAllocator`].
+pub fn is_installed() -> bool {
+    static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
+    *IS_INSTALLED.get_or_init(|| {
+        let counting = allocator::COUNTING.swap(true, Ordering::Relaxed);
+        drop(hint::black_box(Box::new(0_u8)));
+        set_counting(counting);
+        allocator::WAS_CALLED.load(Ordering::Relaxed)
+    })
+}

@@ -1,0 +1,118 @@
+//! Samples one thread's stack by wall-clock time.
+
+mod thread;
+
+use std::time::{Duration, Instant};
+
+use self::thread::SampledThread;
+use crate::scope::Unobservable;
+use crate::scope::stack_writer::StackReader;
+
+/// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
+///
+/// A timer sends `SIGPROF` to the thread, and the signal handler stores the stack. As with any signal, an
+/// interrupted system call is restarted or returns `EINTR`. The handler stays installed, and the memory of a
+/// sampler is kept until the process ends, since a signal may arrive late. If the process already has a handler
+/// for `SIGPROF`, sampling is not possible.
+pub struct StackSampler {
+    samples: StackReader,
+    thread: &'static SampledThread,
+    /// How long the kernel keeps the thread for a signal. 0 if it was not timed.
+    signal: u64,
+}
+
+/// A thread's stack at one moment.
+#[derive(Clone, Copy, Debug)]
+pub struct StackSample<'a> {
+    /// The time on the clock of the sampler.
+    pub at: u64,
+    /// How long the thread was kept from its work to take the sample. The kernel's part is in it only if it was
+    /// [timed](StackSampler::time_signals).
+    pub took: u64,
+    /// Whether the thread was in a system call.
+    pub in_kernel: bool,
+    /// The thread's position, followed by the return addresses of the calling functions, innermost first. At
+    /// most 256. Only the position if the thread was not on its own stack.
+    pub frames: &'a [usize],
+}
+
+impl StackSampler {
+    /// Prepares sampling of the calling thread, without recording yet. The time between two samples is `interval` on
+    /// average, and at least half of it.
+    ///
+    /// A signal handler calls `clock`, so `clock` must neither allocate nor wait.
+    pub fn start(
+        interval: Duration,
+        clock: impl Fn() -> u64 + Send + Sync + 'static,
+    ) -> Result<StackSampler, Unobservable> {
+        if interval.is_zero() {
+            let why = "the requested interval is zero";
+            return Err(Unobservable::new("stacks", why));
+        }
+        if cfg!(not(feature = "symbols")) {
+            let why = "this program was built without the cargo feature symbols, so functions have no names";
+            return Err(Unobservable::new("stacks", why));
+        }
+        let (thread, samples) = SampledThread::start(interval, Box::new(clock))?;
+        Ok(StackSampler {
+            samples,
+            thread,
+            signal: 0,
+        })
+    }
+
+    /// Times what a timer and its signal cost besides the handler, by the gaps that samples leave in a loop: the median.
+    /// In a virtual machine it can be 20 µs. To be called on the sampled thread, and it takes some 20 ms,
+    /// or longer on a machine that gives this thread no time.
+    pub fn time_signals(&mut self) {
+        const PAUSE: Duration = Duration::from_millis(20);
+        const PATIENCE: Duration = Duration::from_secs(2);
+        const FEWEST_GAPS: usize = 5;
+        let (mut gaps, mut sample) = (Vec::new(), None);
+        self.set_recording(true);
+        let clock = &self.thread.clock;
+        let (start, mut last) = (Instant::now(), clock());
+        while start.elapsed() < PAUSE || gaps.len() < FEWEST_GAPS && start.elapsed() < PATIENCE {
+            let now = clock();
+            self.drain(|of| sample = Some((of.at, of.took)));
+            if let Some((_, took)) = sample.take_if(|(at, _)| *at <= now) {
+                gaps.push((now - last).saturating_sub(took));
+            }
+            last = now;
+        }
+        self.set_recording(false);
+        self.drain(|_| {});
+        gaps.sort_unstable();
+        self.signal = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
+    }
+
+    /// Switches recording on or off. While it is off, no timer runs. A sample that is being taken at this
+    /// moment may still be recorded.
+    pub fn set_recording(&self, recording: bool) {
+        self.thread.set_recording(recording);
+    }
+
+    /// Passes the samples since the last call to `each`, in their order.
+    pub fn drain(&mut self, mut each: impl FnMut(&StackSample<'_>)) {
+        let signal = self.signal;
+        self.samples.drain(|[at, in_kernel, took], frames| {
+            each(&StackSample {
+                at,
+                took: took + signal,
+                in_kernel: in_kernel != 0,
+                frames,
+            });
+        });
+    }
+
+    /// The number of samples that were lost because the buffer was full.
+    pub fn lost(&self) -> u64 {
+        self.samples.lost()
+    }
+}
+
+impl Drop for StackSampler {
+    fn drop(&mut self) {
+        self.set_recording(false);
+    }
+}

@@ -1,0 +1,153 @@
+//! Walks the calling thread's stack and writes its frames to a ring, which another thread reads.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use framehop::{
+    CacheNative, FrameAddress, MustNotAllocateDuringUnwind, UnwindRegsNative, Unwinder as _,
+};
+use rand::rngs::SmallRng;
+use rand::{RngExt as _, SeedableRng as _};
+use rtrb::{Consumer, Producer, RingBuffer};
+
+use crate::scope::Unobservable;
+use crate::scope::code::Code;
+use crate::scope::memory::StackRange;
+use crate::scope::registers::Registers;
+
+/// A clock of the caller. Signal handlers and the allocator call it.
+pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
+
+/// The maximum number of frames of a stack. Of a deeper stack, only the innermost frames are kept.
+const FRAMES: usize = 256;
+
+/// How many stacks the ring has room for, in 16 MiB. Memory is taken when it is written.
+const STACKS: usize = 1 << 13;
+
+/// What belongs to a stack.
+pub(crate) type Head = [u64; 3];
+
+#[derive(Clone, Copy)]
+struct Stack {
+    head: Head,
+    found: usize,
+    frames: [usize; FRAMES],
+}
+
+/// Writes stacks of one thread, in signal handlers and in the allocator: after its creation it neither allocates nor waits.
+pub(crate) struct StackWriter {
+    random: SmallRng,
+    pub(crate) code: Code,
+    thread: StackRange,
+    cache: CacheNative<MustNotAllocateDuringUnwind>,
+    stack: Stack,
+    ring: Producer<Stack>,
+    lost: Arc<AtomicU64>,
+}
+
+pub(crate) struct StackReader {
+    ring: Consumer<Stack>,
+    lost: Arc<AtomicU64>,
+}
+
+impl StackReader {
+    /// Passes the stacks since the last call to `each`, in their order.
+    pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
+        while let Ok(stack) = self.ring.pop() {
+            each(stack.head, &stack.frames[..stack.found]);
+        }
+    }
+
+    pub(crate) fn lost(&self) -> u64 {
+        self.lost.load(Ordering::Relaxed)
+    }
+}
+
+impl StackWriter {
+    /// For stacks of the calling thread. An error says that `what` cannot be observed.
+    pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
+        let thread = StackRange::of_this_thread().map_err(|error| {
+            Unobservable::new(what, format!("it is unknown where the stack is: {error}"))
+        })?;
+        let (filling, emptying) = RingBuffer::new(STACKS);
+        let lost = Arc::default();
+        let reader = StackReader {
+            ring: emptying,
+            lost: Arc::clone(&lost),
+        };
+        let writer = StackWriter {
+            random: SmallRng::seed_from_u64(seed),
+            code: Code::read(),
+            thread,
+            cache: CacheNative::new_in(),
+            stack: Stack {
+                head: [0; 3],
+                found: 0,
+                frames: [0; FRAMES],
+            },
+            ring: filling,
+            lost,
+        };
+        Ok((writer, reader))
+    }
+
+    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames. If the thread is not on its own
+    /// stack, there is only one frame, `registers.ip`.
+    pub(crate) fn write(&mut self, head: impl FnOnce() -> Head, registers: Registers) {
+        self.stack.frames[0] = registers.ip;
+        let stack = self.thread.used(registers.sp());
+        self.stack.found = stack.map_or(1, |stack| self.walk(registers, &stack));
+        self.stack.head = head();
+        if self.ring.push(self.stack).is_err() {
+            self.lost.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A random number from 0 up to, but not including, 1.
+    pub(crate) fn random(&mut self) -> f64 {
+        self.random.random()
+    }
+
+    /// Stores the addresses of the frames, innermost first, and returns their number. The first address is the
+    /// thread's position, the others are return addresses.
+    ///
+    /// The program needs no frame pointers for that; with them, its code would differ from the code of the programs that
+    /// it represents.
+    fn walk(&mut self, interrupted: Registers, stack: &StackRange) -> usize {
+        let mut found = 1;
+        let mut registers = interrupted.unwound;
+        let mut address = FrameAddress::from_instruction_pointer(interrupted.ip as u64);
+        while found < FRAMES {
+            let sp = registers.sp();
+            let Some(next) = self.caller(address, &mut registers, stack) else {
+                break;
+            };
+            // The caller's frame is above. Only the innermost function may have nothing on the stack.
+            if registers.sp() < sp || (registers.sp() == sp && found > 1) {
+                break;
+            }
+            let Some(outer) = FrameAddress::from_return_address(next as u64) else {
+                break;
+            };
+            self.stack.frames[found] = next;
+            found += 1;
+            address = outer;
+        }
+        found
+    }
+
+    fn caller(
+        &mut self,
+        address: FrameAddress,
+        registers: &mut UnwindRegsNative,
+        stack: &StackRange,
+    ) -> Option<usize> {
+        let mut read = |address: u64| {
+            let word = stack.word(address as usize).ok_or(())?;
+            Ok(word as u64)
+        };
+        let (unwinder, cache) = (&self.code.unwinder, &mut self.cache);
+        let caller = unwinder.unwind_frame(address, registers, cache, &mut read);
+        caller.ok()?.map(|caller| caller as usize)
+    }
+}

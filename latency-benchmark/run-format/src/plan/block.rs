@@ -1,0 +1,122 @@
+//! The slices that a block is made of, and the time that they take.
+
+use std::time::Duration;
+
+use crate::{BASELINE, ExplainPlan, Measurement, Pass, Plan, RunConfig};
+
+/// What a slice of a block records, and of which variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlannedSlice {
+    pub pass: Pass,
+    pub variant: usize,
+}
+
+impl PlannedSlice {
+    pub fn new(pass: Pass, variant: usize) -> PlannedSlice {
+        PlannedSlice { pass, variant }
+    }
+}
+
+/// Where variants are compared: every variant, and now and then the baseline with its children, as
+/// one more among them. That is more often at first, so that also short runs have several such slices.
+pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
+    const FIRST: u32 = 8;
+    let every = if block < FIRST { 2 } else { 4 };
+    let compared = (0..variants).map(|variant| PlannedSlice::new(Pass::Compare, variant));
+    let children = PlannedSlice::new(Pass::Children, BASELINE);
+    let children = (block % every == 1).then_some(children);
+    compared.chain(children).collect()
+}
+
+/// Where a cell is explained: every kind of evidence that there is, of every variant asked for, and the
+/// baseline on a core that is kept warm and on one that is not.
+pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
+    const OF_EACH_VARIANT: [Pass; 6] = [
+        Pass::Stacks,
+        Pass::Allocations,
+        Pass::Counters,
+        Pass::SystemCalls,
+        Pass::Timeline,
+        Pass::Activity,
+    ];
+    /// Two of each, because what is told from them is a difference.
+    const OF_THE_BASELINE: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
+    let passes = OF_EACH_VARIANT.into_iter().filter(|pass| there_is(*pass));
+    let variants = config.variants.iter();
+    let of_each =
+        passes.flat_map(|pass| variants.clone().map(move |it| PlannedSlice::new(pass, *it)));
+    let warm = OF_THE_BASELINE.iter().filter(|_| there_is(Pass::Warm));
+    let of_the_baseline = warm.map(|pass| PlannedSlice::new(*pass, BASELINE));
+    of_each.chain(of_the_baseline).collect()
+}
+
+/// How long the run may measure at most, warm-up included.
+pub fn longest_run(run: &RunConfig) -> Duration {
+    // So many blocks are measured, however short the time is.
+    let least = match &run.measurement {
+        Measurement::Explain(plan) => plan.blocks,
+        _ => 1,
+    };
+    let measuring = (longest_block(run) * least).max(Duration::from_millis(run.plan.max_ms));
+    Duration::from_millis(run.plan.warm_up_ms) + measuring
+}
+
+/// If every kind of evidence is available.
+pub fn longest_block(run: &RunConfig) -> Duration {
+    let slices = match &run.measurement {
+        Measurement::Explain(plan) => to_explain(plan, |_| true).len(),
+        Measurement::Compare => to_compare(1, run.variants.len()).len(),
+        Measurement::BesideTcp => run.variants.len(),
+        Measurement::Soak(_) => 1,
+    };
+    duration_of_slices(&run.plan, slices)
+}
+
+pub(crate) fn duration_of_slices(plan: &Plan, slices: usize) -> Duration {
+    plan.turn() * plan.turns * slices as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_block_has_every_variant_once_and_some_have_the_children_of_the_baseline() {
+        for block in 1..=13 {
+            let slices = to_compare(block, 3);
+            let compared: Vec<usize> = slices
+                .iter()
+                .filter(|slice| slice.pass == Pass::Compare)
+                .map(|slice| slice.variant)
+                .collect();
+            assert_eq!(compared, [0, 1, 2]);
+            let children = PlannedSlice {
+                pass: Pass::Children,
+                variant: BASELINE,
+            };
+            assert_eq!(
+                slices.contains(&children),
+                [1, 3, 5, 7, 9, 13].contains(&block),
+                "{block}"
+            );
+        }
+    }
+
+    #[test]
+    fn what_there_is_no_evidence_of_has_no_slice() {
+        let config = ExplainPlan {
+            variants: vec![0, 4],
+            blocks: 1,
+        };
+        let slices = to_explain(&config, |pass| pass == Pass::Stacks);
+        let stacks = |variant| PlannedSlice {
+            pass: Pass::Stacks,
+            variant,
+        };
+        assert_eq!(slices, [stacks(0), stacks(4)]);
+        let all = to_explain(&config, |_| true);
+        let warm = all.iter().filter(|slice| slice.pass == Pass::Warm);
+        assert!(warm.clone().all(|slice| slice.variant == BASELINE));
+        assert_eq!((all.len(), warm.count()), (16, 2));
+    }
+}

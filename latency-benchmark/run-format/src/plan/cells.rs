@@ -1,0 +1,176 @@
+//! The cells and launches of a sweep.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use crate::{Cell, JobsConfig, Placement, SweepConfig};
+use sha2::{Digest, Sha256};
+
+use super::run::{measuring_ms, visits};
+
+/// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
+/// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.
+pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
+    let cells = sweep.axes.cells();
+    let Some(shard) = sweep.shard else {
+        return cells;
+    };
+    let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
+    let numbered = (0..).zip(&cells);
+    let dealt = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
+    let mut dealt: Vec<(u64, usize)> = dealt.collect();
+    dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
+    // More shards than cells have nothing to do.
+    let shards = cells.len().min(shard.of as usize);
+    let mut loads: BinaryHeap<_> = (1..=shards).map(|index| Reverse((0, index))).collect();
+    let mut ours = Vec::new();
+    for (ms, at) in dealt {
+        let Some(mut least) = loads.peek_mut() else {
+            break;
+        };
+        let Reverse((load, index)) = &mut *least;
+        *load += ms;
+        if *index == shard.index as usize {
+            ours.push(at);
+        }
+    }
+    ours.sort_unstable();
+    ours.into_iter().map(|at| cells[at]).collect()
+}
+
+/// About how long the runs of the cell take if its time is not scaled. So all shards of a sweep agree, before and after
+/// its time is fitted.
+fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
+    const AROUND_MS: u64 = 1000;
+    let rtt_ms = cell.rtt_ms.ms();
+    let measuring_ms = measuring_ms(rtt_ms) as u64;
+    // Connecting and warming up take about ten round trips.
+    let run_ms = AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms);
+    run_ms * u64::from(visits(sweep, cell))
+}
+
+pub fn launches(sweep: &SweepConfig) -> usize {
+    let cells = sweep.axes.cells().into_iter();
+    let visits: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
+    visits as usize * sweep.subjects.len().max(1)
+}
+
+/// For so many runs. Those that are alone take about a tenth of the time, so there are fewer with many jobs.
+pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
+    let a_tenth = runs / (10 * places.len());
+    let alone = a_tenth.max(FEWEST_PAIRS).min(runs);
+    JobsConfig { places, alone }
+}
+
+/// With fewer pairs an interval says little.
+pub const FEWEST_PAIRS: usize = 4;
+
+/// How many times sooner all launches are done than one after the other.
+pub fn speed(sweep: &SweepConfig) -> f64 {
+    let Some(jobs) = &sweep.jobs else {
+        return 1.0;
+    };
+    1.0 / (1.0 / jobs.places.len() as f64 + jobs.alone as f64 / launches(sweep) as f64)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::files::read_versioned;
+    use crate::{Axes, Manifest, Payload, Shard};
+
+    use super::*;
+
+    /// The committed sweep's kind, over the default grid.
+    fn config(shard: Shard) -> SweepConfig {
+        let fixture = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../tests/fixture/manifest.json"
+        );
+        let manifest: Manifest = read_versioned(fixture.as_ref()).expect("the fixture");
+        let rtts = ["0", "5", "25", "50", "100", "200"].map(|ms| ms.parse().expect("a time"));
+        SweepConfig {
+            axes: Axes {
+                peers: vec![1, 2, 5, 10, 15],
+                rtt_ms: rtts.to_vec(),
+                payload_bytes: [4, 16, 64, 256].map(Payload::kib).to_vec(),
+                only: Vec::new(),
+            },
+            max_cell_ms: None,
+            shard: Some(shard),
+            ..manifest.config
+        }
+    }
+
+    #[test]
+    fn every_cell_is_in_one_shard_and_shards_take_as_long() {
+        for of in [1, 2, 5, 7, 120] {
+            let shards = Shard { index: 1, of }.all().map(config);
+            let shards: Vec<(u64, Vec<Cell>)> = shards
+                .map(|config| {
+                    let cells = cells(&config);
+                    (
+                        cells.iter().map(|cell| takes_ms(&config, *cell)).sum(),
+                        cells,
+                    )
+                })
+                .collect();
+            let mut ids: Vec<String> = shards
+                .iter()
+                .flat_map(|(_, cells)| cells.iter().map(Cell::id))
+                .collect();
+            ids.sort();
+            ids.dedup();
+            assert_eq!(ids.len(), 120, "{of} shards");
+            let times = || shards.iter().map(|(ms, _)| *ms);
+            let longest_cell_ms = 19_400;
+            let apart_ms = times().max().unwrap_or(0) - times().min().unwrap_or(0);
+            assert!(apart_ms <= longest_cell_ms, "{of} shards: {apart_ms} ms");
+        }
+    }
+
+    #[test]
+    fn far_cells_have_visits_of_their_own_number() {
+        let config = SweepConfig {
+            repeat: 3,
+            far_repeat: Some(2),
+            shard: None,
+            ..config(Shard { index: 1, of: 1 })
+        };
+        let visits = |rtt_ms: &str| {
+            let rtt_ms = rtt_ms.parse().expect("a time");
+            let cell = Cell {
+                rtt_ms,
+                ..config.axes.cells()[0]
+            };
+            visits(&config, cell)
+        };
+        assert_eq!(["0", "50", "50.1", "200"].map(visits), [3, 3, 2, 2]);
+        assert_eq!(launches(&config), 80 * 3 + 40 * 2);
+    }
+
+    #[test]
+    fn as_many_shards_as_cells_are_dealt_in_time_and_launches_are_counted_without_an_overflow() {
+        let of = 100_000;
+        let mut config = config(Shard { index: of, of });
+        config.axes.payload_bytes = (0..of).map(Payload::of_bytes).collect();
+        config.axes.rtt_ms.truncate(1);
+        config.axes.peers.truncate(1);
+        assert_eq!(cells(&config).len(), 1);
+        config.repeat = of;
+        assert_eq!(launches(&config), 10_000_000_000);
+    }
+
+    #[test]
+    fn no_shard_has_all_cells_of_one_kind() {
+        // As many as there are numbers of peers, which a plain deal would sort out.
+        for shard in (Shard { index: 1, of: 5 }).all() {
+            let mut peers: Vec<usize> = cells(&config(shard))
+                .iter()
+                .map(|cell| cell.peers)
+                .collect();
+            peers.sort_unstable();
+            peers.dedup();
+            assert!(peers.len() > 2, "{shard:?}: {peers:?}");
+        }
+    }
+}

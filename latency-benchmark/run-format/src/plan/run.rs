@@ -1,0 +1,260 @@
+//! One launch of a cell: how long its slices are, and how long it is measured.
+
+use crate::{
+    Cell, LabConfig, Load, Measurement, Plan, Precision, Role, Rtt, RunConfig, SoakConfig,
+    SoakPlan, SubjectConfig, SweepConfig, VariantConfig,
+};
+
+use super::block::duration_of_slices;
+
+/// With fewer blocks an interval says little about itself. Precision is looked at when their number has
+/// doubled, since who looks after every block stops too soon.
+pub const FEWEST_BLOCKS: usize = 4;
+
+/// With more variants, blocks would be too few if slices had several turns.
+const MANY_VARIANTS: usize = 12;
+
+pub fn run(
+    sweep: &SweepConfig,
+    cell: Cell,
+    run: u32,
+    subject: Option<usize>,
+    seed: u64,
+) -> RunConfig {
+    let of_subject = subject.and_then(|at| sweep.subjects.get(at));
+    let compares = sweep.measurement == Measurement::Compare;
+    let layout = |subject: &SubjectConfig| {
+        let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
+        layout_of((at as u32, run), subject.layouts, subject.role)
+    };
+    let runtime = of_subject.and_then(|subject| subject.runtime);
+    RunConfig {
+        cell,
+        run,
+        subject,
+        beside: sweep.subjects.len().saturating_sub(1) * usize::from(compares),
+        layout: of_subject.filter(|_| compares).and_then(layout),
+        seed,
+        node: sweep.node.clone(),
+        load: Load {
+            payload: cell.payload_bytes,
+            pace: sweep.pace,
+        },
+        runtime: runtime.unwrap_or(sweep.runtime),
+        variants: sweep.variants.clone(),
+        plan: of_cell(sweep, cell),
+        lab: sweep.lab.clone(),
+        measurement: sweep.measurement.clone(),
+        jobs: None,
+    }
+}
+
+/// The launches of a cell have different layouts, as long as there are some, and so have cells that follow each other. The A/A
+/// control has others than the program that it is a copy of.
+fn layout_of((cell, run): (u32, u32), layouts: u32, role: Role) -> Option<u32> {
+    /// Has no divisor in common with the number of layouts, which is a power of two.
+    const BETWEEN_RUNS: u32 = 3;
+    let of_copy = match role {
+        Role::Control => layouts / 2,
+        Role::Baseline | Role::Candidate => 0,
+    };
+    let at = cell.wrapping_add(run.wrapping_mul(BETWEEN_RUNS));
+    Some(at.wrapping_add(of_copy).checked_rem(layouts)? + 1)
+}
+
+/// A field of a launch that is not as the sweep has it, if there is one. The order of variants, the cores, and the time
+/// that other launches left are each launch's own, as is `plan` where another version has other lengths.
+pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option<String> {
+    let own = launch.clone();
+    let expected = RunConfig {
+        plan: Plan {
+            max_ms: sweep.max_cell_ms.unwrap_or(own.plan.max_ms),
+            ..plan
+        },
+        lab: LabConfig {
+            placement: own.lab.placement,
+            ..sweep.lab.clone()
+        },
+        jobs: own.jobs,
+        ..run(sweep, own.cell, own.run, own.subject, own.seed)
+    };
+    if expected == *launch {
+        return None;
+    }
+    let fields = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
+    let (expected, found) = (fields(&expected), fields(launch));
+    let mut fields = expected.as_object()?.iter();
+    let differing = fields.find(|(name, value)| found.get(name) != Some(value));
+    Some(differing.map_or("config", |(name, _)| name).to_owned())
+}
+
+pub fn soak(soak: &SoakConfig) -> RunConfig {
+    RunConfig {
+        cell: soak.cell,
+        run: 1,
+        subject: None,
+        beside: 0,
+        layout: None,
+        seed: soak.seed,
+        node: soak.node.clone(),
+        load: soak.load,
+        runtime: soak.runtime,
+        variants: VariantConfig::all(vec![soak.budgets], false),
+        plan: Plan {
+            // Between two rows, for polls that the row before began.
+            settle_ms: 20,
+            turn_ms: soak.interval_ms,
+            max_ms: soak.duration_ms,
+            ..of_long_slices(soak.cell.rtt_ms, None)
+        },
+        lab: soak.lab.clone(),
+        measurement: Measurement::Soak(SoakPlan {
+            interval_ms: soak.interval_ms,
+            churn: soak.churn,
+        }),
+        jobs: None,
+    }
+}
+
+pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
+    let plan = match sweep.measurement {
+        // One variant has nothing to take turns with.
+        Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
+            turns: 1,
+            ..of_short_turns(sweep, cell)
+        },
+        Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
+            of_short_turns(sweep, cell)
+        }
+        _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
+    };
+    let blocks = duration_of_slices(&plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
+    let by_rtt_ms = (sweep.time_scale * measuring_ms(cell.rtt_ms.ms())) as u64;
+    let planned_ms = by_rtt_ms.max(blocks.as_millis() as u64);
+    Plan {
+        settle_ms: sweep.settle_ms.unwrap_or(plan.settle_ms),
+        max_ms: sweep.max_cell_ms.unwrap_or(planned_ms),
+        precision: sweep.precision,
+        ..plan
+    }
+}
+
+/// How long a run is measured by default. Over long round trips there are fewer polls and turns in a second.
+pub fn measuring_ms(rtt_ms: f64) -> f64 {
+    const SHORTEST_MS: f64 = 8400.0;
+    const MS_BY_RTT_MS: f64 = 40.0;
+    SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
+}
+
+/// How often a cell is visited: how many runs it has, of each subject where some are compared.
+pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
+    const FAR_MS: f64 = 50.0;
+    match sweep.far_repeat {
+        Some(far) if cell.rtt_ms.ms() > FAR_MS => far,
+        _ => sweep.repeat,
+    }
+}
+
+/// The fewest blocks of a run. Several runs of a cell have enough together, but one block by itself does not show how
+/// much blocks differ.
+pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
+    const IN_A_RUN: u32 = 2;
+    let fewest = (FEWEST_BLOCKS as u32).div_ceil(visits(sweep, cell));
+    fewest.max(IN_A_RUN)
+}
+
+/// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
+/// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
+/// since traffic comes in bursts of one, nor than what central has in hand when variants change.
+fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
+    /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
+    const SLICE_MS: u64 = 60;
+    /// The payload that even a slow machine moves to and fro in a millisecond.
+    const BYTES_PER_MS: u64 = 100 << 10;
+    let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
+    // Over any link, what was in flight under the variant before takes a while to be gone.
+    let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
+    let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
+    let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
+    let by_rtt_ms = least_turn_ms.max(by_rtt_ms);
+    let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + in_hand_ms);
+    Plan {
+        settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,
+        turn_ms,
+        turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
+        ..of_long_slices(cell.rtt_ms, None)
+    }
+}
+
+/// A turn in which most requests that are answered were sent, too, so that throughput can be compared. None if such
+/// turns would leave too few blocks.
+fn turn_of_requests_ms(cell: Cell) -> Option<u64> {
+    const LONGEST_MS: u64 = 500;
+    /// Of a request of up to 64 KiB: one to open its stream, and one for the answer. Larger ones wait for windows to grow.
+    const ROUND_TRIPS: u64 = 2;
+    const FIRST_WINDOWS: u64 = 64 << 10;
+    let payload = cell.payload_bytes.bytes() as u64;
+    let doublings = payload.div_ceil(FIRST_WINDOWS).next_power_of_two().ilog2();
+    let request_ms = (ROUND_TRIPS + u64::from(doublings)) * cell.rtt_ms.ms().ceil() as u64;
+    // In a turn of twice their length, half of the answers would belong to requests from before it.
+    Some(request_ms * 9 / 4).filter(|ms| *ms <= LONGEST_MS)
+}
+
+/// Slices of one turn each, for what is not told by alternating.
+pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+    const SETTLE_MS: u64 = 50;
+    const SLICE_MS: u64 = 250;
+    const WARM_UP_MS: u64 = 300;
+    let rtt_ms = rtt.ms().ceil() as u64;
+    Plan {
+        warm_up_ms: WARM_UP_MS + 4 * rtt_ms,
+        settle_ms: SETTLE_MS + rtt_ms,
+        turn_ms: slice_ms.unwrap_or(SLICE_MS).max(5 * rtt_ms),
+        turns: 1,
+        max_ms: 0,
+        precision: Precision::DEFAULT,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::Payload;
+
+    use super::*;
+
+    #[test]
+    fn launches_of_a_cell_and_the_copy_of_a_program_have_other_layouts() {
+        let layouts = |role| {
+            let of_run = |run| layout_of((5, run), 16, role).expect("there are layouts");
+            (1..=8).map(of_run).collect::<Vec<u32>>()
+        };
+        let (program, copy) = (layouts(Role::Baseline), layouts(Role::Control));
+        let mut all = [program.clone(), copy.clone()].concat();
+        assert!(all.iter().all(|layout| (1..=16).contains(layout)));
+        assert!(program.iter().zip(&copy).all(|(one, other)| one != other));
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 16);
+        assert_eq!(layouts(Role::Candidate), program);
+        assert_eq!(layout_of((5, 1), 0, Role::Baseline), None);
+    }
+
+    #[test]
+    fn turns_are_longer_than_two_requests_unless_that_leaves_too_few_blocks() {
+        let turn_ms = |rtt_ms: f64, kib: u32| {
+            let rtt_ms = Rtt::from_ms(rtt_ms).expect("a time");
+            let payload_bytes = Payload::kib(kib);
+            turn_of_requests_ms(Cell {
+                peers: 1,
+                rtt_ms,
+                payload_bytes,
+            })
+        };
+        assert_eq!(
+            [turn_ms(25.0, 64), turn_ms(25.0, 256)],
+            [Some(112), Some(225)]
+        );
+        assert_eq!([turn_ms(100.0, 64), turn_ms(100.0, 65)], [Some(450), None]);
+        assert_eq!(turn_ms(200.0, 4), None);
+    }
+}
