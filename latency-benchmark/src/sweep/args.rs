@@ -366,7 +366,8 @@ const FAR_VISITS: u32 = 2;
 /// With which all visits of a cell take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
 /// Subjects are compared in few cells, each thoroughly. Their changes differ from launch to launch, by layout, about as
-/// much as within a second. So many short launches say more than a few long ones (METHODS.md).
+/// much as within a second, and a launch takes a second longer than it measures. So many short launches say more than a few
+/// long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 const SUBJECT_VISITS: u32 = 8;
 const FAR_SUBJECT_VISITS: u32 = 5;
 const SUBJECT_MS: u64 = 3_000;
