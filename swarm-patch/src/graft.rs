@@ -49,8 +49,7 @@ impl GraftedFile {
 impl Graft {
     /// Refuses a graft without all that the pristine releases have.
     pub fn require_all(&self) -> Result<()> {
-        let levels = self.sites.iter().flat_map(SiteLevels::levels);
-        match levels.filter_map(|(_, missing)| missing).next() {
+        match self.sites.iter().flat_map(SiteLevels::missing).next() {
             Some(reason) => bail!("{reason}"),
             None => Ok(()),
         }

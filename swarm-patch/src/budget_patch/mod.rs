@@ -120,7 +120,7 @@ fn is_deferred(budget: Budget) -> bool {
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    budgets.at(spec.name.parse().ok()?)
+    budgets.at(spec.site())
 }
 
 /// Adds the lines that end a poll, where they go.
