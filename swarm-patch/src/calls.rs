@@ -1,15 +1,14 @@
 //! Finds calls and other expressions, and names the children that calls poll.
 
-use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ExprMethodCall, Ident, PathSegment, Token};
+use syn::{Block, Expr, ExprCall, ExprMethodCall, Ident};
 
 use crate::locate::FoundFunction;
 
-/// The path of the function that is called, if it has one, and its name.
-pub(crate) fn callee(call: &ExprCall) -> Option<(&Punctuated<PathSegment, Token![::]>, &Ident)> {
+/// The name of the function that is called, if it has one.
+pub(crate) fn callee(call: &ExprCall) -> Option<&Ident> {
     match &*call.func {
-        Expr::Path(path) => Some((&path.path.segments, &path.path.segments.last()?.ident)),
+        Expr::Path(path) => Some(&path.path.segments.last()?.ident),
         _ => None,
     }
 }
@@ -42,9 +41,15 @@ pub(crate) fn child_of_call(
 pub(crate) struct Expressions<'a>(Vec<&'a Expr>);
 
 impl<'a> Expressions<'a> {
-    pub(crate) fn of(visit: impl FnOnce(&mut Expressions<'a>)) -> Vec<&'a Expr> {
+    pub(crate) fn in_block(block: &'a Block) -> Vec<&'a Expr> {
         let mut all = Expressions::default();
-        visit(&mut all);
+        all.visit_block(block);
+        all.0
+    }
+
+    pub(crate) fn in_expr(expr: &'a Expr) -> Vec<&'a Expr> {
+        let mut all = Expressions::default();
+        all.visit_expr(expr);
         all.0
     }
 }

@@ -3,11 +3,12 @@
 use anyhow::{Result, bail};
 
 use crate::crate_source::CrateSource;
+use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
 use crate::insertion::{Insertion, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
-use crate::outer::{self, Spawned};
+use crate::outer;
 use crate::passes;
 #[cfg(feature = "subjects")]
 use crate::remedies::Way;
@@ -48,8 +49,7 @@ impl GraftedFile {
 impl Graft {
     /// Refuses a graft without all that the pristine releases have.
     pub fn require_all(&self) -> Result<()> {
-        let levels = self.sites.iter().flat_map(SiteLevels::levels);
-        match levels.filter_map(|(_, missing)| missing).next() {
+        match self.sites.iter().flat_map(SiteLevels::missing).next() {
             Some(reason) => bail!("{reason}"),
             None => Ok(()),
         }
@@ -150,40 +150,38 @@ fn add_remedies<'a>(
     }
 }
 
-/// What is inserted for one site. The function that drives a connection is found by its name, or by where it is spawned;
-/// or else just the future that is spawned is wrapped.
+/// The marks of the inner level of a site.
+fn marks<'a>(
+    parsed: &'a ParsedCrate,
+    function: &FoundFunction<'a>,
+    spec: &SiteSpec,
+) -> Result<Marks<'a>, Refused> {
+    let (loop_in, states) = match spec.shape {
+        LoopShape::Task { .. } => return inline::marks(parsed, function, Access::Lent, None),
+        LoopShape::Passes(passes) | LoopShape::Future(passes) => {
+            return passes::marks(parsed, function, &passes);
+        }
+        LoopShape::Poll { loop_in, states } => (loop_in, states),
+    };
+    let mut marks = inline::marks(parsed, function, Access::Variable, loop_in)?;
+    let known = states.filter(|(needed, _)| parsed.only_function(needed).is_some());
+    let states = known.map_or(&[][..], |(_, states)| states).iter();
+    let states = states.map(|state| passes::around(parsed, function, "count", state));
+    let states: Result<Vec<_>, _> = states.collect();
+    marks
+        .insertions
+        .extend(states.into_iter().flatten().flatten());
+    add_remedies(&mut marks, parsed, function, spec);
+    Ok(marks)
+}
+
+/// The code to insert for one site, and what that records.
 fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>>, SiteLevels) {
-    let spawned = match spec.shape {
-        LoopShape::Task { spawned_in } => Some(Spawned::locate(parsed, spawned_in)),
-        LoopShape::Poll { .. } | LoopShape::Passes(_) | LoopShape::Future(_) => None,
-    };
-    let by_spawn = || spawned.as_ref()?.as_ref().ok()?.made_by(parsed);
-    let named = parsed.locate(spec);
-    let function = named.or_else(|refused| by_spawn().ok_or(refused));
-    let marks = function.clone().and_then(|it| match spec.shape {
-        LoopShape::Poll { loop_in, states } => {
-            let known = states.filter(|(needed, _)| parsed.only_function(needed).is_some());
-            let states = known.map_or(&[][..], |(_, states)| states).iter();
-            let states = states.map(|state| passes::around(parsed, &it, "count", state));
-            let states: Result<Vec<_>, _> = states.collect();
-            let mut marks = inline::marks(parsed, &it, Access::Variable, loop_in)?;
-            let states = states.into_iter().flatten().flatten();
-            marks.insertions.extend(states);
-            add_remedies(&mut marks, parsed, &it, spec);
-            Ok(marks)
-        }
-        LoopShape::Task { .. } => inline::marks(parsed, &it, Access::Lent, None),
-        LoopShape::Passes(of) | LoopShape::Future(of) => passes::marks(parsed, &it, &of),
-    });
-    let known = marks.as_ref().ok();
-    let outer = match (spec.shape, function, spawned) {
-        (LoopShape::Poll { .. } | LoopShape::Passes(_), function, _) => {
-            function.and_then(|it| outer::of_poll_function(&it, spec, known))
-        }
-        (_, Ok(it), _) if outer::is_future(&it) => Ok(outer::of_future(&it, spec, known)),
-        (_, _, Some(spawned)) => spawned.map(|it| it.wrapped(spec, known)),
-        (_, function, None) => function.map(|it| outer::of_future(&it, spec, known)),
-    };
+    let function = parsed.locate(spec);
+    let marks = function
+        .clone()
+        .and_then(|found| marks(parsed, &found, spec));
+    let outer = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
     let (mut insertions, outer, marks) = match outer {
         Ok(insertions) => (insertions, None, marks),
         // Then no other level is there either.

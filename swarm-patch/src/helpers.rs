@@ -1,95 +1,36 @@
-//! The functions of a crate that a site hands its context to, and that poll in loops of their own.
+//! The methods that the function of a site hands its context to, and that poll in a loop.
 
-use syn::visit::Visit;
-use syn::{Block, Expr, Ident};
+use syn::{Expr, Ident};
 
-use crate::calls::{Expressions, callee};
+use crate::calls::Expressions;
 use crate::idents::{idents, uses};
-use crate::inner::PROBE;
-use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes};
+use crate::locate::{FoundFunction, ParsedCrate};
 
-/// How many functions may call each other before the loop comes.
-const MAX_DEPTH: usize = 4;
-
-/// The function of a site and those that it calls, in the order in which they were found.
-pub(crate) struct Helpers<'a> {
+/// The function of a site and those methods of its type. They get the invocation as an argument, so nobody else may call
+/// them.
+pub(crate) fn with_methods<'a>(
     parsed: &'a ParsedCrate,
-    pub(crate) found: Vec<FoundFunction<'a>>,
-    /// Whether they get the invocation as an argument. Then nobody else may call them.
-    get_argument: bool,
-    site_has_loop: bool,
-}
-
-impl<'a> Helpers<'a> {
-    pub(crate) fn new(
-        parsed: &'a ParsedCrate,
-        site: &FoundFunction<'a>,
-        get_argument: bool,
-    ) -> Helpers<'a> {
-        let context = site.context();
-        Helpers {
-            site_has_loop: context.is_some_and(|(cx, _)| has_loop(site.body, cx)),
-            parsed,
-            found: vec![site.clone()],
-            get_argument,
+    site: &FoundFunction<'a>,
+) -> Vec<FoundFunction<'a>> {
+    let mut found = vec![site.clone()];
+    let Some((owner, _)) = site.path.split_once("::") else {
+        return found;
+    };
+    let mut number = 0;
+    // The methods that are found call others.
+    while let Some(caller) = found.get(number).cloned() {
+        number += 1;
+        for name in own_calls(&caller) {
+            let method = parsed.only_function(&format!("{owner}::{name}"));
+            let method =
+                method.filter(|method| found.iter().all(|known| known.path != method.path));
+            found.extend(method.filter(|method| {
+                let known = found.iter().chain([method]);
+                has_loop(method) && is_called_only_by(known, parsed, name)
+            }));
         }
     }
-
-    /// What gives it the invocation.
-    pub(crate) fn parameter(&self, helper: &FoundFunction<'a>) -> Option<InFile<'a>> {
-        let (_, context) = helper
-            .context()
-            .filter(|_| self.get_argument && helper.path != self.found[0].path)?;
-        let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
-        Some(helper.within(bytes(context).end, "pass", text))
-    }
-
-    /// Whether a call of that function, of the site's own type or free, leads to a loop that polls. Then the
-    /// function is among the next ones.
-    pub(crate) fn follow(&mut self, owned: bool, name: &Ident) -> bool {
-        let Some(path) = self.path(owned, name) else {
-            return false;
-        };
-        if let Some(known) = self.found.iter().position(|it| it.path == path) {
-            return known > 0;
-        }
-        let Some(helper) = self.parsed.only_function(&path) else {
-            return false;
-        };
-        let follows = self.leads_to_loop(&helper, MAX_DEPTH)
-            && (!self.get_argument || self.is_called_only_here(&helper));
-        if follows {
-            self.found.push(helper);
-        }
-        follows
-    }
-
-    /// The function that a call may mean. A free function may work for many, so it is followed only from a
-    /// site without a loop of its own.
-    fn path(&self, owned: bool, name: &Ident) -> Option<String> {
-        match self.found[0].path.split_once("::") {
-            Some((owner, _)) if owned => Some(format!("{owner}::{name}")),
-            _ => (!owned && !self.site_has_loop).then(|| name.to_string()),
-        }
-    }
-
-    fn leads_to_loop(&self, function: &FoundFunction<'a>, depth: usize) -> bool {
-        let Some((cx, _)) = function.context().filter(|_| depth > 0) else {
-            return false;
-        };
-        has_loop(function.body, cx)
-            || calls(function.body)
-                .filter_map(|(owned, name)| self.parsed.only_function(&self.path(owned, name)?))
-                .any(|called| self.leads_to_loop(&called, depth - 1))
-    }
-
-    fn is_called_only_here(&self, helper: &FoundFunction<'a>) -> bool {
-        let is_it = |ident: &Ident| *ident == helper.signature.ident;
-        let everywhere = self.parsed.files.iter().flat_map(|it| idents(&it.tree));
-        let known = self.found.iter().chain([helper]);
-        let here = known.flat_map(|it| idents(it.body));
-        everywhere.filter(is_it).count() == here.filter(is_it).count() + 1
-    }
+    found
 }
 
 /// Whether an expression is what the site's function belongs to.
@@ -103,25 +44,42 @@ pub(crate) fn is_own(receiver: &Expr) -> bool {
     }
 }
 
-/// Whether a loop in a body uses the context.
-fn has_loop(body: &Block, cx: &Ident) -> bool {
-    let expressions = Expressions::of(|all| all.visit_block(body));
+/// Whether a loop of a function polls with its context.
+fn has_loop(function: &FoundFunction<'_>) -> bool {
+    let Some((cx, _)) = function.context() else {
+        return false;
+    };
+    let expressions = Expressions::in_block(function.body);
     expressions.into_iter().any(|expr| match expr {
-        Expr::Loop(turning) => uses(&turning.body, cx),
-        Expr::ForLoop(turning) => uses(&turning.body, cx),
+        Expr::Loop(turning) => uses(turning, cx),
+        Expr::ForLoop(turning) => uses(turning, cx),
         Expr::While(turning) => uses(turning, cx),
         _ => false,
     })
 }
 
-/// The functions that a body calls: whether they are of the site's own type, and their names.
-fn calls(body: &Block) -> impl Iterator<Item = (bool, &Ident)> {
-    let expressions = Expressions::of(|all| all.visit_block(body));
-    expressions.into_iter().filter_map(|expr| match expr {
-        Expr::Call(call) => {
-            callee(call).map(|(segments, name)| (segments[0].ident == "Self", name))
+/// The methods of its own type that a function hands its context to.
+fn own_calls<'a>(function: &FoundFunction<'a>) -> Vec<&'a Ident> {
+    let Some((cx, _)) = function.context() else {
+        return Vec::new();
+    };
+    let expressions = Expressions::in_block(function.body).into_iter();
+    let calls = expressions.filter_map(|expr| match expr {
+        Expr::MethodCall(call) if is_own(&call.receiver) && uses(&call.args, cx) => {
+            Some(&call.method)
         }
-        Expr::MethodCall(call) if is_own(&call.receiver) => Some((true, &call.method)),
         _ => None,
-    })
+    });
+    calls.collect()
+}
+
+/// Whether every use of a name in the crate, but for the definition, is a call by one of those functions.
+fn is_called_only_by<'f, 'a: 'f>(
+    callers: impl Iterator<Item = &'f FoundFunction<'a>>,
+    parsed: &ParsedCrate,
+    name: &Ident,
+) -> bool {
+    let everywhere = parsed.files.iter().flat_map(|file| idents(&file.tree));
+    let calls = callers.flat_map(own_calls).filter(|called| *called == name);
+    everywhere.filter(|ident| ident == name).count() == calls.count() + 1
 }

@@ -61,3 +61,16 @@ pub(crate) fn refuse_other_contexts(
         )),
     }
 }
+
+/// Refuses an `async` function with a `poll_fn` that is not one of the `marked`, whose polls would not be seen.
+pub(crate) fn refuse_other_closures(
+    function: &FoundFunction<'_>,
+    marked: usize,
+) -> Result<(), Refused> {
+    let idents = idents(function.body);
+    let mut found = idents.iter().filter(|ident| *ident == "poll_fn");
+    match found.nth(marked) {
+        None => Ok(()),
+        Some(other) => Err(function.refused("`poll_fn` with a closure", "another use", other)),
+    }
+}

@@ -1,89 +1,197 @@
-//! The inner level of a function that polls in loops: of one or several, nested, with polls in conditions, in macros or
-//! in functions that they call.
+//! The inner level of a function that polls in a loop, and of the methods that it hands its context to.
 //!
 //! A child becomes `(probe.child(0), CHILD, probe.own()).1`, which has the value of the child and keeps its
 //! temporaries as long. That moves the value, which may be large. Where it goes to a `match`, the mark before the call
 //! is in its argument, `{ probe.child(0); &mut *cx }`, and the one after it in the guard of a first arm that is never
-//! taken. If it was pending, the next mark ends its time. An iteration is a turn of any loop that polls. A turn is counted before the condition of
-//! a `while`, and in a `for` after its iterator has given something. A budget ends only loops that can be left
-//! without losing something (see [`leave`]); it counts the turns of all.
+//! taken. If it was pending, the next mark ends its time. An iteration is a turn of any loop that polls. A budget ends
+//! the loop that is the only one and can be left without losing something (see [`leave`]).
 
 mod calls;
-mod loops;
 mod visit;
-mod walk;
 
+use std::ops::Range;
+
+use quote::ToTokens;
+use syn::spanned::Spanned;
 use syn::visit::Visit;
+use syn::{Block, Ident};
 
-pub(crate) use self::walk::Access;
-use self::walk::{Scope, Walk};
 use crate::error::Refused;
-use crate::helpers::Helpers;
-use crate::idents::{refuse_other_contexts, refuse_taken_name};
+use crate::helpers;
+use crate::idents::{idents, refuse_other_closures, refuse_other_contexts, refuse_taken_name};
 use crate::inner::{Marks, PROBE};
 use crate::leave;
-use crate::locate::{FoundFunction, ParsedCrate};
+use crate::locate::{FoundFunction, ParsedCrate, bytes};
 
-/// The marks of a function, and of those that it hands its context to. If `loop_in` names one of them, only turns of its
-/// loops count.
+/// How the marks reach the invocation.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Access {
+    /// It is a variable of the function.
+    Variable,
+    /// The future lends it to the thread.
+    Lent,
+}
+
+impl Access {
+    /// The code that calls a function of the invocation, up to its arguments.
+    fn call(self, function: &str) -> String {
+        match self {
+            Access::Variable => format!("{PROBE}.{function}"),
+            Access::Lent => format!("::poll_probe::{function}"),
+        }
+    }
+
+    /// The code that counts an iteration.
+    fn count(self) -> String {
+        format!("{}();", self.call("count"))
+    }
+}
+
+/// The first arm of a `match`, whose guard marks the end of the matched call.
+struct Arms {
+    /// The call that gives the matched value, in bytes.
+    polled: Range<usize>,
+    /// The byte at which the first arm begins.
+    begin: usize,
+    /// The pattern of the arm, which matches what ends the time of the call. After `Poll::Pending` nearly always the
+    /// next call comes at once, and its mark ends the time, which saves a reading of the clock.
+    pattern: &'static str,
+}
+
+/// The state of the way through one function.
+struct Walk<'w, 'a> {
+    function: &'w FoundFunction<'a>,
+    access: Access,
+    /// The names of the methods that are part of the site.
+    methods: &'w [&'a Ident],
+    marks: &'w mut Marks<'a>,
+    /// The context at the place in the code. An `async` function has none.
+    cx: Option<Ident>,
+    /// The bytes of the contexts that the marks know of.
+    contexts: Vec<usize>,
+    /// The names of all contexts.
+    names: Vec<Ident>,
+    /// The `match` whose expression is visited.
+    arms: Option<Arms>,
+    /// How many loops poll.
+    loops: usize,
+    /// The loop whose turns are marked in the end, when the number of all loops is known, in bytes.
+    can_be_left: Option<Range<usize>>,
+    /// Whether turns of its loops are iterations.
+    counts: bool,
+    refused: Option<Refused>,
+}
+
+impl Walk<'_, '_> {
+    fn within(&mut self, byte: usize, mark: &'static str, text: impl Into<String>) {
+        let insertion = self.function.within(byte, mark, text);
+        self.marks.insertions.push(insertion);
+    }
+
+    /// Marks the turns of a loop, if it polls.
+    fn turns(&mut self, whole: &(impl ToTokens + Spanned), body: &Block) {
+        if !self.counts || !polls(whole, self.cx.as_ref()) {
+            return;
+        }
+        self.loops += 1;
+        if self.can_be_left != Some(bytes(whole)) {
+            let text = self.access.count();
+            let turn = self.function.at_start_of(body, "count", &text);
+            self.marks.insertions.extend(turn);
+        }
+    }
+}
+
+/// Whether code polls a child with the context, or awaits one where there is no context.
+fn polls(code: &impl ToTokens, cx: Option<&Ident>) -> bool {
+    idents(code).iter().any(|ident| match cx {
+        Some(cx) => ident == cx,
+        None => ident == "await",
+    })
+}
+
+/// The marks of a function, and of the methods that it hands its context to. If `loop_in` names one of them, only turns of
+/// its loops count.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     access: Access,
     loop_in: Option<&str>,
 ) -> Result<Marks<'a>, Refused> {
-    let mut helpers = Helpers::new(parsed, function, access == Access::Variable);
-    let looked_for = "a loop that can be left without losing what it has in hand";
-    let mut marks = Marks {
-        cannot_be_left: Some(Refused::new(&function.place, looked_for, "none")),
-        ..Marks::default()
+    let parts = match access {
+        Access::Variable => helpers::with_methods(parsed, function),
+        Access::Lent => vec![function.clone()],
     };
-    let (mut loops, mut number) = (0, 0);
-    // More are found on the way.
-    while let Some(called) = helpers.found.get(number).cloned() {
-        number += 1;
-        let scope = Scope {
-            cx: called.context().map(|(cx, _)| cx.clone()),
-            awaits: called.context().is_none(),
-            keeps: !called.returns_poll() || leave::is_given_something(&called),
-        };
+    let methods = parts.iter().skip(1).map(|part| &part.signature.ident);
+    let methods: Vec<&Ident> = methods.collect();
+    let mut marks = Marks::default();
+    let (mut loops, mut can_be_left) = (0, Vec::new());
+    for (number, part) in parts.iter().enumerate() {
+        let context = part.context();
         if access == Access::Variable {
-            refuse_taken_name(&called, PROBE)?;
+            refuse_taken_name(part, PROBE)?;
         }
-        marks.insertions.extend(helpers.parameter(&called));
+        if let (Some((_, parameter)), true) = (context, number > 0) {
+            let text = format!(", {PROBE}: &mut ::poll_probe::Invocation");
+            let insertion = part.within(bytes(parameter).end, "pass", text);
+            marks.insertions.push(insertion);
+        }
+        let cx = context.map(|(cx, _)| cx.clone());
+        let counts = loop_in.is_none_or(|name| part.signature.ident == name);
+        let the_loop =
+            leave::loop_that_can_be_left(part).filter(|it| counts && polls(*it, cx.as_ref()));
+        if let Some(the_loop) = the_loop {
+            can_be_left.push((marks.insertions.len(), part, the_loop));
+        }
         let mut walk = Walk {
             contexts: Vec::new(),
-            names: scope.cx.iter().cloned().collect(),
-            scope,
-            function: &called,
+            names: cx.iter().cloned().collect(),
+            cx,
+            function: part,
             access,
-            helpers: &mut helpers,
+            methods: &methods,
             marks: &mut marks,
             arms: None,
             loops: 0,
-            counts: loop_in.is_none_or(|name| called.signature.ident == name),
+            can_be_left: the_loop.map(bytes),
+            counts,
             refused: None,
         };
-        walk.visit_block(called.body);
+        walk.visit_block(part.body);
         if let Some(refused) = walk.refused {
             return Err(refused);
         }
         loops += walk.loops;
         for name in &walk.names {
-            refuse_other_contexts(&called, name, &walk.contexts)?;
+            refuse_other_contexts(part, name, &walk.contexts)?;
+        }
+        if access == Access::Lent {
+            refuse_other_closures(part, walk.names.len())?;
         }
     }
     if loops == 0 {
-        let looked_for = "a loop that polls";
-        return Err(function.refused(
-            looked_for,
-            "none in the function",
-            &function.signature.ident,
-        ));
+        let name = &function.signature.ident;
+        return Err(function.refused("a loop that polls", "none in the function", name));
     }
-    if loops == 1 {
-        // The first turn of the only loop is the first iteration, which has no bound in any case.
-        marks.insertions.retain(|(_, it)| it.mark != loops::ENTRY);
+    if loops > 1 || can_be_left.is_empty() {
+        let looked_for = "one loop, which can be left without losing what it has in hand";
+        marks.cannot_be_left = Some(Refused::new(&function.place, looked_for, "none"));
+    }
+    for (place, part, the_loop) in can_be_left.into_iter().rev() {
+        let (mark, text) = match (loops, part.context()) {
+            (1, Some((cx, _))) => {
+                let iterate = access.call("iterate");
+                let leave = "return ::core::task::Poll::Pending;";
+                (
+                    "iterate",
+                    format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
+                )
+            }
+            (1, None) => ("iterate", format!("{}().await;", access.call("iterate"))),
+            _ => ("count", access.count()),
+        };
+        let turn = part.at_start_of(&the_loop.body, mark, &text);
+        marks.insertions.splice(place..place, turn);
     }
     Ok(marks)
 }

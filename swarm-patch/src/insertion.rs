@@ -9,8 +9,7 @@ pub struct Insertion {
     /// The code; of a line of its own, with indentation and end.
     pub text: String,
     /// What the code does, in a word for tables: `enter` begins an invocation and `leave` ends it,
-    /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `loop` is
-    /// around a loop, `child` starts the time of a child and `own` that of the function itself, `pass` hands the invocation
+    /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child and `own` that of the function itself, `pass` hands the invocation
     /// on, `bound` has the budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
     pub mark: &'static str,
     pub child: Option<String>,

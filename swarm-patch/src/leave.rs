@@ -1,8 +1,9 @@
 //! Whether a loop can be left between two of its turns without losing anything. A poll function that returns
 //! `Pending` loses its variables. What they hold must lie elsewhere, or the next poll would miss it.
+//!
+//! Only a `loop` among the statements of the function is left, since nothing but the variables before it is in hand there.
 
-use syn::visit::Visit;
-use syn::{Expr, FnArg, Local, Pat, Stmt, Type};
+use syn::{Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type};
 
 use crate::calls::callee;
 use crate::locate::{FoundFunction, is_type};
@@ -12,7 +13,7 @@ fn counts_turns(local: &Local) -> bool {
     const NAMES: [&str; 3] = ["iterations", "started", "has_iterated"];
     let begins = |value: &Expr| match value {
         Expr::Lit(_) => true,
-        Expr::Call(call) => callee(call).is_some_and(|(_, name)| name == "now"),
+        Expr::Call(call) => callee(call).is_some_and(|name| name == "now"),
         _ => false,
     };
     matches!(&local.pat, Pat::Ident(name) if NAMES.iter().any(|known| name.ident == known))
@@ -20,7 +21,7 @@ fn counts_turns(local: &Local) -> bool {
 }
 
 /// Whether a function is given something that is lost when it returns.
-pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
+fn is_given_something(function: &FoundFunction<'_>) -> bool {
     function.signature.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
         FnArg::Typed(typed) => {
@@ -29,8 +30,24 @@ pub(crate) fn is_given_something(function: &FoundFunction<'_>) -> bool {
     })
 }
 
+/// The first `loop` among the statements, if it can be left. An `async` function loses nothing, since it waits there.
+pub(crate) fn loop_that_can_be_left<'a>(function: &FoundFunction<'a>) -> Option<&'a ExprLoop> {
+    let is_async = function.signature.asyncness.is_some();
+    if !is_async && (!function.returns_poll() || is_given_something(function)) {
+        return None;
+    }
+    for statement in &function.body.stmts {
+        match statement {
+            Stmt::Expr(Expr::Loop(found), _) => return Some(found),
+            Stmt::Local(local) if !is_async && keeps_something(local) => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
 /// Whether a variable holds something of its own.
-pub(crate) fn keeps_something(local: &Local) -> bool {
+fn keeps_something(local: &Local) -> bool {
     let Some(init) = &local.init else {
         return true;
     };
@@ -38,52 +55,24 @@ pub(crate) fn keeps_something(local: &Local) -> bool {
     let is_own = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
     match &*init.expr {
         _ if counts_turns(local) => false,
-        // A copy that changes from turn to turn.
-        Expr::Path(value) if is_changed && !is_own(&value.path) => true,
-        Expr::Lit(_) if !is_changed => false,
-        value => takes_something(&local.pat, value),
+        // A copy changes from turn to turn.
+        Expr::Path(value) if is_changed => !is_own(&value.path),
+        Expr::Field(_) | Expr::Lit(_) if is_changed => true,
+        Expr::Lit(_) => false,
+        value => !lies_elsewhere(value),
     }
-}
-
-/// Whether a pattern takes something out of a value that does not lie elsewhere.
-pub(crate) fn takes_something(pat: &Pat, value: &Expr) -> bool {
-    binds(pat) && !lies_elsewhere(value)
-}
-
-fn binds(pat: &Pat) -> bool {
-    #[derive(Default)]
-    struct Variables(bool);
-    impl<'ast> Visit<'ast> for Variables {
-        fn visit_pat_ident(&mut self, name: &'ast syn::PatIdent) {
-            // Constants and unit variants look the same, but for their capitals.
-            self.0 |= !name.ident.to_string().starts_with(char::is_uppercase);
-        }
-    }
-    let mut variables = Variables::default();
-    variables.visit_pat(pat);
-    variables.0
 }
 
 /// Whether the expression is a place, or a reference to one.
-pub(crate) fn lies_elsewhere(expr: &Expr) -> bool {
-    const VIEWS: &str = "as_mut as_ref deref deref_mut as_pin_mut as_deref_mut get_mut get_unchecked_mut iter iter_mut project";
+fn lies_elsewhere(expr: &Expr) -> bool {
+    const VIEWS: [&str; 4] = ["as_mut", "get_mut", "get_unchecked_mut", "project"];
     match expr {
         Expr::Path(_) => true,
         Expr::Field(inner) => lies_elsewhere(&inner.base),
-        Expr::Index(inner) => lies_elsewhere(&inner.expr),
-        Expr::Paren(inner) => lies_elsewhere(&inner.expr),
         Expr::Reference(inner) => lies_elsewhere(&inner.expr),
         Expr::Unary(inner) => lies_elsewhere(&inner.expr),
-        Expr::Unsafe(inner) => match &inner.block.stmts[..] {
-            [Stmt::Expr(only, None)] => lies_elsewhere(only),
-            _ => false,
-        },
         Expr::MethodCall(call) => {
-            VIEWS.split(' ').any(|name| call.method == name) && lies_elsewhere(&call.receiver)
-        }
-        Expr::Call(call) => {
-            matches!(&*call.func, Expr::Path(path) if path.path.segments.iter().any(|it| it.ident == "Pin"))
-                && call.args.iter().all(lies_elsewhere)
+            VIEWS.iter().any(|name| call.method == name) && lies_elsewhere(&call.receiver)
         }
         _ => false,
     }

@@ -121,8 +121,7 @@ pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 /// Whether a function of the name has the signature of the site's.
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
-        LoopShape::Task { .. } => true,
-        LoopShape::Future(_) => function.signature.asyncness.is_some(),
+        LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
         LoopShape::Poll { .. } | LoopShape::Passes(_) => {
             function.context().is_some() && function.returns_poll()
         }

@@ -4,7 +4,6 @@
 
 use syn::Expr;
 use syn::spanned::Spanned;
-use syn::visit::Visit;
 
 use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
@@ -102,7 +101,7 @@ fn only<'a>(
     looked_for: String,
     is_it: impl Fn(&Expr) -> bool,
 ) -> Result<&'a Expr, Refused> {
-    let mut found = Expressions::of(|all| all.visit_block(function.body));
+    let mut found = Expressions::in_block(function.body);
     found.retain(|expr| is_it(expr));
     only_one(&function.place, looked_for, found, |it| it.span())
 }

@@ -1,5 +1,8 @@
 //! What is known of an instrumented function.
 
+#[cfg(feature = "subjects")]
+use run_format::{LevelRecord, Site, SiteLevel};
+
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -15,7 +18,6 @@ pub struct SiteSpec {
     pub shape: LoopShape,
     /// What reports call it.
     pub called: &'static str,
-    pub takes_budget: bool,
 }
 
 /// The kind of loop that a function has.
@@ -106,12 +108,39 @@ pub struct SiteLevels {
 }
 
 impl SiteLevels {
-    /// The levels with their names, and why they are not there.
-    pub fn levels(&self) -> impl Iterator<Item = (&'static str, Option<&str>)> {
-        let budget = self.spec.takes_budget.then_some(("budget", &self.budget));
-        let recorded = [("outer", &self.outer), ("inner", &self.inner)];
-        let remedies = self.remedies.as_ref().map(|it| ("remedies", it));
-        let all = recorded.into_iter().chain(budget).chain(remedies);
-        all.map(|(level, missing)| (level, missing.as_deref()))
+    /// The reasons for the levels that are not there.
+    pub(crate) fn missing(&self) -> impl Iterator<Item = &String> {
+        let levels = [&self.outer, &self.inner, &self.budget];
+        levels.into_iter().chain(&self.remedies).flatten()
+    }
+}
+
+#[cfg(feature = "subjects")]
+impl SiteSpec {
+    /// The site by its name in files, which has the same number.
+    pub(crate) fn site(&self) -> Site {
+        Site::ALL[usize::from(self.number)]
+    }
+}
+
+#[cfg(feature = "subjects")]
+impl SiteLevels {
+    /// The levels as files have them.
+    pub fn records(&self) -> impl Iterator<Item = LevelRecord> {
+        let site = self.spec.site();
+        let budget = Site::BUDGETED.contains(&site).then_some(&self.budget);
+        let levels = [
+            (SiteLevel::Outer, Some(&self.outer)),
+            (SiteLevel::Inner, Some(&self.inner)),
+            (SiteLevel::Budget, budget),
+            (SiteLevel::Remedies, self.remedies.as_ref()),
+        ];
+        levels.into_iter().filter_map(move |(level, missing)| {
+            Some(LevelRecord {
+                site,
+                level,
+                not_there: missing?.clone(),
+            })
+        })
     }
 }

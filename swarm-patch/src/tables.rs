@@ -1,6 +1,7 @@
 //! The tables that the command prints.
 
 use anyhow::Result;
+use run_format::SiteLevel;
 
 use crate::crate_source::CrateSource;
 use crate::graft::graft;
@@ -12,8 +13,16 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
     let mut rows = vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     for (id, sites) in crates {
         for site in sites {
-            rows.extend(site.levels().map(|(level, missing)| {
-                let reason = missing.map(|reason| format!("not there: {reason}"));
+            rows.extend(site.records().map(|record| {
+                let level = match record.level {
+                    SiteLevel::Outer => "outer",
+                    SiteLevel::Inner => "inner",
+                    SiteLevel::Budget => "budget",
+                    SiteLevel::Remedies => "remedies",
+                };
+                let reason = record
+                    .not_there
+                    .map(|reason| format!("not there: {reason}"));
                 let recorded = reason.unwrap_or_else(|| "measured".to_owned());
                 [&**id, site.spec.name, level, &*recorded].map(str::to_owned)
             }));

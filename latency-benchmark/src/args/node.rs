@@ -10,6 +10,7 @@ use run_format::{
 };
 use swarm_patch::stacks::{LIBP2P, Stack};
 
+use super::offers::offers;
 use super::pace::{name, pace};
 use super::profile::{self, Asked};
 use crate::node_program::NodeProgramArgs;
@@ -39,16 +40,11 @@ pub(crate) struct NodeArgs {
 impl NodeArgs {
     /// What nodes of that stack are to do, if they can.
     pub(crate) fn node(&self, stack: &Stack) -> Result<NodeConfig, Failure> {
-        fn default<T: ValueEnum>(stack: &Stack, option: &str) -> Option<T> {
-            T::from_str(stack.accepted(option).first()?, false).ok()
-        }
-        let (security, transport) = (self.security, self.transport);
-        let security = security.or_else(|| default(stack, "--security"));
-        let transport = transport.or_else(|| default(stack, "--transport"));
+        let offers = offers(stack);
         let node = NodeConfig {
             workload: self.workload(),
-            security: security.unwrap_or(Security::Plaintext),
-            transport: transport.unwrap_or(Transport::Tcp),
+            security: self.security.unwrap_or(offers.security[0]),
+            transport: self.transport.unwrap_or(offers.transports[0]),
             parts: self.parts().to_vec(),
         };
         if !node.parts.is_empty() && stack.name != LIBP2P.name {
@@ -144,23 +140,31 @@ fn outstanding(text: &str) -> Result<Pace, String> {
 
 /// Refuses what nodes of the stack do not have.
 pub(crate) fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
-    let asked = [
-        ("--workload", node.workload.to_possible_value()),
-        ("--security", node.security.to_possible_value()),
-        ("--transport", node.transport.to_possible_value()),
-    ];
-    for (option, value) in asked {
-        let (value, accepted) = (value.expect("no value is hidden"), stack.accepted(option));
-        let name = value.get_name();
-        if !accepted.contains(&name) {
+    fn refuse<T: ValueEnum + PartialEq>(
+        stack: &Stack,
+        option: &str,
+        value: &T,
+        accepted: &[T],
+    ) -> Result<(), Failure> {
+        let name = |value: &T| {
+            let value = value.to_possible_value().expect("no value is hidden");
+            value.get_name().to_owned()
+        };
+        if !accepted.contains(value) {
+            let accepted: Vec<String> = accepted.iter().map(name).collect();
             reject!(
-                "{option} {name}: nodes of {} do not have it (accepted: {})",
+                "{option} {}: nodes of {} do not have it (accepted: {})",
+                name(value),
                 stack.name,
                 accepted.join(", ")
             );
         }
+        Ok(())
     }
-    Ok(())
+    let offers = offers(stack);
+    refuse(stack, "--workload", &node.workload, offers.workloads)?;
+    refuse(stack, "--security", &node.security, offers.security)?;
+    refuse(stack, "--transport", &node.transport, offers.transports)
 }
 
 /// The nodes of a single cell.

@@ -11,11 +11,10 @@ use run_format::{
     Axes, BUDGET_FORMS, Budgets, Ends, LabConfig, Measurement, NodeConfig, PAYLOAD_FORMS, Pace,
     Payload, Precision, Rtt, SweepConfig,
 };
-use swarm_patch::stacks::LIBP2P;
 
 use crate::args::{
-    HostArgs, NewRunArgs, NodeArgs, PartArgs, RuntimeArgs, SubjectArgs, given_or, refuse_both_ends,
-    refuse_twice, unknown_site, variants,
+    HostArgs, LIBP2P_OFFERS, NewRunArgs, NodeArgs, PartArgs, RuntimeArgs, SubjectArgs, given_or,
+    offers, refuse_both_ends, refuse_twice, unknown_site, variants,
 };
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
@@ -69,7 +68,7 @@ pub(crate) struct GridArgs {
 #[derive(Args)]
 #[command(next_help_heading = "What is compared")]
 pub(crate) struct ComparedArgs {
-    #[arg(long, value_name = "BUDGET", help = format!("A limit on what one poll of a site may do; repeat it to compare several, the first is the baseline. BUDGET is {}\n[default: {}; those of quic-connection and quic-endpoint only with QUIC; other stacks have others, which --dry-run shows]", BUDGET_FORMS.replace("; ", "\n- "), LIBP2P.budgets.replace(' ', "; ")))]
+    #[arg(long, value_name = "BUDGET", help = format!("A limit on what one poll of a site may do; repeat it to compare several, the first is the baseline. BUDGET is {}\n[default: {}; those of quic-connection and quic-endpoint only with QUIC; other stacks have others, which --dry-run shows]", BUDGET_FORMS.replace("; ", "\n- "), LIBP2P_OFFERS.budgets.join("; ")))]
     pub(crate) budget: Vec<Budgets>,
     #[command(flatten)]
     pub(crate) subjects: SubjectArgs,
@@ -267,15 +266,16 @@ impl SweepArgs {
 
     fn default_budgets(&self, node: &NodeConfig, has_subjects: bool) -> Vec<Budgets> {
         let stack = self.program.stack;
-        let texts = match (has_subjects, self.grid.quick) {
+        let offers = offers(stack);
+        let texts: &[&str] = match (has_subjects, self.grid.quick) {
             // A subject may bring a budget of its own.
-            (true, _) => "none",
-            (false, true) => stack.quick_budgets,
-            (false, false) => stack.budgets,
+            (true, _) => &["none"],
+            (false, true) => offers.quick_budgets,
+            (false, false) => offers.budgets,
         };
         let can_follow = self.hosts.count() == 0;
         let budgets = texts
-            .split(' ')
+            .iter()
             .map(|text| text.parse().expect("it is a budget"));
         let known = budgets.filter(|budgets: &Budgets| {
             let follows = can_follow || budgets.ends == Ends::Central;

@@ -66,8 +66,6 @@ pub struct Invocation {
     iterations: u32,
     site: Site,
     outcome: Outcome,
-    /// Whether the next iteration is the first turn of a loop.
-    enters_loop: bool,
     open_child: u8,
     marks: OwnParts,
     /// Of a meter, if all readings so far are stored. Without one of them the others tell nothing.
@@ -99,7 +97,6 @@ impl Invocation {
             iterations: 0,
             site,
             outcome: Outcome::Ready,
-            enters_loop: false,
             open_child: NO_CHILD,
             marks: OwnParts::default(),
             readings,
@@ -160,13 +157,6 @@ impl Invocation {
         Poll::Ready(())
     }
 
-    /// The next iteration is the first turn of a loop. In a function with several loops it has no bound, since
-    /// nothing says that the turn before made progress: that may have been in another loop.
-    #[inline]
-    pub fn enter_loop(&mut self) {
-        self.enters_loop = true;
-    }
-
     /// Begins an iteration after the first. Only these have bounds: the one before made progress, or the
     /// loop would have ended.
     #[inline(never)]
@@ -178,10 +168,6 @@ impl Invocation {
             elapsed = now.saturating_sub(self.start);
             self.end_iteration(now);
             self.iteration_start = now;
-        }
-        if std::mem::take(&mut self.enters_loop) {
-            self.iterations += 1;
-            return Poll::Ready(());
         }
         if self.iterations >= bound.iterations || elapsed >= bound.ticks {
             self.end_by_budget();

@@ -93,6 +93,6 @@ pub use {
     record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},
     ring::Capacity,
-    task::{Instrumented, Probe, child, count, enter_loop, iterate, own, turn},
+    task::{Instrumented, Probe, child, count, iterate, own},
     yields::count_yields,
 };

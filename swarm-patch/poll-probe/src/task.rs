@@ -128,20 +128,14 @@ pub(crate) fn with_current<T>(f: impl FnOnce(&mut Invocation) -> T) -> Option<T>
 ///
 /// Several such loops inside one future share its budget. The one that is polled first gets it first.
 pub async fn iterate() {
-    std::future::poll_fn(turn).await;
+    std::future::poll_fn(|cx| {
+        let turn = with_current(|invocation| invocation.iterate_unless_yielded(cx));
+        turn.unwrap_or(Poll::Ready(()))
+    })
+    .await;
 }
 
-/// As [`iterate`], for a loop in a poll function that such a future calls. If it is `Pending`, the function returns that.
-pub fn turn(cx: &mut Context<'_>) -> Poll<()> {
-    with_current(|invocation| invocation.iterate_unless_yielded(cx)).unwrap_or(Poll::Ready(()))
-}
-
-/// As [`Invocation::enter_loop`], for the invocation of the [`Instrumented`] future that is being polled.
-pub fn enter_loop() {
-    with_current(Invocation::enter_loop);
-}
-
-/// As [`Invocation::count`], for the same.
+/// As [`Invocation::count`], for the invocation of the [`Instrumented`] future that is being polled.
 pub fn count() {
     with_current(Invocation::count);
 }

@@ -1,13 +1,14 @@
 //! The budget alone, as a change that a maintainer could take. It has no probe.
 
 mod limits;
+mod spawned;
 mod surroundings;
 mod unit_test;
 
 use anyhow::Result;
 use run_format::{Budget, Budgets, Limit, Wake};
 
-use self::limits::LimitLines;
+use self::{limits::LimitLines, spawned::Spawned};
 use crate::{
     crate_source::CrateSource,
     diff::{Layout, below},
@@ -15,7 +16,6 @@ use crate::{
     graft::{Graft, GraftedFile},
     idents::refuse_taken_name,
     locate::{FoundFunction, ParsedCrate, bytes},
-    outer::Spawned,
     remedies::{RemedySpec, Way, remedies_of},
     sites::{LoopShape, SiteSpec},
     stacks::{LIBP2P, sites_of},
@@ -120,7 +120,7 @@ fn is_deferred(budget: Budget) -> bool {
 }
 
 fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    budgets.at(spec.name.parse().ok()?)
+    budgets.at(spec.site())
 }
 
 /// Adds the lines that end a poll, where they go.

@@ -4,9 +4,10 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 
+use super::spawned::Spawned;
 use crate::{
-    crate_source::CrateSource, graft::Graft, locate::FoundFunction, outer::Spawned,
-    sites::SiteSpec, stacks::sites_of,
+    crate_source::CrateSource, graft::Graft, locate::FoundFunction, sites::SiteSpec,
+    stacks::sites_of,
 };
 
 /// The file that cargo builds a crate with.

@@ -2,9 +2,9 @@
 
 use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Ident, Pat};
+use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Pat};
 
-use super::walk::{Access, Arms, Scope, Walk};
+use super::{Access, Arms, Walk};
 use crate::calls::{Expressions, callee, child_of_call, child_of_method};
 use crate::helpers::is_own;
 use crate::inner::PROBE;
@@ -17,8 +17,8 @@ impl Walk<'_, '_> {
             return visit::visit_expr_method_call(self, call);
         };
         self.contexts.push(at);
-        if is_own(&call.receiver) && self.follow(true, &call.method, context) {
-            return;
+        if is_own(&call.receiver) && self.methods.contains(&&call.method) {
+            return self.within(bytes(context).end, "pass", format!(", {PROBE}"));
         }
         let mut parts = vec![&*call.receiver];
         parts.extend(&call.args);
@@ -26,8 +26,7 @@ impl Walk<'_, '_> {
     }
 
     pub(super) fn call(&mut self, expr: &Expr, call: &ExprCall) {
-        let callee = callee(call);
-        if let (Some((_, name)), Some(Expr::Closure(closure))) = (callee, call.args.first())
+        if let (Some(name), Some(Expr::Closure(closure))) = (callee(call), call.args.first())
             && name == "poll_fn"
             && self.access == Access::Lent
             && self.polled_closure(closure)
@@ -38,13 +37,9 @@ impl Walk<'_, '_> {
             return visit::visit_expr_call(self, call);
         };
         self.contexts.push(at);
-        if let Some((segments, name)) = callee {
-            let owned = segments.len() == 2 && segments[0].ident == "Self";
-            if (owned || segments.len() == 1) && self.follow(owned, name, context) {
-                return;
-            }
-        }
-        let name = child_of_call(self.function, call, |it| self.context_in(it).is_some());
+        let name = child_of_call(self.function, call, |argument| {
+            self.context_in(argument).is_some()
+        });
         let parts: Vec<&Expr> = call.args.iter().collect();
         self.child(expr, context, name, &parts);
     }
@@ -69,7 +64,7 @@ impl Walk<'_, '_> {
         let Expr::Path(name) = name else {
             return None;
         };
-        let cx = self.scope.cx.as_ref()?;
+        let cx = self.cx.as_ref()?;
         name.path.is_ident(cx).then(|| bytes(name).start)
     }
 
@@ -105,21 +100,12 @@ impl Walk<'_, '_> {
     }
 
     fn has_poll(&self, expr: &Expr) -> bool {
-        let mut expressions = Expressions::of(|all| all.visit_expr(expr)).into_iter();
+        let mut expressions = Expressions::in_expr(expr).into_iter();
         expressions.any(|expr| match expr {
             Expr::Call(call) => self.context_among(&call.args).is_some(),
             Expr::MethodCall(call) => self.context_among(&call.args).is_some(),
             _ => false,
         })
-    }
-
-    /// A call of a function of this crate that polls in loops of its own is no child: its polls are.
-    fn follow(&mut self, owned: bool, name: &Ident, context: &Expr) -> bool {
-        let follows = self.helpers.follow(owned, name);
-        if follows && self.access == Access::Variable {
-            self.within(bytes(context).end, "pass", format!(", {PROBE}"));
-        }
-        follows
     }
 
     /// The closure of a `poll_fn` has a context of its own, and is polled as long as it is `Pending`.
@@ -133,12 +119,9 @@ impl Walk<'_, '_> {
         };
         self.contexts.push(bytes(&parameter.ident).start);
         self.names.push(parameter.ident.clone());
-        let scope = Scope {
-            cx: Some(parameter.ident.clone()),
-            awaits: false,
-            keeps: false,
-        };
-        self.scoped(scope, |walk| walk.visit_expr(&closure.body));
+        let outer = self.cx.replace(parameter.ident.clone());
+        self.visit_expr(&closure.body);
+        self.cx = outer;
         true
     }
 }

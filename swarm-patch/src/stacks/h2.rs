@@ -17,13 +17,5 @@ pub const H2: Stack = Stack {
             states: None,
         },
         called: "h2 Connection::poll",
-        takes_budget: true,
     }],
-    options: [
-        ("--workload", "request-response"),
-        ("--security", "plaintext"),
-        ("--transport", "tcp"),
-    ],
-    budgets: "none connection=16 connection=4/deferred connection=4/deferred@both",
-    quick_budgets: "none connection=4/deferred connection=4/deferred@both",
 };

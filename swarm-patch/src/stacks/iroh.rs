@@ -61,14 +61,6 @@ pub const IROH: Stack = Stack {
                 )],
             }),
             called: "iroh-gossip Actor::run",
-            takes_budget: false,
         },
     ],
-    options: [
-        ("--workload", "request-response stream gossipsub"),
-        ("--security", "tls"),
-        ("--transport", "quic"),
-    ],
-    budgets: "none quic-connection=20/deferred quic-connection=1/deferred quic-connection=1/deferred@both",
-    quick_budgets: "none quic-connection=1/deferred quic-connection=1/deferred@both",
 };

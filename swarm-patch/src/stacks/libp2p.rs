@@ -44,7 +44,6 @@ pub const LIBP2P: Stack = Stack {
             function: "Connection::poll",
             shape: POLL,
             called: "Connection::poll",
-            takes_budget: true,
         },
         SiteSpec {
             number: 1,
@@ -54,7 +53,6 @@ pub const LIBP2P: Stack = Stack {
             function: "Swarm::poll_next_event",
             shape: POLL,
             called: "Swarm::poll_next_event",
-            takes_budget: false,
         },
         SiteSpec {
             number: 2,
@@ -67,7 +65,6 @@ pub const LIBP2P: Stack = Stack {
                 states: Some(("Rtt::get", STATES_OF_YAMUX)),
             },
             called: "yamux Active::poll",
-            takes_budget: true,
         },
         SiteSpec {
             number: 3,
@@ -79,24 +76,8 @@ pub const LIBP2P: Stack = Stack {
                 spawned_in: "Pool::spawn_connection",
             },
             called: "a connection task's poll",
-            takes_budget: true,
         },
         QUIC[0],
         QUIC[1],
     ],
-    options: [
-        (
-            "--workload",
-            "request-response stream gossipsub idle rr burst duplex handshakes",
-        ),
-        ("--security", "noise tls plaintext"),
-        ("--transport", "tcp quic"),
-    ],
-    // The bound that helps other tasks most: in central alone, at both ends as after a merge, and there with the two cheaper
-    // ways to flush. For QUIC also quinn's own bound with another wake, and less time for receiving.
-    budgets: "none muxer=1/deferred muxer=1/deferred@both flush=32KiB,muxer=1/deferred@both \
-              flush=burst,muxer=1/deferred@both quic-connection=20/deferred \
-              quic-connection=1/deferred quic-connection=1/deferred@both quic-endpoint=10us/deferred",
-    quick_budgets: "none muxer=1/deferred muxer=1/deferred@both flush=32KiB,muxer=1/deferred@both \
-                    quic-connection=1/deferred quic-connection=1/deferred@both",
 };

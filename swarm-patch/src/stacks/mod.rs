@@ -14,7 +14,7 @@ use crate::sites::SiteSpec;
 /// Every stack. The first is the default.
 pub const STACKS: [&Stack; 3] = [&LIBP2P, &H2, &IROH];
 
-/// What the graft looks for in a stack, and what its nodes can be asked for.
+/// What the graft looks for in a stack.
 #[derive(Debug)]
 pub struct Stack {
     /// Its name. The package `NAME-node` is its node program.
@@ -25,11 +25,6 @@ pub struct Stack {
     pub subjects: &'static [&'static str],
     /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],
-    /// What its nodes accept for an option, with spaces between; the first value is the default.
-    pub options: [(&'static str, &'static str); 3],
-    /// The budgets of a sweep that names none, with spaces between.
-    pub budgets: &'static str,
-    pub quick_budgets: &'static str,
 }
 
 impl Stack {
@@ -41,12 +36,6 @@ impl Stack {
 
     pub fn program(&self) -> String {
         format!("{}-node", self.name)
-    }
-
-    /// What its nodes accept for the option `--workload`, `--security` or `--transport`.
-    pub fn accepted(&self, option: &str) -> Vec<&'static str> {
-        let found = self.options.iter().find(|(name, _)| *name == option);
-        found.map_or(Vec::new(), |(_, values)| values.split(' ').collect())
     }
 }
 

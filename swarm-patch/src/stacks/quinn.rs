@@ -34,7 +34,6 @@ pub const fn sites(
                 counts,
             }),
             called: "ConnectionDriver::poll",
-            takes_budget: true,
         },
         SiteSpec {
             number: 5,
@@ -53,7 +52,6 @@ pub const fn sites(
                 counts: OF_SOCKET,
             }),
             called: "EndpointDriver::poll",
-            takes_budget: true,
         },
     ]
 }

@@ -12,14 +12,13 @@ use run_format::{BuildRecord, CrateOrigin, CrateRecord, LevelRecord};
 use tempfile::TempDir;
 use toml_edit::value;
 
-use super::builder::{
-    Built, EDITS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder, records,
-};
+use super::builder::{Built, EDITS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder};
 use super::crates::{LAYER, Subject, UPSTREAM, remove_wasm};
 use super::source::{copy, newest, packages};
 use super::{compiler, lock_file, virtual_timer};
 use crate::checkout::{self, Edits, relative};
 use crate::crate_source::CrateSource;
+use crate::sites::SiteLevels;
 use crate::stacks::Stack;
 use crate::{layouts, sync};
 
@@ -164,7 +163,8 @@ impl Build<'_> {
             for (path, text) in grafted.files {
                 self.edits.write(path, &text)?;
             }
-            self.levels.extend(records(&grafted.sites)?);
+            self.levels
+                .extend(grafted.sites.iter().flat_map(SiteLevels::records));
         }
         self.edits.toml(source.dir.join("Cargo.toml"), remove_wasm)
     }

@@ -11,7 +11,6 @@ use anyhow::{Context, Result};
 use fs_err as fs;
 use run_format::checksums::of_program;
 use run_format::{BuildRecord, LevelRecord, SourceRecord};
-use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use super::crates::{self, Subject, UPSTREAM};
@@ -158,7 +157,7 @@ impl SubjectBuilder {
         let mut levels = Vec::new();
         let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
         for source in crates::sources(self.stack, subject, copy.path())? {
-            levels.extend(records(&graft(&source)?.sites)?);
+            levels.extend(graft(&source)?.sites.iter().flat_map(SiteLevels::records));
         }
         if subject.source.checkout.is_some() {
             source::packages(&copy.path().join(UPSTREAM))?;
@@ -173,18 +172,6 @@ impl SubjectBuilder {
     pub(super) fn target(&self) -> PathBuf {
         self.build_dir().join("target")
     }
-}
-
-/// The levels as files have them.
-pub(super) fn records(sites: &[SiteLevels]) -> Result<Vec<LevelRecord>> {
-    let mut records = Vec::new();
-    for site in sites {
-        for (level, missing) in site.levels() {
-            let record = json!({ "site": site.spec.name, "level": level, "not_there": missing });
-            records.push(serde_json::from_value(record)?);
-        }
-    }
-    Ok(records)
 }
 
 /// The source without path and revision, since one commit has many of them.

@@ -120,7 +120,7 @@ fn two_functions_of_the_name_and_kind() {
 }
 
 #[test]
-fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
+fn a_task_that_is_no_async_function_is_not_there() {
     let graft = grafted(
         "libp2p-swarm",
         TASK,
@@ -128,19 +128,12 @@ fn a_task_that_is_no_async_function_is_wrapped_where_it_is_spawned() {
         "pub(crate) fn new_for_established_connection",
     );
     let task = levels(&graft, "task");
-    assert_eq!(task.outer.as_deref(), None);
-    assert_eq!(task.inner.as_deref(), None);
-    let pool = graft
-        .files
-        .iter()
-        .find(|file| file.file.ends_with("pool.rs"));
-    let pool = pool.expect("the future is wrapped there").grafted();
+    let reason = task.outer.as_deref().expect("it has no such function");
     assert!(
-        pool.contains(
-            "::poll_probe::Probe::new(::poll_probe::Site::new(3 /* task */)).children(&["
-        ),
-        "{pool}"
+        reason.contains("looked for one function new_for_established_connection, found none"),
+        "{reason}"
     );
+    assert_eq!(levels(&graft, "connection").inner.as_deref(), None);
 }
 
 #[test]
@@ -160,6 +153,10 @@ fn what_cannot_be_understood_is_not_there() {
         ),
         (
             "            log::trace!(\"{:?}\", other!(cx));",
+            "found another use in line 424",
+        ),
+        (
+            "            futures::select! { x = self.socket.poll_flush_unpin(cx) => {} complete => break }",
             "found another use in line 424",
         ),
         (
@@ -214,7 +211,9 @@ fn a_loop_that_has_something_in_hand_is_counted_and_not_left() {
         assert_eq!(levels.inner.as_deref(), None);
         let reason = levels.budget.as_deref().expect("leaving would lose it");
         assert!(
-            reason.contains("a loop that can be left without losing what it has in hand"),
+            reason.contains(
+                "looked for one loop, which can be left without losing what it has in hand"
+            ),
             "{reason}"
         );
         assert!(
@@ -233,6 +232,31 @@ fn a_loop_that_has_something_in_hand_is_counted_and_not_left() {
 }
 
 #[test]
+fn turns_of_several_loops_are_counted_and_no_loop_is_left() {
+    for (replacement, counted) in [
+        (
+            "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
+            "while (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready() { probe.count();}",
+        ),
+        (
+            "            for _ in 0..2 {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
+            "for _ in 0..2 {\n                probe.count();",
+        ),
+        (
+            "            loop {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
+            "loop {\n                probe.count();",
+        ),
+    ] {
+        let (levels, text) = muxer(FLUSH, replacement);
+        assert_eq!(levels.inner.as_deref(), None, "{replacement}");
+        assert!(levels.budget.is_some(), "{replacement}");
+        assert!(text.contains(counted), "{replacement}: {text}");
+        assert!(!text.contains("probe.iterate"), "{text}");
+        assert_eq!(text.matches("probe.count();").count(), 2, "{text}");
+    }
+}
+
+#[test]
 fn a_poll_is_marked_wherever_it_is() {
     for (replacement, marked) in [
         (
@@ -244,24 +268,8 @@ fn a_poll_is_marked_wherever_it_is() {
             "((probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?, (probe.child(0), self.socket.poll_ready_unpin(cx), probe.own()).1);",
         ),
         (
-            "            while self.socket.poll_flush_unpin(cx)?.is_ready() {}",
-            "while ({ if probe.iterate(cx).is_pending() { return ::core::task::Poll::Pending; } }, (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready()).1 {}",
-        ),
-        (
-            "            while let Poll::Ready(x) = self.socket.poll_flush_unpin(cx)? {\n                loop {\n                    let _ = self.socket.poll_ready_unpin(cx);\n                }\n            }",
-            "loop {\n                    probe.count();",
-        ),
-        (
-            "            for _ in 0..2 {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n            }",
-            "for _ in 0..2 {\n                probe.count();",
-        ),
-        (
             "            match () {\n                () if self.socket.poll_flush_unpin(cx)?.is_ready() => {}\n                () => {}\n            }",
             "() if (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1?.is_ready() => {}",
-        ),
-        (
-            "            futures::select! { x = self.socket.poll_flush_unpin(cx) => {} complete => break }",
-            "{ x = (probe.child(1), self.socket.poll_flush_unpin(cx), probe.own()).1 => {} complete => break }",
         ),
         (
             "            let _ = self.socket.poll_flush_unpin(&mut *cx)?;",

@@ -82,7 +82,6 @@ const CORPORA: [Corpus; 4] = [
 
 #[test]
 fn each_shape_has_the_levels_that_it_is_said_to_have() {
-    let mut count = [0, 0];
     for corpus in &CORPORA {
         let pristine = pristine_source(corpus.package);
         for shape in corpus.shapes {
@@ -91,10 +90,8 @@ fn each_shape_has_the_levels_that_it_is_said_to_have() {
             (shape.rewrite)(&source);
             let levels = Levels::of(&source, corpus.site);
             assert_eq!(levels, shape.levels, "{}: {}", corpus.site, shape.name);
-            count[usize::from(corpus.package == "yamux")] += 1;
         }
     }
-    assert!(count[0] >= 25 && count[1] >= 6, "{count:?}");
 }
 
 /// One shape of each site at a time, which makes as many builds as the site with the most shapes has.

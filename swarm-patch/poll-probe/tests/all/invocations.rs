@@ -329,24 +329,6 @@ fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
 }
 
 #[test]
-fn the_first_turn_of_each_loop_has_no_bound() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    for budget in ["connection=1", "connection=1ns"] {
-        install(budget, Mode::Minimal);
-        let mut probe = Invocation::enter(CONNECTION, &[]);
-        for _ in 0..3 {
-            probe.enter_loop();
-            assert!(probe.iterate(&mut context()).is_ready(), "{budget}");
-        }
-        assert!(probe.iterate(&mut context()).is_pending(), "{budget}");
-        drop(probe);
-        let record = only(drain(&recorder));
-        assert_eq!((record.iterations, record.outcome), (3, Outcome::Yielded));
-    }
-}
-
-#[test]
 fn turns_of_loops_that_cannot_be_left_count_all_the_same() {
     let _alone = alone();
     let recorder = attached(SMALL);

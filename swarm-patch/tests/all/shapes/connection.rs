@@ -11,17 +11,7 @@ const END: &str = "            // Nothing can make progress, return `Pending`.\n
 const HEAD: &str = "    pub(crate) fn poll(\n        self: Pin<&mut Self>,\n        cx: &mut Context<'_>,\n    ) -> Poll<Result<Event<THandler::ToBehaviour>, ConnectionError>> {\n";
 const RETURNED: &str = "Poll<Result<Event<THandler::ToBehaviour>, ConnectionError>>";
 
-pub(crate) const SHAPES: [Shape; 13] = [
-    Shape {
-        name: "a loop for each phase",
-        rewrite: |source| {
-            let phase = LOOP.replace("            match", "            loop { match");
-            replace(source, FILE, LOOP, &phase);
-            let end = REQUESTED_END.replace("=> {}\n            }", "=> break,\n            } }");
-            replace(source, FILE, REQUESTED_END, &end);
-        },
-        levels: Levels::All,
-    },
+pub(crate) const SHAPES: [Shape; 9] = [
     Shape {
         name: "`while let`",
         rewrite: |source| {
@@ -49,7 +39,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
             );
             replace(source, FILE, REQUESTED_END, &end);
         },
-        levels: Levels::All,
+        levels: Levels::Unbounded,
     },
     Shape {
         name: "the loop in a method",
@@ -64,30 +54,6 @@ pub(crate) const SHAPES: [Shape; 13] = [
                 "            ..\n        } = self.get_mut();\n",
                 "            ..\n        } = self;\n",
             );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "the loop in a free function",
-        rewrite: |source| {
-            let text = source.read(FILE).expect("it is there");
-            let begin = text.find(HEAD).expect("the function") + HEAD.len();
-            let end =
-                begin + text[begin..].find(END).expect("its end") + END.len() - "    }\n".len();
-            let body = &text[begin..end]
-                .replace("let Self {", "let Connection {")
-                .replace("= self.get_mut();", "= connection;");
-            let free = format!(
-                "\nfn drive<THandler: ConnectionHandler>(connection: &mut Connection<THandler>, cx: &mut Context<'_>) -> {RETURNED} {{\n{body}}}\n"
-            );
-            let rest = [
-                &text[..begin],
-                "        drive(self.get_mut(), cx)\n",
-                &text[end..],
-                &free,
-            ]
-            .concat();
-            std::fs::write(source.dir.join(FILE), rest).expect("the copy is ours");
         },
         levels: Levels::All,
     },
@@ -150,22 +116,6 @@ pub(crate) const SHAPES: [Shape; 13] = [
         levels: Levels::All,
     },
     Shape {
-        name: "a generic wrapper",
-        rewrite: |source| {
-            let split = format!(
-                "{HEAD}        let this = self.get_mut();\n        this.poll_at_most::<true>(cx)\n    }}\n\n    fn poll_at_most<const AGAIN: bool>(&mut self, cx: &mut Context<'_>) -> {RETURNED} {{\n"
-            );
-            replace(source, FILE, HEAD, &split);
-            replace(
-                source,
-                FILE,
-                "            ..\n        } = self.get_mut();\n",
-                "            ..\n        } = self;\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
         name: "a budget of its own",
         rewrite: |source| {
             let own = "        let mut turns = 0;\n        loop {\n            turns += 1;\n            if turns > 1024 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
@@ -193,25 +143,7 @@ pub(crate) const SHAPES: [Shape; 13] = [
                 "                    continue 'drive; // Poll handler until exhausted.",
             );
         },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "children in a `FuturesUnordered` that is drained with a `for`",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                LOOP,
-                "        loop {\n            let mut done = Vec::new();\n            for _ in 0..requested_substreams.len() {\n                if let Poll::Ready(Some(result)) = requested_substreams.poll_next_unpin(cx) {\n                    done.push(result);\n                }\n            }\n            for result in done { match Poll::Ready(Some(result)) {\n",
-            );
-            let end = REQUESTED_END.replace("=> {}\n            }", "=> break,\n            } }");
-            let end = end.replace(
-                "Poll::Ready(None) | Poll::Pending",
-                "Poll::<Option<Result<(), _>>>::Ready(None) | Poll::Pending",
-            );
-            replace(source, FILE, REQUESTED_END, &end);
-        },
-        levels: Levels::All,
+        levels: Levels::Unbounded,
     },
     Shape {
         name: "no loop: it calls itself",

@@ -11,7 +11,7 @@ const HEAD: &str =
 const FLUSH: &str = "            match self.socket.poll_flush_unpin(cx)? {\n                Poll::Ready(()) => {}\n                Poll::Pending => {}\n            }\n";
 const LAST: &str = "            // If we make it this far, at least one of the above must have registered a waker.\n            return Poll::Pending;\n        }\n    }\n";
 
-pub(crate) const SHAPES: [Shape; 7] = [
+pub(crate) const SHAPES: [Shape; 5] = [
     Shape {
         name: "a budget of its own",
         rewrite: |source| {
@@ -31,28 +31,7 @@ pub(crate) const SHAPES: [Shape; 7] = [
     Shape {
         name: "a half that writes and a half that reads",
         rewrite: halves,
-        levels: Levels::All,
-    },
-    Shape {
-        name: "`while` instead of `loop`",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                HEAD,
-                &HEAD.replace("loop {", "while !self.id.0.to_string().is_empty() {"),
-            );
-            replace(
-                source,
-                FILE,
-                LAST,
-                &LAST.replace(
-                    "        }\n    }\n",
-                    "        }\n        Poll::Pending\n    }\n",
-                ),
-            );
-        },
-        levels: Levels::All,
+        levels: Levels::Unbounded,
     },
     Shape {
         name: "a bounded `for`",
@@ -68,14 +47,6 @@ pub(crate) const SHAPES: [Shape; 7] = [
                 "        }\n        cx.waker().wake_by_ref();\n        Poll::Pending\n    }\n",
             );
             replace(source, FILE, LAST, &last);
-        },
-        levels: Levels::Unbounded,
-    },
-    Shape {
-        name: "a state machine",
-        rewrite: |source| {
-            replace(source, FILE, HEAD, &HEAD.replace("        loop {\n", "        enum State {\n            Flush,\n            Move,\n        }\n        let mut state = State::Flush;\n        loop {\n            if let State::Flush = state {\n                let _ = self.socket.poll_flush_unpin(cx)?;\n                state = State::Move;\n                continue;\n            }\n            state = State::Flush;\n"));
-            replace(source, FILE, FLUSH, "");
         },
         levels: Levels::Unbounded,
     },

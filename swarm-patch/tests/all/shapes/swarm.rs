@@ -8,43 +8,7 @@ const LOOP: &str = "        loop {\n            if let Some(swarm_event) = this.
 const POOL: &str = "            match this.pool.poll(cx) {\n                Poll::Pending => {}\n                Poll::Ready(pool_event) => {\n                    this.handle_pool_event(pool_event);\n                    continue;\n                }\n            }\n";
 const END: &str = "            return Poll::Pending;\n        }\n    }\n}\n\n/// Connection to notify of a pending event.\n";
 
-pub(crate) const SHAPES: [Shape; 5] = [
-    Shape {
-        name: "`while` instead of `loop`",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                LOOP,
-                &LOOP.replace(
-                    "loop {",
-                    "while this.pending_swarm_events.len() < usize::MAX {",
-                ),
-            );
-            replace(
-                source,
-                FILE,
-                END,
-                &END.replace(
-                    "        }\n    }\n}\n",
-                    "        }\n        Poll::Pending\n    }\n}\n",
-                ),
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a drained pool",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                POOL,
-                "            while let Poll::Ready(pool_event) = this.pool.poll(cx) {\n                this.handle_pool_event(pool_event);\n                if let Some(swarm_event) = this.pending_swarm_events.pop_front() {\n                    return Poll::Ready(swarm_event);\n                }\n            }\n",
-            );
-        },
-        levels: Levels::All,
-    },
+pub(crate) const SHAPES: [Shape; 3] = [
     Shape {
         name: "a bounded `for`",
         rewrite: |source| {

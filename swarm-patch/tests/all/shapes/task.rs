@@ -10,33 +10,13 @@ const SELECT: &str = "        match futures::future::select(\n            comman
 const HEAD: &str = "pub(crate) async fn new_for_established_connection<THandler>(";
 const WHERE: &str = "    mut events: mpsc::Sender<EstablishedConnectionEvent<THandler::ToBehaviour>>,\n) where\n    THandler: ConnectionHandler,\n{\n    loop {\n";
 
-pub(crate) const SHAPES: [Shape; 10] = [
+pub(crate) const SHAPES: [Shape; 4] = [
     Shape {
         name: "one `poll_fn` for commands and connection",
         rewrite: |source| {
             one_poll_fn(
                 source,
                 "            if let Poll::Ready(command) = command_receiver.poll_next_unpin(cx) {\n                return Poll::Ready(Either::Left(command));\n            }\n            Pin::new(&mut connection).poll(cx).map(Either::Right)\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "commands before and after the connection",
-        rewrite: |source| {
-            one_poll_fn(
-                source,
-                "            if let Poll::Ready(command) = command_receiver.poll_next_unpin(cx) {\n                return Poll::Ready(Either::Left(command));\n            }\n            if let Poll::Ready(event) = Pin::new(&mut connection).poll(cx) {\n                return Poll::Ready(Either::Right(event));\n            }\n            command_receiver.poll_next_unpin(cx).map(Either::Left)\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a loop over commands within the `poll_fn`",
-        rewrite: |source| {
-            one_poll_fn(
-                source,
-                "            loop {\n                match command_receiver.poll_next_unpin(cx) {\n                    Poll::Ready(Some(Command::NotifyHandler(event))) => connection.on_behaviour_event(event),\n                    Poll::Ready(other) => return Poll::Ready(Either::Left(other)),\n                    Poll::Pending => break,\n                }\n            }\n            Pin::new(&mut connection).poll(cx).map(Either::Right)\n",
             );
         },
         levels: Levels::All,
@@ -52,60 +32,7 @@ pub(crate) const SHAPES: [Shape; 10] = [
             );
             plain_arms(source);
         },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a function that returns a future",
-        rewrite: |source| {
-            returning(
-                source,
-                "impl Future<Output = ()>",
-                "    async move {\n    loop {\n",
-                "    }\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a function that returns a boxed future",
-        rewrite: |source| {
-            returning(
-                source,
-                "Pin<Box<dyn Future<Output = ()> + Send>>",
-                "    Box::pin(async move {\n    loop {\n",
-                "    })\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "another name",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                HEAD,
-                &HEAD.replace("new_for_established_connection", "drive"),
-            );
-            let pool = "src/connection/pool.rs";
-            replace(
-                source,
-                pool,
-                "task::new_for_established_connection(",
-                "task::drive(",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a renamed file of its module",
-        rewrite: |source| {
-            let folder = source.dir.join("src/connection/pool/task");
-            std::fs::create_dir(&folder).expect("the copy is ours");
-            std::fs::rename(source.dir.join(FILE), folder.join("mod.rs"))
-                .expect("the copy is ours");
-        },
-        levels: Levels::All,
+        levels: Levels::Outer,
     },
     Shape {
         name: "the loop in another `async` function",
@@ -129,7 +56,7 @@ pub(crate) const SHAPES: [Shape; 10] = [
             replace(source, FILE, WHERE, &WHERE.replace("    loop {\n", "    while let next = futures::future::select(\n            command_receiver.next(),\n            poll_fn(|cx| Pin::new(&mut connection).poll(cx)),\n        )\n        .await\n    {\n"));
             replace(source, FILE, SELECT, "        match next {\n");
         },
-        levels: Levels::All,
+        levels: Levels::Unbounded,
     },
 ];
 
@@ -160,15 +87,4 @@ fn plain_arms(source: &CrateSource) {
     ] {
         replace(source, FILE, from, to);
     }
-}
-
-/// The function is not `async`, and its body is a block that is.
-fn returning(source: &CrateSource, returned: &str, begin: &str, end: &str) {
-    replace(source, FILE, HEAD, &HEAD.replace("async ", ""));
-    let head = WHERE.replace(") where", &format!(") -> {returned}\nwhere"));
-    replace(source, FILE, WHERE, &head.replace("    loop {\n", begin));
-    let text = source.read(FILE).expect("it is there");
-    let last = text.rfind("}\n").expect("the end of the function");
-    let text = [&text[..last], end, &text[last..]].concat();
-    std::fs::write(source.dir.join(FILE), text).expect("the copy is ours");
 }
