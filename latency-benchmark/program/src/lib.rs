@@ -5,6 +5,7 @@
 #[cfg(feature = "clap")]
 mod arguments;
 mod failure;
+mod interrupts;
 mod output;
 mod processes;
 mod tools;
@@ -12,6 +13,9 @@ mod tools;
 #[cfg(feature = "clap")]
 pub use arguments::parse;
 pub use failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line};
+pub use interrupts::{count_interrupts, interrupts_seen};
 pub use output::{in_words, print, printable, put, say};
-pub use processes::{Limits, in_threads, lines, lines_or_end, tail, wait_within};
-pub use tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool};
+pub use processes::{
+    Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt, wait_within,
+};
+pub use tools::{SYSTEM_PATH, is_program, program_in, tool, tool_folders, user_tool};
