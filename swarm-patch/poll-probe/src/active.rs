@@ -12,6 +12,7 @@ use std::time::Duration;
 use quanta::Clock;
 
 use crate::lock::lock;
+use crate::record::Iterations;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
 /// At the end of an invocation of this length its thread's own clock is read. What a shorter one lost is ignored, which is
@@ -122,7 +123,7 @@ pub(crate) struct Active {
 /// The bound at one site, with the largest values where there is no bound.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
-    pub(crate) iterations: u32,
+    pub(crate) iterations: Iterations,
     pub(crate) ticks: u64,
     pub(crate) coop: bool,
     pub(crate) wake: Wake,
@@ -132,7 +133,7 @@ pub(crate) struct Bound {
 
 impl Bound {
     const NONE: Bound = Bound {
-        iterations: u32::MAX,
+        iterations: Iterations::NO_BOUND,
         ticks: u64::MAX,
         coop: false,
         wake: Wake::Immediate,
@@ -147,7 +148,7 @@ impl Bound {
         if let Some(Budget { limit, wake, .. }) = budget {
             bound.wake = wake;
             match limit {
-                Limit::Count(count) => bound.iterations = count.get(),
+                Limit::Count(count) => bound.iterations = Iterations::at_most(count),
                 Limit::Coop => {
                     bound.coop = true;
                     bound.wake = Wake::Deferred;

@@ -8,7 +8,7 @@ use std::{fmt, thread};
 
 use crate::active::{Active, active};
 use crate::marks::Mark;
-use crate::record::{NO_CHILD, OWN_CODE, RawRecord, UNMARKED};
+use crate::record::{Iterations, NO_CHILD, OWN_CODE, RawRecord};
 use crate::under_way::OwnParts;
 use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 
@@ -63,7 +63,7 @@ pub struct Invocation {
     start: u64,
     iteration_start: u64,
     longest_iteration: u64,
-    iterations: u32,
+    iterations: Iterations,
     site: Site,
     outcome: Outcome,
     open_child: u8,
@@ -94,7 +94,7 @@ impl Invocation {
             start,
             iteration_start: start,
             longest_iteration: 0,
-            iterations: 0,
+            iterations: Iterations::ZERO,
             site,
             outcome: Outcome::Ready,
             open_child: NO_CHILD,
@@ -104,7 +104,7 @@ impl Invocation {
         }
     }
 
-    /// Begins an invocation of a function without marks. Its record has a duration and an outcome.
+    /// Begins an invocation of a function without marks. Its record has a duration and an outcome, and it has no bound.
     #[inline]
     pub fn enter_unmarked(site: Site) -> Self {
         let mut invocation = Self::enter(site, &[]);
@@ -115,7 +115,7 @@ impl Invocation {
     /// Its record has no iterations.
     #[inline]
     pub(crate) fn unmark(&mut self) {
-        self.iterations = UNMARKED;
+        self.iterations = Iterations::UNMARKED;
     }
 
     /// Which way the remedy of that number takes. Zero is upstream's. It is the same from the beginning of an invocation to its
@@ -146,14 +146,14 @@ impl Invocation {
     /// budget is spent, and the task will be woken.
     #[inline(always)]
     pub fn iterate(&mut self, cx: &mut Context<'_>) -> Poll<()> {
-        if self.iterations > 0 {
+        if self.iterations > Iterations::ZERO {
             return self.iterate_again(cx);
         }
         if self.active.bound(self.site).coop && wake::poll_coop_unit(cx).is_pending() {
             self.end_by_budget();
             return Poll::Pending;
         }
-        self.iterations = 1;
+        self.iterations = Iterations::ONE;
         Poll::Ready(())
     }
 
@@ -170,6 +170,9 @@ impl Invocation {
             self.iteration_start = now;
         }
         if self.iterations >= bound.iterations || elapsed >= bound.ticks {
+            if self.iterations == Iterations::UNMARKED {
+                return Poll::Ready(());
+            }
             self.end_by_budget();
             wake::wake(bound.wake, cx);
             return Poll::Pending;
@@ -186,7 +189,7 @@ impl Invocation {
         if self.active.mode == Mode::Children {
             self.mark(NO_CHILD, self.start + elapsed);
         }
-        self.iterations += 1;
+        self.iterations = self.iterations.next();
         Poll::Ready(())
     }
 
@@ -194,12 +197,12 @@ impl Invocation {
     /// next [`iterate`](Self::iterate) applies the budget.
     #[inline]
     pub fn count(&mut self) {
-        if self.iterations > 0 && self.active.bound(self.site).timed {
+        if self.iterations > Iterations::ZERO && self.active.bound(self.site).timed {
             let now = self.active.ticks();
             self.end_iteration(now);
             self.iteration_start = now;
         }
-        self.iterations += 1;
+        self.iterations = self.iterations.next();
     }
 
     /// From here on the time is the child's, until the next mark.
@@ -257,12 +260,12 @@ impl Invocation {
     /// This invocation resumes an iteration that began before it.
     #[inline]
     pub(crate) fn resume_iteration(&mut self) {
-        self.iterations = 1;
+        self.iterations = Iterations::ONE;
     }
 
     #[inline]
     pub(crate) fn has_iterated(&self) -> bool {
-        self.iterations > 0 && self.iterations != UNMARKED
+        self.iterations.number() > Some(0)
     }
 
     #[inline]
@@ -304,7 +307,8 @@ impl Invocation {
     #[inline(always)]
     fn mark(&mut self, child: u8, now: u64) {
         let offset = now.saturating_sub(self.start);
-        ring::mark(&mut self.marks, Mark::new(offset, self.iterations, child));
+        let iterations = self.iterations.number().unwrap_or(0);
+        ring::mark(&mut self.marks, Mark::new(offset, iterations, child));
     }
 
     #[inline(never)]

@@ -1,3 +1,5 @@
+use std::num::NonZeroU32;
+
 use crate::{Site, VariantId};
 
 /// The most counters that a meter has.
@@ -115,8 +117,34 @@ pub struct IterationEnd {
 /// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
 
-/// Stands for the number of iterations where none is marked.
-pub(crate) const UNMARKED: u32 = u32::MAX;
+/// How often the loops of an invocation were entered, or how often they may be. The hot path compares the two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Iterations(u32);
+
+impl Iterations {
+    pub(crate) const ZERO: Iterations = Iterations(0);
+    pub(crate) const ONE: Iterations = Iterations(1);
+    /// Of a loop that may be entered as often as it likes.
+    pub(crate) const NO_BOUND: Iterations = Iterations(u32::MAX - 1);
+    /// Of an invocation without marks. It is above every bound, so that the hot path looks for it only where a bound is
+    /// reached.
+    pub(crate) const UNMARKED: Iterations = Iterations(u32::MAX);
+
+    pub(crate) fn at_most(count: NonZeroU32) -> Iterations {
+        Iterations(count.get()).min(Iterations::NO_BOUND)
+    }
+
+    /// With one more. It never becomes one of the two values with another meaning, and an unmarked invocation stays so.
+    #[inline(always)]
+    pub(crate) fn next(self) -> Iterations {
+        Iterations(self.0 + u32::from(self.0 < Iterations::NO_BOUND.0 - 1))
+    }
+
+    /// None of an invocation without marks.
+    pub(crate) fn number(self) -> Option<u32> {
+        (self != Iterations::UNMARKED).then_some(self.0)
+    }
+}
 
 /// Stands for the poll function's own code.
 pub(crate) const OWN_CODE: u8 = NO_CHILD - 1;
@@ -128,7 +156,7 @@ pub(crate) struct RawRecord {
     pub(crate) ticks: u64,
     pub(crate) longest_iteration: u64,
     pub(crate) children: &'static [&'static str],
-    pub(crate) iterations: u32,
+    pub(crate) iterations: Iterations,
     pub(crate) variant: VariantId,
     /// How many marks are stored for it.
     pub(crate) marks: u16,

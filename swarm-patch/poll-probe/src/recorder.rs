@@ -5,7 +5,7 @@ use quanta::Clock;
 
 use crate::active::{clock, mode_of};
 use crate::lock::lock;
-use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord, UNMARKED};
+use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
 use crate::ring::{self, Emptying, Seats};
 use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
 
@@ -110,9 +110,7 @@ impl Recorder {
                 let (children, iteration_ends) = marks::parts(&own, &raw, &self.clock, lost_ns);
                 let (duration_ns, lost_ns) = (ns(raw.ticks), lost_ns(raw.start, raw.end()));
                 let (readings, readings_lost) = thread.readings(&raw, children.len());
-                let is_marked = raw.iterations != UNMARKED;
-                let longest_ns =
-                    || raw.longest_iteration_ns(ns(raw.longest_iteration), duration_ns, lost_ns);
+                let longest_ns = ns(raw.longest_iteration);
                 each(&Record {
                     site: raw.site,
                     variant: raw.variant,
@@ -120,8 +118,12 @@ impl Recorder {
                     start_ns: self.clock.delta_as_nanos(self.created, raw.start),
                     duration_ns,
                     lost_ns,
-                    iterations: is_marked.then_some(raw.iterations),
-                    longest_iteration_ns: is_marked.then(longest_ns),
+                    iterations: raw.iterations.number(),
+                    longest_iteration_ns: raw.longest_iteration_ns(
+                        longest_ns,
+                        duration_ns,
+                        lost_ns,
+                    ),
                     outcome: raw.outcome,
                     children: &children,
                     iteration_ends: &iteration_ends,
@@ -142,9 +144,11 @@ impl Recorder {
 
 impl RawRecord {
     /// All that was lost is subtracted from the longest iteration, but it ran for at least the mean of all.
-    fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> u64 {
-        let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(self.iterations.max(1));
-        took_ns.saturating_sub(lost_ns).max(mean_ns)
+    /// None if they are not marked.
+    fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> Option<u64> {
+        let iterations = self.iterations.number()?;
+        let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(iterations.max(1));
+        Some(took_ns.saturating_sub(lost_ns).max(mean_ns))
     }
 
     pub(crate) fn child(&self, child: u8) -> &'static str {

@@ -315,6 +315,37 @@ fn without_marks_there_is_an_outcome_and_no_iteration() {
 }
 
 #[test]
+fn without_marks_there_is_no_bound() {
+    let _alone = alone();
+    let recorder = attached(SMALL);
+    for budget in [
+        "none",
+        "connection=1",
+        "connection=4294967295",
+        "connection=1ns",
+        "connection=coop",
+    ] {
+        for mode in [Mode::Off, Mode::Minimal, Mode::Children] {
+            install(budget, mode);
+            let wakes = Arc::new(CountingWaker::default());
+            let waker = Waker::from(Arc::clone(&wakes));
+            let mut cx = Context::from_waker(&waker);
+            let mut probe = Invocation::enter_unmarked(CONNECTION);
+            for _ in 0..3 {
+                assert!(probe.iterate(&mut cx).is_ready(), "{budget} {mode:?}");
+                probe.count();
+            }
+            drop(probe);
+            assert_eq!(wakes.0.load(Ordering::Relaxed), 0, "{budget} {mode:?}");
+        }
+    }
+    recorder.drain(|record| {
+        assert_eq!((record.iterations, record.outcome), (None, Outcome::Ready));
+        assert!(record.iteration_ends.is_empty());
+    });
+}
+
+#[test]
 fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
     let _alone = alone();
     let recorder = attached(SMALL);
