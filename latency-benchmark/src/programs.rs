@@ -38,7 +38,7 @@ impl Programs {
         let programs = if subjects.iter().all(is_of_this_workspace) {
             vec![node.find(&config.node, kind)?; subjects.len().max(1)]
         } else {
-            let builder = builder(stack)?.of(kind);
+            let builder = builder(stack)?.with_program(kind);
             let programs = subjects.iter().map(|it| of_subject(it, &builder));
             programs.collect::<Result<_, _>>()?
         };
@@ -146,7 +146,8 @@ impl Programs {
 
 /// The program that counts for `--gate`, built if need be.
 pub(crate) fn gate_program(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
-    prepare(subject, &builder(stack)?.of(Program::Gate)).with_context(|| subject.label.clone())
+    prepare(subject, &builder(stack)?.with_program(Program::Gate))
+        .with_context(|| subject.label.clone())
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {

@@ -62,7 +62,7 @@ pub(crate) fn first_error(said: &str) -> String {
     causes.take(4).fold(error.to_owned(), add)
 }
 
-/// What cargo says of the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
+/// Asks cargo about the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();
