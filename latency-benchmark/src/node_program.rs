@@ -74,7 +74,7 @@ fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
     };
-    let (name, profile) = program.of(stack);
+    let (name, profile) = program.name_and_profile(stack);
     let asked = node.features().into_iter().map(|(name, _)| name);
     let features: Vec<&str> = asked.chain(program.feature()).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
@@ -115,7 +115,7 @@ pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
 }
 
 fn program_path(stack: &Stack, program: Program) -> Result<PathBuf, Failure> {
-    let (name, profile) = program.of(stack);
+    let (name, profile) = program.name_and_profile(stack);
     let beside = this_program()?.with_file_name(&name);
     let built = target_dir()?.join(profile).join(&name);
     let (candidates, profile) = match cfg!(debug_assertions) {

@@ -39,7 +39,7 @@ impl Programs {
         let programs = if subjects.iter().all(is_of_this_workspace) {
             vec![node.find(&config.node, kind)?; subjects.len().max(1)]
         } else {
-            let builder = builder(stack)?.of(kind);
+            let builder = builder(stack)?.with_program(kind);
             let programs = subjects.iter().map(|it| of_subject(it, &builder));
             programs.collect::<Result<_, _>>()?
         };
@@ -155,7 +155,7 @@ pub(crate) fn gate_programs(
     subjects: &[SubjectConfig],
     stack: &'static Stack,
 ) -> Result<Vec<PathBuf>> {
-    let builder = builder(stack)?.of(Program::Gate);
+    let builder = builder(stack)?.with_program(Program::Gate);
     let to_build = ToBuild::find(subjects, &builder)?;
     to_build.say();
     let programs = subjects.iter().map(|subject| {
@@ -178,7 +178,7 @@ impl ToBuild {
         if config.subjects.iter().all(is_of_this_workspace) {
             return Ok(ToBuild::default());
         }
-        ToBuild::find(&config.subjects, &builder(stack)?.of(kind))
+        ToBuild::find(&config.subjects, &builder(stack)?.with_program(kind))
     }
 
     fn find(subjects: &[SubjectConfig], builder: &SubjectBuilder) -> Result<ToBuild> {

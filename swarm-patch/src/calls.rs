@@ -18,7 +18,7 @@ pub(crate) fn child_of_method(function: &FoundFunction<'_>, call: &ExprMethodCal
     format!("{}.{}", function.text(&call.receiver), call.method)
 }
 
-/// The same, for a call that is not of a method.
+/// The name of a child that a function polls which is not a method.
 pub(crate) fn child_of_call(
     function: &FoundFunction<'_>,
     call: &ExprCall,

@@ -33,7 +33,7 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
             continue;
         }
         let manifest = read_toml(&manifest)?;
-        let Some(name) = text(&manifest, &["package", "name"]).filter(|it| names.contains(it))
+        let Some(name) = text(&manifest, &["package", "name"]).filter(|name| names.contains(name))
         else {
             continue;
         };
@@ -168,7 +168,7 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     let probe = relative(&source.dir, probe).display().to_string();
     manifest["dependencies"]["poll-probe"]["path"] = value(probe);
     let graft = graft(source)?;
-    let files = (graft.files.iter()).map(|it| (source.dir.join(&it.file), it.grafted()));
+    let files = (graft.files.iter()).map(|file| (source.dir.join(&file.file), file.grafted()));
     Ok(Grafted {
         source: source.clone(),
         files: files.chain([(path, manifest.to_string())]).collect(),

@@ -44,7 +44,7 @@ impl CrateSource {
         let mut files = Vec::new();
         for entry in WalkDir::new(self.dir.join("src")) {
             let path = entry?.into_path();
-            if path.extension().is_some_and(|it| it == "rs") && path.is_file() {
+            if path.extension().is_some_and(|extension| extension == "rs") && path.is_file() {
                 let file = path.strip_prefix(&self.dir)?.to_string_lossy();
                 files.push(file.into_owned());
             }

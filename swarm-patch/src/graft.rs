@@ -16,7 +16,7 @@ use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
 
-/// What is inserted into a crate, and what that records.
+/// The code to insert into a crate, and what that records.
 #[derive(Clone, Debug, Default)]
 pub struct Graft {
     pub files: Vec<GraftedFile>,
@@ -26,11 +26,11 @@ pub struct Graft {
 /// A file with code to insert.
 #[derive(Clone, Debug)]
 pub struct GraftedFile {
-    /// Its path in the crate.
+    /// The path of the file in the crate.
     pub file: String,
-    /// Its text without the code.
+    /// The text of the file without the code.
     pub original: String,
-    /// What is inserted, each with its site.
+    /// The code to insert, each piece with its site.
     pub insertions: Vec<(SiteSpec, Insertion)>,
     /// Pairs of a text and the one that a patch for upstream puts in its place. A graft has none.
     pub replacements: Vec<(&'static str, &'static str)>,
@@ -78,7 +78,7 @@ impl Graft {
         if insertions.is_empty() {
             return;
         }
-        let insertions = insertions.into_iter().map(|it| (*spec, it));
+        let insertions = insertions.into_iter().map(|insertion| (*spec, insertion));
         self.file((path, text)).insertions.extend(insertions);
     }
 
@@ -131,7 +131,7 @@ fn add_remedies<'a>(
     spec: &SiteSpec,
 ) {
     let rewrites = remedies_of(spec).flat_map(|remedy| remedy.rewrites);
-    let rewrites = rewrites.map(|it| passes::around(parsed, function, "remedy", it));
+    let rewrites = rewrites.map(|rewrite| passes::around(parsed, function, "remedy", rewrite));
     let fields = remedies_of(spec).map(|remedy| remedy.fields);
     let fields = fields.map(|(of, fields)| function.fields(of, fields));
     let rewrites: Result<Vec<_>, _> = rewrites.collect();

@@ -7,7 +7,7 @@ use syn::Ident;
 use crate::error::Refused;
 use crate::locate::{FoundFunction, bytes};
 
-/// All of them, in their order.
+/// All identifiers, in their order.
 pub(crate) fn idents(code: &impl ToTokens) -> Vec<Ident> {
     fn collect(tokens: TokenStream, found: &mut Vec<Ident>) {
         for token in tokens {

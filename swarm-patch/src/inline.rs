@@ -139,7 +139,7 @@ pub(crate) fn marks<'a>(
         let cx = context.map(|(cx, _)| cx.clone());
         let counts = loop_in.is_none_or(|name| part.signature.ident == name);
         let the_loop =
-            leave::loop_that_can_be_left(part).filter(|it| counts && polls(*it, cx.as_ref()));
+            leave::loop_that_can_be_left(part).filter(|found| counts && polls(*found, cx.as_ref()));
         if let Some(the_loop) = the_loop {
             can_be_left.push((marks.insertions.len(), part, the_loop));
         }

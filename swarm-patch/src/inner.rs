@@ -6,7 +6,7 @@ use crate::locate::InFile;
 /// The inserted variable.
 pub(crate) const PROBE: &str = "probe";
 
-/// What marks the iterations and children of a function.
+/// The marks of the iterations and children of a function.
 #[derive(Default)]
 pub(crate) struct Marks<'a> {
     pub(crate) insertions: Vec<InFile<'a>>,

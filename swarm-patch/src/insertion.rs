@@ -4,13 +4,14 @@ use crate::text::{indentation, line_number, start_of_line};
 
 #[derive(Clone, Debug)]
 pub struct Insertion {
-    /// The byte of the source that it comes before, counted from 0.
+    /// The byte of the source before which the code comes, counted from 0.
     pub byte: usize,
-    /// The code; of a line of its own, with indentation and end.
+    /// The code. A line of its own has its indentation and its end.
     pub text: String,
-    /// What the code does, in a word for tables: `enter` begins an invocation and `leave` ends it,
-    /// `iterate` counts an iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child and `own` that of the function itself, `pass` hands the invocation
-    /// on, `bound` has the budget take the place of a bound of upstream's, and `budget` is a budget without a probe.
+    /// A word for tables that says what the code does: `enter` begins an invocation and `leave` ends it, `iterate` counts an
+    /// iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child
+    /// and `own` that of the function itself, `pass` hands the invocation on, `bound` has the budget take the place of a
+    /// bound of upstream's, and `budget` is a budget without a probe.
     pub mark: &'static str,
     pub child: Option<String>,
 }

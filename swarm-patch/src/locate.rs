@@ -19,7 +19,7 @@ pub(crate) struct ParsedCrate {
 }
 
 pub(crate) struct ParsedFile {
-    /// Relative to the crate.
+    /// The path of the file, relative to the crate.
     pub(crate) path: String,
     pub(crate) text: String,
     pub(crate) tree: File,
@@ -63,7 +63,9 @@ impl ParsedCrate {
         }
         let place = self.place(spec.file, spec.function);
         let looked_for = format!("one function {}", spec.function);
-        only_one(&place, looked_for, found, |it| it.signature.ident.span())
+        only_one(&place, looked_for, found, |function| {
+            function.signature.ident.span()
+        })
     }
 
     /// The functions of that path: `Type::function`, or `function` for free ones.
@@ -225,7 +227,7 @@ impl<'a> FoundFunction<'a> {
         around
     }
 
-    /// Lines of their own, if they can be; else at the byte.
+    /// Code in those lines of its own, or at the byte if there are none.
     fn code(
         &self,
         byte: usize,

@@ -250,7 +250,10 @@ impl DiffArgs {
             }
             changed.retain(|name| name == package);
         }
-        if sources.iter().all(|it| !changed.contains(&&*it.name)) {
+        if sources
+            .iter()
+            .all(|source| !changed.contains(&&*source.name))
+        {
             named(sources, changed[0])?;
         }
         let diff = |package: &&str| match named(sources, package) {

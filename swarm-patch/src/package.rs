@@ -101,8 +101,8 @@ pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
         }
     }
     for file in source.rust_files()? {
-        let grafted = graft.files.iter().find(|it| it.file == file);
-        let text = grafted.map_or_else(|| source.read(&file), |it| Ok(it.grafted()))?;
+        let grafted = graft.files.iter().find(|grafted| grafted.file == file);
+        let text = grafted.map_or_else(|| source.read(&file), |file| Ok(file.grafted()))?;
         let tree = syn::parse_file(&text).with_context(|| format!("{file}: not a Rust source"))?;
         let start = match tree.items.first() {
             Some(first) if file == "src/lib.rs" => first.span().byte_range().start,

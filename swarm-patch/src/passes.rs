@@ -16,23 +16,23 @@ use crate::sites::{Passes, Rewrite};
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
-    of: &Passes,
+    passes: &Passes,
 ) -> Result<Marks<'a>, Refused> {
     let mut marks = Marks::default();
-    for method in of.children {
+    for method in passes.children {
         mark_child(&mut marks, function, method, "own()")?;
     }
-    let around_it = |name: &str| of.children.iter().position(|method| *method == name);
-    let after = of.inner.part_of.and_then(around_it);
+    let around_it = |name: &str| passes.children.iter().position(|method| *method == name);
+    let after = passes.inner.part_of.and_then(around_it);
     let after = after.map(|place| format!("child({place})"));
     mark_child(
         &mut marks,
-        &named(parsed, function, of.inner.caller)?,
-        of.inner.method,
+        &named(parsed, function, passes.inner.caller)?,
+        passes.inner.method,
         after.as_deref().unwrap_or("own()"),
     )?;
-    let bounds = of.bounds.iter().map(|it| ("bound", it));
-    for (mark, bound) in bounds.chain(of.counts.iter().map(|it| ("count", it))) {
+    let bounds = passes.bounds.iter().map(|bound| ("bound", bound));
+    for (mark, bound) in bounds.chain(passes.counts.iter().map(|count| ("count", count))) {
         match around(parsed, function, mark, bound) {
             Ok(insertions) => marks.insertions.extend(insertions),
             Err(refused) => marks.cannot_be_left = Some(refused),
@@ -41,7 +41,7 @@ pub(crate) fn marks<'a>(
     Ok(marks)
 }
 
-/// Marks the call of a method in a function, and by `after` what the time is of after it.
+/// Marks the call of a method in a function. The code `after` says to whom the time after the call belongs.
 fn mark_child<'a>(
     marks: &mut Marks<'a>,
     function: &FoundFunction<'a>,
@@ -103,5 +103,5 @@ fn only<'a>(
 ) -> Result<&'a Expr, Refused> {
     let mut found = Expressions::in_block(function.body);
     found.retain(|expr| is_it(expr));
-    only_one(&function.place, looked_for, found, |it| it.span())
+    only_one(&function.place, looked_for, found, |expr| expr.span())
 }

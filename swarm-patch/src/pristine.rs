@@ -22,11 +22,11 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     command.manifest_path(manifest);
     let mut options = vec!["--locked".to_owned()];
     if let Ok(target) = env::var("TARGET") {
-        // In a build script, so nothing is downloaded for other platforms.
+        // This is a build script, so nothing is downloaded for other platforms.
         options.extend(["--filter-platform".to_owned(), target]);
     }
     command.other_options(options);
-    // In a build script these are set for the outer build.
+    // These are set for the outer build if this is a build script.
     const OUTER: &str =
         "CARGO_ENCODED_RUSTFLAGS RUSTC RUSTC_WRAPPER RUSTC_WORKSPACE_WRAPPER RUSTDOC";
     for variable in OUTER.split(' ') {

@@ -1,4 +1,4 @@
-//! What is known of an instrumented function.
+//! The description of an instrumented function.
 
 #[cfg(feature = "subjects")]
 use run_format::{LevelRecord, Site, SiteLevel};
@@ -16,7 +16,7 @@ pub struct SiteSpec {
     /// `Type::function` for an inherent function of a type, or `function` for a free one.
     pub function: &'static str,
     pub shape: LoopShape,
-    /// What reports call it.
+    /// The name that reports give it.
     pub called: &'static str,
 }
 
@@ -27,7 +27,7 @@ pub enum LoopShape {
     Poll {
         /// The function that it calls and whose loop does the work, if that is not its own loop.
         loop_in: Option<&'static str>,
-        /// Where its state is to be had, in releases that have this function.
+        /// The expressions around which its state can be read, in releases that have this function.
         states: Option<(&'static str, &'static [Rewrite])>,
     },
     /// An `async` function, driven by the runtime as a task.
@@ -41,14 +41,14 @@ pub enum LoopShape {
     Future(Passes),
 }
 
-/// What is marked in a function whose loop is not marked as such, and in those that it calls.
+/// The marks of a function whose loop is not marked as such, and of the functions that it calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
     /// How the names of the methods begin that are its children, whether they get its context or not.
     pub children: &'static [&'static str],
     pub inner: InnerChild,
     pub bounds: &'static [Rewrite],
-    /// Where what it counts is to be had, such as its iterations.
+    /// The expressions around which something is counted, such as iterations.
     pub counts: &'static [Rewrite],
 }
 
@@ -59,7 +59,7 @@ pub struct InnerChild {
     pub caller: &'static str,
     /// How its name begins.
     pub method: &'static str,
-    /// The child that the caller is part of. Absent if the caller is the site's own code.
+    /// The child that the caller is part of. There is none if the caller is the site's own code.
     pub part_of: Option<&'static str>,
 }
 
@@ -69,12 +69,12 @@ pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
     pub expression: &'static str,
-    /// What it becomes; `{}` stands for it.
+    /// The code that takes its place, in which `{}` stands for it.
     pub becomes: &'static str,
 }
 
 impl SiteSpec {
-    /// How the function's name ends in sampled stacks. The future of a task has the probe's.
+    /// How the function's name ends in sampled stacks. The future of a task has the name of the probe's future.
     pub fn symbol(&self) -> String {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
@@ -93,7 +93,7 @@ impl SiteSpec {
     }
 }
 
-/// What is recorded of a site. Of what is not, there is the reason.
+/// The levels of a site. A level that is not there has the reason.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
     pub spec: SiteSpec,
@@ -101,9 +101,9 @@ pub struct SiteLevels {
     pub outer: Option<String>,
     /// Iterations and children.
     pub inner: Option<String>,
-    /// Whether a budget can end a poll.
+    /// Budgets that end polls.
     pub budget: Option<String>,
-    /// Whether the remedies of the function are there. None if it has none.
+    /// Why the remedies of the function are not there. A function without remedies has `None` here.
     pub remedies: Option<Option<String>>,
 }
 

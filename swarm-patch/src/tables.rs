@@ -8,7 +8,7 @@ use crate::graft::graft;
 use crate::insertion::Insertion;
 use crate::sites::SiteLevels;
 
-/// What is recorded of every site, and why not more.
+/// The levels of every site, with the reasons for those that are not there.
 pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
     let mut rows = vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     for (id, sites) in crates {
@@ -31,7 +31,7 @@ pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
     aligned(&rows)
 }
 
-/// What is recorded of every site, and everything that is inserted for it.
+/// The levels of every site, and everything that is inserted for it.
 pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
     let mut levels = Vec::new();
     let mut rows: Vec<[String; 6]> =

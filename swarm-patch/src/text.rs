@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-/// Where a line begins, in bytes; beyond the last line, the end.
+/// The byte at which a line begins. Beyond the last line, that is the end.
 pub(crate) fn start_of_line(source: &str, number: usize) -> usize {
     let lines = source.split_inclusive('\n');
     lines.take(number - 1).map(str::len).sum()

@@ -25,7 +25,7 @@ impl LimitLines {
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         let lines = self.before_loop.lines();
         let made = lines.filter_map(|line| line.strip_prefix("let "));
-        made.filter_map(|it| it.trim_start_matches("mut ").split(' ').next())
+        made.filter_map(|variable| variable.trim_start_matches("mut ").split(' ').next())
     }
 }
 
@@ -34,7 +34,7 @@ pub(super) fn lines(
     spec: &SiteSpec,
     budget: Budget,
 ) -> Result<LimitLines, Refused> {
-    // Of a poll function. The function of a task has none.
+    // Only a poll function has a context. The function of a task has none.
     let cx = match spec.shape {
         LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx.to_string()),
         LoopShape::Task { .. } => None,
@@ -128,7 +128,7 @@ fn in_words(limit: Limit, is_poll: bool) -> (&'static str, String, String) {
 pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
     match spec.package {
         "yamux" => "feature = \"tokio\"",
-        // As upstream has it before its own executor.
+        // Upstream has this condition before its own executor.
         _ => {
             "all(\n    feature = \"tokio\",\n    not(any(target_os = \"emscripten\", target_os = \"wasi\", target_os = \"unknown\"))\n)"
         }

@@ -3,28 +3,28 @@ use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
 
-/// What a connection of noq counts, which may have several paths. Its round-trip time is that of the path that has sent
+/// The counts of a connection of noq, which may have several paths. Its round-trip time is that of the path that has sent
 /// most.
 const OF_NOQ: &[Rewrite] = &[quinn::bound(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |it| {
-                let inner = &mut it.state.lock("counts").inner;
-                let of = inner.stats();
+            ::poll_probe::watch(&conn.0, |connection| {
+                let inner = &mut connection.state.lock("counts").inner;
+                let stats = inner.stats();
                 let paths = inner.paths().into_iter();
-                let paths: Vec<_> = paths.filter_map(|it| inner.path_stats(it)).collect();
-                let most = paths.iter().max_by_key(|it| it.udp_tx.datagrams);
+                let paths: Vec<_> = paths.filter_map(|path| inner.path_stats(path)).collect();
+                let most = paths.iter().max_by_key(|path| path.udp_tx.datagrams);
                 ::poll_probe::QuicCounts {
                     connections: 1,
-                    rtt_ns: most.map_or(0, |it| it.rtt.as_nanos() as u64),
-                    packets_sent: of.sent_packets,
-                    packets_lost: of.lost_packets,
-                    congestion_events: paths.iter().map(|it| it.congestion_events).sum(),
-                    acks_sent: of.frame_tx.acks + of.frame_tx.path_acks,
-                    acks_received: of.frame_rx.acks + of.frame_rx.path_acks,
-                    datagrams_sent: of.udp_tx.datagrams,
-                    datagrams_received: of.udp_rx.datagrams,
+                    rtt_ns: most.map_or(0, |path| path.rtt.as_nanos() as u64),
+                    packets_sent: stats.sent_packets,
+                    packets_lost: stats.lost_packets,
+                    congestion_events: paths.iter().map(|path| path.congestion_events).sum(),
+                    acks_sent: stats.frame_tx.acks + stats.frame_tx.path_acks,
+                    acks_received: stats.frame_rx.acks + stats.frame_rx.path_acks,
+                    datagrams_sent: stats.udp_tx.datagrams,
+                    datagrams_received: stats.udp_rx.datagrams,
                     ..Default::default()
                 }
             });

@@ -8,10 +8,10 @@ const STATES_OF_YAMUX: &[Rewrite] = &[
     quinn::bound(
         "Connection::new",
         "Active::new(socket, cfg, mode)",
-        "{ let it = {}; let rtt = it.rtt.clone(); ::poll_probe::watch_muxer(&it.accumulated_max_stream_windows, move |grown| \
+        "{ let active = {}; let rtt = active.rtt.clone(); ::poll_probe::watch_muxer(&active.accumulated_max_stream_windows, move |grown| \
          ::poll_probe::MuxerCounts { connections: rtt.get().is_some().into(), \
-         rtt_ns: rtt.get().map_or(0, |it| it.as_nanos() as u64), grown_bytes: *grown.lock() as u64, ..Default::default() }); \
-         it }",
+         rtt_ns: rtt.get().map_or(0, |rtt| rtt.as_nanos() as u64), grown_bytes: *grown.lock() as u64, ..Default::default() }); \
+         active }",
     ),
     stream("Active::poll_new_outbound"),
     stream("Active::on_data"),
@@ -19,8 +19,8 @@ const STATES_OF_YAMUX: &[Rewrite] = &[
 ];
 
 const fn stream(opened_in: &'static str) -> Rewrite {
-    let watched = "{ let shared = {}; ::poll_probe::watch_muxer(&shared, |it| { let it = it.lock(); \
-         ::poll_probe::MuxerCounts { credit_bytes: it.send_window().into(), unread_bytes: it.buffer.len() as u64, \
+    let watched = "{ let shared = {}; ::poll_probe::watch_muxer(&shared, |shared| { let shared = shared.lock(); \
+         ::poll_probe::MuxerCounts { credit_bytes: shared.send_window().into(), unread_bytes: shared.buffer.len() as u64, \
          ..Default::default() } }); shared }";
     quinn::bound(opened_in, "stream.clone_shared()", watched)
 }

@@ -67,23 +67,23 @@ const OF_CONNECTION: &[Rewrite] = &[
     ),
 ];
 
-/// What a connection of quinn counts.
+/// The counts of a connection of quinn.
 pub const OF_QUINN: &[Rewrite] = &[bound(
     "Connecting::new",
     "conn.clone()",
     r#"{
-            ::poll_probe::watch(&conn.0, |it| {
-                let of = it.state.lock("counts").inner.stats();
+            ::poll_probe::watch(&conn.0, |connection| {
+                let stats = connection.state.lock("counts").inner.stats();
                 ::poll_probe::QuicCounts {
                     connections: 1,
-                    rtt_ns: of.path.rtt.as_nanos() as u64,
-                    packets_sent: of.path.sent_packets,
-                    packets_lost: of.path.lost_packets,
-                    congestion_events: of.path.congestion_events,
-                    acks_sent: of.frame_tx.acks,
-                    acks_received: of.frame_rx.acks,
-                    datagrams_sent: of.udp_tx.datagrams,
-                    datagrams_received: of.udp_rx.datagrams,
+                    rtt_ns: stats.path.rtt.as_nanos() as u64,
+                    packets_sent: stats.path.sent_packets,
+                    packets_lost: stats.path.lost_packets,
+                    congestion_events: stats.path.congestion_events,
+                    acks_sent: stats.frame_tx.acks,
+                    acks_received: stats.frame_rx.acks,
+                    datagrams_sent: stats.udp_tx.datagrams,
+                    datagrams_received: stats.udp_rx.datagrams,
                     ..Default::default()
                 }
             });
@@ -91,7 +91,7 @@ pub const OF_QUINN: &[Rewrite] = &[bound(
         }"#,
 )];
 
-/// What is counted of a socket that receives.
+/// The counts of a socket that receives.
 const OF_SOCKET: &[Rewrite] = &[bound(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",

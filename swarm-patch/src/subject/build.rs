@@ -77,7 +77,7 @@ struct Build<'a> {
     dir: PathBuf,
     /// The changes to files there.
     edits: Edits,
-    /// What they record.
+    /// The levels of the sites in the grafted crates.
     levels: Vec<LevelRecord>,
     /// The folders of the crates that replace the registry's, by name. They are relative to the workspace.
     patches: BTreeMap<String, PathBuf>,
@@ -103,7 +103,7 @@ impl Build<'_> {
         }
         let mut versions = self.subject.source.versions()?;
         let replaced = replacing.iter();
-        versions.extend(replaced.map(|it| (it.name.clone(), it.version.clone())));
+        versions.extend(replaced.map(|source| (source.name.clone(), source.version.clone())));
         ours.copy(stack, &self.workspace(), &versions, &mut self.edits)?;
         if ours.digest(stack)? != self.builder.ours_sha256 {
             bail!(
@@ -114,7 +114,7 @@ impl Build<'_> {
         let mut copied = Vec::new();
         for source in self.subject.source.of_registry(stack)? {
             // Cargo cannot resolve the one of the registry: for wasm it asks for exact versions, and we have others.
-            let is_layer = layers.iter().any(|it| it.name == source.name);
+            let is_layer = layers.iter().any(|layer| layer.name == source.name);
             if stack.subjects.contains(&&*source.name) && !is_layer {
                 copied.push(self.copy(&source)?);
             }
@@ -125,10 +125,12 @@ impl Build<'_> {
             replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
         let with_sites = of_checkout.iter().chain(&layers).chain(&copied);
-        for source in with_sites.filter(|it| stack.packages.contains(&&*it.name)) {
+        for source in with_sites.filter(|source| stack.packages.contains(&&*source.name)) {
             self.graft(source)?;
         }
-        replacing.iter().try_for_each(|it| self.replace(it))?;
+        replacing
+            .iter()
+            .try_for_each(|source| self.replace(source))?;
         self.write_patches()?;
         let replaced: Vec<&str> = self.patches.keys().map(String::as_str).collect();
         let lock = lock_file::begin(&ours.root, &replaced)?;
@@ -180,16 +182,18 @@ impl Build<'_> {
         let packages = compiler::metadata(&self.workspace(), &[])?.packages;
         let with_sites = packages
             .iter()
-            .filter(|it| stack.packages.contains(&it.name.as_str()));
-        let of_registry = with_sites.filter(|it| it.source.is_some());
+            .filter(|package| stack.packages.contains(&package.name.as_str()));
+        let of_registry = with_sites.filter(|package| package.source.is_some());
         let sources = of_registry.map(CrateSource::of_package);
         for source in newest(sources.collect::<Result<_>>()?) {
-            let mut named = packages.iter().filter(|it| it.name.as_str() == source.name);
+            let mut named = packages
+                .iter()
+                .filter(|package| package.name.as_str() == source.name);
             if !self.patches.contains_key(&source.name) {
                 let copy = self.copy(&source)?;
                 self.graft(&copy)?;
                 self.replace(&copy)?;
-            } else if named.all(|it| it.source.is_some()) {
+            } else if named.all(|package| package.source.is_some()) {
                 bail!(
                     "its {} is not of a version that {} asks for: cargo takes {} instead",
                     source.name,
@@ -212,7 +216,7 @@ impl Build<'_> {
             .args(["--bin", &builder.program(), "--target-dir"])
             .arg(builder.target())
             .current_dir(builder.build_dir().join("workspace"));
-        // That of `debug` has another name, and is the default.
+        // The profile of `debug` has another name, and is the default.
         if builder.profile != Profile::Debug {
             command.args(["--profile", builder.profile()]);
         }

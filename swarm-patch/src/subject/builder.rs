@@ -32,9 +32,9 @@ pub(super) const STAGE: &str = "stage-";
 /// How programs are built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Profile {
-    /// With optimisation, for measurements.
+    /// The compiler optimises, for measurements.
     Release,
-    /// Without optimisation, for tests.
+    /// The compiler does not optimise, for tests.
     Debug,
 }
 
@@ -42,15 +42,15 @@ pub enum Profile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     Measuring,
-    /// The same code with an allocator that counts, and with debug information, which takes a sixth of the time of a build.
+    /// It has the same code with an allocator that counts, and debug information, which takes a sixth of the time of a build.
     Explaining,
-    /// Counts for `--gate`. Nothing in it depends on chance or time.
+    /// It counts for `--gate`. Nothing in it depends on chance or time.
     Gate,
 }
 
 impl Program {
     /// Its name, and the cargo profile with which it is built to be measured.
-    pub fn of(self, stack: &Stack) -> (String, &'static str) {
+    pub fn name_and_profile(self, stack: &Stack) -> (String, &'static str) {
         let (kind, profile) = match self {
             Program::Measuring => ("", "release"),
             Program::Explaining => ("-counting", "explain"),
@@ -101,21 +101,21 @@ impl SubjectBuilder {
         })
     }
 
-    /// One that builds another of the stack's programs.
-    pub fn of(self, kind: Program) -> SubjectBuilder {
+    /// The same builder for another of the stack's programs.
+    pub fn with_program(self, kind: Program) -> SubjectBuilder {
         SubjectBuilder { kind, ..self }
     }
 
     /// The name of its programs.
     pub(super) fn program(&self) -> String {
-        self.kind.of(self.stack).0
+        self.kind.name_and_profile(self.stack).0
     }
 
     /// The folder of its profile in the target folder.
     pub(super) fn profile(&self) -> &'static str {
         match self.profile {
             Profile::Debug => "debug",
-            Profile::Release => self.kind.of(self.stack).1,
+            Profile::Release => self.kind.name_and_profile(self.stack).1,
         }
     }
 
@@ -152,7 +152,7 @@ impl SubjectBuilder {
         is_whole.then_some(built)
     }
 
-    /// What is recorded of a subject. Refuses one without the polls of connections. This takes a moment, whereas a
+    /// Says what is recorded of a subject, and refuses one without the polls of connections. This takes a moment, whereas a
     /// build takes minutes.
     pub fn check(&self, subject: &Subject) -> Result<Vec<LevelRecord>> {
         let mut levels = Vec::new();

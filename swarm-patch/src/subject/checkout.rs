@@ -22,7 +22,9 @@ fn has_package(dir: &Path) -> Result<bool> {
     for entry in fs::read_dir(dir)? {
         folders.push(entry?.path());
     }
-    Ok(folders.iter().any(|it| it.join("Cargo.toml").is_file()))
+    Ok(folders
+        .iter()
+        .any(|folder| folder.join("Cargo.toml").is_file()))
 }
 
 impl Checkout {
@@ -30,7 +32,9 @@ impl Checkout {
         let dir = fs::canonicalize(path)?;
         let shown = dir.display();
         let known = Repository::open(&dir)?;
-        let is_bare = known.as_ref().is_some_and(|it| !it.has_working_tree);
+        let is_bare = known
+            .as_ref()
+            .is_some_and(|repository| !repository.has_working_tree);
         if revision.is_none() && !is_bare && !has_package(&dir)? {
             bail!("{shown}: it is no checkout, since there is no Cargo.toml in it");
         }

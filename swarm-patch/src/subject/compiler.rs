@@ -69,7 +69,7 @@ const DOWNLOADING: Limits = Limits {
     bytes: 256 << 20,
 };
 
-/// What cargo says of the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
+/// Asks cargo about the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();

@@ -100,24 +100,24 @@ impl Subject {
             let to = to.join(format!("{LAYER}{name}"));
             source.copy(name, &to, edits)?;
             let mut packages = packages(&to)?.into_iter();
-            let found = packages.find(|it| it.name == *name);
+            let found = packages.find(|package| package.name == *name);
             found.with_context(|| format!("there is no package {name} in it"))
         });
         Ok((of_checkout, layers.collect::<Result<_>>()?))
     }
 
-    /// What changes its sources before the graft.
+    /// The patches that its sources get before the graft.
     pub fn patches(&self) -> Vec<PatchRecord> {
         let budget = self.budgets.map(|budgets| PatchRecord {
             patch: budgets.to_string(),
             sha256: None,
         });
         let diffs = std::iter::once(&self.source).chain(self.layers.values());
-        let diffs = diffs.filter_map(|it| it.diff.clone());
+        let diffs = diffs.filter_map(|source| source.diff.clone());
         budget.into_iter().chain(diffs).collect()
     }
 
-    /// Where the crates come from that come from elsewhere, for files.
+    /// The origins, for files, of the crates that come from elsewhere.
     pub fn layer_records(&self) -> BTreeMap<String, SourceRecord> {
         let layers = self.layers.iter();
         let record = |(name, of): (&String, &Source)| (name.clone(), of.record.clone());
@@ -137,10 +137,13 @@ fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateS
         let relative = error.replace(&format!("{copy}: "), "");
         anyhow!(relative.replace(&format!("{copy}/"), ""))
     })?;
-    if !sources.iter().any(|it| expected.contains(&&*it.name)) {
+    if !sources
+        .iter()
+        .any(|source| expected.contains(&&*source.name))
+    {
         bail!("there is no package {} in it", expected.join(" or "));
     }
-    sources.retain(|it| stack.packages.contains(&&*it.name));
+    sources.retain(|source| stack.packages.contains(&&*source.name));
     Ok(sources)
 }
 
@@ -150,9 +153,9 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
     let mut sources = subject.source.of_registry(stack)?;
     let (of_checkout, layers) = subject.lay_out(stack, to, &mut edits)?;
     sources.extend(of_checkout);
-    sources.retain(|it| layers.iter().all(|layer| layer.name != it.name));
+    sources.retain(|source| layers.iter().all(|layer| layer.name != source.name));
     sources.extend(layers);
-    sources.retain(|it| stack.packages.contains(&&*it.name));
+    sources.retain(|source| stack.packages.contains(&&*source.name));
     if let Some(budgets) = &subject.budgets {
         for source in &mut sources {
             if source.checksum.is_some() {

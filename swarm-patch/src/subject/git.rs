@@ -23,8 +23,8 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// None if `dir` is not the top folder of a repository. It may be an unpacked archive in a folder of
-    /// some other repository.
+    /// Opens the repository whose top folder is `dir`. There is none if `dir` is an unpacked archive, also one in a folder
+    /// of some other repository.
     pub(super) fn open(dir: &Path) -> Result<Option<Repository>> {
         let is_marked = dir.join(".git").exists();
         let asked =
@@ -53,7 +53,7 @@ impl Repository {
         if let Ok(mut index) = File::open(index) {
             let mut copy = File::create(scratch.join("index"))?;
             io::copy(&mut index, &mut copy)?;
-            // As old as the original: git only reads those files again that are not older than its index.
+            // The copy is as old as the original, since git reads those files again that are not older than its index.
             copy.set_modified(index.metadata()?.modified()?)?;
         }
         fs::create_dir(scratch.join("objects"))?;
@@ -121,7 +121,7 @@ impl Repository {
         self.text(&["write-tree"])
     }
 
-    /// What differs from the commit; before the first commit, everything does.
+    /// The difference from the commit. Before the first commit, everything differs.
     pub(super) fn difference(
         &self,
         commit: Option<&Commit>,

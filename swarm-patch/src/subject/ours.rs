@@ -13,10 +13,10 @@ use super::compiler;
 use crate::checkout::{Edits, relative};
 use crate::stacks::Stack;
 
-/// What is copied of a package.
+/// The parts of a package that are copied.
 const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 
-/// What is copied of the workspace besides.
+/// The other parts of the workspace that are copied.
 const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
 /// This workspace, where it was when this was built.
@@ -44,7 +44,7 @@ impl Ours {
 
     fn package(&self, name: &str) -> Result<&Package> {
         let mut packages = self.metadata.packages.iter();
-        let found = packages.find(|it| it.name.as_str() == name);
+        let found = packages.find(|package| package.name.as_str() == name);
         found.with_context(|| format!("the workspace has no package {name}"))
     }
 
@@ -56,9 +56,12 @@ impl Ours {
         while let Some(package) = found.get(number).copied() {
             number += 1;
             let needed = package.dependencies.iter();
-            let needed = needed.filter(|it| it.kind != DependencyKind::Development);
-            for dependency in needed.filter(|it| it.path.is_some()) {
-                if found.iter().all(|it| it.name.as_str() != dependency.name) {
+            let needed = needed.filter(|dependency| dependency.kind != DependencyKind::Development);
+            for dependency in needed.filter(|dependency| dependency.path.is_some()) {
+                if found
+                    .iter()
+                    .all(|known| known.name.as_str() != dependency.name)
+                {
                     found.push(self.package(&dependency.name)?);
                 }
             }
@@ -69,7 +72,9 @@ impl Ours {
     /// The folders of the packages that a stack's node program is built from, relative to the workspace.
     fn members(&self, stack: &Stack) -> Result<Vec<PathBuf>> {
         let packages = self.with_dependencies(&[&stack.program()])?;
-        let folders = packages.iter().map(|it| relative(&self.root, folder(it)));
+        let folders = packages
+            .iter()
+            .map(|package| relative(&self.root, folder(package)));
         let mut folders: Vec<_> = folders.collect();
         folders.sort();
         Ok(folders)
@@ -84,7 +89,7 @@ impl Ours {
         files(&self.root, &parts)
     }
 
-    /// Of the contents of all that is copied.
+    /// The hash of the contents of all that is copied.
     pub(super) fn digest(&self, stack: &Stack) -> Result<String> {
         let mut hash = Sha256::new();
         for file in self.files(stack)? {
@@ -114,7 +119,7 @@ impl Ours {
                 }
             })?;
         }
-        let names = members.iter().map(|it| it.display().to_string());
+        let names = members.iter().map(|member| member.display().to_string());
         edits.toml(to.join("Cargo.toml"), |root| {
             root["workspace"]["members"] = value(Array::from_iter(names));
             root.remove("patch");
@@ -125,8 +130,8 @@ impl Ours {
     /// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.
     pub(super) fn features(&self, stack: &Stack) -> Result<Vec<String>> {
         let needed = self.package(&stack.program())?.dependencies.iter();
-        let of_stack = needed.filter(|it| it.name == stack.name);
-        let features = of_stack.flat_map(|it| it.features.clone());
+        let of_stack = needed.filter(|dependency| dependency.name == stack.name);
+        let features = of_stack.flat_map(|dependency| dependency.features.clone());
         Ok(features.chain(self.optional_features(stack)?).collect())
     }
 
@@ -148,7 +153,7 @@ pub(crate) fn folder(package: &Package) -> &Path {
 pub(crate) fn files(dir: &Path, parts: &[impl AsRef<Path>]) -> Result<Vec<PathBuf>> {
     let parts = parts.iter().map(|part| dir.join(part));
     let mut found = Vec::new();
-    for part in parts.filter(|it| it.exists()) {
+    for part in parts.filter(|part| part.exists()) {
         for entry in WalkDir::new(part).sort_by_file_name() {
             let path = entry?.into_path();
             if !path.is_dir() {
@@ -198,7 +203,7 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
     }
 }
 
-/// A whole version is meant exactly.
+/// What a manifest asks for. A version with all three numbers is asked for exactly.
 pub(super) fn requirement(version: &str) -> String {
     match version.split('.').count() {
         0..=2 => version.to_owned(),
@@ -243,13 +248,15 @@ mod tests {
         let ours = Ours::read().expect("it is there");
         for stack in STACKS {
             let dir = tempfile::tempdir().expect("a temporary folder can be made");
-            let versions = [stack.name, "nothing-of-ours"].map(|it| (it.into(), "9.9.9".into()));
+            let versions =
+                [stack.name, "nothing-of-ours"].map(|name| (name.into(), "9.9.9".into()));
             let copied = ours.copy(stack, dir.path(), &versions, &mut Edits::default());
             copied.expect("it can be copied");
             let metadata = compiler::metadata(dir.path(), &["--no-deps"]);
             let metadata = metadata.expect("it is a workspace");
             let packages = metadata.packages.iter();
-            let mut members: Vec<String> = packages.map(|it| it.name.to_string()).collect();
+            let mut members: Vec<String> =
+                packages.map(|package| package.name.to_string()).collect();
             members.sort();
             let mut expected = vec![
                 "node-ab".to_owned(),
@@ -263,10 +270,12 @@ mod tests {
             expected.sort();
             assert_eq!(members, expected);
             let packages = metadata.packages.iter();
-            let asked: Vec<_> = packages.flat_map(|it| &it.dependencies).collect();
-            let mut own = asked.iter().filter(|it| it.path.is_some());
+            let asked: Vec<_> = packages.flat_map(|package| &package.dependencies).collect();
+            let mut own = asked.iter().filter(|dependency| dependency.path.is_some());
             assert!(own.all(|dependency| members.contains(&dependency.name)));
-            let own = asked.iter().find(|it| it.name == stack.name);
+            let own = asked
+                .iter()
+                .find(|dependency| dependency.name == stack.name);
             let own = own.expect("the program needs it");
             assert_eq!(own.req.to_string(), "=9.9.9");
             assert_eq!(own.uses_default_features, stack.name != "iroh");

@@ -23,7 +23,7 @@ use crate::{pristine, sync};
 #[derive(Clone, Debug)]
 pub struct Source {
     pub record: SourceRecord,
-    /// Absent if it is the registry.
+    /// The checkout. There is none if the crates come from the registry.
     pub(super) checkout: Option<Checkout>,
     /// The diff that is applied to a copy.
     pub(super) diff: Option<PatchRecord>,
@@ -82,7 +82,7 @@ impl Source {
     /// The crate with sites, of this release, to which a diff applies, and the same with the diff.
     pub(super) fn with_diff(&self, stack: &Stack, diff: PatchRecord) -> Result<(String, Source)> {
         let mut crates = self.of_registry(stack)?;
-        crates.retain(|it| git::apply(&it.dir, &diff.patch, &["--check"]).is_ok());
+        crates.retain(|source| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok());
         let [of] = &crates[..] else {
             bail!(
                 "{} applies to {} of {} (accepted: a diff of one of them with paths such as a/src/lib.rs; \
@@ -160,7 +160,7 @@ fn of_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
     let found = match version {
         Some(version) => of_release(name, version, "[]", &[name])?,
         None => {
-            let is_grafted = STACKS.iter().any(|it| it.packages.contains(&name));
+            let is_grafted = STACKS.iter().any(|stack| stack.packages.contains(&name));
             let manifest = match is_grafted {
                 true => upstream_manifest(),
                 false => ours::root()?.join("Cargo.toml"),
@@ -220,9 +220,9 @@ pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
 /// that it builds, which is ours. The workspace's own packages are replaced in any case.
 fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateSource]) -> Result<()> {
     let registries = manifest.get("patch").and_then(Item::as_table_like);
-    let registries = registries.into_iter().flat_map(|it| it.iter());
+    let registries = registries.into_iter().flat_map(|table| table.iter());
     let patches = registries.filter_map(|(_, patches)| patches.as_table_like());
-    for (name, _) in patches.flat_map(|it| it.iter()) {
+    for (name, _) in patches.flat_map(|table| table.iter()) {
         if !packages.iter().any(|package| package.name == name) {
             bail!(
                 "its [patch] of {name} would have no effect, since {name} is not one of its packages"

@@ -53,8 +53,10 @@ impl Application {
     pub(super) fn table(&self, grafted: &[Grafted], out: &Path) -> Result<(String, bool)> {
         let root = fs::canonicalize(self.root())?;
         let manifest = read_toml(&root.join("Cargo.toml"))?;
-        let own = manifest.get("patch").and_then(|it| it.get("crates-io"));
-        let table = own.cloned().and_then(|it| it.into_table().ok());
+        let own = manifest
+            .get("patch")
+            .and_then(|patch| patch.get("crates-io"));
+        let table = own.cloned().and_then(|table| table.into_table().ok());
         let table = with_copies(table.unwrap_or_default(), grafted, &relative(&root, out));
         Ok((table, own.is_some()))
     }
@@ -77,7 +79,7 @@ impl Application {
         }
         let verbs = ["Adding ", "Downgrading ", "Removing ", "Updating "];
         let is_change =
-            |line: &&str| verbs.iter().any(|it| line.starts_with(it)) && line.contains(" v");
+            |line: &&str| verbs.iter().any(|verb| line.starts_with(verb)) && line.contains(" v");
         let mut changes: Vec<&str> = said.lines().map(str::trim).filter(is_change).collect();
         for Grafted { source, .. } in grafted {
             let it = format!("{} v{}", source.name, source.version);

@@ -53,7 +53,9 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     };
     let by = if replaces { " by" } else { "" };
     let path = |name| format!("{name} = {{ path = {:?} }}\n", app.path_to(&out.join(name)));
-    let sites = grafted.into_iter().map(|it| (it.source.id(), it.sites));
+    let sites = grafted
+        .into_iter()
+        .map(|grafted| (grafted.source.id(), grafted.sites));
     Ok(format!(
         "{}\n{}Written: {}\n\n{what} {}{by}:\n\n{table}\n\
          With it cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
@@ -76,7 +78,7 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
         let original = CrateSource::of_package(package)?;
         let (id, name) = (original.id(), package.name.as_str());
         let mut of_others =
-            sites_of(name).filter_map(|it| Some((it.name, *taken.get(&it.number)?)));
+            sites_of(name).filter_map(|site| Some((site.name, *taken.get(&site.number)?)));
         if let Some((site, other)) = of_others.find(|(_, of)| *of != name) {
             left.push(format!(
                 "{id}: it has the site {site}, as {other} has, so their records would be mixed"
@@ -101,7 +103,7 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
                 }
             }
         }
-        taken.extend(sites_of(name).map(|it| (it.number, name)));
+        taken.extend(sites_of(name).map(|site| (site.number, name)));
     }
     Ok((grafted, left))
 }

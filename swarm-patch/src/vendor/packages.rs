@@ -9,7 +9,7 @@ use fs_err as fs;
 
 use crate::subject::ours::{self, Ours};
 
-/// What an application gets. The packages of this workspace that these depend on are copied, too.
+/// The packages that an application gets. The packages of this workspace that these depend on are copied, too.
 pub(super) const COPIED: [&str; 2] = ["poll-probe", "node-ab"];
 
 /// Copies packages and what they depend on, each to a folder of its name in `to`.
@@ -51,7 +51,7 @@ fn table(of: &Dependency) -> String {
         _ => "dependencies",
     };
     let target = of.target.iter();
-    let target = target.map(|it| format!("target.{:?}.", it.to_string()));
+    let target = target.map(|target| format!("target.{:?}.", target.to_string()));
     let renamed = of.rename.iter();
     let renamed = renamed.map(|_| format!("package = {:?}\n", of.name));
     let source = match of.path {
@@ -79,7 +79,7 @@ mod tests {
         metadata.expect("a manifest that stands alone").packages
     }
 
-    /// What must be the same in a copy. Of a path the last folder is.
+    /// The text of all that must be the same in a copy. Of a path only its presence is.
     fn said(package: &Package) -> Vec<String> {
         let kept = |of: &&Dependency| of.kind != DependencyKind::Development;
         let of = |it: &Dependency| {
@@ -108,10 +108,13 @@ mod tests {
             let [copy] = &packages(&folder)[..] else {
                 panic!("{}: not alone", folder.display());
             };
-            let original = ours.iter().find(|it| it.name == copy.name);
+            let original = ours.iter().find(|package| package.name == copy.name);
             let original = original.expect("it was copied from there");
             assert_eq!(said(copy), said(original), "{}", copy.name);
-            let paths = copy.dependencies.iter().filter_map(|it| it.path.as_ref());
+            let paths = copy
+                .dependencies
+                .iter()
+                .filter_map(|dependency| dependency.path.as_ref());
             for path in paths {
                 assert!(path.starts_with(dir.path()) && path.is_dir(), "{path}");
             }

@@ -156,7 +156,7 @@ fn a_subject_with_a_budget_has_its_patch_and_no_other_id_does() {
     assert!(refusal.contains("only one may be given"), "{refusal}");
     let released = "released".parse().expect("a release");
     let released = Subject::find(&LIBP2P, &released).expect("it is there");
-    let counting = builder.of(Program::Explaining).id(&released);
+    let counting = builder.with_program(Program::Explaining).id(&released);
     assert!(ids.insert(counting.expect("it can be named")));
 }
 

@@ -4,8 +4,8 @@
 mod block;
 mod changes;
 mod polls;
+mod purpose;
 mod sample;
-mod soak_rows;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, TryRecvError};

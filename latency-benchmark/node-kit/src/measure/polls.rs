@@ -1,5 +1,4 @@
-//! Slices of variants: all of them take turns, or each kind of evidence has slices of its own, or the slices of one are
-//! the rows of a soak.
+//! Slices of variants. [`Purpose`] says what differs between launches.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -7,24 +6,19 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, bail};
 use node_ab::slices::{ObservedSlice, Replay, RunWriter};
 use poll_probe::{Mode, Variant, VariantId};
-use run_format::plan::block::{PlannedSlice, to_compare, to_explain};
+use run_format::plan::block::PlannedSlice;
 use run_format::plan::sums::SliceSums;
-use run_format::{
-    BASELINE, ExplainPlan, Measurement, Messages, NodeMessage, Pass, Role, RunConfig, Site,
-    SliceRow,
-};
+use run_format::{Measurement, Messages, NodeMessage, Pass, RunConfig, Site, SliceRow};
 
 use super::changes::Changes;
+use super::purpose::{self, Purpose};
 use super::sample::Clocks;
-use super::soak_rows::SoakRows;
 use crate::connected::Connected;
-use crate::evidence::Evidence;
-use crate::paths::{TrafficPath, TurnSwitch};
 
 /// What has slices, and what becomes of them.
 pub(super) struct VariantSlices {
     pub(super) central: Connected,
-    purpose: Purpose,
+    purpose: Box<dyn Purpose>,
     /// Without any polls yet.
     replay: Replay,
     installed: VariantId,
@@ -57,31 +51,15 @@ pub(super) struct OpenSlice {
     pub(super) used: Clocks,
 }
 
-/// What the slices are for. Nothing more is known of a [comparison](Measurement::Compare).
-enum Purpose {
-    Compare,
-    BesideTcp(TurnSwitch),
-    Explain(ExplainPlan, Box<Evidence>),
-    Soak(Box<SoakRows>),
-}
-
 impl VariantSlices {
     pub(super) fn new(mut central: Connected) -> Result<VariantSlices> {
         let config = central.task.config.clone();
-        let (watch, turns) = (central.watch.take(), central.turns.take());
-        let purpose = match (config.measurement.clone(), watch, turns) {
-            (Measurement::Explain(plan), Some(watch), _) => {
-                let (activity, sites) = (central.activity.clone(), central.sites.clone());
-                let evidence = Evidence::create(watch, activity, sites, &central.task.dir)?;
-                Purpose::Explain(plan, Box::new(evidence))
-            }
-            (Measurement::Soak(_), ..) => Purpose::Soak(Box::new(SoakRows::new(&central))),
-            (_, _, Some(turns)) => Purpose::BesideTcp(turns),
-            (_, _, None) => Purpose::Compare,
-        };
+        let purpose = purpose::of_launch(&mut central)?;
         let (writer, rows) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
-            _ => (Some(central.writer()?), None),
+            Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
+                (Some(central.writer()?), None)
+            }
         };
         let variants = config.variants.len();
         Ok(VariantSlices {
@@ -131,45 +109,23 @@ impl VariantSlices {
         Ok(())
     }
 
-    /// What gets everything going, each until every peer has answered. How things get going is part of a soak.
+    /// What gets everything going, each until every peer has answered.
     pub(super) fn warm_up(&self) -> Vec<PlannedSlice> {
         let variants = self.config().variants.iter().enumerate();
-        let first = variants.filter(|(at, variant)| match self.purpose {
-            // Every path is to get going.
-            Purpose::BesideTcp(_) => variant.role != Role::Control,
-            Purpose::Soak(_) => false,
-            Purpose::Compare | Purpose::Explain(..) => *at == BASELINE,
-        });
+        let first = variants.filter(|(at, variant)| self.purpose.warms_up(*at, variant.role));
         first
             .map(|(at, _)| PlannedSlice::new(Pass::Compare, at))
             .collect()
     }
 
     pub(super) fn block(&self, block: u32) -> Vec<PlannedSlice> {
-        match &self.purpose {
-            Purpose::Explain(plan, evidence) if block <= plan.blocks => {
-                to_explain(plan, |pass| evidence.watch.is_available(pass))
-            }
-            Purpose::Explain(plan, evidence) => {
-                let variants = plan.variants.iter();
-                let lack = variants.filter(|variant| evidence.lacks_stacks(**variant));
-                lack.map(|variant| PlannedSlice::new(Pass::Stacks, *variant))
-                    .collect()
-            }
-            Purpose::Compare => to_compare(block, self.config().variants.len()),
-            Purpose::BesideTcp(_) | Purpose::Soak(_) => {
-                let mut slices = to_compare(block, self.config().variants.len());
-                slices.retain(|slice| slice.pass == Pass::Compare);
-                slices
-            }
-        }
+        self.purpose.block(block, self.config().variants.len())
     }
 
     pub(super) fn turns(&self, slice: PlannedSlice) -> u32 {
-        match self.purpose {
-            Purpose::Explain(..) => 1,
-            _ if self.is_idle(slice.variant) => 1,
-            _ => self.config().plan.turns,
+        match self.purpose.has_one_turn() || self.is_idle(slice.variant) {
+            true => 1,
+            false => self.config().plan.turns,
         }
     }
 
@@ -185,17 +141,9 @@ impl VariantSlices {
 
     /// Ends the turn before and begins one of `slice`; after the last one there is none.
     pub(super) fn switch(&mut self, slice: Option<PlannedSlice>) -> Result<()> {
-        let config = &self.central.task.config;
-        if let Purpose::BesideTcp(turns) = &self.purpose {
-            let path = |slice: PlannedSlice| match config.variants[slice.variant].role {
-                Role::Baseline | Role::Control => TrafficPath::RawTcp,
-                Role::Candidate => TrafficPath::Libp2p,
-            };
-            let turn = Duration::from_millis(config.plan.turn_ms);
-            turns.change(slice.map(path), self.patience().max(4 * turn))?;
-        }
+        self.purpose.switch(slice)?;
         if let Some(PlannedSlice { pass, variant }) = slice {
-            let budgets = config.variants[variant].budgets.in_central();
+            let budgets = self.config().variants[variant].budgets.in_central();
             let mode = mode(pass);
             if let Some(page) = self.central.page {
                 page.switch(variant)?;
@@ -209,17 +157,11 @@ impl VariantSlices {
 
     /// What the next slice needs from its start is arranged while the turn settles.
     pub(super) fn prepare(&mut self, slice: PlannedSlice) {
-        if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.watch.prepare(slice.pass);
-        }
+        self.purpose.prepare(slice.pass);
     }
 
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
-        let mut whole = None;
-        if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.begin(slice.pass);
-            whole = Some(Default::default());
-        }
+        let keeps_polls = self.purpose.begin(slice.pass);
         let now_ns = self.central.observers.recorder.now_ns();
         let peers = self.config().cell.peers;
         let mut seen = ObservedSlice::open(self.installed, now_ns, self.switched_ns, peers);
@@ -227,7 +169,7 @@ impl VariantSlices {
         let sites = self.central.sites.iter().map(|named| named.site);
         seen.connections = Site::of_connections(sites);
         seen.replay = (slice.pass == Pass::Children).then(|| self.replay.clone());
-        seen.whole = whole;
+        seen.whole = keeps_polls.then(Default::default);
         seen
     }
 
@@ -236,28 +178,20 @@ impl VariantSlices {
         seen.reopen(self.switched_ns, self.now_ns());
     }
 
-    /// Whether a slice gets polls that began in a turn until the next turn is over. Without that, long ones would be
-    /// missing more often than short ones. Evidence is told apart by time alone, and rows are reported at once.
     pub(super) fn waits_for_late_polls(&self) -> bool {
-        matches!(self.purpose, Purpose::Compare | Purpose::BesideTcp(_))
+        self.purpose.waits_for_late_polls()
     }
 
     /// Empties the buffers into the slices that what is there belongs to.
     pub(super) fn collect(&mut self, into: &mut [&mut ObservedSlice]) {
         self.central.observers.collect(into);
-        if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.collect();
-        }
+        self.purpose.collect();
     }
 
     /// Ends a turn. Polls that it began may still be collected.
     pub(super) fn close(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
         seen.close(self.central.observers.recorder.now_ns());
-        match &mut self.purpose {
-            Purpose::Explain(_, evidence) => evidence.end(slice.pass),
-            Purpose::Soak(rows) => rows.close(&self.central.activity),
-            Purpose::Compare | Purpose::BesideTcp(_) => {}
-        }
+        self.purpose.end_turn(slice.pass, &self.central.activity);
     }
 
     /// Takes what a slice used, as soon as its last turn is over. The few polls that are not over yet make no difference to
@@ -265,7 +199,7 @@ impl VariantSlices {
     pub(super) fn is_over(&mut self, slice: &OpenSlice) {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
-        if is_watched && !matches!(self.purpose, Purpose::Soak(_)) {
+        if is_watched && self.purpose.has_changes() {
             let sums = SliceSums {
                 beyond_ns: seen.site(seen.connections).sums().beyond_ns,
                 requests: seen.requests().sum(),
@@ -281,8 +215,7 @@ impl VariantSlices {
 
     /// Takes a slice whose polls are all over. Returns what to report of it.
     pub(super) fn keep(&mut self, number: u32, slice: OpenSlice) -> Result<Option<NodeMessage>> {
-        if let Purpose::Soak(rows) = &self.purpose {
-            let row = rows.row(&slice.seen, &slice.used);
+        if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
         let row = row(number, &slice);
@@ -292,9 +225,7 @@ impl VariantSlices {
             messages.expected += seen.expected;
             messages.delivered += row.requests.unwrap_or(0);
         }
-        if let Purpose::Explain(_, evidence) = &mut self.purpose {
-            evidence.write(&row, &mut seen)?;
-        }
+        self.purpose.keep(&row, &mut seen)?;
         if let Some(writer) = &mut self.writer {
             writer.write(&row, &seen, &used.workers, used.quic_row(number))?;
         }
@@ -309,50 +240,26 @@ impl VariantSlices {
     }
 
     pub(super) fn report(&self, block: u32) -> Option<NodeMessage> {
-        let mut report = self.changes.report(block);
-        match &self.purpose {
-            Purpose::Compare => {}
-            Purpose::BesideTcp(_) => report.requests_per_s = self.changes.requests_per_s(),
-            Purpose::Explain(_, evidence) => {
-                let variants = 0..self.config().variants.len();
-                report.slow_samples = variants.map(|it| evidence.slow_samples(it)).collect();
-            }
-            Purpose::Soak(_) => return None,
-        }
-        Some(NodeMessage::Block(report))
+        let report = self.changes.report(block);
+        let report = self.purpose.report(report, &self.changes);
+        report.map(NodeMessage::Block)
     }
 
-    /// Whether it is known well enough after that number of blocks. Launches of subjects are compared with each other, so
-    /// none ends by itself.
+    /// Whether it is known well enough after that number of blocks.
     pub(super) fn is_enough(&self, blocks: u32) -> bool {
-        let config = self.config();
-        match &self.purpose {
-            Purpose::Explain(plan, evidence) => {
-                let mut variants = plan.variants.iter();
-                blocks >= plan.blocks && !variants.any(|variant| evidence.lacks_stacks(*variant))
-            }
-            Purpose::Compare if config.subject.is_none() => {
-                let (precision, answers) = (config.plan.precision, self.has_answers());
-                let idle = |variant| self.is_idle(variant);
-                self.changes.are_within(precision, answers, idle)
-            }
-            Purpose::Compare | Purpose::BesideTcp(_) | Purpose::Soak(_) => false,
-        }
+        let (precision, answers) = (self.config().plan.precision, self.has_answers());
+        let is_idle = |variant| self.is_idle(variant);
+        let is_precise = || self.changes.are_within(precision, answers, is_idle);
+        self.purpose.is_enough(blocks, &is_precise)
     }
 
-    /// Whether, after that number of blocks, none begins that would end after the planned time.
     pub(super) fn has_time_limit(&self, blocks: u32) -> bool {
-        match &self.purpose {
-            Purpose::Explain(plan, _) => blocks >= plan.blocks,
-            _ => true,
-        }
+        self.purpose.has_time_limit(blocks)
     }
 
     /// Writes what is kept for the whole run, and waits until the disk has everything. Returns what became of messages.
     pub(super) fn finish(mut self) -> Result<Vec<Messages>> {
-        if let Purpose::Explain(_, evidence) = self.purpose {
-            evidence.finish()?;
-        }
+        self.purpose.finish()?;
         if let Some(writer) = self.writer {
             writer.finish(self.central.observers.recorder.now_ns())?;
         }

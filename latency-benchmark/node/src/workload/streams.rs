@@ -6,7 +6,7 @@ use std::convert::Infallible;
 use std::iter;
 use std::sync::{Arc, Mutex};
 
-use anyhow::{Context, Error, Result, anyhow};
+use anyhow::{Context, Error, Result, anyhow, bail};
 use futures::future::BoxFuture;
 use futures::stream::SelectAll;
 use futures::{AsyncReadExt, FutureExt, StreamExt};
@@ -84,10 +84,14 @@ impl Work {
                     number += 1;
                 }
             }
-            _ => {
+            Workload::Stream | Workload::Burst => {
                 let is_last = |turn| self.is_last((peer, id), turn);
                 send_chunks(part, turns, peer, split(link), log, is_last).await
             }
+            Workload::RequestResponse
+            | Workload::Gossipsub
+            | Workload::Idle
+            | Workload::Handshakes => bail!("{:?} does not go over streams", part.workload),
         }
     }
 
@@ -109,7 +113,10 @@ async fn answer(
     match part.workload {
         Workload::Duplex => answer_chunks(&part.sizes, id, split(link), served).await,
         Workload::Rr => Ok(echo(link, &part.sizes).await?),
-        _ => count_chunks(link, &part.sizes).await,
+        Workload::Stream | Workload::Burst => count_chunks(link, &part.sizes).await,
+        Workload::RequestResponse | Workload::Gossipsub | Workload::Idle | Workload::Handshakes => {
+            bail!("{:?} does not go over streams", part.workload)
+        }
     }
 }
 

@@ -1,15 +1,18 @@
-//! The rows of a soak: one variant, whose slices follow each other and are reported one by one.
+//! One variant, whose slices follow each other and are reported one by one, as rows.
 
 use std::time::Instant;
 
 use node_ab::slices::{ObservedSlice, Sums};
-use run_format::{HistogramOf, SLOW_NS, Site, SoakRow};
+use run_format::plan::block::{PlannedSlice, to_compare};
+use run_format::{BlockReport, HistogramOf, Pass, Role, SLOW_NS, Site, SoakRow};
 
-use super::sample::Clocks;
+use super::Purpose;
 use crate::connected::Connected;
+use crate::measure::changes::Changes;
+use crate::measure::sample::Clocks;
 use crate::observe::activity::{Activity, Snapshot};
 
-pub(super) struct SoakRows {
+pub(super) struct Soak {
     began: Instant,
     /// When the last row ended, and what was counted until then.
     ended: (f64, Snapshot),
@@ -17,24 +20,46 @@ pub(super) struct SoakRows {
     has_tasks: bool,
 }
 
-impl SoakRows {
-    pub(super) fn new(central: &Connected) -> SoakRows {
+impl Soak {
+    pub(super) fn new(central: &Connected) -> Soak {
         let counted = central.activity.snapshot();
-        SoakRows {
+        Soak {
             began: Instant::now(),
             ended: (0.0, counted),
             counted,
             has_tasks: central.sites.iter().any(|named| named.site == Site::Task),
         }
     }
+}
 
-    pub(super) fn close(&mut self, activity: &Activity) {
+impl Purpose for Soak {
+    /// How things get going is part of a soak.
+    fn warms_up(&self, _: usize, _: Role) -> bool {
+        false
+    }
+
+    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+        let mut slices = to_compare(number, variants);
+        slices.retain(|slice| slice.pass == Pass::Compare);
+        slices
+    }
+
+    /// Rows are reported at once.
+    fn waits_for_late_polls(&self) -> bool {
+        false
+    }
+
+    fn end_turn(&mut self, _: Pass, activity: &Activity) {
         let now = activity.snapshot();
         self.counted = now.since(self.ended.1);
         self.ended = (self.began.elapsed().as_secs_f64(), now);
     }
 
-    pub(super) fn row(&self, slice: &ObservedSlice, used: &Clocks) -> SoakRow {
+    fn has_changes(&self) -> bool {
+        false
+    }
+
+    fn soak_row(&self, slice: &ObservedSlice, used: &Clocks) -> Option<SoakRow> {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
         let (histograms, woken) = (&slice.histograms, HistogramOf::CotenantWake);
         let latency = |q| histograms.quantile(HistogramOf::Latency, q);
@@ -42,7 +67,7 @@ impl SoakRows {
         let slow_polls = |site| histograms.slower_than(HistogramOf::Polls(site), SLOW_NS);
         let lost: u64 = slice.sites.iter().map(|site| site.row.lost).sum();
         let counted = &self.counted;
-        SoakRow {
+        Some(SoakRow {
             at_s: to_ms(self.ended.0),
             interval_s: to_ms(slice.duration_ns as f64 / 1e9),
             connection_polls: connection.row.polls,
@@ -68,7 +93,11 @@ impl SoakRows {
             restarts: None,
             central_cpu_ns: used.row.central_cpu_ns,
             lost_records: lost + slice.lost_entries,
-        }
+        })
+    }
+
+    fn report(&self, _: BlockReport, _: &Changes) -> Option<BlockReport> {
+        None
     }
 }
 

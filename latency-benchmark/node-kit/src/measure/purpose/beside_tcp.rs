@@ -1,0 +1,55 @@
+//! libp2p and raw TCP take turns.
+
+use std::time::Duration;
+
+use anyhow::Result;
+use run_format::plan::block::{PlannedSlice, to_compare};
+use run_format::{BlockReport, Pass, Role, RunConfig};
+
+use super::Purpose;
+use crate::measure::changes::Changes;
+use crate::paths::{TrafficPath, TurnSwitch};
+
+pub(super) struct BesideTcp {
+    turns: TurnSwitch,
+    roles: Vec<Role>,
+    /// How long requests of the turn before may take.
+    patience: Duration,
+}
+
+impl BesideTcp {
+    pub(super) fn new(turns: TurnSwitch, config: &RunConfig) -> BesideTcp {
+        const PATIENCE: Duration = Duration::from_secs(10);
+        BesideTcp {
+            turns,
+            roles: config.variants.iter().map(|variant| variant.role).collect(),
+            patience: PATIENCE.max(4 * Duration::from_millis(config.plan.turn_ms)),
+        }
+    }
+}
+
+impl Purpose for BesideTcp {
+    /// Every path is to get going.
+    fn warms_up(&self, _: usize, role: Role) -> bool {
+        role != Role::Control
+    }
+
+    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+        let mut slices = to_compare(number, variants);
+        slices.retain(|slice| slice.pass == Pass::Compare);
+        slices
+    }
+
+    fn switch(&self, slice: Option<PlannedSlice>) -> Result<()> {
+        let path = |slice: PlannedSlice| match self.roles[slice.variant] {
+            Role::Baseline | Role::Control => TrafficPath::RawTcp,
+            Role::Candidate => TrafficPath::Libp2p,
+        };
+        self.turns.change(slice.map(path), self.patience)
+    }
+
+    fn report(&self, mut report: BlockReport, changes: &Changes) -> Option<BlockReport> {
+        report.requests_per_s = changes.requests_per_s();
+        Some(report)
+    }
+}

@@ -1,0 +1,20 @@
+//! Variants take turns, and the launch ends when their changes are known.
+
+use run_format::plan::block::{PlannedSlice, to_compare};
+
+use super::Purpose;
+
+pub(super) struct Compare {
+    /// Launches of subjects are compared with each other, so none ends by itself.
+    pub(super) ends_when_precise: bool,
+}
+
+impl Purpose for Compare {
+    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+        to_compare(number, variants)
+    }
+
+    fn is_enough(&self, _: u32, is_precise: &dyn Fn() -> bool) -> bool {
+        self.ends_when_precise && is_precise()
+    }
+}

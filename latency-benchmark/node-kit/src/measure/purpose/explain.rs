@@ -1,0 +1,96 @@
+//! Each kind of evidence has slices of its own.
+
+use anyhow::Result;
+use node_ab::slices::ObservedSlice;
+use run_format::plan::block::{PlannedSlice, to_explain};
+use run_format::{BlockReport, ExplainPlan, Pass, SliceRow};
+
+use super::Purpose;
+use crate::connected::Connected;
+use crate::evidence::{Evidence, Watch};
+use crate::measure::changes::Changes;
+use crate::observe::activity::Activity;
+
+pub(super) struct Explain {
+    plan: ExplainPlan,
+    evidence: Evidence,
+    /// The number of variants.
+    variants: usize,
+}
+
+impl Explain {
+    pub(super) fn new(plan: ExplainPlan, watch: Watch, central: &Connected) -> Result<Explain> {
+        let (activity, sites) = (central.activity.clone(), central.sites.clone());
+        Ok(Explain {
+            plan,
+            evidence: Evidence::create(watch, activity, sites, &central.task.dir)?,
+            variants: central.task.config.variants.len(),
+        })
+    }
+
+    /// The variants whose slow polls need more samples of stacks.
+    fn lacking(&self) -> impl Iterator<Item = usize> {
+        let variants = self.plan.variants.iter().copied();
+        variants.filter(|variant| self.evidence.lacks_stacks(*variant))
+    }
+}
+
+impl Purpose for Explain {
+    fn block(&self, number: u32, _: usize) -> Vec<PlannedSlice> {
+        if number <= self.plan.blocks {
+            let is_available = |pass| self.evidence.watch.is_available(pass);
+            return to_explain(&self.plan, is_available);
+        }
+        let slices = self.lacking();
+        let slices = slices.map(|variant| PlannedSlice::new(Pass::Stacks, variant));
+        slices.collect()
+    }
+
+    fn has_one_turn(&self) -> bool {
+        true
+    }
+
+    fn prepare(&mut self, pass: Pass) {
+        self.evidence.watch.prepare(pass);
+    }
+
+    fn begin(&mut self, pass: Pass) -> bool {
+        self.evidence.begin(pass);
+        true
+    }
+
+    /// Evidence is told apart by time alone.
+    fn waits_for_late_polls(&self) -> bool {
+        false
+    }
+
+    fn collect(&mut self) {
+        self.evidence.collect();
+    }
+
+    fn end_turn(&mut self, pass: Pass, _: &Activity) {
+        self.evidence.end(pass);
+    }
+
+    fn keep(&mut self, row: &SliceRow, seen: &mut ObservedSlice) -> Result<()> {
+        self.evidence.write(row, seen)
+    }
+
+    fn report(&self, mut report: BlockReport, _: &Changes) -> Option<BlockReport> {
+        let samples = (0..self.variants).map(|variant| self.evidence.slow_samples(variant));
+        report.slow_samples = samples.collect();
+        Some(report)
+    }
+
+    fn is_enough(&self, blocks: u32, _: &dyn Fn() -> bool) -> bool {
+        blocks >= self.plan.blocks && self.lacking().next().is_none()
+    }
+
+    fn has_time_limit(&self, blocks: u32) -> bool {
+        blocks >= self.plan.blocks
+    }
+
+    fn finish(self: Box<Self>) -> Result<()> {
+        self.evidence.finish()
+    }
+}
