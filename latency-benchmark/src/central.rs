@@ -6,10 +6,10 @@ use std::process::Command;
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::Duration;
 
-use anyhow::Context;
+use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::{LabSpec, Topology};
-use program::{Failure, exit_code, print, reject};
+use program::{Failure, exit_code, interrupts_seen, print, reject};
 use run_format::{
     BUDGET_FORMS, BlockReport, Budgets, Cell, CentralTask, LabConfig, Measurement, NodeMessage,
     OtherProcesses, Placement, Plan, Rtt, RunConfig, Sharing, Stop, VariantConfig, plan,
@@ -18,8 +18,8 @@ use run_format::{
 use crate::args::{CellArgs, RuntimeArgs, refuse_both_ends, variants};
 use crate::conversation::Conversation;
 use crate::figures;
-use crate::interrupts::Interrupts;
 use crate::progress::{INTERRUPTED, MEASURED};
+use crate::stopped::StoppedWatch;
 
 #[derive(Args)]
 #[command(after_help = "Examples:
@@ -48,7 +48,7 @@ pub(crate) struct CentralArgs {
     out: PathBuf,
 }
 
-pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+pub(crate) fn run(args: CentralArgs) -> Result<u8, Failure> {
     let out = args.out.clone();
     if out.exists() {
         reject!(
@@ -70,6 +70,7 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
     let central = Conversation::start(Command::new(&program).arg("central"), &task);
     let mut central = central.with_context(|| format!("cannot start {}", program.display()))?;
     let mut code = MEASURED;
+    let mut watch = StoppedWatch::new(central.process.child.id());
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         match central.messages.recv_timeout(LOOK_AROUND) {
@@ -84,9 +85,12 @@ pub(crate) fn run(args: CentralArgs, interrupts: &Interrupts) -> Result<u8, Fail
             // A central that has stalled ends, and says so itself.
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
-        match interrupts.seen() {
+        if let Some(stopped) = watch.look() {
+            return Err(anyhow!("{stopped}, so nothing is heard of it").into());
+        }
+        match interrupts_seen() {
             0 => {}
-            1 => {
+            1 if !central.is_overdue() => {
                 central.ask_to_stop();
             }
             _ => return Ok(INTERRUPTED),

@@ -3,16 +3,15 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use program::Failure;
+use program::{Failure, count_interrupts, interrupts_seen};
 
-use crate::interrupts::Interrupts;
 use crate::progress::INTERRUPTED;
 use crate::sweep::rr;
 use crate::{cell, central, explain, lab_verb, peer, pipeline, soak};
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]
-#[command(name = "latency-benchmark", version)]
+#[command(name = "latency-benchmark", version, propagate_version = true)]
 struct BenchmarkCli {
     #[command(subcommand)]
     verb: BenchmarkVerb,
@@ -55,12 +54,12 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Err(end) => return end,
     };
     let code = match args.verb {
-        BenchmarkVerb::Sweep(args) => counted(|interrupts| pipeline::run(*args, interrupts)),
-        BenchmarkVerb::Explain(args) => counted(|interrupts| explain::run(args, interrupts)),
-        BenchmarkVerb::Rr(args) => counted(|interrupts| rr::run(*args, interrupts)),
-        BenchmarkVerb::Soak(args) => counted(|interrupts| soak::run(*args, interrupts)),
+        BenchmarkVerb::Sweep(args) => counted(|| pipeline::run(*args)),
+        BenchmarkVerb::Explain(args) => counted(|| explain::run(args)),
+        BenchmarkVerb::Rr(args) => counted(|| rr::run(*args)),
+        BenchmarkVerb::Soak(args) => counted(|| soak::run(*args)),
         BenchmarkVerb::Peer(args) => peer::run(args),
-        BenchmarkVerb::Central(args) => counted(|interrupts| central::run(args, interrupts)),
+        BenchmarkVerb::Central(args) => counted(|| central::run(args)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
         BenchmarkVerb::Preflight(args) => lab_verb::preflight(&args),
         BenchmarkVerb::Cell => cell::run(),
@@ -71,9 +70,9 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
 
 /// Runs a verb that finishes its slice when it is interrupted. What fails after an interrupt, such as a build that the same
 /// Ctrl-C ended, was interrupted, too.
-fn counted(verb: impl FnOnce(&Interrupts) -> Result<u8, Failure>) -> Result<u8, Failure> {
-    let interrupts = Interrupts::count()?;
-    verb(&interrupts).map_err(|failure| match interrupts.seen() {
+fn counted(verb: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
+    count_interrupts()?;
+    verb().map_err(|failure| match interrupts_seen() {
         0 => failure,
         _ => Failure {
             code: INTERRUPTED,

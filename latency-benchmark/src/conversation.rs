@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use lab::Reaped;
@@ -24,7 +25,7 @@ pub(crate) struct Conversation<M> {
     /// Disconnected when the child has closed its output.
     pub(crate) messages: Receiver<M>,
     input: ChildStdin,
-    asked_to_stop: bool,
+    asked_to_stop: Option<Instant>,
 }
 
 impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
@@ -58,7 +59,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
             process,
             messages,
             input,
-            asked_to_stop: false,
+            asked_to_stop: None,
         })
     }
 
@@ -69,11 +70,19 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
 
     /// Asks to finish the slice and stop, unless that was asked before.
     pub(crate) fn ask_to_stop(&mut self) -> bool {
-        let is_first = !std::mem::replace(&mut self.asked_to_stop, true);
+        let is_first = self.asked_to_stop.is_none();
         if is_first {
+            self.asked_to_stop = Some(Instant::now());
             self.say(STOP_LINE);
         }
         is_first
+    }
+
+    /// Whether it was asked to stop and still has not ended, as when its processes are stopped.
+    pub(crate) fn is_overdue(&self) -> bool {
+        const PATIENCE: Duration = Duration::from_millis(2500);
+        self.asked_to_stop
+            .is_some_and(|asked| asked.elapsed() > PATIENCE)
     }
 }
 

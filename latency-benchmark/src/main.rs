@@ -10,7 +10,6 @@ mod conversation;
 mod explain;
 mod figures;
 mod gate;
-mod interrupts;
 mod lab_verb;
 mod manifest;
 mod node_program;
@@ -22,6 +21,7 @@ mod results_folder;
 mod search;
 mod session;
 mod soak;
+mod stopped;
 mod sweep;
 mod turn_order;
 

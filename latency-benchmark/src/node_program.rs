@@ -6,9 +6,11 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
-use program::{Failure, Limits, bad_input, ended, ended_saying, reject, user_tool};
+use clap::builder::{PathBufValueParser, TypedValueParser};
+use program::{Failure, Limits, bad_input, ended_saying, is_program, reject, user_tool};
 use run_format::checksums::of_program;
 use run_format::{Manifest, NodeConfig, NodeDescription};
+use swarm_patch::cargo_run::{self, MESSAGES};
 use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 use swarm_patch::subject::builder::Program;
 
@@ -18,8 +20,15 @@ pub(crate) struct NodeProgramArgs {
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named, help = format!("Network stack of the nodes: {}", STACKS.map(|stack| stack.name).join(", ")))]
     pub(crate) stack: &'static Stack,
     /// The node program to measure [default: this workspace's for the stack, which cargo builds]
-    #[arg(long = "node", value_name = "PROGRAM")]
+    #[arg(long = "node", value_name = "PROGRAM", value_parser = PathBufValueParser::new().try_map(executable))]
     pub(crate) program: Option<PathBuf>,
+}
+
+fn executable(path: PathBuf) -> Result<PathBuf, &'static str> {
+    match is_program(&path) {
+        true => Ok(path),
+        false => Err("it is no executable file"),
+    }
 }
 
 impl NodeProgramArgs {
@@ -69,19 +78,16 @@ fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let asked = node.features().into_iter().map(|(name, _)| name);
     let features: Vec<&str> = asked.chain(program.feature()).collect();
     let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
-    let status = Command::new(cargo)
-        .args(["build", "--locked", "--quiet", "--target-dir"])
-        .arg(target_dir()?)
+    let target = target_dir()?;
+    let mut cargo = Command::new(cargo);
+    cargo
+        .args(["build", "--locked", MESSAGES, "--target-dir"])
+        .arg(&target)
         .args(["--profile", profile, "--package", &stack.program()])
         .args(["--bin", &name, "--features", &features.join(",")])
-        .current_dir(workspace)
-        .stdin(Stdio::null())
-        .status()
-        .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
-    if !status.success() {
-        bail!("the build failed: cargo {}, see above", ended(status));
-    }
-    Ok(())
+        .current_dir(workspace);
+    let log = target.join(format!("{name}.log"));
+    cargo_run::build(&mut cargo, &name, &log).with_context(|| format!("{name} does not build"))
 }
 
 fn workspace() -> Option<&'static Path> {

@@ -1,21 +1,21 @@
 //! The verb `sweep`, which `./sweep.sh` runs: checks the machine, builds, measures, explains and reports.
 
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, exit_code, one_line, say};
+use program::{Failure, Limits, exit_code, interrupts_seen, one_line, say, wait_or_interrupt};
 use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
 
 use crate::explain::args::ExplainArgs;
 use crate::gate::args::GateArgs;
-use crate::interrupts::Interrupts;
 use crate::node_program::{NodeProgramArgs, analysis};
-use crate::progress::{MEASURED, SOME_FAILED};
+use crate::progress::{INTERRUPTED, MEASURED, SOME_FAILED};
 use crate::search::{self, SearchArgs};
 use crate::sweep::args::{AskedSweep, SweepArgs};
 use crate::{explain, gate, manifest, sweep};
@@ -36,12 +36,12 @@ pub(crate) struct PipelineArgs {
     measure_only: bool,
 }
 
-pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
     if args.gate.gate {
-        return gate::run(&args.gate, &args.sweep, interrupts);
+        return gate::run(&args.gate, &args.sweep);
     }
     if args.search.search || args.sweep.resume.as_deref().is_some_and(is_search) {
-        return search(&args, interrupts);
+        return search(&args);
     }
     let asked = args.sweep.asked()?;
     let goes_on = !args.measure_only;
@@ -53,14 +53,14 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
             let program = given.again(&manifest);
             (manifest.config, dir.clone(), program)
         }
-        _ => return sweep::carry_out(asked, MANIFEST, given, interrupts),
+        _ => return sweep::carry_out(asked, MANIFEST, given),
     };
     if args.explain {
         explain::args::refuse(&config)?;
     }
     prepare(&args, &program, &config)?;
     let cores = Topology::of_this_process()?.available().clone();
-    let mut code = sweep::carry_out(asked, MANIFEST, &program, interrupts)?;
+    let mut code = sweep::carry_out(asked, MANIFEST, &program)?;
     if config.shard.is_some() {
         // All shards have one report.
         return Ok(code);
@@ -69,10 +69,13 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(&dir, program)?;
         // A sweep that cannot be explained has its report all the same.
-        let explained = explain::run(explained, interrupts).unwrap_or_else(|failure| {
+        let explained = explain::run(explained).unwrap_or_else(|failure| {
             let why = one_line(&format!("{:#}", failure.error));
             say(format!("error: --explain: {why}"));
-            SOME_FAILED
+            match interrupts_seen() {
+                0 => SOME_FAILED,
+                _ => INTERRUPTED,
+            }
         });
         code = first_failure(code, explained);
     }
@@ -81,11 +84,11 @@ pub(crate) fn run(args: PipelineArgs, interrupts: &Interrupts) -> Result<u8, Fai
     Ok(first_failure(code, report(&dir)?))
 }
 
-fn search(args: &PipelineArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+fn search(args: &PipelineArgs) -> Result<u8, Failure> {
     let dir = args.search.folder(&args.sweep)?;
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
     let cores = Topology::of_this_process()?.available().clone();
-    let code = search::run(&dir, &args.sweep, &cores, interrupts)?;
+    let code = search::run(&dir, &args.sweep, &cores)?;
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
 }
@@ -97,10 +100,13 @@ fn prepare(
 ) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
         // Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
-        let checked = Command::new("/proc/self/exe")
-            .args(["preflight", "--brief"])
-            .stdin(Stdio::null())
-            .output()?;
+        const LIMITS: Limits = Limits {
+            time: Duration::from_secs(120),
+            bytes: 1 << 20,
+        };
+        let mut check = Command::new("/proc/self/exe");
+        let checked = LIMITS.output(check.args(["preflight", "--brief"]));
+        let checked = checked.context("the check of this machine")?;
         for said in [&checked.stdout, &checked.stderr] {
             if !said.is_empty() {
                 say(String::from_utf8_lossy(said).trim_end());
@@ -121,6 +127,6 @@ fn first_failure(one: u8, other: u8) -> u8 {
 }
 
 fn report(dir: &Path) -> Result<u8> {
-    let status = analysis("report", dir)?.status();
-    Ok(exit_code(status.context("cannot start analysis")?))
+    let status = wait_or_interrupt(&mut analysis("report", dir)?);
+    Ok(exit_code(status.context("analysis report")?))
 }

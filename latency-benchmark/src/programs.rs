@@ -1,10 +1,11 @@
 //! The node programs of a sweep: found or built before anything is measured.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
-use program::{Failure, bad_input, reject, say};
+use program::{Failure, bad_input, in_words, reject, say};
 use run_format::files::{SUBJECTS, write_whole};
 use run_format::{
     Budgets, LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig,
@@ -56,7 +57,7 @@ impl Programs {
         found.is_plain = true;
         let id = builder.id(&found)?;
         let built = builder.find(&id);
-        let built = built.map_or_else(|| builder.build(&found, &id), Ok)?;
+        let built = built.map_or_else(|| builder.build(&found, &id, &subject.label), Ok)?;
         Ok(built.program)
     }
 
@@ -103,8 +104,11 @@ impl Programs {
             let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
             refuse_unbounded(config, subject, &levels)?;
         }
+        let to_build = ToBuild::find(&config.subjects, &builder)?;
+        to_build.say();
         for subject in &mut config.subjects {
-            let built = prepare(subject, &builder).with_context(|| subject.label.clone())?;
+            let built = prepare(subject, &builder, &to_build);
+            let built = built.with_context(|| subject.label.clone())?;
             subject.build = Some(built.record);
             subject.layouts = layouts::count(&built.dir);
         }
@@ -121,9 +125,11 @@ impl Programs {
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
+        let to_build = ToBuild::of(config, node.stack, Program::Explaining)?;
+        to_build.say();
         Programs::of(config, node, Program::Explaining, |subject, builder| {
-            let built = prepare(subject, builder).with_context(|| subject.label.clone())?;
-            Ok(built.program)
+            let built = prepare(subject, builder, &to_build);
+            Ok(built.with_context(|| subject.label.clone())?.program)
         })
     }
 
@@ -144,9 +150,84 @@ impl Programs {
     }
 }
 
-/// The program that counts for `--gate`, built if need be.
-pub(crate) fn gate_program(subject: &SubjectConfig, stack: &'static Stack) -> Result<Built> {
-    prepare(subject, &builder(stack)?.of(Program::Gate)).with_context(|| subject.label.clone())
+/// The programs of subjects that count for `--gate`, built if need be.
+pub(crate) fn gate_programs(
+    subjects: &[SubjectConfig],
+    stack: &'static Stack,
+) -> Result<Vec<PathBuf>> {
+    let builder = builder(stack)?.of(Program::Gate);
+    let to_build = ToBuild::find(subjects, &builder)?;
+    to_build.say();
+    let programs = subjects.iter().map(|subject| {
+        let built = prepare(subject, &builder, &to_build);
+        Ok(built.with_context(|| subject.label.clone())?.program)
+    });
+    programs.collect()
+}
+
+/// The subjects whose programs are not built yet.
+#[derive(Default)]
+struct ToBuild {
+    /// The id of each program, and the first subject with it.
+    programs: Vec<(String, String)>,
+    last_time: Option<Duration>,
+}
+
+impl ToBuild {
+    fn of(config: &SweepConfig, stack: &'static Stack, kind: Program) -> Result<ToBuild> {
+        if config.subjects.iter().all(is_of_this_workspace) {
+            return Ok(ToBuild::default());
+        }
+        ToBuild::find(&config.subjects, &builder(stack)?.of(kind))
+    }
+
+    fn find(subjects: &[SubjectConfig], builder: &SubjectBuilder) -> Result<ToBuild> {
+        let mut programs: Vec<(String, String)> = Vec::new();
+        for subject in subjects {
+            let found = unchanged(subject, builder.stack);
+            let id = builder.id(&found.with_context(|| subject.label.clone())?)?;
+            if programs.iter().all(|(known, _)| *known != id) && builder.find(&id).is_none() {
+                programs.push((id, subject.label.clone()));
+            }
+        }
+        Ok(ToBuild {
+            programs,
+            last_time: builder.last_time(),
+        })
+    }
+
+    /// Which ones, and how long it takes as far as that is known.
+    fn line(&self) -> Option<String> {
+        let labels: Vec<&str> = self.programs.iter().map(|(_, label)| &**label).collect();
+        let time = self.last_time.map_or_else(String::new, |time| {
+            format!(" (the last such build took {})", in_words(time))
+        });
+        (!labels.is_empty()).then(|| format!("to be built: {}{time}", labels.join(", ")))
+    }
+
+    fn say(&self) {
+        if let Some(line) = self.line() {
+            say(line);
+        }
+    }
+
+    /// What is said of a subject while it is built.
+    fn title(&self, id: &str, label: &str) -> String {
+        let number = self.programs.iter().position(|(known, _)| known == id);
+        number.map_or_else(
+            || label.to_owned(),
+            |number| format!("{label} ({} of {})", number + 1, self.programs.len()),
+        )
+    }
+}
+
+/// Which programs of the subjects are built before anything is measured or explained.
+pub(crate) fn to_build(
+    config: &SweepConfig,
+    stack: &'static Stack,
+    kind: Program,
+) -> Result<Option<String>> {
+    Ok(ToBuild::of(config, stack, kind)?.line())
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
@@ -219,17 +300,12 @@ fn refuse_unbounded(
     Ok(())
 }
 
-fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
+fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder, to_build: &ToBuild) -> Result<Built> {
     let found = unchanged(subject, builder.stack)?;
     let id = builder.id(&found)?;
-    if let Some(built) = builder.find(&id) {
-        return Ok(built);
-    }
-    if subject.role != Role::Control {
-        let label = &subject.label;
-        say(format!("building {label}, which can take minutes"));
-    }
-    builder.build(&found, &id)
+    let title = || to_build.title(&id, &subject.label);
+    let built = builder.find(&id);
+    built.map_or_else(|| builder.build(&found, &id, &title()), Ok)
 }
 
 fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
@@ -252,7 +328,7 @@ fn find_again(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built
     if builder.id(&resolve(builder.stack, subject)?)? != record.id {
         bail!("its program was deleted, and its sources have changed since");
     }
-    let built = prepare(subject, builder)?;
+    let built = prepare(subject, builder, &ToBuild::default())?;
     if built.record != *record {
         bail!("its program is gone, and building it again gives another one");
     }

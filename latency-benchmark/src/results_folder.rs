@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
-use program::{Failure, bad_input, reject, say};
+use program::{Failure, bad_input, reject};
 
 /// An error if it exists; `hint` says what else could be done.
 pub(crate) fn refuse_existing(dir: &Path, hint: &str) -> Result<(), Failure> {
@@ -38,17 +38,14 @@ impl ResultsFolder {
         let file = path.join(LOCK);
         let lock =
             File::create(&file).with_context(|| format!("cannot create {}", file.display()))?;
-        if lock.try_lock().is_err() {
-            let path = path.display();
-            if !waits {
-                reject!("{path}: another sweep is writing there");
-            }
-            say(format!(
-                "waiting for another sweep that is writing to {path}"
-            ));
-            lock.lock()
-                .with_context(|| format!("cannot lock {}", file.display()))?;
+        if !waits && lock.try_lock().is_err() {
+            reject!("{}: another sweep is writing there", path.display());
         }
+        let wait = format!(
+            "waiting for another sweep that is writing to {}",
+            path.display()
+        );
+        program::lock(&lock, &wait).with_context(|| format!("cannot lock {}", file.display()))?;
         Ok(ResultsFolder {
             path: path.to_owned(),
             manifest: path.join(manifest),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, anyhow};
 use clap::Args;
 use lab::move_to;
-use program::{Failure, bad_input, say};
+use program::{Failure, Limits, bad_input, say};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
 use run_format::{Axes, Budgets, Cores, NodeConfig, Precision, SweepConfig};
@@ -18,7 +18,6 @@ use swarm_patch::stacks::LIBP2P;
 use swarm_patch::{budget_patch, pristine};
 
 use crate::args::{given_or, refuse_twice, unknown_site, variants};
-use crate::interrupts::Interrupts;
 use crate::node_program::analysis;
 use crate::progress::{MEASURED, SOME_FAILED};
 use crate::sweep::args::{AskedSweep, SweepArgs};
@@ -115,12 +114,7 @@ pub(crate) fn read(dir: &Path) -> Result<Search, Failure> {
     read_versioned(&dir.join(SEARCH)).map_err(bad_input)
 }
 
-pub(crate) fn run(
-    dir: &Path,
-    args: &SweepArgs,
-    cores: &Cores,
-    interrupts: &Interrupts,
-) -> Result<u8, Failure> {
+pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Failure> {
     let search = read(dir)?;
     let (time, began) = (Duration::from_millis(search.time_ms), Instant::now());
     let mut code = MEASURED;
@@ -131,7 +125,7 @@ pub(crate) fn run(
             let share = share.max(shortest(&config));
             AskedSweep::Measure(within(config, share)?, folder)
         };
-        let this = sweep::carry_out(asked, MANIFEST, &args.program, interrupts)?;
+        let this = sweep::carry_out(asked, MANIFEST, &args.program)?;
         let goes_on = [MEASURED, SOME_FAILED].contains(&this);
         // The sweep has left central's core.
         move_to(cores)?;
@@ -179,9 +173,13 @@ pub(crate) fn run(
 }
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {
-    let output = analysis("next-round", dir)?
-        .output()
-        .context("cannot start analysis")?;
+    /// Much longer than it takes.
+    const LIMITS: Limits = Limits {
+        time: Duration::from_secs(600),
+        bytes: 16 << 20,
+    };
+    let output = LIMITS.output(&mut analysis("next-round", dir)?);
+    let output = output.context("analysis next-round")?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         return Err(anyhow!("analysis next-round: {}", words.trim()).into());

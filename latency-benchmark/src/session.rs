@@ -1,5 +1,6 @@
 //! A verb while it measures: the folder that it writes into, what it shows, and whether somebody asked for an end.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
@@ -9,33 +10,33 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail};
 use lab::move_to;
 use lab::preflight::busy_cores;
-use program::{ended_saying, one_line, tail};
+use program::{ended_saying, interrupts_seen, one_line, tail, wait_within};
 use run_format::{Cores, End, RunConfig, RunRow, Stage, TURN_LINE};
 
 use crate::conversation::{CellMessage, CellTask, Conversation, ended};
-use crate::interrupts::Interrupts;
 use crate::progress::Progress;
 use crate::results_folder::ResultsFolder;
+use crate::stopped::StoppedWatch;
 use crate::turn_order::Seat;
 
-pub(crate) struct Session<'a> {
+pub(crate) struct Session {
     pub(crate) folder: ResultsFolder,
     pub(crate) progress: Progress,
-    pub(crate) interrupts: &'a Interrupts,
 }
 
-impl<'a> Session<'a> {
+impl Session {
     /// Nothing but central runs on central's core, so this process goes to those of the peers.
     pub(crate) fn begin(
         folder: ResultsFolder,
         progress: Progress,
         peers: &Cores,
-        interrupts: &'a Interrupts,
-    ) -> Result<Session<'a>> {
+    ) -> Result<Session> {
         move_to(peers).context("cannot leave central's core")?;
-        if let Some(verb) = another() {
+        let others = others();
+        if !others.is_empty() {
+            let verbs = others.join(" and another ");
             progress.warn(&format!(
-                "another {verb} is running on this machine; both will measure each other"
+                "another {verbs} is running on this machine; all will measure each other"
             ));
         }
         if let Some(cores) = busy_cores().filter(|cores| *cores > 0.5) {
@@ -43,17 +44,13 @@ impl<'a> Session<'a> {
                 "other work keeps {cores:.1} cores of this machine busy; it is measured too"
             ));
         }
-        Ok(Session {
-            folder,
-            progress,
-            interrupts,
-        })
+        Ok(Session { folder, progress })
     }
 
     /// Whether to go on after a run, also after the last one: what an interrupt cut short is not done.
     pub(crate) fn goes_on_after(&self, row: &RunRow) -> bool {
         let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
-        is_whole || self.interrupts.seen() == 0
+        is_whole || interrupts_seen() == 0
     }
 
     /// Runs a cell, whose files go into `dir`, and passes on what it reports. None after a second interrupt.
@@ -93,6 +90,7 @@ impl<'a> Session<'a> {
         mut on: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
+        const LAST_PATIENCE: Duration = Duration::from_secs(2);
         let mut command = Command::new("/proc/self/exe");
         // Everything in its namespaces ends with it.
         let cell = Conversation::start(command.arg("cell").stderr(Stdio::piped()), task);
@@ -101,6 +99,7 @@ impl<'a> Session<'a> {
         let stderr = stderr.context("it has no standard error")?;
         let errors = thread::Builder::new().spawn(move || tail(stderr))?;
         let mut asking: Option<&Seat<'_>> = None;
+        let mut watch = StoppedWatch::new(cell.process.child.id());
         loop {
             // While it asks, all of its processes are paused, so there are no messages.
             if asking.is_some_and(|seat| seat.has_turn_within(LOOK_AROUND)) {
@@ -113,7 +112,8 @@ impl<'a> Session<'a> {
                     asking = seat.inspect(|seat| seat.ask(block));
                 }
                 Ok(CellMessage::Over(row)) => {
-                    cell.process.child.wait()?;
+                    // It does nothing any more, and is killed if it does not end.
+                    wait_within(&mut cell.process.child, LAST_PATIENCE)?;
                     return Ok(Some(*row));
                 }
                 Ok(message) => on(message)?,
@@ -123,24 +123,34 @@ impl<'a> Session<'a> {
                     bail!("it {}", ended_saying(cell.process.child.wait()?, &errors));
                 }
             }
-            match self.interrupts.seen() {
+            match asking {
+                // All of its processes are paused.
+                Some(_) => watch.pause(),
+                None => {
+                    if let Some(stopped) = watch.look() {
+                        bail!("{stopped}, so nothing is heard of it");
+                    }
+                }
+            }
+            match interrupts_seen() {
                 0 => {}
                 1 if cell.ask_to_stop() => {
                     asking = None;
                     self.progress
                         .warn("finishing the slice; Ctrl-C again stops at once");
                 }
-                1 => {}
+                1 if !cell.is_overdue() => {}
+                1 => return Ok(Some(ended(task.config.clone(), End::INTERRUPTED))),
                 _ => return Ok(None), // The drop ends it.
             }
         }
     }
 }
 
-/// The verb of another process that measures.
-pub(crate) fn another() -> Option<&'static str> {
-    let mut entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    entries.find_map(|entry| {
+/// The verbs of other processes that measure.
+pub(crate) fn others() -> Vec<&'static str> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let verbs = entries.filter_map(|entry| {
         let process: u32 = entry.file_name().to_str()?.parse().ok()?;
         let command = fs::read(entry.path().join("cmdline")).unwrap_or_default();
         let mut words = command.split(|byte| *byte == 0);
@@ -149,5 +159,7 @@ pub(crate) fn another() -> Option<&'static str> {
         let verb = words.next().filter(|_| is_another)?;
         let mut known = ["sweep", "explain", "rr", "soak"].into_iter();
         known.find(|known| known.as_bytes() == verb)
-    })
+    });
+    let verbs: BTreeSet<&str> = verbs.collect();
+    verbs.into_iter().collect()
 }

@@ -16,7 +16,6 @@ use run_format::{
 use crate::args::{CellArgs, HostArgs, NewRunArgs, RttArg, refuse_unknown_sites};
 use crate::cell::round_trip;
 use crate::conversation::{CellMessage, ended};
-use crate::interrupts::Interrupts;
 use crate::manifest::{command, tool};
 use crate::node_program::describe;
 use crate::progress::{Progress, RunCounts};
@@ -99,7 +98,7 @@ impl SoakArgs {
     }
 }
 
-pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     let mut config = args.config()?;
     let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
@@ -121,7 +120,7 @@ pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure
     write_whole(&dir.join(EDITS), &description.edits)?;
     write_json(&dir.join(SOAK), &file)?;
     let folder = ResultsFolder::lock(&dir, SOAK, false)?;
-    let mut end = measure(&file.config, &program, folder, interrupts)?;
+    let mut end = measure(&file.config, &program, folder)?;
     end.sha256 = of_file(&dir.join(SOAK_ROWS)).ok();
     end.blocks_sha256 = of_file(&dir.join(BLOCKS)).ok();
     let mut counts = RunCounts::default();
@@ -133,19 +132,14 @@ pub(crate) fn run(args: SoakArgs, interrupts: &Interrupts) -> Result<u8, Failure
 }
 
 /// Writes the rows as they come. A failure is an end of its own, after the last row.
-fn measure(
-    config: &SoakConfig,
-    program: &Path,
-    folder: ResultsFolder,
-    interrupts: &Interrupts,
-) -> Result<SoakEnd, Failure> {
+fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result<SoakEnd, Failure> {
     /// Of a soak whose progress is no bar.
     const LINES: u64 = 30;
     let dir = folder.path.clone();
     let mut tables = TableWriters::create(&dir, &[SOAK_ROWS])?;
     let progress = Progress::new(config.duration_ms, false);
     let peers = &config.lab.placement.peers;
-    let session = Session::begin(folder, progress, peers, interrupts)?;
+    let session = Session::begin(folder, progress, peers)?;
     let progress = &session.progress;
     progress.show("connecting");
     let run = plan::run::soak(config);

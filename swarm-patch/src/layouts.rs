@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
@@ -18,16 +18,20 @@ pub fn file(dir: &Path, layout: u32) -> PathBuf {
     dir.join(format!("layout-{layout}"))
 }
 
-/// Runs `cargo rustc` so that the program's last step, linking, is repeated for every layout. The layouts go to `dir`,
+/// Has `cargo rustc` run so that the program's last step, linking, is repeated for every layout. The layouts go to `dir`,
 /// which gets none if the linker cannot vary them: that takes LLD 20 or newer, which comes with Rust for x86_64.
-pub fn build(mut cargo_rustc: Command, dir: &Path) -> Result<Output> {
+pub fn build(
+    mut cargo_rustc: Command,
+    dir: &Path,
+    run: impl FnOnce(&mut Command) -> Result<()>,
+) -> Result<()> {
     // Cargo sees another linker each time, so it does not take an earlier result.
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let linker = folder.path().join("cc");
     fs::write(&linker, linker_script(dir))?;
     fs::set_permissions(&linker, PermissionsExt::from_mode(0o755))?;
     cargo_rustc.args(["--", &format!("-Clinker={}", linker.display())]);
-    cargo_rustc.output().context("cannot run cargo")
+    run(&mut cargo_rustc)
 }
 
 fn linker_script(dir: &Path) -> String {

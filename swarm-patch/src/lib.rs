@@ -32,6 +32,8 @@ mod text;
 #[cfg(feature = "subjects")]
 pub mod budget_patch;
 #[cfg(feature = "subjects")]
+pub mod cargo_run;
+#[cfg(feature = "subjects")]
 pub mod checkout;
 #[cfg(feature = "diff")]
 pub mod diff;

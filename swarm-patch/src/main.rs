@@ -181,7 +181,7 @@ fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
     let builder = SubjectBuilder::open(specs.stack, profile)?;
     let id = builder.id(&subject)?;
     let built = builder.find(&id);
-    let built = built.map_or_else(|| builder.build(&subject, &id), Ok)?;
+    let built = built.map_or_else(|| builder.build(&subject, &id, "the program"), Ok)?;
     Ok(format!("{}\n", built.program.display()))
 }
 

@@ -6,6 +6,8 @@
 mod arguments;
 #[cfg(feature = "process")]
 mod failure;
+#[cfg(feature = "process")]
+mod interrupts;
 pub mod number;
 #[cfg(feature = "process")]
 mod output;
@@ -19,7 +21,11 @@ pub use arguments::parse;
 #[cfg(feature = "process")]
 pub use {
     failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line},
+    interrupts::{count_interrupts, interrupts_seen},
     output::{in_words, print, printable, put, say},
-    processes::{Limits, in_threads, lines, lines_or_end, tail, wait_within},
-    tools::{SYSTEM_PATH, program_in, tool, tool_folders, user_tool},
+    processes::{
+        Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,
+        wait_within,
+    },
+    tools::{SYSTEM_PATH, is_program, program_in, tool, tool_folders, user_tool},
 };

@@ -1,15 +1,19 @@
 //! The processes around this one. A child that prints without end, or never ends, costs neither memory nor patience.
 
-use std::io::{self, BufRead, BufReader, Read};
+use std::fs::{File, TryLockError};
+use std::io::{self, BufRead, BufReader, ErrorKind, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 use std::{iter, process, thread};
 
 use anyhow::{Result, bail};
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+
+use crate::interrupts::interrupts_seen;
+use crate::output::say;
 
 /// What a child that only answers a question may take.
 #[derive(Clone, Copy, Debug)]
@@ -32,35 +36,41 @@ impl Limits {
         self.output_with(command, Stdio::null())
     }
 
-    /// What a program prints until its end. An error if that is too much, or takes too long.
+    /// What a program prints until its end. An error if that is too much, or takes too long, or if the user asks for an end
+    /// meanwhile.
     pub fn output_with(self, command: &mut Command, input: Stdio) -> io::Result<Output> {
         let command = command.stdin(input).stdout(Stdio::piped());
         // In a process group of its own, so that what it starts can be ended, too.
         let mut child = command.stderr(Stdio::piped()).process_group(0).spawn()?;
-        let output = self.read(&mut child);
+        let output = self.rest_of(&mut child);
         if output.is_err() {
-            if let Ok(group) = i32::try_from(child.id()) {
-                let _ = killpg(Pid::from_raw(group), Signal::SIGKILL);
-            }
+            signal_group(&child, Signal::SIGKILL);
             child.wait()?;
         }
         output
     }
 
-    fn read(self, child: &mut Child) -> io::Result<Output> {
-        let deadline = Instant::now() + self.time;
+    /// What a child with pipes prints until its end.
+    pub fn rest_of(self, child: &mut Child) -> io::Result<Output> {
+        let (deadline, before) = (Instant::now() + self.time, interrupts_seen());
         let left = || deadline.saturating_duration_since(Instant::now());
         let seconds = self.time.as_secs();
         let too_long = || io::Error::other(format!("it did not end within {seconds} s"));
         let stdout = self.receive(child.stdout.take().expect("stdout is piped"))?;
         let stderr = self.receive(child.stderr.take().expect("stderr is piped"))?;
-        let text = |pipe: Receiver<Vec<u8>>| match pipe.recv_timeout(left()) {
-            Ok(text) if text.len() <= self.bytes => Ok(text),
-            Ok(_) => {
-                let limit = format!("it prints more than {} KiB", self.bytes >> 10);
-                Err(io::Error::other(limit))
+        let text = |pipe: Receiver<Vec<u8>>| loop {
+            match pipe.recv_timeout(left().min(LOOK_AROUND)) {
+                Ok(text) if text.len() <= self.bytes => return Ok(text),
+                Ok(_) => {
+                    let limit = format!("it prints more than {} KiB", self.bytes >> 10);
+                    return Err(io::Error::other(limit));
+                }
+                Err(RecvTimeoutError::Timeout) if interrupts_seen() > before => {
+                    return Err(interrupted());
+                }
+                Err(RecvTimeoutError::Timeout) if !left().is_zero() => {}
+                Err(_) => return Err(too_long()),
             }
-            Err(_) => Err(too_long()),
         };
         Ok(Output {
             stdout: text(stdout)?,
@@ -80,6 +90,64 @@ impl Limits {
             let _ = sender.send(text);
         })?;
         Ok(text)
+    }
+}
+
+const LOOK_AROUND: Duration = Duration::from_millis(50);
+
+fn interrupted() -> io::Error {
+    io::Error::other("it was interrupted")
+}
+
+fn signal_group(leader: &Child, signal: Signal) {
+    if let Ok(group) = i32::try_from(leader.id()) {
+        // It fails only if the group has ended.
+        let _ = killpg(Pid::from_raw(group), signal);
+    }
+}
+
+/// Ends a child that leads a process group of its own, and all of that group.
+pub fn end_group(child: &mut Child) -> io::Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    signal_group(child, Signal::SIGTERM);
+    wait_within(child, PATIENCE)?;
+    signal_group(child, Signal::SIGKILL);
+    child.wait().map(drop)
+}
+
+/// Waits for the end of a program, however long it takes. Ends it, and what it has started, if the user asks for an end
+/// meanwhile.
+pub fn wait_or_interrupt(command: &mut Command) -> io::Result<ExitStatus> {
+    let before = interrupts_seen();
+    let mut child = command.process_group(0).spawn()?;
+    loop {
+        if let Some(status) = wait_within(&mut child, LOOK_AROUND)? {
+            return Ok(status);
+        }
+        if interrupts_seen() > before {
+            end_group(&mut child)?;
+            return Err(interrupted());
+        }
+    }
+}
+
+/// Locks a file. Says so if another process has the lock, and waits until that ends or the user asks for an end.
+pub fn lock(file: &File, waits: &str) -> io::Result<()> {
+    let mut is_said = false;
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(()),
+            Err(TryLockError::Error(error)) => return Err(error),
+            Err(TryLockError::WouldBlock) if interrupts_seen() > 0 => {
+                return Err(ErrorKind::Interrupted.into());
+            }
+            Err(TryLockError::WouldBlock) => {}
+        }
+        if !is_said {
+            say(waits);
+            is_said = true;
+        }
+        thread::sleep(LOOK_AROUND);
     }
 }
 

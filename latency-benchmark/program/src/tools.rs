@@ -31,11 +31,13 @@ pub fn user_tool(name: &str) -> PathBuf {
 /// The program with that name in the first of the folders that has one.
 pub fn program_in(folders: impl IntoIterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
     let mut paths = folders.into_iter().map(|folder| folder.join(name));
-    let is_program = |path: &PathBuf| {
-        let about = path.metadata();
-        about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
-    };
-    paths.find(is_program)
+    paths.find(|path| is_program(path))
+}
+
+/// Whether it is a file that somebody may execute.
+pub fn is_program(path: &Path) -> bool {
+    let about = path.metadata();
+    about.is_ok_and(|about| about.is_file() && about.permissions().mode() & 0o111 != 0)
 }
 
 fn user_folders() -> impl Iterator<Item = PathBuf> {

@@ -58,7 +58,7 @@ pub(crate) struct PartArgs {
     jobs: Option<usize>,
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure the I-th of N equally long parts into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
     pub(crate) shard: Option<Shard>,
-    /// Print the cells, their order, the variants and the longest duration, and measure nothing
+    /// Print the cells, their order, the variants, the longest duration and what is to be built, and measure nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
 }

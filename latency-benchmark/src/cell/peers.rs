@@ -6,13 +6,15 @@ use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::mpsc::{Receiver, TryRecvError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, TryRecvError, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
 use lab::{Lab, Reaped, RttReport, Where, time_links};
-use program::{Failure, bad_input, ended, ended_saying, last_words, user_tool, wait_within};
+use program::{
+    Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
+};
 use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
@@ -236,9 +238,15 @@ impl PeerProcess {
     }
 
     fn line(&self, deadline: Instant) -> Result<String> {
-        let left = deadline.saturating_duration_since(Instant::now());
-        let line = self.lines.recv_timeout(left);
-        line.map_err(|_| self.does_not_listen())
+        const LOOK_AROUND: Duration = Duration::from_millis(100);
+        loop {
+            match self.lines.recv_timeout(LOOK_AROUND) {
+                Ok(line) => return Ok(line),
+                Err(RecvTimeoutError::Timeout)
+                    if Instant::now() < deadline && interrupts_seen() == 0 => {}
+                Err(_) => return Err(self.does_not_listen()),
+            }
+        }
     }
 
     fn does_not_listen(&self) -> Error {

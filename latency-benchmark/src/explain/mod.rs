@@ -8,25 +8,29 @@ use std::path::Path;
 
 use anyhow::Result;
 use fs_err as fs;
-use program::{Failure, print, say};
+use program::{Failure, interrupts_seen, print, say};
 use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
 use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow, plan};
+use swarm_patch::subject::builder::Program;
 
 use self::args::{AskedExplanation, ExplainArgs};
 use self::worst::Chosen;
 use crate::conversation::CellMessage;
-use crate::interrupts::Interrupts;
 use crate::manifest::{command, tool};
-use crate::programs::Programs;
+use crate::programs::{Programs, to_build};
 use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::ResultsFolder;
 use crate::session::Session;
 use crate::sweep::run_dir::RunDir;
 
-pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
     let asked = args.asked()?;
     if args.dry_run {
         list(&asked);
+        let stack = asked.program.stack;
+        if let Some(line) = to_build(&asked.config, stack, Program::Explaining)? {
+            print(line);
+        }
         return Ok(MEASURED);
     }
     let programs = Programs::counting(&asked.config, &asked.program)?;
@@ -49,7 +53,7 @@ pub(crate) fn run(args: ExplainArgs, interrupts: &Interrupts) -> Result<u8, Fail
     let blocks = asked.launches().count() as u64 * u64::from(asked.plan.blocks);
     let progress = Progress::new(blocks, true);
     let peers = &asked.config.lab.placement.peers;
-    let session = Session::begin(folder, progress, peers, interrupts)?;
+    let session = Session::begin(folder, progress, peers)?;
     let mut counts = RunCounts::default();
     counts.interrupted = !explain(&asked, &session, &dir, &programs, &mut counts)?;
     let summary = counts.summary("runs explained");
@@ -105,13 +109,13 @@ impl AskedExplanation {
 /// One launch after the other, each on disk before the next. Returns whether nobody asked for an end.
 fn explain(
     asked: &AskedExplanation,
-    session: &Session<'_>,
+    session: &Session,
     dir: &Path,
     programs: &Programs,
     counts: &mut RunCounts,
 ) -> Result<bool> {
     for (chosen, subject) in asked.launches() {
-        if session.interrupts.seen() > 0 {
+        if interrupts_seen() > 0 {
             return Ok(false);
         }
         session.folder.check()?;
@@ -146,7 +150,7 @@ fn explain(
 fn measure(
     asked: &AskedExplanation,
     (chosen, subject): (&Chosen, Option<usize>),
-    session: &Session<'_>,
+    session: &Session,
     programs: &Programs,
     dir: &Path,
 ) -> Result<Option<RunRow>> {

@@ -3,12 +3,13 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use anyhow::Context;
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
 use run_format::{Budgets, CountKind, SubjectConfig};
 
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
-use crate::programs::gate_program;
+use crate::programs::gate_programs;
 use crate::sweep::args::SweepArgs;
 
 #[derive(Args)]
@@ -103,19 +104,21 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         compares.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
     let [base, head] = looked_up;
     let (base, head) = (base?, head?);
-    let side = |(subject, budgets): (SubjectConfig, Budgets)| -> Result<Side, Failure> {
-        let program = match &args.program.program {
-            Some(given) if is_of_this_workspace(&subject) => given.clone(),
-            Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
-            None => gate_program(&subject, stack)?.program,
-        };
+    let subjects = [base.0.clone(), head.0.clone()];
+    let programs = match &args.program.program {
+        Some(given) if subjects.iter().all(is_of_this_workspace) => vec![given.clone(); 2],
+        Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
+        None => gate_programs(&subjects, stack)?,
+    };
+    let mut programs = programs.into_iter();
+    let mut side = |(subject, budgets): (SubjectConfig, Budgets)| -> Result<Side, Failure> {
         Ok(Side {
             sources: subject.sources(),
             label: match budgets {
                 Budgets::NONE if compared.budget.is_empty() => subject.label,
                 _ => format!("{} with budget {budgets}", subject.label),
             },
-            program,
+            program: programs.next().context("there are two programs")?,
             budgets,
         })
     };

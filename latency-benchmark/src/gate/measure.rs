@@ -9,13 +9,12 @@ use std::thread::available_parallelism;
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
-use program::{Limits, ended_saying, in_threads};
+use program::{Limits, ended_saying, in_threads, interrupts_seen};
 use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask, Security};
 
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
 use super::cells::requests;
-use crate::interrupts::Interrupts;
 use crate::progress::Progress;
 
 /// How often each program runs a cell.
@@ -65,7 +64,6 @@ pub(super) fn measure(
     sides: &[Side; 2],
     callgrind: Option<&Callgrind>,
     progress: &Progress,
-    interrupts: &Interrupts,
 ) -> Result<Vec<MeasuredCell>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
     let empty = cells.iter().map(|cell| MeasuredCell {
@@ -86,7 +84,7 @@ pub(super) fn measure(
             progress.show(&cells[cell].to_string());
             let counted = count(cells[cell], &sides[side], callgrind, scratch.path());
             // What fails after an interrupt was interrupted, too.
-            if interrupts.seen() > 0 {
+            if interrupts_seen() > 0 {
                 return Ok(());
             }
             let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);

@@ -11,7 +11,7 @@ mod report;
 use std::path::Path;
 
 use anyhow::Result;
-use program::{Failure, print};
+use program::{Failure, interrupts_seen, print};
 use run_format::files::{COUNTS, GATE_REPORT, write_whole};
 use run_format::{CountName, GateCountRow, TableWriters};
 
@@ -20,16 +20,11 @@ use self::callgrind::Callgrind;
 use self::cells::cells;
 use self::measure::{MeasuredCell, RUNS, measure};
 use self::report::Gate;
-use crate::interrupts::Interrupts;
 use crate::progress::{INTERRUPTED, Progress};
 use crate::results_folder;
 use crate::sweep::args::SweepArgs;
 
-pub(crate) fn run(
-    gate: &GateArgs,
-    sweep: &SweepArgs,
-    interrupts: &Interrupts,
-) -> Result<u8, Failure> {
+pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let dir = sweep.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
     let planned = cells(sweep)?;
@@ -37,7 +32,7 @@ pub(crate) fn run(
     results_folder::create(&dir)?;
     let callgrind = Callgrind::find().filter(|_| !gate.no_instructions);
     let progress = Progress::new((planned.len() * RUNS) as u64, true);
-    let cells = measure(&planned, &sides, callgrind.as_ref(), &progress, interrupts)?;
+    let cells = measure(&planned, &sides, callgrind.as_ref(), &progress)?;
     write_counts(&dir, &cells)?;
     let lacks_callgrind = callgrind.is_none() && !gate.no_instructions;
     let gate = Gate::new(&sides, &cells, &gate.allow, lacks_callgrind);
@@ -46,7 +41,7 @@ pub(crate) fn run(
     print(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);
     Ok(match gate.outcome() {
-        _ if interrupts.seen() > 0 => INTERRUPTED,
+        _ if interrupts_seen() > 0 => INTERRUPTED,
         code => code,
     })
 }

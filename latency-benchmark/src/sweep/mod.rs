@@ -13,16 +13,16 @@ use std::collections::BTreeMap;
 use std::sync::Mutex;
 
 use anyhow::Result;
-use program::{Failure, say};
+use program::{Failure, print, say};
 use run_format::search::is_search;
 use run_format::{Machine, Manifest, plan};
+use swarm_patch::subject::builder::Program;
 
 use self::args::AskedSweep;
 use self::running::{RunningSweep, SweepState};
 use self::schedule::schedule;
 use self::time::SavedTime;
 use crate::cell::round_trip;
-use crate::interrupts::Interrupts;
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
 use crate::programs::{self, Programs};
@@ -35,11 +35,13 @@ pub(crate) fn carry_out(
     asked: AskedSweep,
     name: &str,
     node: &NodeProgramArgs,
-    interrupts: &Interrupts,
 ) -> Result<u8, Failure> {
     let (manifest, programs, dir) = match asked {
         AskedSweep::DryRun(config) => {
             list::dry_run(&config);
+            if let Some(line) = programs::to_build(&config, node.stack, Program::Measuring)? {
+                print(line);
+            }
             return Ok(MEASURED);
         }
         AskedSweep::Measure(mut config, dir) => {
@@ -73,15 +75,10 @@ pub(crate) fn carry_out(
         }
     };
     let folder = ResultsFolder::lock(&dir, name, manifest.config.shard.is_some())?;
-    Ok(measure(&manifest, &programs, folder, interrupts)?)
+    Ok(measure(&manifest, &programs, folder)?)
 }
 
-fn measure(
-    manifest: &Manifest,
-    programs: &Programs,
-    folder: ResultsFolder,
-    interrupts: &Interrupts,
-) -> Result<u8> {
+fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> Result<u8> {
     let config = &manifest.config;
     if let Some(precision) = list::expected_precision(config) {
         say(precision);
@@ -102,7 +99,7 @@ fn measure(
         config,
         programs,
         machine: (machine.host != manifest.machine.host).then_some(machine),
-        session: Session::begin(folder, progress, &peers, interrupts)?,
+        session: Session::begin(folder, progress, &peers)?,
         state: Mutex::new(SweepState {
             time: SavedTime::new(all, config),
             counts: RunCounts::default(),

@@ -13,7 +13,6 @@ use run_format::{
 use super::args::AskedSweep;
 use super::carry_out;
 use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, given_or, refuse_twice};
-use crate::interrupts::Interrupts;
 use crate::node_program::NodeProgramArgs;
 
 #[derive(Args)]
@@ -61,13 +60,13 @@ pub(crate) struct RrArgs {
     dry_run: bool,
 }
 
-pub(crate) fn run(args: RrArgs, interrupts: &Interrupts) -> Result<u8, Failure> {
+pub(crate) fn run(args: RrArgs) -> Result<u8, Failure> {
     let asked = match &args.resume {
         Some(dir) => AskedSweep::Resume(dir.clone()),
         None if args.dry_run => AskedSweep::DryRun(args.config()?),
         None => AskedSweep::Measure(args.config()?, args.new_run.dir()?),
     };
-    carry_out(asked, RR_MANIFEST, &args.program, interrupts)
+    carry_out(asked, RR_MANIFEST, &args.program)
 }
 
 impl RrArgs {

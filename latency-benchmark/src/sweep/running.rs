@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, anyhow};
 use fs_err as fs;
-use program::{in_threads, one_line};
+use program::{in_threads, interrupts_seen, one_line};
 use run_format::files::{RUN, without_lines};
 use run_format::{
     BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig, plan,
@@ -19,7 +19,7 @@ use crate::conversation::CellMessage;
 use crate::figures;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
-use crate::session::{Session, another};
+use crate::session::{Session, others};
 use crate::turn_order::{Seat, TurnOrder};
 
 pub(super) struct RunningSweep<'a> {
@@ -27,7 +27,7 @@ pub(super) struct RunningSweep<'a> {
     pub(super) programs: &'a Programs,
     /// If it is not that of the manifest.
     pub(super) machine: Option<Machine>,
-    pub(super) session: Session<'a>,
+    pub(super) session: Session,
     pub(super) state: Mutex<SweepState>,
 }
 
@@ -45,7 +45,7 @@ impl RunningSweep<'_> {
 
     /// Measures launches that take turns, or a single one, unless all of them are done. Returns whether to go on.
     pub(super) fn measure(&self, launches: &[Launch], placement: &Placement) -> Result<bool> {
-        if self.session.interrupts.seen() > 0 {
+        if interrupts_seen() > 0 {
             return Ok(false);
         }
         let run_dir = |launch: &Launch| launch.run_dir(&self.session.folder.path);
@@ -115,7 +115,7 @@ impl RunningSweep<'_> {
         config.lab.placement = placement.clone();
         self.state().time.spend(&mut config, self.config);
         session.progress.show(&name);
-        let before = another();
+        let before = others();
         session.folder.check()?;
         let partial = run_dir.begin()?;
         let central = self.programs.central(launch.subject, config.layout);
@@ -134,7 +134,7 @@ impl RunningSweep<'_> {
             return Ok(false);
         };
         row.machine = self.machine.clone();
-        row.beside = before.or_else(another).map(str::to_owned);
+        row.beside = before.into_iter().chain(others()).next().map(str::to_owned);
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);

@@ -4,7 +4,8 @@
 use std::fs;
 use std::process::Command;
 
-use crate::bench::{self, Bench, can_run, json, kill, pid, text, words};
+use crate::bench::{self, Bench, can_run, json, kill, pid, signal, text, words};
+use nix::sys::signal::Signal::SIGSTOP;
 
 /// Two cells of a few seconds each.
 const LONG: &str = "--peers 2 --rtt 5 --payload 4KiB,16KiB --max-cell-seconds 3 --turn 100 \
@@ -53,7 +54,7 @@ fn nodes_die(processes: &[(&str, usize, bool, &str)]) {
         let bench = Bench::new();
         let sweep = bench.sweep(&words(LONG)).spawn().unwrap();
         kill_one(&bench, verb, nth, measuring);
-        let output = sweep.wait_with_output().unwrap();
+        let output = bench::finish(sweep);
         let (errors, what) = (
             text(&output.stderr),
             format!("{verb} {nth}, measuring: {measuring}"),
@@ -79,6 +80,32 @@ fn nodes_die(processes: &[(&str, usize, bool, &str)]) {
         if measuring {
             assert_eq!(failed["stage"], "measuring", "{what}: {reason}");
         }
+    }
+}
+
+#[test]
+fn a_process_that_is_stopped_is_named_and_the_sweep_goes_on() {
+    if !can_run(true) {
+        return;
+    }
+    for (verb, nth, says) in [
+        ("central", 0, "central has been stopped for "),
+        ("delay-line", 0, "the delay line has been stopped for "),
+        // The one inside the namespaces.
+        ("cell", 2, "the process of the cell has been stopped for "),
+    ] {
+        let bench = Bench::new();
+        let sweep = bench.sweep(&words(LONG)).spawn().unwrap();
+        let stopped = bench.wait_for(verb, nth);
+        bench.wait_for_rows("slices.csv");
+        signal(stopped, SIGSTOP);
+        let output = bench::finish(sweep);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{verb}: {said}");
+        assert!(said.contains(says), "{verb}: {said}");
+        let summary = "1 runs measured, 0 invalid, 1 failed";
+        assert!(said.contains(summary), "{verb}: {said}");
+        bench.assert_nothing_left();
     }
 }
 
@@ -118,7 +145,7 @@ fn dies(processes: &[(&str, usize, bool)]) {
         } else {
             kill_one(&bench, verb, nth, measuring);
         }
-        let output = sweep.wait_with_output().unwrap();
+        let output = bench::finish(sweep);
         bench.assert_nothing_left();
         if verb == "cell" {
             assert_eq!(

@@ -38,7 +38,7 @@ fn stop_in(running: Child, verb: &str, bench: &Bench) {
         sleep(Duration::from_secs(1));
         signal(process, SIGCONT);
     }
-    let output = running.wait_with_output().unwrap();
+    let output = bench::finish(running);
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
@@ -152,7 +152,7 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     let output = second.sweep(&bench::SMALL).arg("--rtt=0").output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     bench::kill(bench::pid(&running));
-    running.wait_with_output().unwrap();
+    bench::finish(running);
     let run = second.only("run-1");
     // Other tests and other users may measure here, too, so it need not be the sweep above that is named.
     let beside = json(&run.join("run.json"))["beside"].clone();

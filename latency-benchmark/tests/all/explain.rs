@@ -295,7 +295,7 @@ fn an_interrupt_in_the_only_cell_is_no_success_and_keeps_what_there_is() {
     swept(&bench);
     let (child, cell) = begin(&bench);
     bench::signal(bench::pid(&child), Signal::SIGTERM);
-    let output = child.wait_with_output().unwrap();
+    let output = bench::finish(child);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     let row = json(&cell.join("run.json"));
     assert_eq!(
@@ -317,7 +317,7 @@ fn exhaustive_what_dies_keeps_what_there_is_and_leaves_nothing_running() {
     swept(&bench);
     let (child, cell) = begin(&bench);
     bench::kill(bench.wait_for("central", 0));
-    let output = child.wait_with_output().unwrap();
+    let output = bench::finish(child);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("central was killed by signal 9"), "{said}");

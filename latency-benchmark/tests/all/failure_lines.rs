@@ -6,8 +6,8 @@ use std::{fs, thread};
 
 use crate::bench::{Bench, can_run, json, node_program, text};
 
-/// What goes wrong: the script of a node (`peer` or `central`), the stage, and words of the reason: `|` is between
-/// those of two limits of the same length. `$NODE` is the program that works.
+/// What goes wrong: the script of a node (`peer` or `central`), the stage, and words of the reason. `$NODE` is the program
+/// that works.
 const FAILURES: [(&str, &str, &str, &str); 13] = [
     (
         "peer",
@@ -37,14 +37,14 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
         "peer",
         "exec 3<&0; mkfifo $0.$$; $NODE peer <&3 >$0.$$ & \
          read line <$0.$$; kill -STOP $!; echo $line; wait",
-        "connecting",
-        "",
+        "running the cell's process",
+        "a peer has been stopped for",
     ),
     (
         "peer",
         "exec 3<&0; $NODE peer <&3 & measuring; kill -STOP $!; wait",
-        "measuring",
-        "no peer has answered anything for 1|failed: Timeout while waiting for a response",
+        "running the cell's process",
+        "a peer has been stopped for",
     ),
     (
         "peer",
@@ -142,8 +142,7 @@ fn every_failure_is_one_line_that_names_who_failed_and_why() {
         let (line, stage_was, reason) = failing.join().unwrap();
         println!("{line}");
         assert_eq!(stage_was, stage, "{script}: {line}");
-        let said = words.split('|').any(|words| reason.contains(words));
-        assert!(said, "{script}: {line}");
+        assert!(reason.contains(words), "{script}: {line}");
         for flaw in [
             "\n", "::", ": :", ":;", "()", "\"\"", "..", " ;", "Os {", "Error(",
         ] {

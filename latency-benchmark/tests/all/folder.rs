@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Child, Command};
 
 use crate::bench::{self, Bench, can_run, pid, signal, text, words};
-use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM, SIGXFSZ};
+use nix::sys::signal::Signal::{self, SIGHUP, SIGTERM};
 
 /// A sweep of two cells whose first is being measured.
 fn begun(bench: &Bench, seconds: &str) -> Child {
@@ -43,7 +43,7 @@ fn exhaustive_a_folder_that_is_deleted_or_replaced_ends_the_sweep() {
         if is_replaced {
             fs::create_dir(bench.run_dir()).unwrap();
         }
-        let (error, said) = error(&sweep.wait_with_output().unwrap());
+        let (error, said) = error(&bench::finish(sweep));
         assert!(error.contains("deleted or replaced"), "{error}");
         assert!(!said.contains("--resume"), "{said}");
         assert!(!bench.run_dir().join("cells").exists());
@@ -112,7 +112,7 @@ fn a_limit_on_files_ends_the_sweep() {
 fn end_by(signal_sent: Signal, bench: &Bench) {
     let sweep = begun(bench, "60");
     signal(pid(&sweep), signal_sent);
-    let output = sweep.wait_with_output().unwrap();
+    let output = bench::finish(sweep);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{signal_sent}: {said}");
     let summary = "0 runs measured, 0 invalid, 0 failed; interrupted in ";
@@ -131,7 +131,7 @@ fn exhaustive_signals_end_a_sweep_as_ctrl_c_does() {
     if !can_run(false) {
         return;
     }
-    for signal in [SIGHUP, SIGTERM, SIGXFSZ] {
+    for signal in [SIGHUP, SIGTERM] {
         end_by(signal, &Bench::new());
     }
 }
@@ -154,6 +154,6 @@ fn a_sweep_under_nohup_does_not_end_with_its_terminal() {
     let sweep = command.process_group(0).spawn().unwrap();
     bench.wait_for("central", 0);
     signal(pid(&sweep), SIGHUP);
-    let output = sweep.wait_with_output().unwrap();
+    let output = bench::finish(sweep);
     assert!(output.status.success(), "{}", text(&output.stderr));
 }

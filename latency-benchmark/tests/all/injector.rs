@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Output};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
@@ -93,17 +93,13 @@ fn start(bench: &Bench, fault: Fault, rng: &mut StdRng) -> Child {
         _ => format!("exec {sweep}"),
     };
     fs::create_dir_all(bench.out()).unwrap();
-    let mut command = Command::new(if matches!(fault, Fault::DiskFull) {
-        "unshare"
-    } else {
-        "sh"
-    });
+    let mut command = bench::with_default_signals();
     if matches!(fault, Fault::DiskFull) {
-        command.args(["-m", "sh"]);
+        command.args(["unshare", "-m"]);
     }
-    command.args(["-c", &script]);
+    command.args(["sh", "-c", &script]);
     bench.prepare(&mut command);
-    command.stdout(Stdio::null()).spawn().unwrap()
+    command.spawn().unwrap()
 }
 
 /// Does it, if there is anything to do it to.
@@ -148,7 +144,7 @@ fn end(mut sweep: Child, what: &str) -> Output {
         }
         sleep(Duration::from_millis(20));
     }
-    sweep.wait_with_output().unwrap()
+    bench::finish(sweep)
 }
 
 /// In blocks that are said to be ordinary, slices are as long as planned.

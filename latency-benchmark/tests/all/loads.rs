@@ -4,7 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::bench::{
-    Bench, Row, SMALL, can_run, complaint, eventually, json, number, signal, table, text, words,
+    self, Bench, Row, SMALL, can_run, complaint, eventually, json, number, signal, table, text,
+    words,
 };
 use nix::sys::signal::Signal::SIGSTOP;
 
@@ -142,7 +143,7 @@ fn exhaustive_a_stall_is_recorded_with_its_variant_and_both_ends() {
         (slices.lines().count() > 2).then_some(())
     });
     signal(peer, SIGSTOP);
-    let output = running.wait_with_output().unwrap();
+    let output = bench::finish(running);
     bench.assert_nothing_left();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let row = json(&bench.runs("run-1")[0].join("run.json"));

@@ -176,7 +176,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         (text.lines().count() > 3).then_some(())
     });
     signal(pid(&running), Signal::SIGINT);
-    let output = running.wait_with_output().unwrap();
+    let output = bench::finish(running);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     bench.assert_nothing_left();
     let [partial] = &bench.runs("run-1.partial")[..] else {

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, analysis, can_run, eventually, json, node_program, pid, signal, text};
+use crate::bench::{
+    self, Bench, analysis, can_run, eventually, json, node_program, pid, signal, text,
+};
 use nix::sys::signal::Signal;
 
 fn search(bench: &Bench, arguments: &[&str]) -> Command {
@@ -125,7 +127,7 @@ fn an_interrupt_in_a_round_is_no_success_and_says_how_to_go_on() {
         (fs::read_to_string(blocks).ok()?.lines().count() > 1).then_some(())
     });
     signal(pid(&running), Signal::SIGHUP);
-    let output = running.wait_with_output().unwrap();
+    let output = bench::finish(running);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{said}");
     let hint = format!("to measure the rest: --resume {}\n", dir.display());

@@ -5,8 +5,10 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::time::Duration;
 
-use crate::bench::{Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
+use crate::bench::{self, Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
+use program::wait_within;
 
 const GRID: [&str; 16] = [
     "--peers",
@@ -104,7 +106,7 @@ fn a_killed_shard_goes_on_when_it_is_started_again() {
         return;
     }
     let bench = Bench::new();
-    let mut killed = shard(&bench, 1).spawn().unwrap();
+    let killed = shard(&bench, 1).spawn().unwrap();
     let dir = shard_dir(&bench, 1);
     let first = eventually("a finished run", || {
         let cells = fs::read_dir(dir.join("cells")).ok()?.flatten();
@@ -112,7 +114,7 @@ fn a_killed_shard_goes_on_when_it_is_started_again() {
         runs.find(|row| row.is_file())
     });
     kill(pid(&killed));
-    killed.wait().unwrap();
+    bench::finish(killed);
     let finished = fs::read(&first).unwrap();
     let other = shard(&bench, 1).args(["--repeat", "2"]).output().unwrap();
     assert!(complaint(&other).contains("was begun with other options"));
@@ -123,8 +125,8 @@ fn a_killed_shard_goes_on_when_it_is_started_again() {
     let mut said = BufReader::new(again.stderr.take().unwrap()).lines();
     assert!(said.any(|line| line.unwrap().contains("waiting for another sweep")));
     lock.unlock().unwrap();
-    said.for_each(drop);
-    assert!(again.wait().unwrap().success());
+    let ended = wait_within(&mut again, Duration::from_secs(180)).unwrap();
+    assert!(ended.is_some_and(|status| status.success()));
     assert_eq!(fs::read(&first).unwrap(), finished);
     assert_eq!(names(&dir.join("cells")).len(), 2);
 }

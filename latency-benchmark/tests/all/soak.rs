@@ -4,7 +4,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::bench::{
-    Bench, Row, can_run, complaint, eventually, json, kill, number, pid, signal, table, text,
+    self, Bench, Row, can_run, complaint, eventually, json, kill, number, pid, signal, table, text,
 };
 use nix::sys::signal::Signal;
 
@@ -136,7 +136,7 @@ fn an_interrupt_keeps_all_rows_and_says_where() {
         .unwrap();
     wait_for_rows(&bench, 3);
     signal(pid(&child), Signal::SIGINT);
-    let output = child.wait_with_output().unwrap();
+    let output = bench::finish(child);
     let errors = text(&output.stderr);
     assert_eq!(output.status.code(), Some(130), "{errors}");
     assert_eq!(
@@ -169,7 +169,7 @@ fn exhaustive_what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
             .unwrap();
         wait_for_rows(&bench, 2);
         kill(bench.wait_for(verb, 0));
-        let output = child.wait_with_output().unwrap();
+        let output = bench::finish(child);
         bench.assert_nothing_left();
         assert!(!rows(&bench).is_empty(), "{verb}");
         let end = &json(&bench.run_dir().join("soak.json"))["end"];

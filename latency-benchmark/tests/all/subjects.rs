@@ -5,8 +5,8 @@ use std::fs;
 use std::process::Command;
 
 use crate::bench::{
-    Bench, Row, analysis, build_program, can_run, eventually, json, kill, number, table, text,
-    words,
+    self, Bench, Row, analysis, build_program, can_run, eventually, json, kill, number, table,
+    text, words,
 };
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
@@ -113,7 +113,7 @@ fn a_subject_that_dies_does_not_cost_the_others_their_turns() {
         || fs::read_to_string(bench.runs("s0-run-1.partial").first()?.join("slices.csv")).ok();
     eventually("slices", || first().filter(|text| text.lines().count() > 2));
     kill(bench.wait_for("central", 2));
-    let output = sweep.wait_with_output().unwrap();
+    let output = bench::finish(sweep);
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(

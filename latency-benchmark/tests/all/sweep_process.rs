@@ -1,7 +1,9 @@
 //! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
 
 use std::fs;
-use std::process::Command;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
 
 use crate::bench::{self, Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
 use nix::sys::signal::Signal;
@@ -92,7 +94,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     bench.wait_for("central", 0);
     let slices = bench.wait_for_rows("slices.csv");
     signal(pid(&sweep), Signal::SIGINT);
-    let output = sweep.wait_with_output().unwrap();
+    let output = bench::finish(sweep);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     assert!(
         text(&output.stderr).contains("\n0 runs measured, 0 invalid, 0 failed; interrupted in "),
@@ -144,7 +146,7 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
             (blocks.lines().count() > 2).then_some(())
         });
         signal(pid(&running), signal_sent);
-        let output = running.wait_with_output().unwrap();
+        let output = bench::finish(running);
         let said = text(&output.stderr);
         assert_eq!(output.status.code(), Some(130), "{arguments}: {said}");
         assert!(said.contains("; interrupted in "), "{arguments}: {said}");
@@ -177,9 +179,124 @@ fn a_second_interrupt_stops_at_once() {
     bench.wait_for("central", 0);
     signal(pid(&sweep), Signal::SIGINT);
     signal(pid(&sweep), Signal::SIGTERM);
-    let output = sweep.wait_with_output().unwrap();
+    let output = bench::finish(sweep);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     bench.assert_nothing_left();
+}
+
+/// As in the background of a script. A signal that is ignored when a verb starts stays ignored, whichever it is.
+#[test]
+fn what_is_ignored_at_the_start_stays_ignored() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = Command::new("env");
+    command.args(["--ignore-signal=INT,HUP", "--default-signal=TERM"]);
+    command
+        .arg(bench::PROGRAM)
+        .args(words("rr --payload 64B --seconds 3600 --name run --out"));
+    command.arg(bench.out());
+    bench.prepare(&mut command);
+    let running = command.spawn().unwrap();
+    let rows = bench.wait_for_rows("slices.csv").lines().count();
+    signal(pid(&running), Signal::SIGINT);
+    signal(pid(&running), Signal::SIGHUP);
+    bench::eventually("another block", || {
+        let now = bench.wait_for_rows("slices.csv").lines().count();
+        (now > rows + 6).then_some(())
+    });
+    signal(pid(&running), Signal::SIGTERM);
+    let output = bench::finish(running);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.contains("; interrupted in "), "{said}");
+    bench.assert_nothing_left();
+}
+
+/// What is stopped ends by nothing but SIGKILL.
+#[test]
+fn one_signal_ends_a_sweep_whose_processes_are_stopped() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let arguments = "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3600";
+    let sweep = bench.sweep(&words(arguments)).spawn().unwrap();
+    bench.wait_for("central", 0);
+    bench.wait_for_rows("slices.csv");
+    for (process, _) in bench.processes() {
+        if process != pid(&sweep) {
+            signal(process, Signal::SIGSTOP);
+        }
+    }
+    signal(pid(&sweep), Signal::SIGTERM);
+    let output = bench::finish(sweep);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    let partial = bench.only("run-1.partial");
+    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+    bench.assert_nothing_left();
+}
+
+/// A program in cargo's place that never ends a build, nor does what it has started.
+#[test]
+fn a_signal_ends_a_build() {
+    let bench = Bench::new();
+    let cargo = bench.dir.path().join("cargo");
+    let script = format!(
+        "#!/bin/sh\ncase $1 in build) sleep 1000 & wait ;; *) exec {} \"$@\" ;; esac\n",
+        env!("CARGO")
+    );
+    fs::write(&cargo, script).unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    let arguments = "--peers 1 --rtt 0 --payload 4KiB --subject released+muxer=1/deferred";
+    let with_cargo = |arguments: &[&str]| {
+        let mut sweep = bench.sweep(&words(arguments.first().unwrap()));
+        sweep.args(&arguments[1..]).env("CARGO", &cargo);
+        sweep.env("CARGO_TARGET_DIR", bench.dir.path().join("target"));
+        sweep
+    };
+    let planned = with_cargo(&[arguments, "--dry-run"]).output().unwrap();
+    let planned = text(&planned.stdout);
+    let to_build = "to be built: released+muxer=1/deferred";
+    assert!(planned.lines().any(|line| line == to_build), "{planned}");
+    let sweep = with_cargo(&[arguments]).spawn().unwrap();
+    bench::eventually("a build", || {
+        let mut processes = bench.processes().into_iter();
+        processes.find(|(_, command)| command.starts_with("sleep 1000"))
+    });
+    signal(pid(&sweep), Signal::SIGTERM);
+    let output = bench::finish(sweep);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{said}");
+    assert!(said.starts_with(to_build), "{said}");
+    assert!(said.contains("the build was interrupted"), "{said}");
+    assert!(!bench.run_dir().exists());
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_signal_ends_the_build_of_the_script() {
+    let bench = Bench::new();
+    let cargo = bench.dir.path().join("cargo");
+    fs::write(&cargo, "#!/bin/sh\nsleep 1000 & wait\n").unwrap();
+    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    for sent in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let mut script = bench::with_default_signals();
+        script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweep.sh"));
+        bench.prepare(&mut script);
+        let path = format!("{}:/usr/bin:/bin", bench.dir.path().display());
+        let script = script.env("PATH", path).spawn().unwrap();
+        bench::eventually("a build", || {
+            let mut processes = bench.processes().into_iter();
+            processes.find(|(_, command)| command.starts_with("sleep 1000"))
+        });
+        signal(pid(&script), sent);
+        let output = bench::finish(script);
+        assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
+        bench.assert_nothing_left();
+    }
 }
 
 #[test]
@@ -188,17 +305,28 @@ fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
         return;
     }
     let (first, second) = (Bench::new(), Bench::new());
+    // Some other verb may run on this machine at the same time. This one only looks like it.
+    let looks = first.dir.path().join("latency-benchmark");
+    std::os::unix::fs::symlink("/bin/sh", &looks).unwrap();
+    fs::write(first.dir.path().join("explain"), "read line").unwrap();
+    let mut third = Command::new(looks);
+    first.prepare(third.current_dir(first.dir.path()).arg("explain"));
+    let mut third = third.stdin(Stdio::piped()).spawn().unwrap();
     let arguments = words("--peers 1 --rtt 0 --payload 4KiB --turn 100 --max-cell-seconds 3");
     let running = first.sweep(&arguments).spawn().unwrap();
     first.wait_for("central", 0);
     let output = second.sweep(&arguments).output().unwrap();
+    kill(pid(&third));
+    third.wait().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(
-        text(&output.stderr).contains("warning: another sweep is running"),
-        "{}",
-        text(&output.stderr)
-    );
-    assert!(running.wait_with_output().unwrap().status.success());
+    let said = text(&output.stderr);
+    let mut warnings = said
+        .lines()
+        .filter(|line| line.starts_with("warning: another"));
+    let warning = warnings.next().unwrap_or_default();
+    assert!(warning.contains("another explain"), "{said}");
+    assert!(warning.contains("another sweep"), "{said}");
+    assert!(bench::finish(running).status.success());
     assert_eq!(
         (first.runs("run-1").len(), second.runs("run-1").len()),
         (1, 1)
@@ -220,7 +348,7 @@ fn a_folder_is_for_one_sweep_at_a_time() {
     let output = bench.resume().output().unwrap();
     assert!(bench::complaint(&output).contains("another sweep is writing there"));
     kill(sweep);
-    running.wait_with_output().unwrap();
+    bench::finish(running);
     bench.assert_nothing_left();
 }
 

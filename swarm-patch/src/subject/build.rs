@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, anyhow, bail};
 use cargo_metadata::Metadata;
 use fs_err as fs;
 use run_format::checksums::of_program;
@@ -16,17 +17,19 @@ use super::builder::{Built, EDITS, LOCK, Profile, Program, RECORD, STAGE, Subjec
 use super::crates::{LAYER, Subject, UPSTREAM, remove_wasm};
 use super::source::{copy, newest, packages};
 use super::{compiler, lock_file, virtual_timer};
+use crate::cargo_run::MESSAGES;
 use crate::checkout::{self, Edits, relative};
 use crate::crate_source::CrateSource;
 use crate::sites::SiteLevels;
 use crate::stacks::Stack;
-use crate::{layouts, sync};
+use crate::{cargo_run, layouts, sync};
 
 impl SubjectBuilder {
-    /// Builds a subject, which takes minutes. It waits for builds of other processes.
-    pub fn build(&self, subject: &Subject, id: &str) -> Result<Built> {
+    /// Builds a subject, which takes minutes; `title` says which one to the user. It waits for builds of other processes.
+    pub fn build(&self, subject: &Subject, id: &str, title: &str) -> Result<Built> {
         let lock = std::fs::File::create(self.dir.join(".lock"))?;
-        lock.lock()?;
+        program::lock(&lock, "waiting for another build of subjects")?;
+        let began = Instant::now();
         if let Some(built) = self.find(id) {
             return Ok(built); // Another process built it meanwhile.
         }
@@ -49,8 +52,10 @@ impl SubjectBuilder {
             sync::folder(&part.path(), &self.build_dir().join(part.file_name()))?;
         }
         fs::create_dir(build.done())?;
-        build.compile(&metadata)?;
-        build.keep(id, crates)
+        build.compile(&metadata, title, &self.dir.join(format!("{id}.log")))?;
+        let built = build.keep(id, crates)?;
+        fs::write(self.time_file(), began.elapsed().as_secs().to_string())?;
+        Ok(built)
     }
 
     /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
@@ -197,13 +202,13 @@ impl Build<'_> {
         compiler::metadata(&self.workspace(), &[])
     }
 
-    fn compile(&self, metadata: &Metadata) -> Result<()> {
+    fn compile(&self, metadata: &Metadata, title: &str, log: &Path) -> Result<()> {
         let (builder, stack) = (self.builder, self.builder.stack);
         let mut command = Command::new(compiler::cargo_path());
         let is_measured = builder.profile() == "release" && builder.kind == Program::Measuring;
         command
             .arg(if is_measured { "rustc" } else { "build" })
-            .args(["--quiet", "--package", &stack.program()])
+            .args([MESSAGES, "--package", &stack.program()])
             .args(["--bin", &builder.program(), "--target-dir"])
             .arg(builder.target())
             .current_dir(builder.build_dir().join("workspace"));
@@ -221,17 +226,19 @@ impl Build<'_> {
             features.push("async-trait".to_owned());
         }
         command.args(["--features", &features.join(",")]);
-        let output = match is_measured {
-            true => layouts::build(command, &self.done())?,
-            false => command.output().context("cannot run cargo")?,
+        let run = |command: &mut Command| cargo_run::build(command, title, log);
+        let built = match is_measured {
+            true => layouts::build(command, &self.done(), run),
+            false => run(&mut command),
         };
-        if !output.status.success() {
+        built.map_err(|error| {
             // The path in an error is relative to the subject.
             let here = format!("{}/", builder.build_dir().display());
-            let said = String::from_utf8_lossy(&output.stderr).replace(&here, "");
-            bail!("it does not build: {}", compiler::first_error(&said));
-        }
-        Ok(())
+            anyhow!(
+                "it does not build: {}",
+                format!("{error:#}").replace(&here, "")
+            )
+        })
     }
 
     /// The folder for what is kept.

@@ -6,6 +6,7 @@
 
 use std::env;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
 use fs_err as fs;
@@ -163,6 +164,17 @@ impl SubjectBuilder {
             source::packages(&copy.path().join(UPSTREAM))?;
         }
         Ok(levels)
+    }
+
+    /// How long the last build of this kind took. The next one may take longer or shorter.
+    pub fn last_time(&self) -> Option<Duration> {
+        let seconds = fs::read_to_string(self.time_file()).ok()?;
+        seconds.parse().ok().map(Duration::from_secs)
+    }
+
+    pub(super) fn time_file(&self) -> PathBuf {
+        let name = format!("{}-{}.seconds", self.program(), self.profile());
+        self.dir.join(name)
     }
 
     pub(super) fn build_dir(&self) -> PathBuf {

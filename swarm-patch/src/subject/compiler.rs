@@ -4,10 +4,11 @@ use std::env;
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
-use cargo_metadata::{Error, Metadata, MetadataCommand};
-use program::user_tool;
+use anyhow::{Context, Result, bail};
+use cargo_metadata::{Metadata, MetadataCommand};
+use program::{Limits, user_tool};
 
 /// The cargo that runs this program, or the one on the path.
 pub(crate) fn cargo_path() -> OsString {
@@ -62,16 +63,24 @@ pub(crate) fn first_error(said: &str) -> String {
     causes.take(4).fold(error.to_owned(), add)
 }
 
+/// Cargo may have to download all crates.
+const DOWNLOADING: Limits = Limits {
+    time: Duration::from_secs(1800),
+    bytes: 256 << 20,
+};
+
 /// What cargo says of the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
     let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();
     let command = command.cargo_path(cargo_path()).current_dir(dir);
-    let metadata = command.other_options(options).exec();
-    metadata.map_err(|error| match error {
-        Error::CargoMetadata { stderr } => anyhow!("{}", first_error(&stderr)),
-        other => anyhow!("{other}"),
-    })
+    let mut cargo = command.other_options(options).cargo_command();
+    cargo.env("CARGO_TERM_COLOR", "never");
+    let output = DOWNLOADING.output(&mut cargo).context("cargo metadata")?;
+    if !output.status.success() {
+        bail!("{}", first_error(&String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(MetadataCommand::parse(String::from_utf8(output.stdout)?)?)
 }
 
 #[cfg(test)]

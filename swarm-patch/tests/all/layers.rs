@@ -86,7 +86,7 @@ fn exhaustive_another_tokio_is_built_with_and_without_the_graft() {
     for is_plain in [false, true] {
         subject.is_plain = is_plain;
         let id = builder.id(&subject).expect("it can be named");
-        let built = builder.build(&subject, &id).expect("it compiles");
+        let built = builder.build(&subject, &id, "it").expect("it compiles");
         let crates = &built.record.crates;
         let is_layer = |name: &str| {
             let of_name = crates.iter().find(|it| it.name == name);

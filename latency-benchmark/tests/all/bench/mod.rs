@@ -7,6 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+use program::Limits;
 use tempfile::TempDir;
 
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
@@ -54,8 +55,8 @@ impl Bench {
     /// The program with arguments.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         build_node();
-        let mut command = Command::new(PROGRAM);
-        command.args(arguments);
+        let mut command = with_default_signals();
+        command.arg(PROGRAM).args(arguments);
         self.prepare(&mut command);
         command
     }
@@ -156,6 +157,28 @@ impl Bench {
         runs.sort();
         runs
     }
+}
+
+/// Runs what its arguments say, and ignores no signal, as this process may: a job in the background of a script ignores
+/// SIGINT.
+pub(crate) fn with_default_signals() -> Command {
+    let mut command = Command::new("/usr/bin/env");
+    command.arg("--default-signal");
+    command
+}
+
+/// Waits for the end of a program with pipes, and for what it printed. Panics if it does not end: a busy machine takes its
+/// time.
+pub(crate) fn finish(mut child: Child) -> Output {
+    const PATIENCE: Limits = Limits {
+        time: Duration::from_secs(180),
+        bytes: 64 << 20,
+    };
+    let output = PATIENCE.rest_of(&mut child);
+    if output.is_err() {
+        child.kill().unwrap();
+    }
+    output.unwrap()
 }
 
 /// The program `name` of the node's package, in the folder of this profile.

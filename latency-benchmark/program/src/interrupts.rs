@@ -1,0 +1,44 @@
+//! Ctrl-C and other signals that ask for an end, counted.
+//!
+//! They are handled rather than blocked: what a process starts inherits blocked signals, but no handlers. A signal that is
+//! ignored when this process starts stays ignored, here and in all that it starts.
+#![allow(
+    unsafe_code,
+    reason = "installs handlers; that of the counted signals only adds to an atomic number"
+)]
+
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering::Relaxed;
+
+use anyhow::Result;
+use nix::libc::c_int;
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction, signal};
+
+static SEEN: AtomicUsize = AtomicUsize::new(0);
+
+/// How often the user has asked for an end. 0 in a process that does not count.
+pub fn interrupts_seen() -> usize {
+    SEEN.load(Relaxed)
+}
+
+/// Counts from now on, instead of ending this process.
+pub fn count_interrupts() -> Result<()> {
+    // Where files have a limit, what writes beyond it gets an error.
+    // SAFETY: this installs no handler.
+    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+    for of_an_end in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        let count = SigHandler::Handler(count);
+        let action = SigAction::new(count, SaFlags::SA_RESTART, SigSet::empty());
+        // SAFETY: the handler may be called at any time, in any thread.
+        let before = unsafe { sigaction(of_an_end, &action) }?;
+        if before.handler() == SigHandler::SigIgn {
+            // SAFETY: this installs no handler.
+            unsafe { sigaction(of_an_end, &before) }?;
+        }
+    }
+    Ok(())
+}
+
+extern "C" fn count(_: c_int) {
+    SEEN.fetch_add(1, Relaxed);
+}

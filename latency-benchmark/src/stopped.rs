@@ -1,0 +1,126 @@
+//! Processes that somebody has stopped, as SIGSTOP does: they say nothing, and end by nothing but SIGKILL.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::time::{Duration, Instant};
+
+/// Looks now and then for a stopped process among those of a cell.
+pub(crate) struct StoppedWatch {
+    /// The process that started all others, or those that did.
+    root: u32,
+    looked: Instant,
+    /// Those that were stopped at the last look, since when.
+    since: BTreeMap<u32, Instant>,
+}
+
+impl StoppedWatch {
+    pub(crate) fn new(root: u32) -> StoppedWatch {
+        StoppedWatch {
+            root,
+            looked: Instant::now(),
+            since: BTreeMap::new(),
+        }
+    }
+
+    /// Forgets what it has seen, where processes are paused on purpose.
+    pub(crate) fn pause(&mut self) {
+        self.since.clear();
+    }
+
+    /// Names a process that has been stopped for longer than anybody waits.
+    pub(crate) fn look(&mut self) -> Option<String> {
+        const INTERVAL: Duration = Duration::from_secs(1);
+        // Nodes give up others that are silent for 10 s, and could not say why.
+        const LONGEST: Duration = Duration::from_secs(8);
+        if self.looked.elapsed() < INTERVAL {
+            return None;
+        }
+        self.looked = Instant::now();
+        let before = std::mem::take(&mut self.since);
+        for process in stopped(self.root) {
+            let since = before.get(&process).copied();
+            self.since.insert(process, since.unwrap_or(self.looked));
+        }
+        let mut longest = self.since.iter();
+        let (process, since) = longest.find(|(_, since)| since.elapsed() > LONGEST)?;
+        Some(format!(
+            "{} has been stopped for {} s (SIGSTOP; its process is {process})",
+            name(*process),
+            since.elapsed().as_secs()
+        ))
+    }
+}
+
+/// The stopped ones among a process and its descendants, which are younger and so have higher numbers, unless the kernel
+/// has begun to count anew.
+fn stopped(root: u32) -> Vec<u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut numbers: Vec<u32> = numbers.filter(|number| *number >= root).collect();
+    numbers.sort_unstable();
+    let mut family = vec![root];
+    let mut stopped = Vec::new();
+    for number in numbers {
+        let Some((state, parent)) = state(number) else {
+            continue;
+        };
+        if number != root && !family.contains(&parent) {
+            continue;
+        }
+        family.push(number);
+        if state == "T" {
+            stopped.push(number);
+        }
+    }
+    stopped
+}
+
+/// The state of a process, and its parent.
+fn state(process: u32) -> Option<(String, u32)> {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
+    // The name of the program may contain anything.
+    let (_, after) = stat.rsplit_once(')')?;
+    let mut fields = after.split_whitespace();
+    Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
+}
+
+/// By the verb with which it was started.
+fn name(process: u32) -> String {
+    let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+    let mut words = command.split(|byte| *byte == 0);
+    let verb = words.nth(1).unwrap_or_default();
+    match &*String::from_utf8_lossy(verb) {
+        "delay-line" => "the delay line".to_owned(),
+        "peer" => "a peer".to_owned(),
+        "cell" => "the process of the cell".to_owned(),
+        other => other.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+
+    use lab::Reaped;
+
+    use super::*;
+
+    #[test]
+    fn a_descendant_that_is_stopped_is_found() {
+        let mut shell = Command::new("/bin/sh");
+        let shell = shell.args(["-c", "sleep 1000 & kill -STOP $!; wait"]);
+        let child = shell.stdin(Stdio::null()).spawn().expect("a shell");
+        let shell = Reaped { child };
+        let deadline = Instant::now() + Duration::from_secs(60);
+        let mut found = Vec::new();
+        while found.is_empty() && Instant::now() < deadline {
+            found = stopped(shell.child.id());
+        }
+        let [sleep] = found[..] else {
+            panic!("{found:?}");
+        };
+        assert_ne!(sleep, shell.child.id());
+        let sleep = nix::unistd::Pid::from_raw(i32::try_from(sleep).expect("a number"));
+        nix::sys::signal::kill(sleep, nix::sys::signal::Signal::SIGKILL).expect("it runs");
+    }
+}
