@@ -1,7 +1,8 @@
 //! A profile: a TOML file with workloads that nodes carry out at the same time.
 
-use std::fs;
+use std::path::Path;
 
+use run_format::files;
 use run_format::{Pace, Part, Phase, Workload};
 use serde::Deserialize;
 use toml::Spanned;
@@ -19,9 +20,15 @@ struct Profile {
 
 /// The parts of the profile in that file.
 pub(super) fn read(path: &str) -> Result<Asked, String> {
-    let text = fs::read_to_string(path).map_err(|error| {
-        format!("it is no workload, and no file with a profile: {error} (see --help)")
+    const LONGEST: usize = 1 << 20;
+    let text = files::read(Path::new(path)).map_err(|error| {
+        let why = error.root_cause();
+        format!("it is no workload, and no file with a profile: {why} (see --help)")
     })?;
+    if text.len() > LONGEST {
+        return Err("it is longer than any profile (accepted: up to 1 MiB)".to_owned());
+    }
+    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
     let line = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
     let profile: Profile = toml::from_str(&text).map_err(|error| {
         let at = error.span().map_or(0, |span| span.start);

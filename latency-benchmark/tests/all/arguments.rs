@@ -1,5 +1,9 @@
 //! Wrong arguments, and what needs no lab.
 
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::Command;
+
 use crate::bench::{Bench, MANIFEST, complaint, text};
 
 #[test]
@@ -444,6 +448,88 @@ fn help_shows_examples_and_exit_codes() {
     }
     let bare = bench.command(&[]).output().unwrap();
     assert!(complaint(&bare).contains("sweep, explain, rr, soak, peer, central, lab, preflight"));
+}
+
+/// `./sweep.sh` in a fresh clone, with a program in cargo's place that notes that it was called.
+#[test]
+fn help_and_mistyped_options_need_no_build() {
+    let bench = Bench::new();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let help = bench.command(&["sweep", "--help"]).output().unwrap();
+    let file = root.join("latency-benchmark/sweep-help.txt");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&file, &help.stdout).unwrap();
+    }
+    let known = std::fs::read_to_string(file).unwrap();
+    assert_eq!(text(&help.stdout), known, "run the tests with BLESS=1");
+    let version = bench.command(&["sweep", "--version"]).output().unwrap();
+    let cargo = bench.dir.path().join("cargo");
+    std::fs::write(&cargo, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
+    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let script = |arguments: &[&str]| {
+        let mut command = Command::new(root.join("sweep.sh"));
+        let path = format!("{}:/usr/bin:/bin", bench.dir.path().display());
+        command.args(arguments).env("PATH", path);
+        command.output().unwrap()
+    };
+    for (asked, answer) in [("--help", &help), ("-h", &help), ("--version", &version)] {
+        let output = script(&["--quick", asked]);
+        assert!(output.status.success(), "{asked}");
+        assert_eq!(text(&output.stdout), text(&answer.stdout), "{asked}");
+    }
+    for mistyped in ["--peerz", "--peers-", "-q", "--rt=5"] {
+        let said = complaint(&script(&["--quick", mistyped]));
+        let option = mistyped.split('=').next().unwrap();
+        assert!(
+            said.contains(&format!("unexpected argument '{option}'")),
+            "{said}"
+        );
+    }
+    let was_run = bench.dir.path().join("cargo.was-run");
+    assert!(!was_run.exists());
+    script(&[
+        "--peers",
+        "5",
+        "--rtt=-1,0",
+        "--dry-run",
+        "--budget",
+        "none",
+    ]);
+    assert!(was_run.exists());
+}
+
+#[test]
+fn files_that_are_no_regular_files_are_refused_at_once() {
+    let bench = Bench::new();
+    let path = |name: &str| bench.dir.path().join(name).display().to_string();
+    let (pipe, long, plain) = (path("pipe"), path("long"), path("plain"));
+    nix::unistd::mkfifo(&*pipe, nix::sys::stat::Mode::S_IRWXU).unwrap();
+    let long_file = std::fs::File::create(&long).unwrap();
+    long_file.set_len(65 << 20).unwrap();
+    let long_diff = format!("released+{long}");
+    std::fs::write(&plain, "text").unwrap();
+    let folder = bench.dir.path().display().to_string();
+    for (option, file, says) in [
+        ("--workload", "/dev/zero", "it is no regular file"),
+        ("--workload", &pipe, "it is no regular file"),
+        ("--workload", &folder, "it is no regular file"),
+        ("--workload", &long, "up to 1 MiB"),
+        ("--node", "/dev/zero", "it is no executable file"),
+        ("--node", &pipe, "it is no executable file"),
+        ("--node", &folder, "it is no executable file"),
+        ("--node", &plain, "it is no executable file"),
+        ("--node", "/nowhere", "it is no executable file"),
+        (
+            "--subject",
+            "released+/dev/zero.diff",
+            "neither a file nor a budget",
+        ),
+        ("--subject", &long_diff, "up to 64 MiB"),
+    ] {
+        let mut sweep = bench.sweep(&["--dry-run", option, file]);
+        let said = complaint(&sweep.output().unwrap());
+        assert!(said.contains(says), "{option} {file}: {said}");
+    }
 }
 
 #[test]

@@ -32,10 +32,19 @@ pub struct Source {
 impl Source {
     pub(super) fn resolve(spec: &SourceSpec) -> Result<Source> {
         let diff = match &spec.patch {
-            Some(PatchSpec::File(file)) => Some(PatchRecord {
-                patch: fs::canonicalize(file)?.display().to_string(),
-                sha256: Some(of_program(file)?),
-            }),
+            Some(PatchSpec::File(file)) => {
+                const LONGEST: u64 = 64 << 20;
+                if fs::metadata(file)?.len() > LONGEST {
+                    bail!(
+                        "{}: longer than any diff (accepted: up to 64 MiB)",
+                        file.display()
+                    );
+                }
+                Some(PatchRecord {
+                    patch: fs::canonicalize(file)?.display().to_string(),
+                    sha256: Some(of_program(file)?),
+                })
+            }
             _ => None,
         };
         let (record, checkout) = match spec.origin.clone() {
