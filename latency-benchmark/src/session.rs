@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{fs, thread};
 
 use anyhow::{Context, Result, bail};
@@ -72,13 +72,18 @@ impl Session {
             };
             self.follow(&task, seat, on)
         };
-        let row = run().unwrap_or_else(|error| {
+        let began = Instant::now();
+        let mut row = run().unwrap_or_else(|error| {
             let end = End::Failed {
                 stage: Stage::RunningCell,
                 reason: one_line(&format!("{error:#}")),
             };
             Some(ended(config, end))
         });
+        // A cell that was killed cannot say how long it took.
+        if let Some(row) = row.as_mut().filter(|row| row.took_ms == 0) {
+            row.took_ms = began.elapsed().as_millis() as u64;
+        }
         self.folder.check()?;
         Ok(row)
     }
