@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressStyle};
@@ -17,30 +18,38 @@ pub(crate) const INTERRUPTED: u8 = 130;
 pub(crate) struct Progress {
     /// Of units of work: runs, blocks or milliseconds. Hidden where standard error is no terminal.
     bar: ProgressBar,
-    /// Those that took no time.
+    /// The units that took no time.
     skipped: AtomicU64,
+    /// What is measured now.
+    current: Mutex<String>,
 }
 
 impl Progress {
     pub(crate) fn new(total: u64, has_numbers: bool) -> Progress {
         let template = match has_numbers {
-            true => "{bar:24} {pos}/{len}  {prefix}{msg}",
-            false => "{bar:24} {prefix}{msg}",
+            true => "{bar:24} {pos}/{len}  {prefix}\n{wide_msg}",
+            false => "{bar:24} {prefix}\n{wide_msg}",
         };
         let style = ProgressStyle::with_template(template).expect("the template is a constant");
         Progress {
             bar: ProgressBar::new(total).with_style(style),
             skipped: AtomicU64::new(0),
+            current: Mutex::default(),
         }
     }
 
     pub(crate) fn show(&self, current: &str) {
-        self.bar.set_prefix(printable(current).into_owned());
+        *self.current() = printable(current).into_owned();
         self.tick();
     }
 
     pub(crate) fn tick(&self) {
-        self.bar.set_message(self.left());
+        let text = format!("{}{}", self.current(), self.left());
+        self.bar.set_prefix(text);
+    }
+
+    fn current(&self) -> MutexGuard<'_, String> {
+        self.current.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(crate) fn advance(&self, units: u64) {
@@ -60,6 +69,14 @@ impl Progress {
 
     pub(crate) fn is_bar(&self) -> bool {
         !self.bar.is_hidden()
+    }
+
+    /// A run that ended: below the bar of a terminal until the next one ends, else a line.
+    pub(crate) fn ended(&self, text: &str) {
+        match self.is_bar() {
+            true => self.bar.set_message(printable(text).into_owned()),
+            false => self.line(text),
+        }
     }
 
     pub(crate) fn line(&self, text: &str) {

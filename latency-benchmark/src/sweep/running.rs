@@ -151,7 +151,10 @@ impl RunningSweep<'_> {
         let outcome = outcome(&row, last.as_ref(), self.config);
         let took_s = row.took_ms as f64 / 1e3;
         let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
-        session.progress.line(&line);
+        match row.end {
+            End::Ok { .. } => session.progress.ended(&line),
+            _ => session.progress.line(&line),
+        }
         drop(state);
         self.keep(launch, &row, run_dir)?;
         Ok(session.goes_on_after(&row))
