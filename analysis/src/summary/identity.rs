@@ -87,6 +87,16 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
+    /// Whether the peers run this program, too, if it is not the first one.
+    pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
+        let subjects = self
+            .manifest
+            .iter()
+            .flat_map(|manifest| &manifest.config.subjects);
+        let mut others = subjects.enumerate().skip(1);
+        others.any(|(at, other)| at == subject && other.peers == subject)
+    }
+
     /// Whose terms a report explains.
     pub(crate) fn kind(&self) -> &'static str {
         match self.application {

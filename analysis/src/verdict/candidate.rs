@@ -109,7 +109,7 @@ impl Class {
 }
 
 impl Candidate {
-    /// Without what decides.
+    /// What is known of a variant before it is judged.
     pub(super) fn of(summary: &Summary, site: Site, variant: usize) -> Candidate {
         let compared = &summary.variants[variant];
         let yields = compared.bounds();
@@ -123,7 +123,10 @@ impl Candidate {
         Candidate {
             variant,
             label: compared.label.clone(),
-            ends: compared.budgets.ends,
+            ends: match summary.identity.is_at_both_ends(compared.subject) {
+                true => Ends::Both,
+                false => compared.budgets.ends,
+            },
             details: details.filter_map(detail).collect(),
             is_idle: compared.acts_by_firing()
                 && yields.iter().all(|it| it.is_known && !it.fired()),

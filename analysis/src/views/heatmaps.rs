@@ -74,8 +74,7 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
         .sort_by(|a, b| of_rtt(*b).total_cmp(&of_rtt(*a)));
     axes.rtt_ms.truncate(RTTS);
     let axes = axes.sorted();
-    let is_less =
-        axes.payload_bytes.len() < all.payload_bytes.len() || axes.rtt_ms.len() < all.rtt_ms.len();
+    let is_less = all.payload_bytes.len() * all.rtt_ms.len() > PAYLOADS * RTTS;
     (is_less && scene.summary.identity.application.is_none()).then_some(axes)
 }
 
