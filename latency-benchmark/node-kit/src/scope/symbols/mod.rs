@@ -1,4 +1,4 @@
-//! Names for addresses.
+//! Finds the names of functions by their addresses.
 
 mod loaded;
 #[cfg(feature = "symbols")]
@@ -18,7 +18,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The function at an address, followed by the functions into which it is inlined; at least one name. A
+    /// The function at an address, followed by the functions into which it is inlined. There is at least one name. A
     /// return address belongs to the call before it. A function without a name gets the name of its file,
     /// such as `[libcrypto.so.3]`, or `[unknown]`.
     pub fn names(&mut self, address: usize, is_return_address: bool) -> &[String] {
