@@ -435,7 +435,10 @@ fn evidence_that_was_unavailable_is_named_and_the_rest_is_there() {
     let text = report(&copy);
     holds(
         &text,
-        &["(stacks): stacks: no timer signals", "**System calls**"],
+        &[
+            "The pass `stacks` did not record stacks: no timer signals.",
+            "**System calls**",
+        ],
     );
     assert!(
         !text.contains("](explain/pl065536_rtt000_n02.slow.svg)"),
