@@ -1,23 +1,21 @@
-//! What happens in polls, and how often: allocations, system calls and counted events.
+//! Counts allocations, events that the processor and the kernel count, and system calls.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use run_format::{BASELINE, EvidenceRow, OBJECTS, POLLS, Pass, Site};
 
-use super::sums::{PassSums, apart, counted_once, is_slow};
-use super::thresholds::{FEWEST_SLOW_POLLS, FEWEST_WAITS};
+use super::sums::{PassSums, apart, is_slow};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
 use crate::stats::{CellEstimate, quotient};
-use crate::text::{number, quoted};
+use crate::text::quoted;
 
-/// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
+/// How many objects are allocated, and their bytes. A rate is absent if there was no poll, or no request.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct EventRates {
     pub(crate) per_poll: Option<(f64, f64)>,
-    /// In polls and outside them.
     pub(crate) per_request: Option<(f64, f64)>,
 }
 
@@ -25,7 +23,7 @@ fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
     Some((quotient(count as f64, of)?, quotient(amount, of)?))
 }
 
-/// Objects and bytes.
+/// The objects and bytes of a row, which may count polls instead.
 fn allocated(row: &EvidenceRow) -> [u64; 2] {
     match row.what == OBJECTS {
         true => [row.count, row.amount.unwrap_or(0)],
@@ -55,24 +53,17 @@ pub(crate) struct CounterRates {
     pub(crate) process_per_s: Option<f64>,
 }
 
-const WAITING: [&str; 13] = [
-    "clock_nanosleep",
-    "epoll_pwait",
-    "epoll_pwait2",
-    "epoll_wait",
-    "futex_wait",
-    "nanosleep",
-    "pause",
-    "poll",
-    "ppoll",
-    "pselect6",
-    "sched_yield",
-    "select",
-    "wait4",
-];
+/// A system call of central's worker, as strace counted it. A rate is absent if no request was answered.
+pub(crate) struct CallRates {
+    pub(crate) name: String,
+    pub(crate) calls: u64,
+    pub(crate) us: f64,
+    /// The calls and their µs.
+    pub(crate) per_request: Option<(f64, f64)>,
+}
 
 impl CellEvidence {
-    /// By site and child: the polls of the child (for the site's own code, of the site), and the objects with their bytes.
+    /// The polls of each child, and the objects that it allocates. The site's own code has the polls of the site.
     pub(crate) fn allocation_rates(
         &self,
         variant: usize,
@@ -94,7 +85,8 @@ impl CellEvidence {
         totals.into_iter().filter_map(averages).collect()
     }
 
-    /// Objects and bytes by function in sampled stacks of the baseline, of the site and the swarm's; most objects first.
+    /// Objects and bytes by function, from sampled stacks of the baseline in polls of the site and of the swarm. The function
+    /// with the most objects comes first.
     pub(crate) fn allocating_functions(&self) -> Vec<(String, [u64; 2])> {
         let sums = PassSums::of(self, Pass::Allocations, 0);
         let by_function = sums.by(&self.allocation_stacks, |row| {
@@ -107,7 +99,8 @@ impl CellEvidence {
         functions
     }
 
-    /// What a reading of the counters and a mean poll take, in µs, if counts by poll say nothing because of readings.
+    /// The time of a reading of the counters and that of a mean poll, in µs, if readings take so long that counts by poll say
+    /// nothing.
     pub(crate) fn disturbing_reading(&self) -> Option<[f64; 2]> {
         const LEAST_PARTS: f64 = 100.0;
         let reading_ns = self.seen.counter_reading_ns? as f64;
@@ -143,39 +136,43 @@ impl CellEvidence {
         rates.collect()
     }
 
-    /// How often each is called, with its microseconds. The call with the most time comes first.
-    pub(crate) fn call_rates(&self, variant: usize) -> Vec<(String, EventRates)> {
+    /// The system calls. The one with the most time comes first.
+    pub(crate) fn call_rates(&self, variant: usize) -> Vec<CallRates> {
         let sums = PassSums::of(self, Pass::SystemCalls, variant);
-        let site = self.polls.site;
-        let sites = sums.by(&self.system_calls, |row| Some((row.site, [])));
-        let is_counted = counted_once(sites.into_keys());
         let totals = sums.by(&self.system_calls, |row| {
-            let (calls, ns) = (row.count, row.amount?);
-            let [here, once] = [row.site == Some(site), is_counted(row.site)].map(u64::from);
-            let sums = [here * calls, here * ns, once * calls, once * ns];
-            Some((&*row.what, sums))
+            Some((&*row.what, [row.count, row.amount?]))
         });
-        let polls = sums.polls(site, 0)[0] as f64;
         let mut sorted = Vec::from_iter(totals);
-        sorted.sort_by_key(|(_, total)| Reverse(total[1].max(total[3])));
-        let called = |(name, [calls, ns, of_all, ns_of_all]): (&str, [u64; 4])| {
-            let called = EventRates {
-                per_poll: rates(calls, ns as f64 / 1000.0, polls),
-                per_request: rates(of_all, ns_of_all as f64 / 1000.0, sums.requests()),
-            };
-            (name.to_owned(), called)
+        sorted.sort_by_key(|(_, [_, ns])| Reverse(*ns));
+        let called = |(name, [calls, ns]): (&str, [u64; 2])| {
+            let us = ns as f64 / 1000.0;
+            CallRates {
+                name: name.to_owned(),
+                calls,
+                us,
+                per_request: rates(calls, us, sums.requests()),
+            }
         };
         sorted.into_iter().map(called).collect()
     }
 
-    /// Per request: objects and bytes in polls, all system calls, and each of these.
+    /// The requests per second under strace, and in the slices that collect nothing.
+    pub(crate) fn throughput_under_strace(&self) -> Option<[f64; 2]> {
+        let per_s = |pass| {
+            let sums = PassSums::of(self, pass, BASELINE);
+            quotient(sums.requests(), sums.seconds())
+        };
+        Some([per_s(Pass::SystemCalls)?, per_s(Pass::Normal)?])
+    }
+
+    /// The objects and bytes per request that polls allocate, all system calls per request, and each of `calls`.
     pub(crate) fn by_request(
         &self,
         variant: usize,
         calls: &[&str],
     ) -> Vec<(String, Option<CellEstimate>)> {
-        let of = |pass| PassSums::of(self, pass, variant);
-        let (of_allocations, of_calls) = (of(Pass::Allocations), of(Pass::SystemCalls));
+        let [of_allocations, of_calls] =
+            [Pass::Allocations, Pass::SystemCalls].map(|pass| PassSums::of(self, pass, variant));
         let rows = &self.allocations;
         let [objects, bytes] =
             [0, 1].map(|at| of_allocations.per_request(rows, |row| (row.site, allocated(row)[at])));
@@ -192,37 +189,6 @@ impl CellEvidence {
         ];
         counted.extend(calls.iter().map(|name| (quoted(name), called(Some(name)))));
         counted
-    }
-
-    /// The child in which slow polls of a site wait, for how many percent of their time, and most of it in which call. None of
-    /// too few polls or calls.
-    pub(crate) fn waiting(&self, site: Site) -> Option<(&str, f64, String)> {
-        let from_ns = self.polls.from_ns;
-        let sums = PassSums::of(self, Pass::SystemCalls, 0);
-        // By child and call: how many, and their time.
-        let mut slow = sums.by(&self.system_calls, |row| {
-            let is_one = row.site == Some(site) && is_slow(row.from_ns, from_ns);
-            is_one.then_some(((row.child.as_deref(), &*row.what), [row.count, row.amount?]))
-        });
-        let [slow_polls, slow_ns] = sums.polls(site, from_ns);
-        let calls: u64 = slow.values().map(|[calls, _]| calls).sum();
-        let overhead_ns = calls * self.seen.system_call_overhead_ns.unwrap_or(0);
-        let own_ns = slow_ns.saturating_sub(overhead_ns);
-        slow.retain(|(_, call), _| WAITING.contains(call));
-        let mut by_child: BTreeMap<Option<&str>, u64> = BTreeMap::new();
-        for ((child, _), [_, ns]) in &slow {
-            *by_child.entry(*child).or_default() += ns;
-        }
-        let (child, waited_ns) = by_child.into_iter().max_by_key(|(_, ns)| *ns)?;
-        let calls = slow.iter().filter(|((of, _), _)| *of == child);
-        let ((_, call), [count, in_call]) = calls.max_by_key(|(_, [_, ns])| *ns)?;
-        if slow_polls < FEWEST_SLOW_POLLS || *count < FEWEST_WAITS {
-            return None;
-        }
-        let percent = 100.0 * quotient(waited_ns as f64, own_ns as f64)?;
-        let us = number(quotient(*in_call as f64 / 1000.0, *count as f64)?);
-        let call = format!("`{call}` ({us} µs per call)");
-        Some((child.unwrap_or(OWN), percent, call))
     }
 }
 

@@ -1,4 +1,4 @@
-//! The files about explained cells: flamegraphs, traces and tables.
+//! Makes the files about explained cells: flamegraphs, traces and tables.
 
 use anyhow::Result;
 

@@ -1,4 +1,4 @@
-//! Findings of needless work. A launch without defects has none.
+//! Finds needless work. A launch without defects has none.
 
 use std::collections::BTreeMap;
 
@@ -72,7 +72,7 @@ pub(crate) fn find(evidence: &CellEvidence, sites: &SiteNames) -> Vec<WorkFindin
     search.found
 }
 
-/// By kind, then by how far they exceed their threshold.
+/// Sorts findings by kind, then by how far they exceed their threshold.
 pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
     let excess = |it: &WorkFinding| it.value / it.threshold;
     findings.sort_by(|one, other| {
@@ -107,7 +107,7 @@ struct FindingSearch<'a> {
 }
 
 impl FindingSearch<'_> {
-    /// If the value exceeds its threshold. `more` is what the sentence says beside it.
+    /// Adds a finding if the value exceeds its threshold. The sentence says `more` beside the value.
     fn add(
         &mut self,
         kind: FindingKind,
@@ -139,9 +139,10 @@ impl FindingSearch<'_> {
 
     fn sleeping(&mut self) {
         for site in SITES {
-            if let Some((child, percent, call)) = self.evidence.waiting(site) {
-                let (kind, excess) = (FindingKind::SleepingPoll, (percent, SLEEPING_PERCENT));
-                self.add(kind, Some(site), child, excess, call);
+            if let Some(waiting) = self.evidence.waiting(site) {
+                let excess = (waiting.percent, SLEEPING_PERCENT);
+                let (kind, child) = (FindingKind::SleepingPoll, waiting.child);
+                self.add(kind, Some(site), child, excess, waiting.call);
             }
         }
     }
@@ -192,7 +193,7 @@ impl FindingSearch<'_> {
                 continue;
             };
             let (percent, idle_percent) = (100.0 * share, 100.0 * idle);
-            // A task that wakes itself and then finds something to do was right to.
+            // A task that finds something to do after it woke itself had a reason.
             if polls >= FEWEST_POLLS && idle_percent >= SELF_WAKING_IDLE_PERCENT {
                 let (kind, excess) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
                 self.add(kind, Some(site), "", excess, number(idle_percent));
@@ -275,10 +276,11 @@ struct Gauge {
     counter: ActivityCounter,
     kind: FindingKind,
     unit: &'static str,
-    /// So much of the counter is one of the unit.
+    /// How much of the counter is one of the unit.
     per_unit: f64,
-    /// In percent, and of the counter.
+    /// Growth in percent.
     threshold: f64,
+    /// Growth of the counter. Less is no finding, whatever it is in percent.
     least: f64,
 }
 

@@ -1,4 +1,4 @@
-//! Flamegraphs as SVG. The same samples give the same bytes.
+//! Draws flamegraphs as SVG. The same samples give the same bytes.
 
 use anyhow::{Context, Result};
 use inferno::differential;
@@ -6,8 +6,8 @@ use inferno::flamegraph::color::{MultiPalette, Palette};
 use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use run_format::ENOUGH_SLOW_SAMPLES;
 
-use super::Explanation;
 use super::stacks::Folded;
+use super::{ExplainedVariant, Explanation, VariantOfSubject};
 use crate::load::{CellEvidence, CellExplained};
 use crate::text::{count, number};
 use crate::views::slug;
@@ -27,24 +27,25 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
     let of_cell = cell.evidence().cell;
     let baseline = &explanation.variants[0];
     let mut flamegraphs = Vec::new();
-    for of in &explanation.variants {
-        let (Some(evidence), label) = (cell.launches.get(&of.subject), &of.label) else {
+    for ExplainedVariant { is, label } in &explanation.variants {
+        let Some(evidence) = cell.launches.get(&is.subject) else {
             continue;
         };
-        let (prefix, with) = match of.number() {
-            number if explanation.has_subjects() => {
-                let prefix = format!("s{number}-{}-", slug(label));
+        let is_baseline = *is == VariantOfSubject::BASELINE;
+        let (prefix, with) = match is_baseline {
+            _ if explanation.has_subjects() => {
+                let prefix = format!("s{}-{}-", is.subject, slug(label));
                 (prefix, format!(" of `{label}`"))
             }
-            0 => (String::new(), String::new()),
-            _ => ("budget-".to_owned(), format!(" with `{label}`")),
+            true => (String::new(), String::new()),
+            false => ("budget-".to_owned(), format!(" with `{label}`")),
         };
         for from_ns in explanation.slow_from_ns.map(Some).into_iter().chain([None]) {
             let (which, polls) = match from_ns {
                 Some(ns) => ("slow", format!("polls over {} µs", ns / 1000)),
                 None => ("all", "all polls".to_owned()),
             };
-            let samples = evidence.folded(of.variant, from_ns.is_some());
+            let samples = evidence.folded(is.variant, from_ns.is_some());
             let seen = how_many(evidence, &samples);
             let graph = CellFlamegraph {
                 name: format!("{prefix}{which}.svg"),
@@ -54,7 +55,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                 samples,
                 before: None,
             };
-            let difference = (of.number() > 0).then(|| CellFlamegraph {
+            let difference = (!is_baseline).then(|| CellFlamegraph {
                 name: format!("{prefix}{which}-difference.svg"),
                 link: format!("what changes in {which} polls{with}"),
                 title: format!("Change of {which} polls: {of_cell}, {} → {label}", baseline.label),
@@ -63,7 +64,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                     "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
                 ),
                 samples: graph.samples.clone(),
-                before: Some(cell.evidence().folded(baseline.variant, from_ns.is_some())),
+                before: Some(cell.evidence().folded(baseline.is.variant, from_ns.is_some())),
             });
             flamegraphs.extend([graph].into_iter().chain(difference));
         }
@@ -115,7 +116,7 @@ fn lines(samples: &Folded) -> String {
     samples.iter().map(line).collect()
 }
 
-/// Red frames have a larger share of the samples after, blue ones a smaller share. Widths are those after.
+/// Red frames have a larger share of the samples in `after`, and blue ones a smaller share. Widths are shares of `after`.
 fn difference(before: &Folded, after: &Folded) -> Result<String> {
     let scaled = differential::Options {
         normalize: true,

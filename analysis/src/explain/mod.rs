@@ -1,4 +1,4 @@
-//! Why the worst cells are slow: figures, pictures and findings from the evidence of their second launches.
+//! Says why the worst cells are slow, with figures, pictures and findings from the evidence of their second launches.
 
 pub(crate) mod events;
 pub(crate) mod files;
@@ -24,25 +24,32 @@ use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{self, Change, RatioKind, RatioPart, change, quotient};
 
-/// A variant of the only program, or the baseline variant of a subject.
-pub(crate) struct ExplainedVariant {
+/// A variant of the only program (its subject is 0), or the baseline variant of a subject.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct VariantOfSubject {
     pub(crate) subject: usize,
     pub(crate) variant: usize,
+}
+
+impl VariantOfSubject {
+    /// All others are compared with this one.
+    pub(crate) const BASELINE: VariantOfSubject = VariantOfSubject {
+        subject: 0,
+        variant: BASELINE,
+    };
+}
+
+pub(crate) struct ExplainedVariant {
+    pub(crate) is: VariantOfSubject,
     pub(crate) label: String,
 }
 
-impl ExplainedVariant {
-    /// Among those that are compared.
-    pub(crate) fn number(&self) -> usize {
-        self.subject + self.variant
-    }
-}
-
 pub(crate) struct Explanation {
+    /// The baseline, then what is compared with it.
     pub(crate) variants: Vec<ExplainedVariant>,
     pub(crate) site: Site,
     pub(crate) sites: SiteNames,
-    /// The first band of slow polls; none if no band is above the threshold.
+    /// The first band of slow polls. It is absent if no band is above the threshold.
     pub(crate) slow_from_ns: Option<u64>,
     pub(crate) cells: Vec<CellExplained>,
     /// The most severe first.
@@ -76,8 +83,7 @@ impl Explanation {
             let of_subject = manifest.config.subjects.get(subject).map(|it| &it.label);
             let label = of_subject.unwrap_or(&manifest.config.variants[variant].label);
             ExplainedVariant {
-                subject,
-                variant,
+                is: VariantOfSubject { subject, variant },
                 label: label.clone(),
             }
         });
@@ -104,7 +110,9 @@ impl Explanation {
     }
 
     pub(crate) fn has_subjects(&self) -> bool {
-        self.variants.iter().any(|it| it.subject > 0)
+        self.variants
+            .iter()
+            .any(|explained| explained.is.subject > 0)
     }
 
     pub(crate) fn launches(&self) -> impl Iterator<Item = &CellEvidence> {
@@ -112,9 +120,15 @@ impl Explanation {
         cells.flat_map(|cell| cell.launches.values())
     }
 
-    pub(crate) fn label(&self, number: usize) -> &str {
-        let found = self.variants.iter().find(|it| it.number() == number);
-        found.map_or("", |it| &it.label)
+    /// The place of a variant in `variants`.
+    pub(crate) fn position(&self, is: VariantOfSubject) -> Option<usize> {
+        let mut variants = self.variants.iter();
+        variants.position(|explained| explained.is == is)
+    }
+
+    pub(crate) fn label(&self, is: VariantOfSubject) -> &str {
+        let found = self.position(is);
+        found.map_or("", |at| &self.variants[at].label)
     }
 }
 
@@ -137,17 +151,16 @@ impl CellEvidence {
         Some(100.0 * quotient(slow, all)?)
     }
 
-    /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
+    /// The lost percentage of each kind of evidence of which so much is lost that the rest may not be representative.
     pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
         let sites = || self.sites.iter();
-        let [samples, calls] = [&self.stacks, &self.system_calls].map(|rows| counted(rows));
+        let samples = counted(&self.stacks);
         let polls: u64 = sites().map(|it| it.polls).sum();
         let of_children: u64 = self.children.iter().map(|it| it.polls).sum();
         let children_lost = sites().map(|it| it.children_lost).sum();
         let seen = &self.seen;
         let lost = [
             ("sampled stacks", samples, seen.stacks_lost.unwrap_or(0)),
-            ("system calls", calls, seen.system_calls_lost.unwrap_or(0)),
             ("polls", polls, sites().map(|it| it.lost).sum()),
             ("polls of children", of_children, children_lost),
         ];
@@ -159,8 +172,8 @@ impl CellEvidence {
     }
 }
 
-/// The shares of slow polls of the baseline as it is and with a warm core, from the blocks that have a slice of each kind; and the
-/// change, which a single block does not show. None without any such block.
+/// The baseline's shares of slow polls as it is and with a warm core, from the blocks that have slices of both kinds, and the
+/// change. A single block shows no change. Returns None if there is no such block.
 pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
     let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();

@@ -1,12 +1,12 @@
-//! Where time goes according to sampled stacks: folded stacks for flamegraphs, the frames with the most time, and
-//! whether the samples agree with the times that the probe recorded.
+//! Says where time goes according to sampled stacks: folded stacks for flamegraphs, the frames with the most time, calls
+//! that wait, and whether the samples agree with the times that the probe recorded.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{ENOUGH_SLOW_SAMPLES, EvidenceRow, IN_KERNEL, Pass};
+use run_format::{BASELINE, ENOUGH_SLOW_SAMPLES, EvidenceRow, IN_KERNEL, Pass, Site};
 
 use super::sums::{PassSums, apart, is_slow};
-use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES};
+use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
@@ -15,18 +15,47 @@ use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quo
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
 
+/// Functions in which a thread waits in the kernel: those of system calls, and those of glibc's locks.
+const WAITING: [&str; 16] = [
+    "clock_nanosleep",
+    "epoll_pwait",
+    "epoll_pwait2",
+    "epoll_wait",
+    "futex_abstimed_wait_common",
+    "futex_abstimed_wait_common64",
+    "futex_wait",
+    "lll_lock_wait",
+    "nanosleep",
+    "pause",
+    "poll",
+    "ppoll",
+    "pselect6",
+    "sched_yield",
+    "select",
+    "wait4",
+];
+
+/// A child in which slow polls wait in the kernel.
+pub(crate) struct Waiting<'a> {
+    pub(crate) child: &'a str,
+    /// The percentage of the samples in slow polls.
+    pub(crate) percent: f64,
+    /// The call with the most of these samples.
+    pub(crate) call: String,
+}
+
 /// A child's share of the time of slow polls, measured in two ways.
 pub(crate) struct ChildShares {
     pub(crate) child: String,
-    /// By stacks, less that by the table.
+    /// The share by stacks less the share by the table, in percentage points.
     pub(crate) pp: f64,
     pub(crate) slices: usize,
-    /// Of the difference. None if slices are too few to show the noise.
+    /// The interval of this difference. It is absent if slices are too few to show the noise.
     pub(crate) interval_pp: Option<Interval>,
 }
 
 impl ChildShares {
-    /// None if the interval holds differences that are acceptable, and others.
+    /// Returns None if the interval holds differences that are acceptable, and others.
     pub(crate) fn agree(&self) -> Option<bool> {
         let Interval { low, high } = self.interval_pp?;
         match low >= -AGREEMENT_PP && high <= AGREEMENT_PP {
@@ -64,18 +93,21 @@ fn innermost(stack: &EvidenceRow) -> String {
     if !in_kernel {
         return last.to_owned();
     }
-    /// Makes any system call by its number; only its caller tells which.
+    /// This function makes any system call by its number. Only its caller tells which.
     const BY_NUMBER: &str = "syscall";
     let caller = inwards.next().filter(|_| last == BY_NUMBER);
     let last = caller.unwrap_or(last);
     const PREFIXES: [&str; 4] = ["__libc_", "__GI___", "__GI_", "__"];
     let name = last.rsplit("::").next().unwrap_or(last);
     let bare = PREFIXES.iter().find_map(|it| name.strip_prefix(it));
-    format!("[kernel] {}", bare.unwrap_or(name))
+    format!("{KERNEL}{}", bare.unwrap_or(name))
 }
 
+/// The beginning of the name of a frame in the kernel.
+const KERNEL: &str = "[kernel] ";
+
 impl CellEvidence {
-    /// Of slow polls, or of all.
+    /// The samples in slow polls, or in all.
     pub(crate) fn folded(&self, variant: usize, is_of_slow: bool) -> Folded {
         let sums = PassSums::of(self, Pass::Stacks, variant);
         let SlowPolls { site, from_ns } = self.polls;
@@ -88,7 +120,8 @@ impl CellEvidence {
         lines.map(|(line, [samples])| (line, samples)).collect()
     }
 
-    /// The mean time between samples in polls of the site, on a busy machine several times that asked for. None without samples.
+    /// The mean time between samples in polls of the site. On a busy machine it is several times that asked for. Returns None
+    /// if there are no samples.
     pub(crate) fn given_interval_ns(&self) -> Option<f64> {
         let site = self.polls.site;
         let variants: BTreeSet<usize> = self.slices.iter().map(|slice| slice.variant).collect();
@@ -99,7 +132,7 @@ impl CellEvidence {
         quotient(ns as f64, samples as f64)
     }
 
-    /// Of slow polls: samples by what stacks are named by.
+    /// The samples in slow polls, added up by a name of their stacks.
     fn slow<'a, Name: Ord>(
         &'a self,
         sums: &PassSums<'a>,
@@ -125,7 +158,8 @@ impl CellEvidence {
         (frames, all)
     }
 
-    /// The percentage of samples in slow polls of the baseline that were inside the kernel. None of too few samples.
+    /// The percentage of samples in slow polls of the baseline that were inside the kernel. Returns None if there are too few
+    /// samples.
     pub(crate) fn in_kernel_percent(&self) -> Option<f64> {
         let sums = PassSums::of(self, Pass::Stacks, 0);
         let samples = self.slow(&sums, |stack| functions(stack).1);
@@ -134,9 +168,38 @@ impl CellEvidence {
         (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
     }
 
+    /// The child in which slow polls of a site wait most. Returns None if there are too few slow polls, or too few samples that
+    /// wait.
+    pub(crate) fn waiting(&self, site: Site) -> Option<Waiting<'_>> {
+        let from_ns = self.polls.from_ns;
+        let sums = PassSums::of(self, Pass::Stacks, BASELINE);
+        let slow = sums.by(&self.stacks, |stack| {
+            let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
+            is_one.then(|| ((stack.child.as_deref(), innermost(stack)), [stack.count]))
+        });
+        let all: u64 = slow.values().map(|[samples]| samples).sum();
+        let mut by_child: BTreeMap<Option<&str>, BTreeMap<&str, u64>> = BTreeMap::new();
+        for ((child, frame), [samples]) in &slow {
+            let call = frame.strip_prefix(KERNEL);
+            if let Some(call) = call.filter(|call| WAITING.contains(call)) {
+                by_child.entry(*child).or_default().insert(call, *samples);
+            }
+        }
+        let of_child = by_child.into_iter();
+        let of_child = of_child.map(|(child, calls)| (calls.values().sum::<u64>(), child, calls));
+        let (waits, child, calls) = of_child.max_by_key(|(waits, ..)| *waits)?;
+        let (call, _) = calls.into_iter().max_by_key(|(_, samples)| *samples)?;
+        let [slow_polls, _] = sums.polls(site, from_ns);
+        (slow_polls >= FEWEST_SLOW_POLLS && waits >= FEWEST_WAITS).then(|| Waiting {
+            child: child.unwrap_or(OWN),
+            percent: 100.0 * waits as f64 / all as f64,
+            call: format!("`{call}`"),
+        })
+    }
+
     /// The shares of children in slow polls of the baseline, by samples and by the times of children in other slices of the
-    /// same blocks, whose polls no sample makes longer. The largest difference is first. Empty if either is missing, or if
-    /// there are too few samples.
+    /// same blocks, whose polls no sample makes longer. The largest difference is first. There are none if samples or times
+    /// are missing, or if there are too few samples.
     pub(crate) fn shares(&self) -> Vec<ChildShares> {
         let SlowPolls { site, from_ns } = self.polls;
         let [timed, stacks] = [Pass::Timeline, Pass::Stacks].map(|it| PassSums::of(self, it, 0));

@@ -9,7 +9,7 @@ use crate::load::explain::OfSlice;
 use crate::measure::OWN;
 use crate::stats::{CellEstimate, RatioKind, RatioPart, ratio};
 
-/// Without any slice, all sums are empty.
+/// The slices of one pass and variant. If there are none, all sums are empty.
 pub(crate) struct PassSums<'a> {
     evidence: &'a CellEvidence,
     slices: BTreeMap<u32, &'a SliceRow>,
@@ -32,7 +32,7 @@ impl<'a> PassSums<'a> {
         })
     }
 
-    /// Amounts by what rows are about; of rows of these slices that have both.
+    /// Adds up amounts of the rows of these slices by a key. A row for which `amounts` returns None is left out.
     pub(crate) fn by<Row: OfSlice, Key: Ord, const N: usize>(
         &self,
         rows: &'a [Row],
@@ -66,7 +66,8 @@ impl<'a> PassSums<'a> {
         requests.sum::<u64>() as f64
     }
 
-    /// What is counted once of nested polls, with a part of its error from each slice. None without a slice.
+    /// A count per request, with an interval from the differences between slices. What happens in nested polls counts once.
+    /// Returns None if there is no slice.
     pub(crate) fn per_request<Row: OfSlice>(
         &self,
         rows: &'a [Row],
@@ -132,7 +133,8 @@ pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
     row_from_ns.is_some_and(|it| it >= from_ns)
 }
 
-/// Two sites of which neither contains the other: the given one, and the swarm's (or, for the swarm's, the connection's).
+/// Two sites of which neither contains the other: the given one and the swarm. If the swarm is given, the other is the
+/// connection.
 pub(crate) fn apart(site: Site) -> [Site; 2] {
     match site {
         Site::Swarm => [Site::Swarm, Site::Connection],
@@ -158,7 +160,7 @@ pub(crate) fn counted_once(
         false => Site::Connection,
     };
     move |site| match site {
-        // These and drivers of QUIC are tasks of their own.
+        // Polls of these sites, and of the drivers of QUIC, are in no other site's polls.
         None | Some(Site::Swarm | Site::GossipActor) => true,
         Some(site) => site.is_of_quic() || site == outermost,
     }

@@ -1,14 +1,13 @@
 //! The thresholds of needless work, in one place so that they can be discussed.
 
-/// In percent of the time in slow polls. A poll should not wait at all, but a lock that was held for a moment is not a
+/// In percent of the samples in slow polls. A poll should not wait at all, but a lock that was held for a moment is not a
 /// finding.
 pub(crate) const SLEEPING_PERCENT: f64 = 5.0;
 
 /// Fewer slow polls can be an accident.
 pub(crate) const FEWEST_SLOW_POLLS: u64 = 20;
 
-/// Calls that wait, in slow polls. A thread that lost its core while it woke another thread seems to have waited for
-/// long, but this happens rarely.
+/// Fewer samples that wait, in slow polls, can be an accident.
 pub(crate) const FEWEST_WAITS: u64 = 20;
 
 /// Per poll of a child. A yamux frame and its way through the protocols need tens of objects.

@@ -1,5 +1,5 @@
-//! The slowest polls, each with the sequence of what it polled: a table, and a trace in the Chrome trace event format,
-//! which the Perfetto UI and the Firefox Profiler open.
+//! Shows the slowest polls, each with the sequence of what it polled, as a table and as a trace in the Chrome trace event
+//! format. The Perfetto UI and the Firefox Profiler open such a trace.
 //!
 //! In the trace every poll has its own track and begins at zero there, so that polls can be compared. Its real start is
 //! among its arguments. A variant is a process.
@@ -11,13 +11,12 @@ use anyhow::Result;
 use run_format::TimelineRow;
 use serde_json::{Value, json};
 
-use super::Explanation;
+use super::{Explanation, VariantOfSubject};
 use crate::load::CellEvidence;
-use crate::site::SiteNames;
 use crate::text::{self, joined};
 
 pub(crate) struct WorstPoll<'a> {
-    pub(crate) variant: usize,
+    pub(crate) variant: VariantOfSubject,
     pub(crate) poll: &'a TimelineRow,
     /// What it polled, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
@@ -26,9 +25,12 @@ pub(crate) struct WorstPoll<'a> {
 /// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
 pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_>> {
     let slices = evidence.slices.iter();
-    let numbers = slices.map(|slice| (slice.slice, subject + slice.variant));
-    let variants: BTreeMap<u32, usize> = numbers.collect();
-    let mut polls: BTreeMap<(usize, usize), Vec<&TimelineRow>> = BTreeMap::new();
+    let variants = slices.map(|slice| {
+        let variant = slice.variant;
+        (slice.slice, VariantOfSubject { subject, variant })
+    });
+    let variants: BTreeMap<u32, VariantOfSubject> = variants.collect();
+    let mut polls: BTreeMap<(VariantOfSubject, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
         if let Some(variant) = variants.get(&stretch.slice) {
             let key = (*variant, stretch.rank);
@@ -41,7 +43,10 @@ pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_
 }
 
 impl<'a> WorstPoll<'a> {
-    fn new(variant: usize, mut stretches: Vec<&'a TimelineRow>) -> Option<WorstPoll<'a>> {
+    fn new(
+        variant: VariantOfSubject,
+        mut stretches: Vec<&'a TimelineRow>,
+    ) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|it| (it.start_ns, it.depth));
         let poll = stretches.iter().position(|it| it.depth == 0)?;
         let poll = stretches.remove(poll);
@@ -56,8 +61,8 @@ impl<'a> WorstPoll<'a> {
         us(self.poll.duration_ns)
     }
 
-    /// "1: `muxing.poll_unpin` 640 µs, `handler.poll` 120 µs; 2: …": for each iteration, the children that took a
-    /// noticeable part of the poll, in their order.
+    /// For each iteration, the children that took a noticeable part of the poll, in their order. An example is
+    /// "1: `muxing.poll_unpin` 640 µs, `handler.poll` 120 µs; 2: …".
     pub(crate) fn words(&self) -> String {
         const NOTICEABLE: f64 = 0.03;
         const MOST_ITERATIONS: usize = 4;
@@ -123,42 +128,43 @@ pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<
 
 pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) -> Result<Vec<u8>> {
     let mut events = Vec::new();
-    let mut name_track = |what: &str, variant, rank: usize, name: String, index: usize| {
+    let mut name_track = |what: &str, pid: usize, rank: usize, name: String, index: usize| {
         let track = |key: &str, args: Value| {
             let name = format!("{what}_{key}");
-            json!({ "name": name, "ph": "M", "pid": pid(variant), "tid": rank, "args": args })
+            json!({ "name": name, "ph": "M", "pid": pid, "tid": rank, "args": args })
         };
         events.push(track("name", json!({ "name": name })));
         events.push(track("sort_index", json!({ "sort_index": index })));
     };
-    let mut variants: Vec<usize> = worst.iter().map(|poll| poll.variant).collect();
+    let mut variants: Vec<VariantOfSubject> = worst.iter().map(|poll| poll.variant).collect();
     variants.dedup();
     for variant in variants {
         let name = format!("{cell}, {}: slowest polls", explained.label(variant));
-        name_track("process", variant, 0, name, variant);
+        let pid = pid(explained, variant);
+        name_track("process", pid, 0, name, pid);
     }
     for poll in worst {
         let (rank, slice) = (poll.poll.rank, poll.poll.slice);
         let name = format!("#{rank}: {:.0} µs, slice {slice}", poll.us());
-        name_track("thread", poll.variant, rank, name, rank);
+        name_track("thread", pid(explained, poll.variant), rank, name, rank);
     }
     for poll in worst {
         // Already sorted by time, with an outer part before its inner parts.
         let stretches = [poll.poll].into_iter().chain(poll.inside.iter().copied());
-        events.extend(stretches.map(|stretch| complete(poll, stretch, &explained.sites)));
+        events.extend(stretches.map(|stretch| complete(poll, stretch, explained)));
     }
     let trace = json!({ "displayTimeUnit": "ns", "traceEvents": events });
     Ok(serde_json::to_vec(&trace)?)
 }
 
 /// Processes are counted from 1, since 0 is the kernel's idle process.
-fn pid(variant: usize) -> usize {
-    variant + 1
+fn pid(explained: &Explanation, variant: VariantOfSubject) -> usize {
+    explained.position(variant).map_or(0, |at| at + 1)
 }
 
-fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value {
+fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) -> Value {
     let child = stretch.child.as_deref();
-    let name = child.unwrap_or_else(|| sites.function(stretch.site));
+    let name = child.unwrap_or_else(|| explained.sites.function(stretch.site));
     let known = [
         ("site", Some(stretch.site.name().into())),
         ("start_ms", Some((stretch.start_ns as f64 / 1e6).into())),
@@ -172,7 +178,7 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, sites: &SiteNames) -> Value
         "name": name,
         "ph": "X",
         "cat": stretch.site.name(),
-        "pid": pid(poll.variant),
+        "pid": pid(explained, poll.variant),
         "tid": poll.poll.rank,
         "ts": us(stretch.start_ns.saturating_sub(poll.poll.start_ns)),
         "dur": us(stretch.duration_ns),
@@ -213,7 +219,8 @@ mod tests {
                 29_000,
             ));
         }
-        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(VariantOfSubject::BASELINE, rows.iter().collect())
+            .expect("the poll is there");
         // 50, 60, 70, 40, 50 and 60 µs.
         assert_eq!(
             poll.words(),
@@ -224,8 +231,9 @@ mod tests {
     #[test]
     fn a_poll_without_a_long_part_says_so() {
         let rows = [stretch("", 0, 0, 1_000_000), stretch("a", 1, 10, 20)];
-        let poll = WorstPoll::new(0, rows.iter().collect()).expect("the poll is there");
+        let poll = WorstPoll::new(VariantOfSubject::BASELINE, rows.iter().collect())
+            .expect("the poll is there");
         assert_eq!(poll.words(), "no single part took long");
-        assert!(WorstPoll::new(0, vec![&rows[1]]).is_none());
+        assert!(WorstPoll::new(VariantOfSubject::BASELINE, vec![&rows[1]]).is_none());
     }
 }

@@ -15,13 +15,14 @@ use super::{Sweep, outside, rows};
 
 pub(crate) struct CellExplained {
     pub(crate) chosen: ChosenCell,
-    /// By subject; without subjects, the only one is 0.
+    /// The launches by subject. If there are no subjects, the only one is 0.
     pub(crate) launches: BTreeMap<usize, CellEvidence>,
 }
 
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
-    /// Those whose launch is `ok`, of subjects that of the first, in the order in which they were chosen.
+    /// The cells whose launch is `ok`, in the order in which they were chosen. If there are subjects, it is the launch of the
+    /// first.
     pub(crate) cells: Vec<CellExplained>,
     pub(crate) flaws: Vec<String>,
 }
@@ -142,7 +143,7 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
     Ok(())
 }
 
-/// The polls that evidence is to explain: of a site, and the lowest band of those that are slow.
+/// The polls that evidence is to explain: those of a site in this band and above.
 #[derive(Clone, Copy)]
 pub(crate) struct SlowPolls {
     pub(crate) site: Site,
@@ -154,7 +155,7 @@ pub(crate) struct CellEvidence {
     pub(crate) polls: SlowPolls,
     pub(crate) name: String,
     pub(crate) seen: EvidenceFile,
-    /// In the order of time.
+    /// They are in the order of time.
     pub(crate) slices: Vec<SliceRow>,
     pub(crate) sites: Vec<SiteRow>,
     pub(crate) bands: Vec<BandRow>,
@@ -184,7 +185,7 @@ impl CellEvidence {
         rows > 0 && self.slices.iter().any(is_there)
     }
 
-    /// Everything that the launch left. `variants` are those that it may be about.
+    /// Reads everything that the launch left. It may be about `variants` only.
     fn read(
         dir: &Path,
         cell: Cell,
@@ -197,6 +198,12 @@ impl CellEvidence {
         check_slices(&slices, variants).with_context(|| path.display().to_string())?;
         let numbers = slices.iter().map(|slice| slice.slice).collect();
         let of = (dir, &seen, &numbers);
+        let system_calls: Vec<EvidenceRow> = evidence(of, Pass::SystemCalls, files::SYSTEM_CALLS)?;
+        if system_calls.iter().any(|row| row.site.is_some()) {
+            let path = dir.join(files::SYSTEM_CALLS);
+            let path = path.display();
+            bail!("{path}: a call has a site, so an earlier version wrote it (explain again)");
+        }
         Ok(CellEvidence {
             cell,
             polls,
@@ -208,7 +215,7 @@ impl CellEvidence {
             allocations: evidence(of, Pass::Allocations, files::ALLOCATIONS)?,
             allocation_stacks: evidence(of, Pass::Allocations, files::ALLOCATION_STACKS)?,
             counters: evidence(of, Pass::Counters, files::COUNTERS)?,
-            system_calls: evidence(of, Pass::SystemCalls, files::SYSTEM_CALLS)?,
+            system_calls,
             timeline: evidence(of, Pass::Timeline, files::TIMELINE)?,
             activity: evidence(of, Pass::Activity, files::ACTIVITY)?,
             slices,

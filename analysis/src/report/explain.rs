@@ -1,9 +1,9 @@
-//! Why the worst cells are slow, according to the evidence.
+//! Writes the section that says why the worst cells are slow.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{ChosenBecause, ENOUGH_SLOW_SAMPLES, Pass, Site};
+use run_format::{BASELINE, ChosenBecause, ENOUGH_SLOW_SAMPLES, Pass, Site};
 
 use super::markdown::{Row, paragraphs, quoted, table};
 use crate::explain::events::EventRates;
@@ -11,7 +11,7 @@ use crate::explain::files::FOLDER;
 use crate::explain::findings::WorkFinding;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
 use crate::explain::thresholds::{AGREEMENT_PP, RARER_SAMPLES};
-use crate::explain::{Explanation, warm_core, worst};
+use crate::explain::{Explanation, VariantOfSubject, warm_core, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
@@ -19,10 +19,10 @@ use crate::stats::{CellEstimate, change, quotient};
 use crate::summary::CONFIDENCE;
 use crate::text::{self, count, joined, number, uncertain};
 
-/// The details of at most `detailed` cells are written.
+/// Writes the section. At most `detailed` cells have details.
 pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options) -> String {
     const MOST_FINDINGS: usize = 6;
-    let needed = [Pass::SystemCalls, Pass::Allocations, Pass::Activity].into_iter();
+    let needed = [Pass::Stacks, Pass::Allocations, Pass::Activity].into_iter();
     let unseen = needed.filter(|pass| explanation.launches().any(|it| !it.has(*pass)));
     let text = prose::text(&prose!('a "explain.txt" {
         explanation: &'a Explanation = explanation,
@@ -76,7 +76,8 @@ fn caveats(explanation: &Explanation) -> String {
     }))
 }
 
-/// The µs of polls in which there is a sample of the stack, and in which one was asked for.
+/// The µs of polls for each sample of the stack, as they are and as they were asked for. Returns None if samples are not much
+/// rarer than asked for.
 fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
     let asked_ns = evidence.seen.stack_interval_ns? as f64;
     let given_ns = evidence.given_interval_ns()?;
@@ -101,14 +102,15 @@ impl Section<'_> {
     /// The values of the baseline, then of what is compared with it and was launched.
     fn by_variant<T>(&self, value: impl Fn(&CellEvidence, usize) -> T) -> Vec<(String, T)> {
         let variants = self.explanation.variants.iter();
-        let values = variants.filter_map(|it| {
-            let evidence = self.cell.launches.get(&it.subject)?;
-            Some((quoted(&it.label), value(evidence, it.variant)))
+        let values = variants.filter_map(|explained| {
+            let evidence = self.cell.launches.get(&explained.is.subject)?;
+            let value = value(evidence, explained.is.variant);
+            Some((quoted(&explained.label), value))
         });
         values.collect()
     }
 
-    /// What figures of the baseline alone are about.
+    /// Says which program or variant figures of the baseline alone are about.
     fn of_baseline(&self) -> String {
         match self.explanation.has_subjects() {
             true => format!("of {}", quoted(&self.explanation.variants[0].label)),
@@ -119,8 +121,12 @@ impl Section<'_> {
     fn in_short(&self) -> String {
         let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
             let percent = format!("{} %", number(evidence.slow_percent()?));
+            let is = VariantOfSubject {
+                subject: *subject,
+                variant: BASELINE,
+            };
             Some(match self.explanation.has_subjects() {
-                true => format!("{percent} ({})", quoted(self.explanation.label(*subject))),
+                true => format!("{percent} ({})", quoted(self.explanation.label(is))),
                 false => percent,
             })
         });
@@ -205,6 +211,7 @@ impl Section<'_> {
             counters: String = self.counters(disturbing.is_none()),
             disturbing: Option<[f64; 2]> = disturbing,
             system_calls: String = self.system_calls().unwrap_or_default(),
+            throughput: Option<[f64; 2]> = self.evidence.throughput_under_strace(),
             worst: String = self.worst(),
         }))
     }
@@ -223,7 +230,7 @@ impl Section<'_> {
             let row = Row::of("site", key.0).with("child", quoted(&key.1));
             by_variant.iter().fold(row, |row, (label, rates)| {
                 let rates = rates.get(key).map(|(_, rates)| rates);
-                with_rates(row, "objects (bytes) per poll", label, rates)
+                with_rates(row, label, rates)
             })
         });
         let functions = self.evidence.allocating_functions();
@@ -260,11 +267,14 @@ impl Section<'_> {
     fn system_calls(&self) -> Option<String> {
         let by_variant = self.by_variant(CellEvidence::call_rates);
         let (_, baseline) = by_variant.first()?;
-        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
-            let row = Row::of("call", quoted(name));
+        let rows = baseline.iter().take(MOST_ROWS).map(|of_baseline| {
+            let row = Row::of("call", quoted(&of_baseline.name));
             by_variant.iter().fold(row, |row, (label, calls)| {
-                let same = calls.iter().find(|(other, _)| other == name);
-                with_rates(row, "per poll", label, same.map(|(_, rates)| rates))
+                let same = calls.iter().find(|call| call.name == of_baseline.name);
+                let per_request = same.and_then(|call| call.per_request).map(pair);
+                row.with_any(format!("calls, {label}"), same.map(|call| call.calls))
+                    .with_any(format!("time, {label}"), same.map(|call| number(call.us)))
+                    .with_any(format!("calls (time) per request, {label}"), per_request)
             })
         });
         Some(table(rows))
@@ -272,7 +282,8 @@ impl Section<'_> {
 
     fn worst(&self) -> String {
         let worst = worst::polls(self.evidence, 0);
-        let of_baseline = worst.iter().filter(|worst| worst.variant == 0);
+        let of_baseline = worst.iter();
+        let of_baseline = of_baseline.filter(|poll| poll.variant == VariantOfSubject::BASELINE);
         table(of_baseline.take(MOST_ROWS).map(|worst| {
             Row::of("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
@@ -324,12 +335,19 @@ impl Section<'_> {
     }
 }
 
-/// "20.0 (2000)", per poll and per request of a variant.
-fn with_rates(row: Row, per_poll: &str, label: &str, rates: Option<&EventRates>) -> Row {
+/// Writes a count with an amount, such as "20.0 (2000)".
+fn pair((count, amount): (f64, f64)) -> String {
+    format!("{} ({})", number(count), number(amount))
+}
+
+/// Objects and their bytes, per poll and per request of a variant.
+fn with_rates(row: Row, label: &str, rates: Option<&EventRates>) -> Row {
     let rates = rates.copied().unwrap_or_default();
-    let pair = |(one, other): (f64, f64)| format!("{} ({})", number(one), number(other));
-    row.with_any(format!("{per_poll}, {label}"), rates.per_poll.map(pair))
-        .with_any(format!("per request, {label}"), rates.per_request.map(pair))
+    row.with_any(
+        format!("objects (bytes) per poll, {label}"),
+        rates.per_poll.map(pair),
+    )
+    .with_any(format!("per request, {label}"), rates.per_request.map(pair))
 }
 
 fn changed(before: Option<&CellEstimate>, after: Option<&CellEstimate>) -> Option<String> {

@@ -73,7 +73,6 @@ fn subjects_are_side_by_side() {
             "| per request | `here@base` | `released` | change |",
             "| allocations in polls | 136 | 237 | +73.9 % [",
             "| bytes of these | 11641 | 11641 | – |",
-            // In polls of tasks and outside them; those of connections are in those of tasks.
             "| system calls | 8.50 | 8.50 | – |\n| `sendto` | 6.00 | 6.00 | – |\n| `epoll_wait` | 2.50 | 2.50 | – |",
         ],
     );

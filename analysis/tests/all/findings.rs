@@ -22,26 +22,20 @@ fn a_clean_launch_has_no_findings() {
 #[test]
 fn a_handler_that_sleeps_is_the_first_finding() {
     let copy = Copy::explained();
-    // 50 sleeps of 200 µs in slow polls of 12 ms and 10.25 ms, less 351 times 200 ns.
+    // 50 samples beside the 100 of the other slow polls.
     add(
         &copy,
-        "system_calls.csv",
-        "system-calls",
-        "connection,handler.poll,100000,clock_nanosleep,50,10000000",
-    );
-    add(
-        &copy,
-        "bands.csv",
-        "system-calls",
-        "connection,200000,1,50,10250000",
+        "stacks.csv",
+        "stacks",
+        "connection,handler.poll,100000,Connection::poll;std::thread::sleep;clock_nanosleep;[kernel],50,",
     );
     assert_eq!(kinds(&copy), ["sleeping-poll"]);
     let table = copy.explain_file("findings.csv");
     holds(
         &table,
         &[
-            &format!("{CELL},sleeping-poll,connection,handler.poll,45.09,5,"),
-            "`clock_nanosleep` (200 µs per call)",
+            &format!("{CELL},sleeping-poll,connection,handler.poll,33.33,5,"),
+            "33.3 % of the time in slow polls, most of it in `clock_nanosleep`",
         ],
     );
     holds(
@@ -157,8 +151,12 @@ fn tasks_that_come_from_nothing_have_no_growth_in_percent() {
 fn a_search_without_all_evidence_is_called_incomplete() {
     let copy = Copy::explained();
     change(&copy, "evidence.json", |text| {
-        text.replacen("[{", "[{\"evidence\": \"system-calls\", \"what\": \"system calls\", \"why\": \"no ptrace\"}, {", 1)
+        text.replacen(
+            "[{",
+            "[{\"evidence\": \"stacks\", \"what\": \"stacks\", \"why\": \"no timer\"}, {",
+            1,
+        )
     });
-    fs::remove_file(evidence::dir(&copy).join("system_calls.csv")).expect("it was there");
-    holds(&report(&copy), &["no evidence of `system-calls`"]);
+    fs::remove_file(evidence::dir(&copy).join("stacks.csv")).expect("it was there");
+    holds(&report(&copy), &["no evidence of `stacks`"]);
 }

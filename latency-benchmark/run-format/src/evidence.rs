@@ -1,18 +1,18 @@
-//! What `explain` writes: `explain.json` for all cells, `evidence.json` and tables for each.
+//! The files that `explain` writes: `explain.json` for all cells, `evidence.json` and tables for each.
 
 use std::fmt;
 
 use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
-/// `explain.json`: what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
+/// `explain.json` says what was asked for. A cell that was not launched, or whose launch did not end, has no folder.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ExplainFile {
     pub schema: u32,
     pub command: Vec<String>,
     pub tool: Tool,
     pub variants: Vec<usize>,
-    /// Indices into the sweep's subjects, if it has some: each was launched alone, with the baseline variant.
+    /// Indices into the sweep's subjects, if it has some. Each was launched alone, with the baseline variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<usize>,
     pub cells: Vec<ChosenCell>,
@@ -38,7 +38,7 @@ pub enum ChosenBecause {
     BeyondTimeWithDelay,
 }
 
-/// `evidence.json`: which kinds of evidence there are. A number is null where its kind is missing.
+/// `evidence.json` says which kinds of evidence there are. A number is null if its kind is missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct EvidenceFile {
     pub unavailable: Vec<MissingEvidence>,
@@ -48,8 +48,6 @@ pub struct EvidenceFile {
     pub allocation_stacks_lost: Option<u64>,
     pub counters: Option<Vec<String>>,
     pub counter_reading_ns: Option<u64>,
-    pub system_call_overhead_ns: Option<u64>,
-    pub system_calls_lost: Option<u64>,
 }
 
 /// A kind of evidence that this machine cannot give.
@@ -61,7 +59,7 @@ pub struct MissingEvidence {
     pub why: String,
 }
 
-/// A row of any table of evidence but `timeline.csv`: how often something happened in polls, and how much it was together.
+/// A row of any table of evidence but `timeline.csv`. It says how often something happened, and how much that was together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct EvidenceRow<What = Text> {
     pub slice: u32,
@@ -109,18 +107,18 @@ pub struct TimelineRow {
     pub rank: usize,
     pub site: Site,
     pub child: Option<Text>,
-    /// Of a child's poll.
+    /// Only a child's poll has it.
     pub iteration: Option<u32>,
     pub depth: u32,
     pub start_ns: u64,
     pub duration_ns: u64,
-    /// Of an invocation.
+    /// A child's poll has neither of these.
     pub outcome: Option<Text>,
     pub iterations: Option<u32>,
 }
 
 impl ChosenCell {
-    /// One line for people.
+    /// Describes the cell in one line.
     pub fn in_words(&self, cell: &Cell) -> impl fmt::Display {
         let (id, ms) = (&self.id, self.beyond_ms_per_s);
         format!("{id}  {cell}: {ms:.1} ms per s beyond 50 µs")

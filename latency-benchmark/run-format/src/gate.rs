@@ -78,8 +78,6 @@ pub struct GateCounts {
     pub requests: u64,
     /// In the order of their names. Counts of zero are left out.
     pub counts: Vec<(CountName, u64)>,
-    /// Kinds that this machine cannot count, and why.
-    pub missing: Vec<(CountKind, String)>,
 }
 
 /// A row of `counts.csv`.

@@ -1,4 +1,4 @@
-//! What is to be explained.
+//! The arguments of `explain`.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -21,9 +21,10 @@ use crate::node_program::NodeProgramArgs;
   latency-benchmark explain results/default --cells 1 --dry-run
   latency-benchmark explain results/branches --cells 1     # a sweep of subjects: each of them, one after the other
 
-Writes RUN/explain/ (see EXPLAIN.md); `analysis report RUN` makes pictures and findings of it. Collected are
-stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake themselves, and
-how slow polls are on a core that never idles. Evidence that this machine cannot give is listed there.
+This writes RUN/explain/ (see EXPLAIN.md), and `analysis report RUN` makes pictures and findings of it. The
+evidence is stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake
+themselves, and how slow polls are on a core that never idles. strace counts system calls, if it is installed.
+The report lists the evidence that this machine cannot give.
 
 Exit codes: 0 every cell was explained; 1 some failed; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct ExplainArgs {
@@ -57,11 +58,11 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(super) struct AskedExplanation {
-    /// That of the sweep, but for what is measured.
+    /// The sweep's, except for its measurement and the length of its turns.
     pub(super) config: SweepConfig,
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
-    /// Those to launch, or none if the sweep has no subjects.
+    /// The subjects to launch. If the sweep has none, this is one None.
     pub(super) subjects: Vec<Option<usize>>,
     pub(super) program: NodeProgramArgs,
 }
@@ -102,7 +103,7 @@ impl ExplainArgs {
             variants: [BASELINE].into_iter().chain(candidate).collect(),
             blocks: self.blocks,
         };
-        // An A/A control shows the noise of times, of which explanations have no intervals.
+        // An A/A control shows how much times vary, and an explanation compares no times.
         let is_compared = |subject: &usize| config.subjects[*subject].role != Role::Control;
         let subjects = match config.subjects.len() {
             0 => vec![None],

@@ -1,4 +1,4 @@
-//! Finds out why the cells of a sweep are slow: launches the worst of them again, to collect evidence in place of
+//! Finds out why the cells of a sweep are slow. It launches the worst of them again and collects evidence, in place of
 //! comparing budgets.
 
 pub(crate) mod args;
@@ -75,7 +75,7 @@ fn list(asked: &AskedExplanation) {
     print(format!("{text}compared: {}", labels.join(", ")));
 }
 
-/// An earlier explanation is kept under another name.
+/// Keeps an earlier explanation under another name.
 fn set_earlier_aside(run: &Path) -> Result<()> {
     let explanation = RunDir {
         folder: run.to_owned(),
@@ -106,7 +106,7 @@ impl AskedExplanation {
     }
 }
 
-/// One launch after the other, each on disk before the next. Returns whether nobody asked for an end.
+/// Explains one launch after the other. Each is on disk before the next begins. Returns false after an interrupt.
 fn explain(
     asked: &AskedExplanation,
     session: &Session,
@@ -146,7 +146,7 @@ fn explain(
     Ok(true)
 }
 
-/// None after a second interrupt.
+/// Returns None after a second interrupt.
 fn measure(
     asked: &AskedExplanation,
     (chosen, subject): (&Chosen, Option<usize>),
@@ -180,7 +180,7 @@ fn measure(
         ));
         Ok(())
     })?;
-    // The blocks of a cell that failed do not come any more.
+    // A cell that failed has fewer blocks than planned.
     progress.skip(planned - done);
     Ok(row)
 }

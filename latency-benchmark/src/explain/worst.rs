@@ -1,4 +1,4 @@
-//! Which cells of a sweep are worth an explanation.
+//! Chooses the cells of a sweep that are worth an explanation.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ pub(super) struct MeasuredCell {
     variants: Vec<SliceSums>,
 }
 
-/// Every cell of the sweep in `dir` of which there is a measured run; of subjects, one of the first.
+/// Every cell of the sweep in `dir` that has a measured run. If the sweep has subjects, the run is one of the first subject.
 pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredCell>, Failure> {
     let mut cells = Vec::new();
     let subject = (!config.subjects.is_empty()).then_some(0);
@@ -61,8 +61,8 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
     Ok(chosen)
 }
 
-/// The `count` cells with the most time beyond the threshold and, since cells with a delay have few polls, the one with the most
-/// among those.
+/// The `count` cells with the most time beyond the threshold. Cells with a delay have few polls, so the worst of those is
+/// added.
 pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
     let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
     cells.sort_by(|a, b| b.beyond_ms_per_s().total_cmp(&a.beyond_ms_per_s()));

@@ -15,6 +15,7 @@ use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask, Security}
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
 use super::cells::requests;
+use super::strace::{self, Strace};
 use crate::progress::Progress;
 
 /// How often each program runs a cell.
@@ -29,13 +30,17 @@ pub(super) const SIDES: [&str; 2] = ["base", "head"];
 /// Counts, each with the number of requests that it is of. A count of zero is absent.
 pub(super) type Counts = BTreeMap<CountName, (u64, u64)>;
 
+/// The programs that count what a node cannot count itself, where they are installed.
+pub(super) struct Tools {
+    pub(super) strace: Option<Strace>,
+    pub(super) callgrind: Option<Callgrind>,
+}
+
 /// What one program counted in one run of a cell.
 pub(super) struct Counted {
     pub(super) counts: Counts,
     /// Instructions by function, and of how many requests, where callgrind counted them.
     pub(super) profile: Option<(Profile, u64)>,
-    /// Kinds that cannot be counted here, and why.
-    pub(super) missing: Vec<(CountKind, String)>,
 }
 
 /// What both programs counted, the base first.
@@ -62,7 +67,7 @@ impl MeasuredCell {
 pub(super) fn measure(
     cells: &[GateCell],
     sides: &[Side; 2],
-    callgrind: Option<&Callgrind>,
+    tools: &Tools,
     progress: &Progress,
 ) -> Result<Vec<MeasuredCell>> {
     let scratch = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -82,7 +87,7 @@ pub(super) fn measure(
                 return Ok(());
             }
             progress.show(&cells[cell].to_string());
-            let counted = count(cells[cell], &sides[side], callgrind, scratch.path());
+            let counted = count(cells[cell], &sides[side], tools, scratch.path());
             // What fails after an interrupt was interrupted, too.
             if interrupts_seen() > 0 {
                 return Ok(());
@@ -97,12 +102,7 @@ pub(super) fn measure(
     Ok(measured.unwrap_or_else(PoisonError::into_inner))
 }
 
-fn count(
-    cell: GateCell,
-    side: &Side,
-    callgrind: Option<&Callgrind>,
-    scratch: &Path,
-) -> Result<Counted> {
+fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<Counted> {
     let (warm_up, requests) = requests(&cell);
     let task = GateTask {
         cell,
@@ -111,17 +111,22 @@ fn count(
         requests,
         counts: true,
     };
-    let of_requests = run(Command::new(&side.program), &task)?;
-    let counts = of_requests.counts.into_iter();
+    let trace = tempfile::NamedTempFile::new_in(scratch)?;
+    let command = match &tools.strace {
+        Some(strace) => strace.command(&side.program, trace.path()),
+        None => Command::new(&side.program),
+    };
+    let of_requests = run(command, &task)?;
+    let calls = strace::read(trace.path())?.into_iter();
+    let counts = of_requests.counts.into_iter().chain(calls);
     let counts = counts.map(|(name, count)| (name, (count, of_requests.requests)));
     let mut counted = Counted {
         counts: counts.collect(),
         profile: None,
-        missing: of_requests.missing,
     };
     // It takes fifty times as long.
     let is_profiled = cell.peers == 1 && cell.security == Security::Plaintext;
-    if let Some(callgrind) = callgrind.filter(|_| is_profiled) {
+    if let Some(callgrind) = tools.callgrind.as_ref().filter(|_| is_profiled) {
         let task = GateTask {
             requests: requests / 4,
             counts: false,

@@ -7,6 +7,7 @@ mod cells;
 mod compare;
 mod measure;
 mod report;
+mod strace;
 
 use std::path::Path;
 
@@ -18,8 +19,9 @@ use run_format::{CountName, GateCountRow, TableWriters};
 use self::args::{GateArgs, sides};
 use self::callgrind::Callgrind;
 use self::cells::cells;
-use self::measure::{MeasuredCell, RUNS, measure};
+use self::measure::{MeasuredCell, RUNS, Tools, measure};
 use self::report::Gate;
+use self::strace::Strace;
 use crate::progress::{INTERRUPTED, Progress};
 use crate::results_folder;
 use crate::sweep::args::SweepArgs;
@@ -30,12 +32,23 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let planned = cells(sweep)?;
     let sides = sides(sweep)?;
     results_folder::create(&dir)?;
-    let callgrind = Callgrind::find().filter(|_| !gate.no_instructions);
+    let tools = Tools {
+        strace: Strace::find(),
+        callgrind: Callgrind::find().filter(|_| !gate.no_instructions),
+    };
     let progress = Progress::new((planned.len() * RUNS) as u64, true);
-    let cells = measure(&planned, &sides, callgrind.as_ref(), &progress)?;
+    let cells = measure(&planned, &sides, &tools, &progress)?;
     write_counts(&dir, &cells)?;
-    let lacks_callgrind = callgrind.is_none() && !gate.no_instructions;
-    let gate = Gate::new(&sides, &cells, &gate.allow, lacks_callgrind);
+    let lacks_callgrind = tools.callgrind.is_none() && !gate.no_instructions;
+    let lacking = [
+        (tools.strace.is_none(), "System calls", "strace"),
+        (lacks_callgrind, "Instructions", "valgrind"),
+    ];
+    let lacking = lacking.into_iter().filter(|(is_lacking, ..)| *is_lacking);
+    let not_counted = lacking.map(|(_, what, tool)| {
+        format!("{what} were not counted, since {tool} is not installed (Debian: apt-get install {tool}).")
+    });
+    let gate = Gate::new(&sides, &cells, &gate.allow, not_counted.collect());
     let text = gate.text();
     write_whole(&dir.join(GATE_REPORT), &text)?;
     print(text);

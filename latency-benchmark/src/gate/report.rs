@@ -24,7 +24,8 @@ const MOST_ROWS: usize = 15;
 pub(super) struct Gate<'a> {
     sides: &'a [Side; 2],
     cells: &'a [MeasuredCell],
-    lacks_callgrind: bool,
+    /// A line for each kind that was not counted.
+    not_counted: Vec<String>,
     /// In which cells a count changed.
     changes: BTreeMap<CountName, Vec<(GateCell, Change)>>,
     /// Cells without a verdict, a line each.
@@ -37,12 +38,12 @@ impl Gate<'_> {
         sides: &'a [Side; 2],
         cells: &'a [MeasuredCell],
         allow: &[Allowance],
-        lacks_callgrind: bool,
+        not_counted: Vec<String>,
     ) -> Gate<'a> {
         let mut gate = Gate {
             sides,
             cells,
-            lacks_callgrind,
+            not_counted,
             changes: BTreeMap::new(),
             without: Vec::new(),
             has_failed: false,
@@ -167,13 +168,7 @@ impl Gate<'_> {
 
     fn missing(&self) -> String {
         let mut lines = Vec::from_iter(too_small_buffers());
-        if self.lacks_callgrind {
-            lines.push("Instructions were not counted, since valgrind is not installed (Debian: apt-get install valgrind).".to_owned());
-        }
-        let mut runs = self.cells.iter().flat_map(MeasuredCell::counted);
-        if let Some((kind, why)) = runs.find_map(|run| run.2.missing.first()) {
-            lines.push(format!("Not counted: {kind}, since {why}."));
-        }
+        lines.extend(self.not_counted.iter().cloned());
         match lines.is_empty() {
             true => String::new(),
             false => format!("\n{}\n", lines.join("\n")),

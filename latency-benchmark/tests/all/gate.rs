@@ -75,6 +75,15 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         let is_it = |row: &Row| row["kind"] == kind && row["site"] == site && row["child"] == child;
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
     }
+    if lacks_nothing(["strace"].into_iter().filter(|it| !tool(it).is_file())) {
+        let is_call = |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("TCP");
+        let calls: Vec<&Row> = counts.iter().filter(is_call).collect();
+        for call in ["sendto", "recvfrom"] {
+            // Both programs run the cell twice.
+            let of_call = calls.iter().filter(|row| row["child"] == call);
+            assert_eq!(of_call.count(), 4, "{call}: {calls:?}");
+        }
+    }
     // The pipe takes less than a frame at once.
     let written = |transport: &str| {
         let mut rows = counts.iter().filter(|row| {

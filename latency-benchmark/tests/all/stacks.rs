@@ -124,7 +124,6 @@ fn explains(bench: &Bench) {
     for (name, pass) in [
         ("stacks.csv", "stacks"),
         ("allocations.csv", "allocations"),
-        ("system_calls.csv", "system-calls"),
         ("timeline.csv", "timeline"),
     ] {
         let rows = table(&cell.join(name));

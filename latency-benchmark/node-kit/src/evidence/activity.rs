@@ -1,5 +1,5 @@
-//! Work that needs no doing: polls that found nothing ready, tasks that wake themselves, connections
-//! and tasks that come and do not go.
+//! Writes signs of needless work: polls that found nothing ready, tasks that wake themselves, and the numbers of
+//! connections and tasks.
 
 use anyhow::Result;
 use node_ab::slices::ObservedSlice;
@@ -10,7 +10,8 @@ use crate::observe::activity::Snapshot;
 
 type Figures = Vec<(ActivityCounter, Option<u64>)>;
 
-/// What there is now is known in slices of every pass, what happened in those that count it.
+/// Slices of every pass know how many connections, peers and tasks there are. Only slices of the pass `activity` know what
+/// happened.
 pub(super) fn write(
     tables: &mut TableWriters,
     of: &SliceRow,
@@ -46,7 +47,7 @@ fn there_is(now: &Snapshot) -> Figures {
 
 fn happened(slice: &ObservedSlice, during: &Snapshot) -> Figures {
     let idle = slice.whole.as_ref().map(|whole| whole.idle.counts);
-    // A network stack without the site has no polls of it.
+    // A network stack may have no site `swarm`.
     let of_swarm = idle.filter(|idle| idle.swarm_polls > 0);
     vec![
         (ActivityCounter::CentralSelfWakes, during.central_self_wakes),

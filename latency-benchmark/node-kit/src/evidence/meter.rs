@@ -1,5 +1,5 @@
-//! What the poll functions read where they and their children begin and end, in slices that count
-//! something. One function serves both kinds of counts, of which one is wanted at a time.
+//! The poll functions call [`read`] where they and their children begin and end, in slices that count allocations or read
+//! counters. A slice does one of these.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,19 +8,19 @@ use std::time::Instant;
 use crate::scope::{Counters, allocations};
 use poll_probe::METERS;
 
-/// Else allocations are.
+/// Whether counters are read. If not, allocations are.
 static READS_COUNTERS: AtomicBool = AtomicBool::new(false);
 
 thread_local! {
     static COUNTERS: RefCell<Option<Counters>> = const { RefCell::new(None) };
 }
 
-/// To be called where no poll is under way whose readings are wanted.
+/// Changes what is read. A poll that is under way gets readings of both kinds, so its readings mean nothing.
 pub(super) fn read_counters(counters: bool) {
     READS_COUNTERS.store(counters, Ordering::Relaxed);
 }
 
-/// The median time that reading the counters takes. None without any.
+/// The median time that reading the counters takes. Returns None if there are no counters.
 pub(super) fn reading_ns(counters: &Counters) -> Option<u64> {
     const READINGS: usize = 101;
     let mut into = [0; METERS];
@@ -38,12 +38,13 @@ pub(super) fn reading_ns(counters: &Counters) -> Option<u64> {
     Some(times[READINGS / 2])
 }
 
-/// The counters that the calling thread reads from now on.
+/// Gives the calling thread the counters that it reads from now on.
 pub(super) fn read_by_this_thread(counters: Counters) {
     COUNTERS.with(|slot| slot.replace(Some(counters)));
 }
 
-/// Allocated objects and bytes, or the counters in the order of their names. What there is nothing for stays as it is.
+/// Reads allocated objects and bytes, or the counters in the order of their names. The other slots of `into` stay as they
+/// are.
 pub(super) fn read(into: &mut [u64; METERS]) {
     if !READS_COUNTERS.load(Ordering::Relaxed) {
         let allocated = allocations::of_this_thread();

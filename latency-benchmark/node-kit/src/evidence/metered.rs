@@ -1,4 +1,4 @@
-//! Counts of polls and of their children: what they allocated, what the processor counted.
+//! Writes what polls and their children allocated, and what the processor counted in them.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use run_format::{OBJECTS, POLLS, Site, TableWriters};
 use super::meter;
 use super::watch::Watch;
 
-/// With what the counters of the process counted meanwhile, which is in no poll.
+/// Writes the counts of polls, and those of the whole process during the slice, which belong to no poll.
 pub(super) fn write_counters(
     tables: &mut TableWriters,
     slice: u32,
@@ -44,8 +44,8 @@ pub(super) fn write_allocations(
     Ok(())
 }
 
-/// The number of polls of each place, and what was counted in them. An invocation's own code has what its reading has
-/// beyond those of its children.
+/// The number of polls of each place, and what was counted in them. The site's own code gets what the poll's reading has
+/// beyond the readings of its children.
 fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
     let mut sums = BTreeMap::new();
     for poll in Site::ALL.iter().flat_map(|site| polls.of(*site)) {

@@ -1,10 +1,11 @@
-//! Why polls are slow: what else happened on central's worker, laid beside the polls by its time. One kind of evidence
-//! is switched on at a time, for a slice of its own, so that none is part of what another sees.
+//! Collects evidence of why polls are slow, on central's worker. Each kind of evidence has slices of its own, so that no
+//! kind affects the figures of another.
 
 mod activity;
 mod meter;
 mod metered;
 mod moments;
+mod strace;
 mod timeline;
 mod watch;
 
@@ -12,7 +13,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use node_ab::slices::{ObservedSlice, Sums};
+use node_ab::slices::{ObservedSlice, PollPlace, Sums};
 use run_format::files::{
     ACTIVITY, ALLOCATION_STACKS, ALLOCATIONS, COUNTERS, EVIDENCE, STACKS, SYSTEM_CALLS, TIMELINE,
     write_json,
@@ -20,22 +21,23 @@ use run_format::files::{
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
 
 use self::moments::Moments;
+use self::strace::{CountedCall, Strace};
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
 use crate::observe::activity::{Activity, Snapshot};
 
-/// Everything that a cell is explained by, and where it is written.
+/// All evidence of a cell, and the tables to which it is written.
 pub(crate) struct Evidence {
     pub(crate) watch: Watch,
     activity: Activity,
     tables: TableWriters,
     moments: Moments,
-    /// Slow polls of connections while stacks were sampled, and samples in them, by variant, of the slices that are written.
+    /// By variant: slow polls of connections in the slices in which stacks were sampled, and samples in these polls.
     slow: BTreeMap<usize, [u64; 2]>,
     timeline: Timeline,
-    /// While a slice goes on, what was counted until it began, and afterwards, what was counted in it.
+    /// During a slice, this is what was counted until it began. Afterwards it is what was counted in the slice.
     snapshot: Snapshot,
-    /// The same by the counters of the process. Absent where the kernel fails to tell.
+    /// The same for the counters of the process. It is absent if the kernel does not answer.
     counted: Option<Vec<u64>>,
     dir: PathBuf,
 }
@@ -74,7 +76,7 @@ impl Evidence {
         self.slow.get(&variant).map_or(0, |[_, samples]| *samples)
     }
 
-    /// Whether more samples would tell more about its slow polls. Without any slow poll they would not.
+    /// Whether the variant has slow polls, and too few samples in them.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
         let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
         self.watch.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
@@ -100,7 +102,7 @@ impl Evidence {
         self.moments.collect(&mut self.watch);
     }
 
-    /// Writes what was seen in a slice, all of whose polls are over.
+    /// Writes the evidence of a slice, all of whose polls are over.
     pub(crate) fn write(&mut self, row: &SliceRow, slice: &mut ObservedSlice) -> Result<()> {
         let number = row.slice;
         let Some(polls) = &mut slice.whole else {
@@ -122,7 +124,14 @@ impl Evidence {
                 let of_process = self.counted.take().unwrap_or_default();
                 metered::write_counters(tables, number, polls, &self.watch, of_process)?;
             }
-            Pass::SystemCalls => moments(SYSTEM_CALLS).map(drop)?,
+            Pass::SystemCalls => {
+                let calls = self.watch.strace.as_mut().map(Strace::take).transpose()?;
+                let nowhere = PollPlace::default();
+                let row =
+                    |call: CountedCall| nowhere.row(number, call.name, call.calls, Some(call.ns));
+                let rows = calls.into_iter().flatten().map(row);
+                tables.rows(SYSTEM_CALLS, rows)?;
+            }
             Pass::Timeline => self.timeline.keep(row, polls),
             Pass::Compare | Pass::Children | Pass::Activity | Pass::Normal | Pass::Warm => {}
         }
@@ -130,7 +139,7 @@ impl Evidence {
         tables.flush()
     }
 
-    /// Writes what is told of all slices together.
+    /// Writes the evidence that is about all slices together.
     pub(crate) fn finish(mut self) -> Result<()> {
         self.timeline.write(&mut self.tables)?;
         self.tables.finish()?;

@@ -1,5 +1,4 @@
-//! What was seen at moments, summed by its place in the polls: stacks, which tell where polls spend their time and where
-//! they allocate, and system calls.
+//! Sums sampled stacks by their place in the polls. They tell where polls spend their time, and where they allocate.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -13,19 +12,15 @@ use super::watch::Watch;
 
 struct Moment {
     at_ns: u64,
-    /// How long the thread was kept from its work for it.
+    /// How long the sample kept the thread from its work.
     took_ns: u64,
-    what: Seen,
+    frames: Vec<usize>,
+    in_kernel: bool,
     count: u64,
     amount: Option<u64>,
 }
 
-enum Seen {
-    Stack { frames: Vec<usize>, in_kernel: bool },
-    Call(&'static str),
-}
-
-/// What was seen since the last slice.
+/// The stacks since the last slice.
 pub(super) struct Moments {
     symbols: Symbols,
     sites: Vec<NamedSite>,
@@ -44,35 +39,34 @@ impl Moments {
     }
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
-        let stack = |frames: &[usize], in_kernel| Seen::Stack {
-            frames: frames.to_vec(),
-            in_kernel,
-        };
-        let mut see = |at_ns, took_ns, what, count, amount| {
-            self.seen.push(Moment {
-                at_ns,
-                took_ns,
-                what,
-                count,
-                amount,
-            });
-        };
         if let Some(stacks) = &mut watch.stacks {
-            stacks.drain(|it| see(it.at, it.took, stack(it.frames, it.in_kernel), 1, None));
+            stacks.drain(|sample| {
+                self.seen.push(Moment {
+                    at_ns: sample.at,
+                    took_ns: sample.took,
+                    frames: sample.frames.to_vec(),
+                    in_kernel: sample.in_kernel,
+                    count: 1,
+                    amount: None,
+                });
+            });
         }
         if let Some(stacks) = &mut watch.allocations {
-            stacks.drain(|it| {
-                let (count, bytes) = (it.stands_for, it.size * it.stands_for);
-                see(it.at, 0, stack(it.frames, false), count, Some(bytes));
+            stacks.drain(|sample| {
+                self.seen.push(Moment {
+                    at_ns: sample.at,
+                    took_ns: 0,
+                    frames: sample.frames.to_vec(),
+                    in_kernel: false,
+                    count: sample.stands_for,
+                    amount: Some(sample.size * sample.stands_for),
+                });
             });
-        }
-        if let Some(calls) = &mut watch.system_calls {
-            calls.drain(|it| see(it.at, 0, Seen::Call(it.name()), 1, Some(it.ns)));
         }
     }
 
-    /// Writes what was seen in the slice. Returns how many polls of connections were slow, without the time of samples, and
-    /// how much was in these.
+    /// Writes the stacks of the slice. Returns how many polls of connections were slow, without the time of samples, and how
+    /// many samples were in these polls.
     pub(super) fn write(
         &mut self,
         (tables, table): (&mut TableWriters, &'static str),
@@ -80,19 +74,19 @@ impl Moments {
         polls: &mut WholePolls,
     ) -> Result<[u64; 2]> {
         let mut seen = mem::take(&mut self.seen);
-        for it in seen.iter().filter(|it| it.took_ns > 0) {
-            polls.sampled(it.at_ns, it.took_ns);
+        for moment in seen.iter().filter(|moment| moment.took_ns > 0) {
+            polls.sampled(moment.at_ns, moment.took_ns);
         }
-        seen.retain(|it| polls.window_ns.contains(&it.at_ns));
+        seen.retain(|moment| polls.window_ns.contains(&moment.at_ns));
         let (mut sums, mut slow) = (BTreeMap::new(), 0);
-        for it in seen {
-            for place in polls.places(it.at_ns) {
-                let by = (place, self.name(&it.what, place));
+        for moment in seen {
+            for place in polls.places(moment.at_ns) {
+                let by = (place, self.name(&moment, place));
                 let (count, amount) = sums.entry(by).or_insert((0, None));
-                *count += it.count;
-                *amount = it.amount.map(|more| amount.unwrap_or(0) + more);
+                *count += moment.count;
+                *amount = moment.amount.map(|more| amount.unwrap_or(0) + more);
                 if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
-                    slow += it.count;
+                    slow += moment.count;
                 }
             }
         }
@@ -105,19 +99,15 @@ impl Moments {
         Ok([slow_polls as u64, slow])
     }
 
-    fn name(&mut self, what: &Seen, place: PollPlace) -> Text {
-        let (frames, in_kernel) = match what {
-            Seen::Stack { frames, in_kernel } => (frames, *in_kernel),
-            Seen::Call(name) => return (*name).into(),
-        };
-        let stack = self.symbols.stack(frames);
-        let end = if in_kernel { IN_KERNEL } else { "" };
+    fn name(&mut self, moment: &Moment, place: PollPlace) -> Text {
+        let stack = self.symbols.stack(&moment.frames);
+        let end = if moment.in_kernel { IN_KERNEL } else { "" };
         (line(&self.sites, stack, place.site) + end).into()
     }
 }
 
-/// From the site's poll function inwards. All of the stack if it is in no poll, or if the function does
-/// not show: what was inlined may have no name.
+/// The stack from the site's poll function inwards. It is the whole stack if the sample is in no poll, or if the function
+/// was inlined and has no name.
 fn line(sites: &[NamedSite], stack: Vec<String>, site: Option<Site>) -> String {
     let stack = without_graft(sites, stack);
     let named = sites.iter().find(|it| Some(it.site) == site);
@@ -125,7 +115,7 @@ fn line(sites: &[NamedSite], stack: Vec<String>, site: Option<Site>) -> String {
     stack[stack.iter().rposition(is_site).unwrap_or(0)..].join(";")
 }
 
-/// The graft makes a closure of the body of a poll function. Here both are the function.
+/// The graft makes a closure of the body of a poll function. Both get the name of the function.
 fn without_graft(sites: &[NamedSite], mut stack: Vec<String>) -> Vec<String> {
     let is_site = |name: &str| sites.iter().any(|it| name.ends_with(&it.symbol));
     for name in &mut stack {

@@ -1,4 +1,4 @@
-//! The slowest polls of connections, with everything that happened in them in its order.
+//! Keeps the slowest polls of connections, with all polls inside them.
 
 use std::collections::BTreeMap;
 use std::iter;
@@ -9,14 +9,14 @@ use poll_probe::{ChildPoll, Outcome};
 use run_format::files::TIMELINE;
 use run_format::{Site, SliceRow, TableWriters, TimelineRow};
 
-/// Of each variant.
+/// How many polls of each variant are kept.
 const KEPT: usize = 100;
-/// What else is polled inside them.
+/// The site whose polls happen inside those of connections.
 const INNER: Site = Site::Muxer;
 
 pub(super) struct Timeline {
     outer: Site,
-    /// By variant, the slowest first. The first row of each is its own.
+    /// The polls by variant, the slowest first. The first row of a poll is the poll itself.
     slowest: BTreeMap<usize, Vec<Vec<TimelineRow>>>,
 }
 
@@ -47,7 +47,8 @@ impl Timeline {
     }
 }
 
-/// The poll, its children, and what these polled in turn: in the order they began, those around before those inside.
+/// The poll, its children, and what these polled in turn. They are in the order in which they began. If two began at the
+/// same time, the outer one is first.
 fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();

@@ -1,41 +1,40 @@
-//! What looks at central's worker.
+//! Starts and switches everything that observes central's worker.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::scope::allocations::{self, AllocationSampler};
-use crate::scope::{Counters, Spinner, StackSampler, SystemCallRecorder, Unobservable};
+use crate::scope::{Counters, Spinner, StackSampler, Unobservable};
 use poll_probe::{Capacity, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
 
 use super::meter;
+use super::strace::Strace;
 
-/// Does not beat with timers, which are due at whole milliseconds.
+/// Timers are due at whole milliseconds. This interval does not coincide with them.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
 const OBJECTS_PER_STACK: u64 = 199;
-/// Room for the system calls between two looks into the buffers, in 10 MiB.
-const SYSTEM_CALLS: usize = 1 << 18;
 
 /// A recorder that reads what [`Watch`] counts.
 pub(crate) fn recorder() -> Recorder {
-    /// More than there are between two looks into the buffers.
+    /// Enough for the readings between two looks into the buffers.
     const READINGS: usize = 1 << 18;
     Recorder::with_meter(Capacity::default(), READINGS, meter::read)
 }
 
-/// Everything that is there to look at the worker, all of it switched off at first.
+/// Everything that observes the worker. It is switched off at first.
 pub(crate) struct Watch {
     pub(super) stacks: Option<StackSampler>,
     pub(super) allocations: Option<AllocationSampler>,
-    pub(super) system_calls: Option<SystemCallRecorder>,
+    pub(super) strace: Option<Strace>,
     spinner: Option<Spinner>,
     pub(super) process_counters: Counters,
-    /// What is known from the beginning.
+    /// The parts of the file that are known from the beginning.
     pub(super) file: EvidenceFile,
 }
 
 impl Watch {
-    /// To be called on the worker, before it polls anything.
+    /// The worker calls this before it polls anything.
     pub(crate) fn arm(recorder: &Arc<Recorder>, core: usize) -> Watch {
         let clock = || {
             let recorder = Arc::clone(recorder);
@@ -61,23 +60,20 @@ impl Watch {
             )),
         };
         let stacks = StackSampler::start(STACK_INTERVAL, clock());
-        let system_calls = SystemCallRecorder::arm_this_thread(SYSTEM_CALLS, clock());
         let mut watch = Watch {
             stacks: available(&mut file, Pass::Stacks, stacks),
             allocations: available(&mut file, Pass::Allocations, allocations),
-            system_calls: available(&mut file, Pass::SystemCalls, system_calls),
+            strace: available(&mut file, Pass::SystemCalls, Strace::of_this_thread()),
             spinner: available(&mut file, Pass::Warm, Spinner::start(core)),
-            // Counts threads that are started from here on, which is all that are to come.
+            // These count only threads that are started from here on.
             process_counters: Counters::of_process(),
             file,
         };
-        let (stacks, calls) = (watch.stacks.as_mut(), &watch.system_calls);
-        watch.file.stack_interval_ns = stacks.map(|stacks| {
+        watch.file.stack_interval_ns = watch.stacks.as_mut().map(|stacks| {
             stacks.time_signals();
             STACK_INTERVAL.as_nanos() as u64
         });
         watch.file.objects_per_stack = watch.allocations.as_ref().map(|_| OBJECTS_PER_STACK);
-        watch.file.system_call_overhead_ns = calls.as_ref().map(SystemCallRecorder::overhead_ns);
         watch
     }
 
@@ -85,7 +81,7 @@ impl Watch {
         match pass {
             Pass::Stacks => self.stacks.is_some(),
             Pass::Allocations => self.allocations.is_some(),
-            Pass::SystemCalls => self.system_calls.is_some(),
+            Pass::SystemCalls => self.strace.is_some(),
             Pass::Normal | Pass::Warm => self.spinner.is_some(),
             Pass::Compare | Pass::Children | Pass::Timeline | Pass::Activity | Pass::Counters => {
                 true
@@ -93,8 +89,8 @@ impl Watch {
         }
     }
 
-    /// Some time before the slice, keeps the core warm or not, and counts what is to be counted: a count that began amid a
-    /// poll would tell nothing of that poll.
+    /// Keeps the core warm or not, and begins to count. This happens some time before the slice, because a count that began
+    /// amid a poll would tell nothing about that poll.
     pub(crate) fn prepare(&self, pass: Pass) {
         if let Some(spinner) = &self.spinner {
             spinner.set_spinning(pass == Pass::Warm);
@@ -103,16 +99,17 @@ impl Watch {
         meter::read_counters(pass == Pass::Counters);
     }
 
-    /// What sees moments is on from the first one of the slice to its last.
-    pub(super) fn switch(&self, pass: Pass, is_on: bool) {
-        match pass {
-            Pass::Stacks => (self.stacks.iter()).for_each(|it| it.set_recording(is_on)),
-            Pass::SystemCalls => (self.system_calls.iter()).for_each(|it| it.set_recording(is_on)),
+    /// Stacks are sampled, and system calls counted, from the beginning of a slice to its end.
+    pub(super) fn switch(&mut self, pass: Pass, is_on: bool) {
+        match (pass, &self.stacks, &mut self.strace) {
+            (Pass::Stacks, Some(stacks), _) => stacks.set_recording(is_on),
+            (Pass::SystemCalls, _, Some(strace)) if is_on => strace.attach(),
+            (Pass::SystemCalls, _, Some(strace)) => strace.detach(),
             _ => {}
         }
     }
 
-    /// By the counters of the process. None where the kernel fails to tell.
+    /// Reads the counters of the process. Returns None if the kernel does not answer.
     pub(super) fn counted(&self) -> Option<Vec<u64>> {
         let mut counts = vec![0; self.process_counters.names().len()];
         self.process_counters.read(&mut counts)?;
@@ -123,13 +120,12 @@ impl Watch {
         EvidenceFile {
             stacks_lost: self.stacks.map(|stacks| stacks.lost()),
             allocation_stacks_lost: self.allocations.map(|stacks| stacks.lost()),
-            system_calls_lost: self.system_calls.map(|calls| calls.lost()),
             ..self.file
         }
     }
 }
 
-/// What is there, or else a note of why it is not.
+/// Returns what was found, or notes why it is unavailable.
 fn available<T>(file: &mut EvidenceFile, pass: Pass, found: Result<T, Unobservable>) -> Option<T> {
     let note = |Unobservable { what, why }| {
         file.unavailable.push(MissingEvidence { pass, what, why });

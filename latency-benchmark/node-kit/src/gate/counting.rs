@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::scope::SystemCallRecorder;
 use crate::scope::allocations::{self, AllocationSampler};
 use anyhow::{Result, anyhow};
 use node_ab::slices::{Answered, LogReader, RequestLog};
@@ -13,7 +12,7 @@ use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
 use tokio::sync::oneshot::Sender;
 
-/// Those that are wanted, and those that are superfluous.
+/// The wakes that are wanted, and those that are superfluous.
 static WAKES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 pub(super) fn count_wake(is_superfluous: bool) {
@@ -39,27 +38,18 @@ fn now() -> MeterCounts {
     counts
 }
 
-/// System calls that depend on where the heap begins.
-const OF_THE_ALLOCATOR: [&str; 5] = ["brk", "madvise", "mmap", "mremap", "munmap"];
-
-/// Whether central is polled and counted, for the recorder of system calls.
-static IN_CENTRAL: AtomicU64 = AtomicU64::new(0);
-
 pub(super) struct Counting {
     recorder: Arc<Recorder>,
     answered: LogReader<Answered>,
     task: GateTask,
-    /// Answered so far.
+    /// How many requests were answered so far.
     requests: u64,
     /// When counting began: the number of requests, and the counters.
     begun: Option<(u64, MeterCounts)>,
     counts: Counts,
-    /// None without a recorder of system calls, or where nothing is counted.
-    calls: Option<SystemCallRecorder>,
-    missing: Vec<(CountKind, String)>,
     /// Its stacks are never read, but it makes the allocator count.
     _allocations: Option<AllocationSampler>,
-    /// Gets the result. None when it is over.
+    /// Gets the result. It is None when counting is over.
     done: Option<Sender<Result<GateCounts>>>,
 }
 
@@ -68,12 +58,11 @@ impl Counting {
         task: &GateTask,
         done: Sender<Result<GateCounts>>,
     ) -> Result<(Counting, RequestLog)> {
-        // Of one poll, after which they are emptied.
+        // The buffers are emptied after every poll.
         const CAPACITY: Capacity = Capacity {
             records: 1 << 12,
             marks: 1 << 17,
         };
-        const CALLS: usize = 1 << 12;
         let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.marks, meter));
         recorder.attach();
         let (log, answered) = RequestLog::with_capacity(Arc::clone(&recorder), 1 << 12);
@@ -84,21 +73,11 @@ impl Counting {
             requests: 0,
             begun: None,
             counts: BTreeMap::new(),
-            calls: None,
-            missing: Vec::new(),
             _allocations: None,
             done: Some(done),
         };
         if task.counts {
             counting._allocations = Some(allocations::watch_this_thread(u64::MAX, || 0)?);
-            // Its clock says whether central makes the call.
-            match SystemCallRecorder::arm_this_thread(CALLS, || IN_CENTRAL.load(Relaxed)) {
-                Ok(calls) => counting.calls = Some(calls),
-                Err(why) => {
-                    let why = (CountKind::SystemCalls, why.why);
-                    counting.missing.push(why);
-                }
-            }
         }
         Ok((counting, log))
     }
@@ -113,13 +92,11 @@ impl Counting {
         let budgets = self.task.budgets.in_central();
         Variant { budgets, mode }.install();
         allocations::set_counting(is_counted && self.task.counts);
-        IN_CENTRAL.store(is_counted.into(), Relaxed);
         is_counted
     }
 
     /// After that poll. Peers are not recorded.
     pub(super) fn end(&mut self) {
-        IN_CENTRAL.store(0, Relaxed);
         allocations::set_counting(false);
         let budgets = self.task.budgets.in_peers();
         let mode = Mode::Off;
@@ -132,29 +109,15 @@ impl Counting {
         });
         let sites = Site::ALL.into_iter();
         lost += sites.map(|site| drained.lost(site.into())).sum::<u64>();
-        if let Some(calls) = &mut self.calls {
-            calls.drain(|call| {
-                let name = call.name();
-                if call.at == 1 && !OF_THE_ALLOCATOR.contains(&name) {
-                    let child = Some(name.to_owned());
-                    add(counts, CountKind::SystemCalls, None, child, 1);
-                }
-            });
-            lost += calls.lost();
-        }
         match self.begun {
             _ if self.done.is_none() => {}
             _ if lost > 0 => {
                 self.end_with(Err(anyhow!("a buffer was too small for {lost} records")));
             }
             None if self.requests >= self.task.warm_up => {
-                if let Some(calls) = &self.calls {
-                    calls.set_recording(true);
-                }
                 self.begun = Some((self.requests, now()));
             }
             Some((from, before)) if self.requests >= from + self.task.requests => {
-                self.calls = None;
                 self.finish(self.requests - from, &before);
             }
             _ => {}
@@ -168,11 +131,9 @@ impl Counting {
             add_metered(&mut counts, None, None, &grown);
         }
         counts.retain(|_, count| *count > 0);
-        let missing = std::mem::take(&mut self.missing);
         self.end_with(Ok(GateCounts {
             requests,
             counts: counts.into_iter().collect(),
-            missing,
         }));
     }
 

@@ -273,8 +273,10 @@ impl VariantSlices {
 /// What the poll functions record in a slice of that pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
-        Pass::Compare | Pass::Activity | Pass::Normal | Pass::Warm => Mode::Minimal,
-        Pass::Children | Pass::Stacks | Pass::SystemCalls | Pass::Timeline => Mode::Children,
+        Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal | Pass::Warm => {
+            Mode::Minimal
+        }
+        Pass::Children | Pass::Stacks | Pass::Timeline => Mode::Children,
         Pass::Allocations | Pass::Counters => Mode::Metered,
     }
 }

@@ -1,4 +1,4 @@
-//! The code that is loaded into this process, and the tables for unwinding it.
+//! Finds the code that is loaded into this process, and the tables for unwinding it.
 #![allow(unsafe_code, reason = "reads the headers and the code of loaded files")]
 
 use std::ffi::c_void;

@@ -42,7 +42,7 @@ const WORDS_OF_GROUP: usize = 3 + 2 * OF_PROCESSOR.len();
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Whose {
-    /// Its counters of the processor are a group, which is read through its first.
+    /// The processor's counters are a group, which is read through the first of them.
     Thread,
     Process,
 }
@@ -50,7 +50,7 @@ enum Whose {
 /// Counters of a thread or of the process. Some count from the opening on, some from the start of the thread or
 /// process, so only differences are meaningful.
 ///
-/// `cycles`, `instructions`, `cache_misses`, `branches`, `branch_misses`, as far as they are available, and
+/// They are `cycles`, `instructions`, `cache_misses`, `branches`, `branch_misses`, as far as they are available, and
 /// `task_clock_ns` (CPU time), `context_switches`, `page_faults_minor`, `page_faults_major`, in this order. A name that
 /// ends in `:u` belongs to a counter without events in the kernel, because counting those is not permitted.
 pub struct Counters {
@@ -153,7 +153,7 @@ impl Counters {
     }
 
     /// Reads all counters, or as many as `into` has room for. For a thread, this makes three system calls. It allocates
-    /// nothing. None if the kernel does not answer, which it should always do: then it reads nothing or only a part.
+    /// nothing. Returns None if the kernel does not answer, which it should always do. Then `into` may have a part of them.
     pub fn read(&self, into: &mut [u64]) -> Option<()> {
         let count = self.of_processor.len();
         let (first, rest) = into.split_at_mut(count.min(into.len()));
@@ -170,7 +170,7 @@ impl Counters {
     }
 }
 
-/// The counts of the kernel. None if it does not answer.
+/// Reads the kernel's counts. Returns None if it does not answer.
 fn read_usage(whose: Whose) -> Option<[u64; OF_KERNEL.len()]> {
     let (usage, clock) = match whose {
         Whose::Thread => (UsageWho::RUSAGE_THREAD, ClockId::CLOCK_THREAD_CPUTIME_ID),
@@ -206,7 +206,7 @@ fn fill(into: &mut [u64], counts: impl IntoIterator<Item = u64>) {
     }
 }
 
-/// An enabled counter gets the processor at once, or only when another counter gives it up.
+/// Refuses a counter that is enabled and does not count. It would only begin when another counter gives its place up.
 pub(crate) fn refuse_starved<const MOST: usize>(words: Option<[u64; MOST]>) -> io::Result<()> {
     match words {
         Some(words) if words[1] == 0 || words[2] > 0 => Ok(()),

@@ -1,4 +1,4 @@
-//! The memory of the calling thread's stack, so that no other is read as one.
+//! Finds the memory of the calling thread's stack, so that no other memory is read as a stack.
 #![allow(unsafe_code, reason = "asks where the stack is, and reads words of it")]
 
 use std::ops::Range;
@@ -9,7 +9,7 @@ use std::{io, mem, ptr};
 pub(crate) struct StackRange(Range<usize>);
 
 impl StackRange {
-    /// All of the calling thread's.
+    /// All of the calling thread's stack.
     pub(crate) fn of_this_thread() -> io::Result<StackRange> {
         let (mut low, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: all zeros are a valid value of the attributes, which the first call fills with those of a thread that runs.

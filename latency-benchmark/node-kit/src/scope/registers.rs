@@ -8,8 +8,8 @@ use framehop::UnwindRegsNative;
 #[derive(Clone, Copy)]
 pub(crate) struct Registers {
     pub(crate) ip: usize,
-    /// With the stack pointer and the frame pointer. On ARM with the return address of a function that has not stored it
-    /// yet, elsewhere with the position once more.
+    /// These are the stack pointer, the frame pointer, and a third register. On ARM it is the return address, which a
+    /// function may not have stored yet. Elsewhere it is `ip` once more.
     pub(crate) unwound: UnwindRegsNative,
 }
 
@@ -34,7 +34,7 @@ impl Registers {
     }
 
     /// The registers of the calling thread, in the function into which this is inlined. `getcontext` would make a system
-    /// call, which a recorder of system calls would count.
+    /// call for each sampled allocation.
     #[inline(always)]
     pub(crate) fn here() -> Registers {
         let (ip, sp, fp): (u64, u64, u64);

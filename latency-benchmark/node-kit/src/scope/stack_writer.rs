@@ -18,13 +18,13 @@ use crate::scope::registers::Registers;
 /// A clock of the caller. Signal handlers and the allocator call it.
 pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 
-/// The maximum number of frames of a stack. Of a deeper stack, only the innermost frames are kept.
+/// The maximum number of frames of a stack. If a stack is deeper, only the innermost frames are kept.
 const FRAMES: usize = 256;
 
-/// How many stacks the ring has room for, in 16 MiB. Memory is taken when it is written.
+/// How many stacks the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
 const STACKS: usize = 1 << 13;
 
-/// What belongs to a stack.
+/// What the reader gets beside the frames of a stack. The writer's owner says what the numbers mean.
 pub(crate) type Head = [u64; 3];
 
 #[derive(Clone, Copy)]
@@ -64,7 +64,7 @@ impl StackReader {
 }
 
 impl StackWriter {
-    /// For stacks of the calling thread. An error says that `what` cannot be observed.
+    /// Makes a writer for stacks of the calling thread, and their reader. An error says that `what` cannot be observed.
     pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
         let thread = StackRange::of_this_thread().map_err(|error| {
             Unobservable::new(what, format!("it is unknown where the stack is: {error}"))
@@ -91,8 +91,8 @@ impl StackWriter {
         Ok((writer, reader))
     }
 
-    /// Writes one stack, or counts it as lost: `head`, which is made last, and the frames. If the thread is not on its own
-    /// stack, there is only one frame, `registers.ip`.
+    /// Writes one stack, or counts it as lost. `head` is called last. If the thread is not on its own stack, there is only
+    /// one frame, `registers.ip`.
     pub(crate) fn write(&mut self, head: impl FnOnce() -> Head, registers: Registers) {
         self.stack.frames[0] = registers.ip;
         let stack = self.thread.used(registers.sp());
@@ -111,8 +111,8 @@ impl StackWriter {
     /// Stores the addresses of the frames, innermost first, and returns their number. The first address is the
     /// thread's position, the others are return addresses.
     ///
-    /// The program needs no frame pointers for that; with them, its code would differ from the code of the programs that
-    /// it represents.
+    /// This needs no frame pointers. If the program had them, its code would differ from that of the programs that it
+    /// represents.
     fn walk(&mut self, interrupted: Registers, stack: &StackRange) -> usize {
         let mut found = 1;
         let mut registers = interrupted.unwound;

@@ -1,4 +1,4 @@
-//! What a thread does in user mode, counted by the processor: hardly any of it depends on the machine's speed.
+//! Counts what a thread does in user mode. The processor counts it, and hardly any of it depends on the machine's speed.
 
 use std::io;
 
@@ -8,12 +8,12 @@ use perf_event::{Builder, Counter};
 use crate::scope::Unobservable;
 use crate::scope::counters::{GROUP_FORMAT, read_words, refuse_starved, unavailable};
 
-/// Counts since the opening, so only differences are meaningful.
+/// The counts begin when the counters are opened, so only differences are meaningful.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UserCounts {
-    /// Executed, and not only tried.
+    /// Instructions that the processor only tried are not among them.
     pub instructions: u64,
-    /// Of the core, whatever its frequency.
+    /// The core's own cycles, so their length depends on its frequency.
     pub cycles: u64,
 }
 
@@ -21,7 +21,7 @@ pub struct UserCounts {
 pub struct UserWork {
     /// The leader of a group that has the processor's counters all the time or never.
     leader: Counter,
-    /// Counts as long as it is open.
+    /// It counts as long as it is open.
     _member: Counter,
 }
 
@@ -35,7 +35,7 @@ impl UserWork {
     fn open(thread: i32, first: impl Event, second: impl Event) -> io::Result<UserWork> {
         let mut leader = Builder::new(first);
         leader.observe_pid(thread).read_format(GROUP_FORMAT);
-        // A pinned group is never counted only now and then.
+        // The kernel counts a pinned group all the time, or not at all.
         leader.exclude_kernel(true).pinned(true).enabled(false);
         let mut leader = leader.build()?;
         let mut member = Builder::new(second);
@@ -50,7 +50,7 @@ impl UserWork {
         })
     }
 
-    /// None once another program has taken the counters.
+    /// Returns None once another program has taken the counters.
     pub fn read(&self) -> Option<UserCounts> {
         let [_, enabled, running, instructions, _, cycles, _] = read_words(&self.leader, WORDS)?;
         (enabled == running).then_some(UserCounts {
@@ -60,7 +60,7 @@ impl UserWork {
     }
 }
 
-/// The number of counters, two times, and the value and id of each counter.
+/// The kernel writes the number of counters, two times, and the value and id of each counter.
 const WORDS: usize = 7;
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unob
     Ok(reader)
 }
 
-/// What the calling thread has allocated since it is watched, while counting was on. Cheap enough to be
+/// What the calling thread has allocated since it is watched, while counting was on. This is cheap enough to be
 /// called around every operation.
 #[inline]
 pub fn of_this_thread() -> AllocationTotals {
@@ -110,20 +110,20 @@ pub(super) struct WatchedThread {
 }
 
 impl WatchedThread {
-    /// From the function on whose registers these are.
+    /// Takes the stack of the function whose registers these are.
     pub(super) fn take_stack(&self, size: u64, registers: Registers) {
         let head = [(self.clock)(), size, self.sample_every];
         // SAFETY: this is the watched thread, and nothing in here allocates.
         unsafe { &mut *self.stacks.get() }.write(|| head, registers);
     }
 
-    /// A random distance such that every object has the same chance to be sampled, independently of all
-    /// others. So periodic code cannot coincide with the sampling.
+    /// A random distance. Every object has the same chance to be sampled, independently of all others, so periodic code
+    /// cannot coincide with the sampling.
     fn next_distance(&self) -> u64 {
         // SAFETY: as above.
         let random = unsafe { &mut *self.stacks.get() }.random();
         let chance = (self.sample_every as f64).recip();
-        // A geometric distribution. If the chance is 1, this divides by infinity.
+        // The distribution is geometric. If the chance is 1, this divides by infinity.
         1 + ((1.0 - random).ln() / (-chance).ln_1p()) as u64
     }
 }

@@ -17,7 +17,7 @@ use crate::scope::stack_writer::StackReader;
 pub struct StackSampler {
     samples: StackReader,
     thread: &'static SampledThread,
-    /// How long the kernel keeps the thread for a signal. 0 if it was not timed.
+    /// How long the kernel keeps the thread for a signal. It is 0 if it was not timed.
     signal: u64,
 }
 
@@ -31,8 +31,8 @@ pub struct StackSample<'a> {
     pub took: u64,
     /// Whether the thread was in a system call.
     pub in_kernel: bool,
-    /// The thread's position, followed by the return addresses of the calling functions, innermost first. At
-    /// most 256. Only the position if the thread was not on its own stack.
+    /// The thread's position, followed by the return addresses of the calling functions, innermost first. There are at
+    /// most 256. If the thread was not on its own stack, there is only the position.
     pub frames: &'a [usize],
 }
 
@@ -61,9 +61,9 @@ impl StackSampler {
         })
     }
 
-    /// Times what a timer and its signal cost besides the handler, by the gaps that samples leave in a loop: the median.
-    /// In a virtual machine it can be 20 µs. To be called on the sampled thread, and it takes some 20 ms,
-    /// or longer on a machine that gives this thread no time.
+    /// Times what a timer and its signal cost besides the handler. It is the median of the gaps that samples leave in a
+    /// loop, and can be 20 µs in a virtual machine. The sampled thread has to call this. It takes some 20 ms, or longer on
+    /// a machine that gives this thread no time.
     pub fn time_signals(&mut self) {
         const PAUSE: Duration = Duration::from_millis(20);
         const PATIENCE: Duration = Duration::from_secs(2);

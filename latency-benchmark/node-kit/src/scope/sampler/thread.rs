@@ -3,20 +3,22 @@
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
-use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock};
 use std::time::Duration;
+use std::{mem, ptr};
 
 use nix::errno::Errno;
-use nix::sys::signal::{SaFlags, SigEvent, SigSet, SigevNotify, Signal};
+use nix::sys::signal::{
+    SaFlags, SigAction, SigEvent, SigHandler, SigSet, SigevNotify, Signal, sigaction,
+};
 use nix::sys::timer::{Expiration, Timer, TimerSetTimeFlags};
 use nix::time::ClockId;
 use nix::unistd::{Pid, gettid};
 
+use crate::scope::Unobservable;
 use crate::scope::registers::Registers;
 use crate::scope::stack_writer::{Clock, StackReader, StackWriter};
-use crate::scope::{Unobservable, signal_handler};
 
 /// The size of the handler's stack in units of 16 bytes, to which a stack is aligned. The alternative stack
 /// of a thread is small, and unwinding needs more.
@@ -48,9 +50,7 @@ impl SampledThread {
         interval: Duration,
         clock: Clock,
     ) -> Result<(&'static SampledThread, StackReader), Unobservable> {
-        // The thread's own stack may be nearly full. The other one is small, so all other handlers are blocked meanwhile.
-        let (flags, blocked) = (SaFlags::SA_ONSTACK, SigSet::all());
-        signal_handler::install("stacks", Signal::SIGPROF, on_signal, flags, blocked)?;
+        install_handler().map_err(|why| Unobservable::new("stacks", why))?;
         let id = gettid();
         let (stacks, samples) = StackWriter::new("stacks", clock() ^ id.as_raw() as u64)?;
         let stack = vec![0; STACK];
@@ -96,7 +96,7 @@ impl SampledThread {
 
     /// Called in the signal handler, on the sampled thread.
     fn on_signal(&self, context: &libc::ucontext_t) {
-        // Otherwise the signal is for a thread that was sampled before.
+        // A late signal may be for a thread that was sampled before.
         if gettid() != self.id || !self.is_recording.load(Ordering::SeqCst) {
             return;
         }
@@ -114,9 +114,33 @@ impl SampledThread {
         let head = || [at, is_in_kernel.into(), (self.clock)() - at];
         stacks.write(head, registers);
 
-        // Random, so that periodic code cannot coincide with the sampling.
+        // The interval is random, so that periodic code cannot coincide with the sampling.
         self.set_timer(self.interval / 2 + self.interval.mul_f64(stacks.random()));
     }
+}
+
+/// Installs the handler permanently, unless it is there: without it, a signal that arrives late would end the process.
+fn install_handler() -> Result<(), String> {
+    // SAFETY: all zeros are a valid value of this struct, and the call only writes it.
+    let before = unsafe {
+        let mut action: libc::sigaction = mem::zeroed();
+        libc::sigaction(libc::SIGPROF, ptr::null(), &raw mut action);
+        action.sa_sigaction
+    };
+    if before == on_signal as *const () as usize {
+        return Ok(());
+    }
+    if ![libc::SIG_DFL, libc::SIG_IGN].contains(&before) {
+        return Err("the process already has a handler for SIGPROF".to_owned());
+    }
+    // The thread's own stack may be nearly full. The other one is small, so all other handlers are blocked meanwhile.
+    let flags = SaFlags::SA_ONSTACK | SaFlags::SA_RESTART;
+    let action = SigAction::new(SigHandler::SigAction(on_signal), flags, SigSet::all());
+    // SAFETY: the handler only does what handlers may do.
+    let installed = unsafe { sigaction(Signal::SIGPROF, &action) };
+    installed
+        .map(drop)
+        .map_err(|errno| format!("the kernel accepts no handler for SIGPROF: {errno}"))
 }
 
 extern "C" fn on_signal(_signal: libc::c_int, info: *mut libc::siginfo_t, context: *mut c_void) {

@@ -1,4 +1,4 @@
-//! Names that the dynamic loader knows.
+//! Asks the dynamic loader for names.
 #![allow(unsafe_code, reason = "calls the loader")]
 
 use std::ffi::{CStr, c_char};

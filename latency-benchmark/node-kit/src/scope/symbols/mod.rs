@@ -1,4 +1,4 @@
-//! Names for addresses.
+//! Finds the names of functions by their addresses.
 
 mod loaded;
 #[cfg(feature = "symbols")]
@@ -18,7 +18,7 @@ pub struct Symbols {
 }
 
 impl Symbols {
-    /// The function at an address, followed by the functions into which it is inlined; at least one name. A
+    /// The function at an address, followed by the functions into which it is inlined. There is at least one name. A
     /// return address belongs to the call before it. A function without a name gets the name of its file,
     /// such as `[libcrypto.so.3]`, or `[unknown]`.
     pub fn names(&mut self, address: usize, is_return_address: bool) -> &[String] {
@@ -43,7 +43,7 @@ impl Symbols {
 
 /// Whether the function belongs to the observation, not to the observed program.
 fn is_own(name: &str) -> bool {
-    name.starts_with("thread_scope::") || name.starts_with("__rustc::__rust_")
+    name.starts_with("node_kit::scope::") || name.starts_with("__rustc::__rust_")
 }
 
 fn resolve(address: usize) -> Vec<String> {

@@ -1,14 +1,14 @@
 //! Shortens demangled names: function and type remain, generic arguments and traits do not. The result is the
 //! same for both of Rust's mangling schemes.
 
-/// Smart pointers. Their names have no path and keep the argument.
+/// The names of these smart pointers lose their path and keep the argument.
 const POINTERS: [&str; 4] = ["Arc", "Box", "Pin", "Rc"];
 
 /// The short name. It contains no `;`.
 pub(super) fn short_name(demangled: &str) -> String {
     let is_rust = demangled.contains("::") || demangled.starts_with('<');
     let name = match is_rust {
-        // The bracket of an arrow closes nothing.
+        // The bracket of the arrow `->` would look like a closing one.
         true => without_numbers(&without_arguments(demangled.replace("->", "→"))),
         false => demangled.to_owned(),
     };
@@ -54,7 +54,7 @@ fn argument(inner: &str) -> String {
     }
 }
 
-/// A type without angle brackets, or what references and raw pointers to it lead to.
+/// Names a type that has no angle brackets. A reference or raw pointer has the name of its target.
 fn type_name(text: &str) -> String {
     let text = text.trim();
     for prefix in ["&", "*const ", "*mut ", "mut ", "for "] {
