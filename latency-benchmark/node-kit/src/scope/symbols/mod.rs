@@ -43,7 +43,7 @@ impl Symbols {
 
 /// Whether the function belongs to the observation, not to the observed program.
 fn is_own(name: &str) -> bool {
-    name.starts_with("thread_scope::") || name.starts_with("__rustc::__rust_")
+    name.starts_with("node_kit::scope::") || name.starts_with("__rustc::__rust_")
 }
 
 fn resolve(address: usize) -> Vec<String> {
