@@ -10,7 +10,7 @@ use super::thresholds::{FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
-use crate::stats::{CellEstimate, quotient};
+use crate::stats::{CellEstimate, Share, quotient};
 use crate::text::{number, quoted};
 
 /// How often something happens, and its bytes or microseconds. None if there was no poll, or no request.
@@ -219,7 +219,7 @@ impl CellEvidence {
         if slow_polls < FEWEST_SLOW_POLLS || *count < FEWEST_WAITS {
             return None;
         }
-        let percent = 100.0 * quotient(waited_ns as f64, own_ns as f64)?;
+        let percent = Share::part(waited_ns as f64, own_ns as f64)?.percent();
         let us = number(quotient(*in_call as f64 / 1000.0, *count as f64)?);
         let call = format!("`{call}` ({us} µs per call)");
         Some((child.unwrap_or(OWN), percent, call))

@@ -22,7 +22,7 @@ use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, Change, RatioKind, RatioPart, change, quotient};
+use crate::stats::{self, Change, RatioKind, RatioPart, Share, change};
 
 /// A variant of the only program, or the baseline variant of a subject.
 pub(crate) struct ExplainedVariant {
@@ -134,7 +134,7 @@ impl CellEvidence {
         let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::of(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
-        Some(100.0 * quotient(slow, all)?)
+        Share::part(slow, all).map(Share::percent)
     }
 
     /// The lost percentage by kind of evidence, for kinds of which too much is lost for the rest to be representative.
@@ -152,7 +152,8 @@ impl CellEvidence {
             ("polls of children", of_children, children_lost),
         ];
         let percent = |(what, kept, lost): (_, u64, u64)| {
-            let percent = 100.0 * lost as f64 / (kept + lost).max(1) as f64;
+            let (kept, lost) = (kept as f64, lost as f64);
+            let percent = Share::part(lost, kept + lost)?.percent();
             (percent > LOST_PERCENT).then_some((what, percent))
         };
         lost.into_iter().filter_map(percent).collect()
