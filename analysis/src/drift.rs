@@ -9,13 +9,12 @@ use polars_core::prelude::DataFrame;
 use run_format::SoakRow;
 
 use crate::prose::{self, prose};
-use crate::stats::{Trend, confidence_of_each, spread, trend};
+use crate::stats::{Share, Trend, confidence_of_each, spread, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, number, with_unit};
 
 const S_PER_HOUR: f64 = 3600.0;
 const PER_MIB: f64 = 1.0 / 1_048_576.0;
-const PERCENT: f64 = 100.0;
 
 pub(crate) struct SoakSeries {
     pub(crate) name: &'static str,
@@ -27,25 +26,29 @@ pub(crate) struct SoakSeries {
 /// First the series that indicate a leak if they grow, then those that users notice.
 #[rustfmt::skip]
 const ALL: [SoakSeries; 14] = [
-    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", value: |it| share(PER_MIB, it.resident_bytes?, 1.0) },
-    SoakSeries { name: "tasks", words: "tasks alive", unit: "", value: |it| share(1.0, it.tasks, 1.0) },
-    SoakSeries { name: "connections", words: "connections", unit: "", value: |it| share(1.0, it.connections, 1.0) },
-    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", value: |it| share(1.0, it.peers_connected, 1.0) },
-    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |it| share(60.0, it.dials, it.interval_s) },
-    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |it| share(PERCENT, it.connection_slow_polls, it.connection_polls as f64) },
-    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |it| share(PERCENT, it.task_slow_polls?, it.task_polls? as f64) },
-    SoakSeries { name: "late_percent", words: "late wake-ups of another task", unit: "%", value: |it| share(PERCENT, it.late_wakes, it.wakes as f64) },
-    SoakSeries { name: "wake_p50_us", words: "wake-up latency of another task, median", unit: "µs", value: |it| share(1e-3, it.wake_p50_ns?, 1.0) },
-    SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |it| share(1e-3, it.wake_p99_ns?, 1.0) },
-    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |it| share(1.0, it.requests, it.interval_s) },
-    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |it| share(1e-6, it.latency_p50_ns?, 1.0) },
-    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |it| share(1e-6, it.latency_p99_ns?, 1.0) },
-    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |it| share(1e-7, it.central_cpu_ns?, it.interval_s) },
+    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", value: |it| scaled(PER_MIB, it.resident_bytes?, 1.0) },
+    SoakSeries { name: "tasks", words: "tasks alive", unit: "", value: |it| scaled(1.0, it.tasks, 1.0) },
+    SoakSeries { name: "connections", words: "connections", unit: "", value: |it| scaled(1.0, it.connections, 1.0) },
+    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", value: |it| scaled(1.0, it.peers_connected, 1.0) },
+    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |it| scaled(60.0, it.dials, it.interval_s) },
+    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |it| percent(it.connection_slow_polls, it.connection_polls) },
+    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |it| percent(it.task_slow_polls?, it.task_polls?) },
+    SoakSeries { name: "late_percent", words: "late wake-ups of another task", unit: "%", value: |it| percent(it.late_wakes, it.wakes) },
+    SoakSeries { name: "wake_p50_us", words: "wake-up latency of another task, median", unit: "µs", value: |it| scaled(1e-3, it.wake_p50_ns?, 1.0) },
+    SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |it| scaled(1e-3, it.wake_p99_ns?, 1.0) },
+    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |it| scaled(1.0, it.requests, it.interval_s) },
+    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |it| scaled(1e-6, it.latency_p50_ns?, 1.0) },
+    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |it| scaled(1e-6, it.latency_p99_ns?, 1.0) },
+    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |it| scaled(1e-7, it.central_cpu_ns?, it.interval_s) },
 ];
 
 /// None of nothing.
-fn share(scale: f64, part: u64, whole: f64) -> Option<f64> {
+fn scaled(scale: f64, part: u64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| scale * part as f64 / whole)
+}
+
+fn percent(part: u64, whole: u64) -> Option<f64> {
+    Share::part(part as f64, whole as f64).map(Share::percent)
 }
 
 pub(crate) struct Drifts {

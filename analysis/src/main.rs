@@ -27,6 +27,10 @@ mod views;
 
 use std::process::ExitCode;
 
+#[global_allocator]
+static MEMORY: program::OrEnd = program::OrEnd;
+
 fn main() -> ExitCode {
+    program::fail_on_large_files();
     program::end(cli::run())
 }

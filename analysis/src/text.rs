@@ -1,5 +1,6 @@
 //! Numbers and words as people read them, in reports and in pictures.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -146,6 +147,14 @@ pub(crate) fn rounded(value: f64) -> f64 {
     match magnitude < DIGITS {
         true => (value * shift).round() / shift,
         false => (value / shift).round() * shift,
+    }
+}
+
+/// Text for a table on disk. Spreadsheets take what begins so for a formula.
+pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@']) {
+        true => format!("'{text}").into(),
+        false => text.into(),
     }
 }
 
@@ -347,6 +356,14 @@ mod tests {
             change(20.0, "%", within(f64::NEG_INFINITY, 300.0)),
             "+20 % [?, +300]"
         );
+    }
+
+    #[test]
+    fn no_text_of_a_table_is_a_formula() {
+        for text in ["=1+1", "+1", "-1", "@SUM(A1)"] {
+            assert_eq!(cell(text), format!("'{text}"));
+        }
+        assert_eq!(cell("muxer=1/deferred"), "muxer=1/deferred");
     }
 
     #[test]

@@ -22,7 +22,7 @@ use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, Change, RatioKind, RatioPart, change, quotient};
+use crate::stats::{self, Change, RatioKind, RatioPart, Share, change};
 
 /// A variant of the only program (its subject is 0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -148,7 +148,7 @@ impl CellEvidence {
         let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::of(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
-        Some(100.0 * quotient(slow, all)?)
+        Share::part(slow, all).map(Share::percent)
     }
 
     /// The lost percentage of each kind of evidence of which so much is lost that the rest may not be representative.
@@ -165,7 +165,8 @@ impl CellEvidence {
             ("polls of children", of_children, children_lost),
         ];
         let percent = |(what, kept, lost): (_, u64, u64)| {
-            let percent = 100.0 * lost as f64 / (kept + lost).max(1) as f64;
+            let (kept, lost) = (kept as f64, lost as f64);
+            let percent = Share::part(lost, kept + lost)?.percent();
             (percent > LOST_PERCENT).then_some((what, percent))
         };
         lost.into_iter().filter_map(percent).collect()

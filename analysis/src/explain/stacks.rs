@@ -10,7 +10,7 @@ use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_W
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
-use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, quotient};
+use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, Share, change, quotient};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
@@ -165,7 +165,8 @@ impl CellEvidence {
         let samples = self.slow(&sums, |stack| functions(stack).1);
         let inside = samples.get(&true).copied().unwrap_or(0);
         let all: u64 = samples.values().sum();
-        (all >= ENOUGH_SLOW_SAMPLES).then_some(100.0 * quotient(inside as f64, all as f64)?)
+        let share = Share::part(inside as f64, all as f64).filter(|_| all >= ENOUGH_SLOW_SAMPLES);
+        share.map(Share::percent)
     }
 
     /// The child in which slow polls of a site wait most. Returns None if there are too few slow polls, or too few samples that

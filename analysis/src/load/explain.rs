@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use run_format::{
     ActivityCounter, BASELINE, BandRow, Cell, ChildRow, ChosenCell, End, EvidenceFile, EvidenceRow,
-    ExplainFile, Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow, SliceRow,
-    SweepConfig, TimelineRow, files, read_table,
+    ExplainFile, Extent, Limited, Manifest, Measurement, Pass, RunConfig, RunRow, Site, SiteRow,
+    SliceRow, SweepConfig, TimelineRow, files, read_table,
 };
 use serde::de::DeserializeOwned;
 
@@ -91,7 +91,7 @@ fn launch(
     let flaw = flaw.map(|flaw| format!("the launch of {name} {flaw}"));
     let of = (name, variants);
     let evidence = match row.end {
-        End::Ok { .. } => Some(CellEvidence::read(&folder, row.config.cell, of, polls)?),
+        End::Ok { .. } => Some(CellEvidence::read(&folder, &row, of, polls)?),
         _ => None,
     };
     Ok((evidence, flaw))
@@ -188,10 +188,11 @@ impl CellEvidence {
     /// Reads everything that the launch left. It may be about `variants` only.
     fn read(
         dir: &Path,
-        cell: Cell,
+        launch: &RunRow,
         (name, variants): (String, &[usize]),
         polls: SlowPolls,
     ) -> Result<CellEvidence> {
+        let cell = launch.config.cell;
         let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = rows::read(dir, false)?;
@@ -204,7 +205,7 @@ impl CellEvidence {
             let path = path.display();
             bail!("{path}: a call has a site, so an earlier version wrote it (explain again)");
         }
-        Ok(CellEvidence {
+        let evidence = CellEvidence {
             cell,
             polls,
             name,
@@ -220,8 +221,60 @@ impl CellEvidence {
             activity: evidence(of, Pass::Activity, files::ACTIVITY)?,
             slices,
             seen,
-        })
+        };
+        evidence
+            .check(launch)
+            .with_context(|| dir.display().to_string())?;
+        Ok(evidence)
     }
+
+    /// Every figure is one that its column can have.
+    fn check(&self, launch: &RunRow) -> Result<()> {
+        let extents: BTreeMap<u32, Extent> = self
+            .slices
+            .iter()
+            .map(|row| {
+                let of = Extent {
+                    ms: row.duration_ms.max(row.sampled_ms),
+                    turns: row.turns.into(),
+                    threads: launch.config.runtime.threads() as f64,
+                    took_ms: launch.took_ms as f64,
+                };
+                (row.slice, of)
+            })
+            .collect();
+        let of = &extents;
+        check_rows(&self.slices, of, files::SLICES)?;
+        check_rows(&self.sites, of, files::SITES)?;
+        check_rows(&self.bands, of, files::BANDS)?;
+        check_rows(&self.children, of, files::CHILDREN)?;
+        check_rows(&self.stacks, of, files::STACKS)?;
+        check_rows(&self.allocations, of, files::ALLOCATIONS)?;
+        check_rows(&self.allocation_stacks, of, files::ALLOCATION_STACKS)?;
+        check_rows(&self.counters, of, files::COUNTERS)?;
+        check_rows(&self.system_calls, of, files::SYSTEM_CALLS)?;
+        check_rows(&self.timeline, of, files::TIMELINE)?;
+        check_rows(&self.activity, of, files::ACTIVITY)
+    }
+}
+
+fn check_rows<Row: OfSlice + Limited>(
+    rows: &[Row],
+    extents: &BTreeMap<u32, Extent>,
+    table: &str,
+) -> Result<()> {
+    for (line, row) in (2..).zip(rows) {
+        let slice = row.slice();
+        let Some(of) = extents.get(&slice) else {
+            bail!(
+                "{table}: line {line}: slice {slice} is not in {}",
+                files::SLICES
+            );
+        };
+        row.check(of)
+            .with_context(|| format!("{table}: line {line}"))?;
+    }
+    Ok(())
 }
 
 pub(crate) trait OfSlice {
@@ -237,7 +290,7 @@ macro_rules! of_slice {
         }
     )*};
 }
-of_slice!(BandRow ChildRow SiteRow TimelineRow);
+of_slice!(BandRow ChildRow SiteRow SliceRow TimelineRow);
 
 impl<What> OfSlice for EvidenceRow<What> {
     fn slice(&self) -> u32 {

@@ -1,6 +1,7 @@
 //! A run and its slices in memory.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 
 use run_format::counts::Counts;
 use run_format::{
@@ -16,6 +17,7 @@ const NS_PER_MS: f64 = 1e6;
 pub(crate) type Disturbances = BTreeMap<Disturbance, usize>;
 
 pub(crate) struct LoadedRun {
+    pub(crate) dir: PathBuf,
     pub(crate) subject: usize,
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
@@ -46,6 +48,15 @@ impl LoadedRun {
         let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
         let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
         self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns
+    }
+
+    /// Those that it recorded, which are the same in every slice.
+    pub(crate) fn sites(&self) -> Vec<Site> {
+        let first = self.slices.first().into_iter();
+        first
+            .flat_map(LoadedSlice::sites)
+            .map(|site| site.row.site)
+            .collect()
     }
 
     pub(crate) fn has_workers(&self) -> bool {

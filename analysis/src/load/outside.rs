@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use run_format::files;
+use run_format::{files, is_no_letter};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -39,7 +39,7 @@ fn plain(text: &str) -> String {
         '>' => '›',
         '|' => '¦',
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
-        letter if letter.is_control() => ' ',
+        letter if letter.is_control() || is_no_letter(letter) => ' ',
         letter => letter,
     });
     let mut plain: String = letters.take(LONGEST).collect();

@@ -1,6 +1,6 @@
 //! One run: its tables and histograms, put together slice by slice and checked against each other.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
 use std::mem;
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use run_format::counts::Counts;
 use run_format::{
     BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
-    IdleRow, Pass, PeerRow, QuicRow, RunRow, SiteRow, SliceRow, TurnRow, WorkerRow, files,
+    IdleRow, Pass, PeerRow, QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkerRow, files,
     read_table,
 };
 
@@ -54,6 +54,7 @@ impl RunFiles {
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
         let set_aside = set_aside(&machine, &mut blocks, number);
         let run = LoadedRun {
+            dir: self.dir.clone(),
             subject: self.subject,
             number: self.number,
             row: self.row.clone(),
@@ -84,6 +85,7 @@ impl RunFiles {
         let mut peers = grouped(self.table()?, |row: &PeerRow| row.slice);
         let mut workers = grouped(self.table()?, |row: &WorkerRow| row.slice);
         let mut quic = grouped(self.table()?, |row: &QuicRow| row.slice);
+        let numbers: BTreeSet<u32> = rows.iter().map(|row| row.slice).collect();
         let slice = |row: SliceRow| {
             let number = row.slice;
             let mut histograms = histograms.remove(&number).unwrap_or_default();
@@ -126,7 +128,32 @@ impl RunFiles {
                 row,
             })
         };
-        rows.into_iter().map(slice).collect()
+        let slices = rows.into_iter().map(slice).collect::<Result<Vec<_>>>()?;
+        // Of the slice in which a run was interrupted there are rows that no other table tells of.
+        let has_slice = |slice: u32| self.row.is_some() || numbers.contains(&slice);
+        let of_site = |(slice, site): &(u32, Site)| {
+            has_slice(*slice).then(|| (*slice, format!("{site} of slice {slice}")))
+        };
+        let of_slice = |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
+        for (table, left, other) in [
+            (files::BANDS, least(&bands, of_site), files::SITES),
+            (files::CHILDREN, least(&children, of_site), files::SITES),
+            (files::BOUNDS, least(&bounds, of_site), files::SITES),
+            (files::SITES, least(&sites, of_slice), files::SLICES),
+            (files::TURNS, least(&turns, of_slice), files::SLICES),
+            (files::PEERS, least(&peers, of_slice), files::SLICES),
+            (files::WORKERS, least(&workers, of_slice), files::SLICES),
+            (files::QUIC, least(&quic, of_slice), files::SLICES),
+        ] {
+            if let Some(left) = left {
+                let path = self.dir.join(table);
+                bail!(
+                    "{}: {left} has a row here, but none in {other}",
+                    path.display()
+                );
+            }
+        }
+        Ok(slices)
     }
 
     fn table<T: Row>(&self) -> Result<Vec<T>> {
@@ -140,6 +167,15 @@ fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> HashMap<
         groups.entry(key(&row)).or_default().push(row);
     }
     groups
+}
+
+/// What rows that no slice took are of, the first slice first.
+fn least<Key, T>(
+    groups: &HashMap<Key, Vec<T>>,
+    name: impl Fn(&Key) -> Option<(u32, String)>,
+) -> Option<String> {
+    let left = groups.keys().filter_map(name).min();
+    left.map(|(_, name)| name)
 }
 
 fn taken<Key: Hash + Eq, T>(groups: &mut HashMap<Key, Vec<T>>, key: Key) -> Vec<T> {

@@ -5,11 +5,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail, ensure};
 use program::{Failure, bad_input};
 use run_format::checksums::of_file;
-use run_format::{BlockRow, End, SoakFile, SoakRow, files, read_table};
+use run_format::{BlockRow, End, Extent, Limited, SoakFile, SoakRow, files, read_table};
 
 use super::loaded_run::Disturbances;
 use super::run::set_aside;
 use super::{outside, rows};
+
+/// Both are rounded.
+const SLACK: f64 = 1.01;
 
 pub(crate) struct Soak {
     pub(crate) dir: PathBuf,
@@ -61,7 +64,7 @@ fn open(dir: &Path) -> Result<Soak> {
         };
         bail!("{shown}: not a row was measured ({why})");
     }
-    check(&rows).with_context(|| shown.to_string())?;
+    check(&rows, &file).with_context(|| shown.to_string())?;
     let count = rows.len() as u64;
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
@@ -70,6 +73,17 @@ fn open(dir: &Path) -> Result<Soak> {
         true => rows::read(dir, end.is_none())?,
         false => Vec::new(),
     };
+    let numbered = (1..).zip(&rows);
+    for (machine, (number, row)) in machine.iter().zip(numbered) {
+        let of = Extent {
+            ms: 1e3 * row.interval_s,
+            ..Extent::UNKNOWN
+        };
+        let path = dir.join(files::BLOCKS);
+        machine
+            .check(&of)
+            .with_context(|| format!("{}: block {number}", path.display()))?;
+    }
     // A row is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
     let set_aside = set_aside(&machine, &mut numbered, |(number, _)| *number);
@@ -86,25 +100,36 @@ fn open(dir: &Path) -> Result<Soak> {
     })
 }
 
-fn check(rows: &[SoakRow]) -> Result<()> {
-    let mut before_s = None;
-    for (at, row) in rows.iter().enumerate() {
-        let line = at + 2;
-        let of_connections = (row.connection_slow_polls, row.connection_polls);
-        let of_tasks = [row.task_slow_polls, row.task_polls].map(Option::unwrap_or_default);
-        for ((part, whole), name, of) in [
-            (of_connections, "connection_slow_polls", "connection_polls"),
-            (of_tasks.into(), "task_slow_polls", "task_polls"),
-            ((row.late_wakes, row.wakes), "late_wakes", "wakes"),
-        ] {
-            ensure!(part <= whole, "line {line}: {name} is more than {of}");
-        }
+fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
+    let took_ms = file.end.as_ref().and_then(|end| end.took_ms);
+    let mut before_s = 0.0;
+    for (line, row) in (2..).zip(rows) {
+        let of = Extent {
+            ms: 1e3 * row.interval_s,
+            turns: 1.0,
+            threads: file.config.runtime.threads() as f64,
+            took_ms: took_ms.map_or(Extent::UNKNOWN.took_ms, |ms| ms as f64),
+        };
+        row.check(&of).with_context(|| format!("line {line}"))?;
+        let since_s = row.at_s - before_s;
+        before_s = row.at_s;
+        ensure!(since_s > 0.0, "line {line}: at_s does not go up");
+        let length_s = row.interval_s;
         ensure!(
-            row.interval_s > 0.0,
-            "line {line}: interval_s is not above zero"
+            length_s <= SLACK * since_s,
+            "line {line}: interval_s is {length_s}, but {since_s} s have passed since the row before"
         );
-        let is_later = before_s.replace(row.at_s) < Some(row.at_s);
-        ensure!(is_later, "line {line}: at_s does not go up");
+        let peers = file.config.cell.peers as u64;
+        let found = row.peers_connected;
+        ensure!(
+            found <= peers,
+            "line {line}: peers_connected is {found}, of {peers} peers"
+        );
+        let latency = row.latency_p50_ns.is_some();
+        ensure!(
+            (row.requests > 0) == latency && (row.wakes > 0) == row.wake_p50_ns.is_some(),
+            "line {line}: percentiles without requests or wake-ups, or these without percentiles"
+        );
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use run_format::{BlockRow, NetworkReport, Pass, RunRow, SLOW_NS, Site, SliceRow};
 
 use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
-use crate::stats::{self, RatioPart, quotient};
+use crate::stats::{self, RatioPart, Share, quotient};
 
 /// Over all runs of a cell. None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -15,26 +15,26 @@ pub(crate) struct Checks {
     pub(crate) set_aside: Disturbances,
     /// Runs during which something else measured on this machine.
     pub(crate) beside: usize,
-    pub(crate) steal_percent: Option<f64>,
+    pub(crate) steal_percent: Option<Share>,
     /// Share of the measured time that central's worker was ready and waited for its core.
-    pub(crate) waiting_percent: Option<f64>,
+    pub(crate) waiting_percent: Option<Share>,
     /// What polls of connections lost to other threads and to the hypervisor, in percent of their time beyond 50 µs by the
     /// wall clock.
-    pub(crate) lost_beyond_percent: Option<f64>,
+    pub(crate) lost_beyond_percent: Option<Share>,
     /// CPU time of processes that do not belong to the cell, in percent of one core.
     pub(crate) other_percent: Option<f64>,
     pub(crate) involuntary_switches_per_s: Option<f64>,
     pub(crate) retransmits: Option<u64>,
     pub(crate) drops: Option<u64>,
     /// The share of central's CPU time that recording took.
-    pub(crate) probe_percent: Option<f64>,
+    pub(crate) probe_percent: Option<Share>,
     /// Polls of tasks: the probe's over those of `tokio_metrics`, minus one.
     pub(crate) monitor_polls_percent: Option<f64>,
     /// The same for polls that are slow for `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
     pub(crate) monitor_time_percent: Option<f64>,
     /// System time over CPU time of central.
-    pub(crate) kernel_percent: Option<f64>,
+    pub(crate) kernel_percent: Option<Share>,
     /// Of the fixed piece of work before each block: shortest, median, longest.
     pub(crate) work_us: Option<(f64, f64, f64)>,
     pub(crate) delay_late_us: Option<f64>,
@@ -45,7 +45,7 @@ impl Checks {
         let slices: Vec<&LoadedSlice> = compared(runs).map(|(_, slice)| slice).collect();
         let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.machine).collect();
         let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
-        let share = |ms: Option<f64>| ms.map(|ms| 100.0 * ms / duration_ms);
+        let share = |ms: Option<f64>| Share::part(ms?, duration_ms);
         let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
         let user_ms = total(|block| block.central_user_ms);
         let system_ms = total(|block| block.central_system_ms);
@@ -73,7 +73,8 @@ impl Checks {
             steal_percent: share(total(|block| block.central_core_steal_ms)),
             waiting_percent: share(total(|block| Some(block.central_runqueue_ns? as f64 / 1e6))),
             lost_beyond_percent: lost_beyond_percent(&slices),
-            other_percent: share(total(|block| block.other_cpu_ms)),
+            other_percent: total(|block| block.other_cpu_ms)
+                .and_then(|ms| quotient(100.0 * ms, duration_ms)),
             involuntary_switches_per_s: switches.map(|count| 1000.0 * count / duration_ms),
             retransmits: retransmits.map(|count| count as u64),
             drops: drops(rows),
@@ -84,22 +85,21 @@ impl Checks {
                 |row| row.monitor_slow_task_polls,
             ),
             monitor_time_percent: monitored(|task| task.row.wall_ns, |row| row.monitor_task_ns),
-            kernel_percent: system_ms.and_then(|ms| quotient(100.0 * ms, cpu_ms?)),
+            kernel_percent: system_ms.and_then(|ms| Share::part(ms, cpu_ms?)),
             work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
     }
 }
 
-fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<f64> {
-    let lost = ratio(slices.iter().map(|slice| {
+fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
+    share(slices.iter().map(|slice| {
         let site = Site::of_connections(slice.sites().map(|site| site.row.site));
         let site = slice.site(site)?;
         let own_ns = site.duration_ns.beyond(SLOW_NS) as f64;
         let wall_ns = site.row.wall_beyond_ns as f64;
         Some(RatioPart::new((wall_ns - own_ns).max(0.0), wall_ns))
-    }));
-    Some(100.0 * lost?)
+    }))
 }
 
 pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
@@ -136,8 +136,18 @@ fn drops(rows: &[&RunRow]) -> Option<u64> {
 
 /// None if there is none, or it is not known of all.
 fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
-    let sum = RatioPart::sum(parts.collect::<Option<Vec<_>>>()?);
+    let sum = sum_of_all(parts)?;
     quotient(sum.num, sum.den)
+}
+
+/// Likewise.
+fn share(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<Share> {
+    let sum = sum_of_all(parts)?;
+    Share::part(sum.num, sum.den)
+}
+
+fn sum_of_all(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPart> {
+    Some(RatioPart::sum(parts.collect::<Option<Vec<_>>>()?))
 }
 
 fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
@@ -147,14 +157,13 @@ fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlic
 }
 
 /// From the cost of the probe, which each run times. Every poll of every site has this cost.
-fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
-    let of_cpu = ratio(compared(runs).map(|(run, slice)| {
+fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
+    share(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
         let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
         let ns = per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms;
         Some(RatioPart::new(ns, row.central_cpu_ns? as f64))
-    }));
-    Some(100.0 * of_cpu?)
+    }))
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {

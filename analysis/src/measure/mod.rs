@@ -14,6 +14,7 @@ pub(crate) mod sums;
 pub(crate) mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use anyhow::Result;
 use run_format::files::SLICES;
@@ -77,6 +78,15 @@ pub(crate) struct CellMeasured {
     pub(crate) details: PageDetails,
     pub(crate) workers: Vec<Workers>,
     pub(crate) jobs: JobsOfCell,
+    pub(crate) launches: Vec<LaunchSites>,
+}
+
+/// The sites of one launch, to compare them with those of the others.
+#[derive(Clone, Debug)]
+pub(crate) struct LaunchSites {
+    pub(crate) dir: PathBuf,
+    pub(crate) subject: usize,
+    pub(crate) sites: Vec<Site>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -100,6 +110,13 @@ impl CellMeasured {
                 Err(error) => return Err(error),
             }
         }
+        let launches = runs.iter().filter(|run| !run.slices.is_empty());
+        let launches = launches.map(|run| LaunchSites {
+            dir: run.dir.clone(),
+            subject: run.subject,
+            sites: run.sites(),
+        });
+        let launches = launches.collect();
         load::set_own_cpu(&mut runs);
         let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
         let disturbed = disturbed.copied().next();
@@ -140,6 +157,7 @@ impl CellMeasured {
             details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup.budgets, setup.subjects),
+            launches,
         })
     }
 

@@ -7,7 +7,7 @@ use crate::load::Disturbances;
 use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
 use crate::prose::{self, prose};
-use crate::stats::{self, VarianceParts, launch_parts, spread};
+use crate::stats::{self, Share, VarianceParts, launch_parts, spread};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
 use crate::verdict::{Verdict, words};
@@ -22,16 +22,16 @@ struct CheckLimit {
 #[rustfmt::skip]
 const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, of: |it| Some(it.lost as f64) },
-    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent },
+    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent.map(Share::percent) },
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
     CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, of: |it| it.monitor_slow_percent },
     CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
-    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, of: |it| it.steal_percent },
-    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, of: |it| it.waiting_percent },
-    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, of: |it| it.lost_beyond_percent },
+    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, of: |it| it.steal_percent.map(Share::percent) },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, of: |it| it.waiting_percent.map(Share::percent) },
+    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, of: |it| it.lost_beyond_percent.map(Share::percent) },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
-    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent },
+    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent.map(Share::percent) },
     CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, of: |it| it.work_us.map(|(_, median, _)| median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, of: |it| it.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, of: |it| it.retransmits.map(|segments| segments as f64) },
@@ -232,7 +232,10 @@ pub(super) fn disturbed_blocks(summary: &Summary) -> String {
 
 /// What the machine did to the measurement, in up to three sentences.
 pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
-    let taken_percent = |checks: &Checks| Some(checks.steal_percent? + checks.waiting_percent?);
+    let taken_percent = |checks: &Checks| {
+        let taken = checks.steal_percent?.with(checks.waiting_percent?);
+        Some(taken.percent())
+    };
     let taken = spread(summary.checks().filter_map(taken_percent));
     prose::sentences(&prose!("of_machine.txt" {
         taken: Option<(f64, f64)> = taken.map(|(_, median, worst)| (median, worst)),

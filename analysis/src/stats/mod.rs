@@ -14,6 +14,7 @@ mod mean;
 mod parts;
 mod quantile;
 mod ratio;
+mod share;
 #[cfg(test)]
 #[path = "../../tests/simulation/mod.rs"]
 mod simulation;
@@ -31,6 +32,7 @@ pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
 pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
+pub(crate) use self::share::Share;
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
 pub(crate) use self::variance::{Interval, Uncertain};

@@ -5,8 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::{iter, mem};
 
+use anyhow::bail;
 use program::{Failure, bad_input, reject};
 use rayon::prelude::*;
+use run_format::files::SITES;
 use run_format::{Axes, BASELINE, Budgets, Site};
 
 use super::identity::Identity;
@@ -16,10 +18,10 @@ use super::{
 use crate::load::{CellRuns, ComparedRole, ComparedVariant, Sweep};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
-use crate::measure::{CellMeasured, CellState, Metric, MetricKey, SweepSetup};
+use crate::measure::{CellMeasured, CellState, LaunchSites, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
-use crate::text::unique;
+use crate::text::{joined_any, unique};
 
 impl Summary {
     /// Reads every run of a sweep, and forgets each.
@@ -81,6 +83,8 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     };
     let measured: anyhow::Result<Vec<_>> = cells.map(of_cell).collect();
     let measured = measured.map_err(bad_input)?;
+    let launches = measured.iter().flat_map(|cell| &cell.measured.launches);
+    check_sites(launches).map_err(bad_input)?;
     let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
     if !measured.iter().any(is_measured) {
         reject!(
@@ -89,6 +93,22 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         );
     }
     Ok(measured)
+}
+
+/// Launches of one program record the same sites, whatever they measure.
+fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::Result<()> {
+    let mut of_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
+    for launch in launches {
+        let first = of_subject.entry(launch.subject).or_insert(launch);
+        let [ours, theirs] = [launch, first].map(|it| joined_any(&it.sites, ", "));
+        if ours != theirs {
+            let [ours, theirs] = [ours, theirs].map(|it| it.unwrap_or_else(|| "none".to_owned()));
+            let (path, first) = (launch.dir.join(SITES), first.dir.join(SITES));
+            let (path, first) = (path.display(), first.display());
+            bail!("{path}: its sites are {ours}, but those in {first} are {theirs}");
+        }
+    }
+    Ok(())
 }
 
 pub(crate) fn with_baseline(

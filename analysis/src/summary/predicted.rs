@@ -116,7 +116,7 @@ fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
         number(Some(it.predicted.estimate.value)),
         low,
         high,
-        variant.map_or_else(String::new, |it| it.label.clone()),
+        variant.map_or_else(String::new, |it| text::cell(&it.label).into_owned()),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,

@@ -13,7 +13,7 @@ use run_format::Site;
 use super::{CellFigure, CellSummary, Summary};
 use crate::measure::MetricKey;
 use crate::options::Options;
-use crate::text::rounded;
+use crate::text::{cell, rounded};
 
 pub(crate) const FILE: &str = "summary.csv";
 /// The same rows with types. What is empty in the other file is null here.
@@ -74,6 +74,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
 }
 
 pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
+    let values = values.map(|value| value.map(cell));
     Column::new(name.into(), values.collect::<Vec<_>>())
 }
 

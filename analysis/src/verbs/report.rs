@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, anyhow};
 use program::{Failure, bad_input, print, reject, say};
 use run_format::Site;
+use run_format::files::read;
 
 use crate::drift::{self, Drifts};
 use crate::explain::files::File;
@@ -71,7 +72,8 @@ pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Fail
     let out = options.out("page");
     refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
     let file = out.join(page::FILE);
-    if file.exists() && !fs::read_to_string(&file).is_ok_and(|html| Page::is_one(&html)) {
+    let is_page = || read(&file).is_ok_and(|html| Page::is_one(&String::from_utf8_lossy(&html)));
+    if fs::symlink_metadata(&file).is_ok() && !is_page() {
         let file = file.display();
         reject!("{file}: this file exists and is not a page; choose another --out");
     }

@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{Copy, RUN, analysis, edit, path, seal};
+use crate::bench::{self, Copy, RUN, analysis, edit, path, seal};
 use tempfile::TempDir;
 
 const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
@@ -90,7 +90,13 @@ fn set(text: &str, start: &str, field: usize, value: &str) -> String {
 #[test]
 fn figures_that_no_run_can_have_are_refused() {
     let cases = [
-        ("slices.csv", "1,", 5, "0", "slice 1: its duration is 0 ms"),
+        (
+            "slices.csv",
+            "1,",
+            5,
+            "0",
+            "slice 1: duration_ms is 0 (possible: ",
+        ),
         ("slices.csv", "1,", 5, "200", "200 ms, of 250 ms planned"),
         ("slices.csv", "1,", 7, "2", "2 turns, of 1 planned"),
         ("slices.csv", "2,", 8, "966", "966 requests, but 965 in"),
@@ -99,7 +105,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,",
             5,
             "9e9",
-            "slice 1: its duration is 9000000000 ms",
+            "slice 1: duration_ms is 9000000000 (possible: ",
         ),
         ("slices.csv", "1,", 5, "1e300", "line 2: duration_ms"),
         (
@@ -107,7 +113,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,",
             12,
             "2500000000",
-            "slice 1: CPU time is 2500 ms",
+            "slice 1: central_cpu_ns is 2500000000 (possible: 0 to ",
         ),
         (
             "slices.csv",
@@ -142,7 +148,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,",
             5,
             "999999999999",
-            "children.csv: slice 1: the children",
+            "children.csv: slice 1: ns is 999999999999 (possible: 0 to ",
         ),
         ("blocks.csv", "1,", 1, "inf", "line 2: duration_ms"),
     ];
@@ -150,6 +156,126 @@ fn figures_that_no_run_can_have_are_refused() {
         let copy = Copy::new();
         copy.edit(table, |text| set(&text, row, field, value));
         copy.is_refused(&[words]);
+    }
+}
+
+/// Two launches of each cell.
+fn twice() -> Copy {
+    let copy = Copy::new();
+    edit(&copy.dir().join("manifest.json"), |text| {
+        text.replacen("\"repeat\": 1", "\"repeat\": 2", 1)
+    });
+    for run in [RUN, OTHER_RUN] {
+        let (first, second) = (
+            copy.dir().join(run),
+            copy.dir().join(run).with_file_name("run-2"),
+        );
+        bench::copy(&first, &second);
+        edit(&second.join("run.json"), |text| {
+            text.replacen("\"run\": 1", "\"run\": 2", 1)
+        });
+    }
+    copy
+}
+
+#[test]
+fn rows_that_others_tell_of_are_not_missing() {
+    twice().report(&["--format", "svg"]).succeeds();
+    let without = |tables: &[(&str, &str)]| {
+        let copy = twice();
+        for (table, start) in tables {
+            edit(
+                &copy.dir().join(RUN).with_file_name("run-2").join(table),
+                |text| {
+                    let kept = text.lines().enumerate();
+                    let kept = kept.filter(|(at, line)| *at == 0 || !line.contains(start));
+                    kept.map(|(_, line)| format!("{line}\n")).collect()
+                },
+            );
+        }
+        copy
+    };
+    without(&[("sites.csv", "")]).is_refused(&[
+        "run-2/bands.csv: connection of slice 1 has a row here, but none in sites.csv",
+    ]);
+    let of_polls = ["sites.csv", "bands.csv", "children.csv", "bounds.csv"];
+    let without_polls = without(&of_polls.map(|table| (table, "")));
+    without_polls.is_refused(&["run-2", "has a histogram, but no row in sites.csv"]);
+    let tables = ["sites.csv", "bands.csv", "children.csv"];
+    let of_swarm = tables.map(|table| (table, ",swarm,"));
+    let all = [&of_swarm[..], &[("histograms.hlog", "Tag=swarm")]].concat();
+    without(&all).is_refused(&[
+        "run-2/sites.csv: its sites are connection, muxer, task, but those in ",
+        "run-1/sites.csv are connection, swarm, muxer, task",
+    ]);
+}
+
+/// How a report ends below a limit of the shell.
+fn limited(limit: &str, copy: &Copy) -> (Option<i32>, String) {
+    let mut command = Command::new("prlimit");
+    command.arg(limit).arg(env!("CARGO_BIN_EXE_analysis"));
+    command.args(["report", path(&copy.dir()), "--format", "svg"]);
+    let output = command.output().expect("util-linux is there");
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    (output.status.code(), said)
+}
+
+#[test]
+fn a_file_that_becomes_too_large_is_one_line() {
+    let copy = Copy::new();
+    let (code, said) = limited("--fsize=100000", &copy);
+    assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
+    assert!(said.contains("File too large"), "{said}");
+    let files = files(&copy.dir());
+    assert!(!files.iter().any(|it| name(it).starts_with(".report-")));
+}
+
+/// How much is enough depends on the machine.
+#[test]
+fn too_little_memory_is_one_line() {
+    const MIB: u64 = 1 << 20;
+    let mut refused = 0;
+    for size in (40..300).step_by(20) {
+        let copy = Copy::new();
+        let (code, said) = limited(&format!("--as={}", size * MIB), &copy);
+        let lines = said.lines().count();
+        assert!(
+            matches!((code, lines), (Some(0), 0) | (Some(1), 1)),
+            "{size} MiB: {said}"
+        );
+        refused += lines;
+    }
+    assert!(refused > 0, "it needs no memory");
+}
+
+#[test]
+fn a_page_is_written_over_no_other_file() {
+    let copy = Copy::new();
+    let out = copy.beside("out");
+    fs::create_dir(&out).expect("a folder");
+    let page = out.join("index.html");
+    let refused = || {
+        let dir = copy.dir();
+        let ended = analysis(["page", path(&dir), "--out", path(&out)]);
+        ended.refuses(&["index.html: this file exists and is not a page"]);
+    };
+    pipe_at(&page);
+    refused();
+    fs::remove_file(&page).expect("it is there");
+    File::create(&page)
+        .and_then(|file| file.set_len(4 << 30))
+        .expect("a sparse file");
+    refused();
+}
+
+#[test]
+fn what_is_no_letter_is_refused_in_a_table() {
+    for letter in ["\u{1b}", "\u{ffff}"] {
+        let copy = Copy::new();
+        copy.edit("children.csv", |text| {
+            set(&text, "1,connection,", 3, letter)
+        });
+        copy.is_refused(&["children.csv", "line 2: child: it has what is no letter"]);
     }
 }
 

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::bench::{Copy, RUN, analysis, copy, holds, path, seal};
 
 /// The folder of an application whose polls are those of a cell.
-fn application(of: &Copy) -> PathBuf {
+pub(crate) fn application(of: &Copy) -> PathBuf {
     let dir = of.beside("ab-run");
     let run = dir.join("cells/application/run-1");
     copy(&of.dir().join(RUN), &run);

@@ -4,6 +4,8 @@
 mod bench;
 mod bounds;
 mod browser;
+mod columns;
+mod commands;
 mod cores;
 mod damaged;
 mod explain;

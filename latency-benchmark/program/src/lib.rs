@@ -8,6 +8,8 @@ mod arguments;
 mod failure;
 #[cfg(feature = "process")]
 mod interrupts;
+#[cfg(feature = "process")]
+mod limits;
 pub mod number;
 #[cfg(feature = "process")]
 mod output;
@@ -22,6 +24,7 @@ pub use arguments::parse;
 pub use {
     failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line},
     interrupts::{count_interrupts, interrupts_seen},
+    limits::{OrEnd, fail_on_large_files},
     output::{in_words, print, printable, put, say},
     processes::{
         Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::limits::{Figure, NAME, limits};
 use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
@@ -71,6 +72,16 @@ pub struct EvidenceRow<What = Text> {
     pub amount: Option<u64>,
 }
 
+limits! { EvidenceRow<What>, [What: Figure], |of|;
+    slice: NAME;
+    site: NAME;
+    child: NAME;
+    from_ns: of.launch_ns();
+    what: NAME;
+    count: of.events_of_all();
+    amount: of.bytes();
+}
+
 /// What a row of `activity.csv` counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -115,6 +126,19 @@ pub struct TimelineRow {
     /// A child's poll has neither of these.
     pub outcome: Option<Text>,
     pub iterations: Option<u32>,
+}
+
+limits! { TimelineRow, |of|;
+    slice: NAME;
+    rank: NAME;
+    site: NAME;
+    child: NAME;
+    iteration: NAME;
+    depth: NAME;
+    start_ns: of.launch_ns();
+    duration_ns: of.launch_ns();
+    outcome: NAME;
+    iterations: NAME;
 }
 
 impl ChosenCell {

@@ -15,6 +15,7 @@ mod gate;
 mod grid;
 mod histogram_tag;
 mod lab;
+mod limits;
 mod load;
 mod manifest;
 pub mod plan;
@@ -39,7 +40,25 @@ mod document;
 pub use poll_probe::{Budget, Limit, Wake};
 
 pub use self::{
-    application::*, budgets::*, config::*, evidence::*, gate::*, grid::*, histogram_tag::*, lab::*,
-    load::*, manifest::*, protocol::*, quantities::*, remedy::*, run_row::*, runtime::*, site::*,
-    soak::*, subject::*, table::*, tables::*,
+    application::*,
+    budgets::*,
+    config::*,
+    evidence::*,
+    gate::*,
+    grid::*,
+    histogram_tag::*,
+    lab::*,
+    limits::{Extent, Limited},
+    load::*,
+    manifest::*,
+    protocol::*,
+    quantities::*,
+    remedy::*,
+    run_row::*,
+    runtime::*,
+    site::*,
+    soak::*,
+    subject::*,
+    table::*,
+    tables::*,
 };

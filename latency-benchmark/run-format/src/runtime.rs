@@ -40,6 +40,11 @@ impl RuntimeConfig {
         crowd: None,
     };
 
+    /// Its workers, and the main thread if that is none of them.
+    pub fn threads(&self) -> usize {
+        self.workers + usize::from(self.scheduler == Scheduler::MultiThread)
+    }
+
     /// Whether only a multi-thread runtime with tokio's unstable options has it.
     pub fn needs_unstable_tokio(&self) -> bool {
         self.lifo_slot_off || self.eager_driver_handoff || self.alt_timer

@@ -1,11 +1,11 @@
 //! `soak.json` and `soak.csv`: one cell measured for hours, a row per interval.
 
-use crate::LabConfig;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{NAME, length, limits, part_of};
 use crate::{
-    Budgets, Cell, Churn, End, Load, Machine, NetworkReport, NodeConfig, RuntimeConfig, StageTime,
-    Tool,
+    Budgets, Cell, Churn, End, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
+    RuntimeConfig, StageTime, Tool,
 };
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -94,3 +94,37 @@ pub struct SoakRow {
     /// Polls, requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_records: u64,
 }
+
+limits! { SoakRow, |of|;
+    at_s: length(of.launch_s());
+    interval_s: length(part_of(at_s));
+    connection_polls: of.events();
+    connection_slow_polls: part_of(connection_polls);
+    task_polls: of.events();
+    task_slow_polls: part_of(task_polls);
+    requests: of.events();
+    latency_p50_ns: part_of(latency_p99_ns);
+    latency_p99_ns: of.launch_ns();
+    wakes: of.events();
+    late_wakes: part_of(wakes);
+    wake_p50_ns: part_of(wake_p90_ns);
+    wake_p90_ns: part_of(wake_p99_ns);
+    wake_p99_ns: of.launch_ns();
+    resident_bytes: PAGE_BYTES..=*of.buffered().end();
+    connections: *peers_connected as f64..=MOST_ALIVE;
+    peers_connected: 0.0..=MAX_PEERS as f64;
+    tasks: 0.0..=MOST_ALIVE;
+    dials: of.events();
+    dial_failures: of.events();
+    connections_opened: of.events();
+    connections_closed: of.events();
+    restarts: NAME;
+    central_cpu_ns: of.ns();
+    lost_records: of.events();
+}
+
+/// The memory of a process has at least one.
+const PAGE_BYTES: f64 = 4096.0;
+
+/// More connections and tasks than the memory of a machine holds.
+const MOST_ALIVE: f64 = 1e9;

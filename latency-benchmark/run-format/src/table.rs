@@ -109,6 +109,9 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
             let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
             bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
+        if let Some(at) = record.iter().position(has_no_letter) {
+            bail!("line {line}: {}: it has what is no letter", expected[at]);
+        }
         let row = record.deserialize(Some(&headers));
         rows.push(row.map_err(|error| anyhow!("line {line}: {}", problem(&error, expected)))?);
     }
@@ -124,6 +127,19 @@ fn is_odd(field: &[u8]) -> bool {
     let text = std::str::from_utf8(field).unwrap_or_default();
     let number = text.parse::<f64>();
     number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
+}
+
+/// Whether a field has what no name has and no picture can show: a control character, or one that XML lacks.
+fn has_no_letter(field: &[u8]) -> bool {
+    let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
+    let letters = || str::from_utf8(field).unwrap_or_default().chars();
+    !field.iter().all(is_plain)
+        && letters().any(|letter| letter.is_control() || is_no_letter(letter))
+}
+
+/// Unicode keeps these two for programs, and XML refuses them.
+pub fn is_no_letter(letter: char) -> bool {
+    matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
 
 fn problem(error: &csv::Error, columns: &[&str]) -> String {
@@ -213,6 +229,10 @@ mod tests {
             (
                 "slice,ms,steal_ms,child\n1,1e16,,\n",
                 "line 2: ms: 1e16 is negative or not",
+            ),
+            (
+                "slice,ms,steal_ms,child\n1,1,2,a\u{1b}b\n",
+                "line 2: child: it has what is no letter",
             ),
             (
                 "slice,ms,steal_ms,child\n1,1,2,1234567890123456\n",

@@ -3,12 +3,14 @@
 mod disturbance;
 
 use std::borrow::Cow;
+use std::ops::RangeInclusive;
 
 use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::{Budgets, Site, shown_as_serialised};
+use crate::limits::{NAME, about, beyond, length, limits, part_of};
+use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name that the writer knows when it is compiled, and the reader when it has read it.
 pub type Text = Cow<'static, str>;
@@ -116,6 +118,39 @@ pub struct SliceRow {
     pub yamux_unread_bytes: Option<u64>,
 }
 
+limits! { SliceRow, |of|;
+    slice: NAME;
+    pass: NAME;
+    block: NAME;
+    variant: NAME;
+    start_ms: of.launch_ms();
+    duration_ms: length(of.launch_ms());
+    sampled_ms: about(duration_ms, of.launch_ms());
+    turns: 1.0..=f64::from(u32::MAX);
+    requests: of.events();
+    requests_begun_before: part_of(requests);
+    bytes: of.bytes();
+    lost_entries: of.events();
+    central_cpu_ns: of.ns();
+    central_runqueue_ns: of.ns();
+    helpers_cpu_ns: of.ns_of_all();
+    observers_cpu_ns: of.ns_of_all();
+    monitor_task_polls: of.events();
+    monitor_task_ns: of.ns();
+    monitor_slow_task_polls: part_of(monitor_task_polls);
+    monitor_scheduled_ns: of.ns_of_all();
+    runtime_busy_ns: of.ns();
+    runtime_parks: of.events();
+    central_instructions: of.cycles();
+    central_cycles: of.cycles();
+    peers_cpu_ns: of.ns_of_all();
+    peers_yielded: of.events_of_all();
+    yamux_rtt_ns: of.launch_ns_of_turns();
+    yamux_grown_bytes: of.buffered();
+    yamux_credit_bytes: of.buffered();
+    yamux_unread_bytes: of.buffered();
+}
+
 /// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in every turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
@@ -163,6 +198,34 @@ pub struct BlockRow {
     pub clock_set_ms: Option<f64>,
 }
 
+limits! { BlockRow, |of|;
+    block: NAME;
+    duration_ms: length(of.launch_ms());
+    steal_ms: of.ms_of_all();
+    central_core_steal_ms: of.ms();
+    central_runqueue_ns: of.ns();
+    central_voluntary_switches: of.events();
+    central_involuntary_switches: of.events();
+    central_user_ms: of.ms();
+    central_system_ms: of.ms();
+    peers_user_ms: of.ms_of_all();
+    peers_system_ms: of.ms_of_all();
+    delay_line_user_ms: of.ms_of_all();
+    delay_line_system_ms: of.ms_of_all();
+    other_cpu_ms: of.ms_of_all();
+    central_tcp_retransmits: of.events_of_all();
+    peers_tcp_retransmits: of.events_of_all();
+    central_queue_drops: of.events_of_all();
+    peers_queue_drops: of.events_of_all();
+    latest_ms: of.launch_ms();
+    stops_found: of.events();
+    suspended_ms: 0.0..=MOST_MS;
+    clock_set_ms: 0.0..=MOST_MS;
+}
+
+/// The machine's clock goes from 1970 to 9999.
+const MOST_MS: f64 = 2.6e14;
+
 /// The row of `idle.csv`: what central's core does before there are requests.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdleRow {
@@ -178,6 +241,14 @@ pub struct IdleRow {
     pub wake_p90_ns: Option<u64>,
 }
 
+limits! { IdleRow, |of|;
+    duration_ms: length(of.launch_ms());
+    central_cpu_ns: of.ns();
+    wakes: of.events();
+    wake_p50_ns: part_of(wake_p90_ns);
+    wake_p90_ns: of.launch_ns();
+}
+
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRow {
@@ -185,6 +256,11 @@ pub struct WorkRow {
     pub block: u32,
     /// The median time of that work: the longer, the slower the machine was then.
     pub work_ns: u64,
+}
+
+limits! { WorkRow, |of|;
+    block: NAME;
+    work_ns: length(of.launch_ns());
 }
 
 /// A row of `turns.csv`: polls of `Connection::poll` by when they began, counted from the change of variant.
@@ -198,6 +274,13 @@ pub struct TurnRow {
     pub polls: u64,
     /// Those over 50 µs.
     pub slow_polls: u64,
+}
+
+limits! { TurnRow, |of|;
+    slice: NAME;
+    from_ms: 0.0..=1000.0;
+    polls: of.events();
+    slow_polls: part_of(polls);
 }
 
 /// A row of `sites.csv`.
@@ -233,6 +316,22 @@ pub struct SiteRow {
     pub children_lost: u64,
 }
 
+limits! { SiteRow, |of|;
+    slice: NAME;
+    site: NAME;
+    polls: of.events();
+    ready: part_of(polls);
+    pending: part_of(polls);
+    yielded: part_of(polls);
+    iterations: of.events();
+    own_ns: part_of(wall_ns);
+    wall_ns: of.launch_ns_of_threads();
+    wall_slow_polls: part_of(polls);
+    wall_beyond_ns: beyond(SLOW_NS, polls, wall_ns);
+    lost: of.events();
+    children_lost: of.events();
+}
+
 /// The lower ends of the bands of `bands.csv` and `children.csv`. Polls are counted in them, so that the threshold for a
 /// slow poll can be chosen when reading, from these.
 pub const BANDS_FROM_NS: [u64; 10] = [
@@ -242,6 +341,14 @@ pub const BANDS_FROM_NS: [u64; 10] = [
 /// The lower end of the band of a duration.
 pub fn band_from_ns(duration_ns: u64) -> u64 {
     BANDS_FROM_NS[BANDS_FROM_NS.partition_point(|from| *from <= duration_ns) - 1]
+}
+
+/// The time of so many polls of a band together.
+fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
+    let at = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
+    let to_ns = at.map_or(Some(0), |at| BANDS_FROM_NS.get(at + 1).copied());
+    let polls = polls as f64;
+    from_ns as f64 * polls..=to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls)
 }
 
 /// A row of `bands.csv`.
@@ -261,6 +368,15 @@ pub struct BandRow {
     pub ns: u64,
 }
 
+limits! { BandRow, |of|;
+    slice: NAME;
+    site: NAME;
+    from_ns: of.launch_ns();
+    iterations: NAME;
+    polls: of.events();
+    ns: in_band(*from_ns, *polls);
+}
+
 /// A row of `children.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRow {
@@ -277,6 +393,16 @@ pub struct ChildRow {
     pub ns: u64,
     /// By how much polls of the child are longer than 50 µs, added up.
     pub beyond_ns: u64,
+}
+
+limits! { ChildRow, |of|;
+    slice: NAME;
+    site: NAME;
+    from_ns: 0.0..=1e6;
+    child: NAME;
+    polls: of.events();
+    ns: of.launch_ns_of_threads();
+    beyond_ns: beyond(SLOW_NS, polls, ns);
 }
 
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
@@ -298,6 +424,19 @@ pub struct BoundRow {
     pub beyond_ns: u64,
 }
 
+limits! { BoundRow, |of|;
+    slice: NAME;
+    site: NAME;
+    budget: NAME;
+    pieces: of.events();
+    slow_pieces: part_of(pieces);
+    longest_ns: match slow_pieces {
+        0 => 0.0..=SLOW_NS as f64,
+        _ => SLOW_NS as f64..=*of.launch_ns().end(),
+    };
+    beyond_ns: *slow_pieces as f64..=*slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64;
+}
+
 /// A row of `peers.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct PeerRow {
@@ -310,6 +449,14 @@ pub struct PeerRow {
     /// Percentiles of their latency, to two significant digits; empty without requests.
     pub latency_p50_ns: Option<u64>,
     pub latency_p99_ns: Option<u64>,
+}
+
+limits! { PeerRow, |of|;
+    slice: NAME;
+    peer: NAME;
+    requests: of.events();
+    latency_p50_ns: part_of(latency_p99_ns);
+    latency_p99_ns: of.launch_ns();
 }
 
 /// A row of `workers.csv`. Polls are those of `Connection::poll`.
@@ -332,6 +479,23 @@ pub struct WorkerRow {
     pub cpu_ns: Option<u64>,
     /// Time in which it was ready to run but waited for its core.
     pub runqueue_ns: Option<u64>,
+}
+
+limits! { WorkerRow, |of|;
+    slice: NAME;
+    worker: NAME;
+    cores: NAME;
+    polls: of.events();
+    slow_polls: part_of(polls);
+    poll_ns: of.launch_ns();
+    cpu_ns: of.ns_of_one();
+    runqueue_ns: of.ns_of_one();
+}
+
+/// Each call has at least one datagram, and segmentation offload has an end.
+fn of_calls(calls: u64) -> RangeInclusive<f64> {
+    const MOST: f64 = 4096.0;
+    calls as f64..=MOST * calls as f64
 }
 
 /// A row of `quic.csv`, over all connections.
@@ -359,4 +523,18 @@ pub struct QuicRow {
     /// the kernel's segmentation offload (GSO, GRO), and in receiving also without it.
     pub send_calls: u64,
     pub receive_calls: u64,
+}
+
+limits! { QuicRow, |of|;
+    slice: NAME;
+    rtt_ns: of.launch_ns();
+    packets_sent: of.events();
+    packets_lost: of.events();
+    congestion_events: of.events();
+    acks_sent: of.events();
+    acks_received: of.events();
+    datagrams_sent: of_calls(*send_calls);
+    datagrams_received: of_calls(*receive_calls);
+    send_calls: of.events();
+    receive_calls: of.events();
 }

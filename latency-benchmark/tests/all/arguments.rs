@@ -1,10 +1,14 @@
 //! Wrong arguments, and what needs no lab.
 
+use std::env;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, MANIFEST, complaint, text};
+use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, text};
+use rand::rngs::StdRng;
+use rand::seq::IndexedRandom;
+use rand::{RngExt, SeedableRng};
 
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
@@ -553,4 +557,69 @@ fn schedulers_number_the_shards() {
     let of_kubernetes = [("JOB_COMPLETION_INDEX", "1")];
     assert_eq!(plan("kubernetes/4", &of_kubernetes), second);
     assert_ne!(plan("3/4", &[]), second);
+}
+
+/// Options of which none runs another program.
+#[rustfmt::skip]
+const OPTIONS: [&str; 33] = [
+    "--peers", "--rtt", "--payload", "--quick", "--budget", "--runtime-setting", "--no-aa", "--stack", "--workload",
+    "--security", "--transport", "--outstanding", "--rate", "--runtime", "--workers", "--crowd", "--delay", "--loss",
+    "--jitter", "--congestion-control", "--receive-on", "--central-core", "--peer-cores", "--repeat", "--turn", "--settle",
+    "--time", "--max-cell-seconds", "--precision", "--jobs", "--shard", "--seed", "--nothing",
+];
+
+/// What options take, and what none takes.
+#[rustfmt::skip]
+const VALUES: [&str; 40] = [
+    "1", "2", "5,10", "0", "-1", "1.5", "250", "251", "18446744073709551616", "1e300", "NaN", "inf", "", " ", ",", "4KiB",
+    "256KiB,4KiB", "17MiB", "none", "connection=8", "muxer=1/deferred", "muxer=1@both", "task=coop", "muxer=0", "libp2p",
+    "h2", "iroh", "stream", "gossipsub", "noise", "quic", "multi-thread", "24x100us@30%", "netem", "20ms", "2ms,5%", "1/3",
+    "3/1", "../../etc/passwd", "\u{1b}[2J\u{202e}",
+];
+
+/// `FUZZ_TRIES` says how many.
+#[test]
+fn a_command_line_is_a_plan_or_is_refused_in_one_line() {
+    const FEW: u64 = 25;
+    let tries = env::var("FUZZ_TRIES").map_or(FEW, |text| text.parse().unwrap());
+    let bench = Bench::new();
+    let mut wrong = Vec::new();
+    for seed in 0..tries {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut command = Command::new("timeout");
+        command.args(["--signal=KILL", "20", PROGRAM]);
+        let mut arguments = vec![
+            *["sweep", "sweep", "sweep", "rr", "swep"]
+                .choose(&mut rng)
+                .unwrap(),
+        ];
+        for _ in 0..rng.random_range(0..4) {
+            arguments.push(OPTIONS.choose(&mut rng).unwrap());
+            arguments.push(VALUES.choose(&mut rng).unwrap());
+        }
+        bench.prepare(&mut command);
+        command
+            .args(&arguments)
+            .arg("--dry-run")
+            .arg("--out")
+            .arg(bench.out());
+        let output = command.output().unwrap();
+        let said = text(&output.stderr);
+        let lines = said
+            .lines()
+            .filter(|line| !line.starts_with("warning: "))
+            .count();
+        let is_right = match output.status.code() {
+            Some(0) => lines == 0,
+            Some(2) => lines == 1,
+            _ => false,
+        };
+        if !is_right || said.contains("panicked") || bench.out().exists() {
+            wrong.push(format!(
+                "seed {seed}: {arguments:?}: {:?}: {said}",
+                output.status
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }

@@ -173,3 +173,46 @@ impl Ended {
         assert_eq!(self.code, 0, "{}{}", self.out, self.err);
     }
 }
+
+/// Whether the figures of a report are such as a run can have: numbers, and shares that are at most all.
+pub(crate) fn possible(report: &Path) -> Result<(), String> {
+    let figures = fs::read(report.join("summary.csv")).expect("a table");
+    let mut reader = csv::Reader::from_reader(&figures[..]);
+    let headers = reader.headers().expect("a header").clone();
+    let column = |name| headers.iter().position(|it| it == name);
+    let (metric, value) = (column("metric"), column("value"));
+    for row in reader.records() {
+        let row = row.expect("a row");
+        let mut numbers = row.iter().filter_map(|field| field.parse::<f64>().ok());
+        // One core of several that are busy is more than all of one.
+        let is_share = |name: &str| name.ends_with("_percent") && name != "central_busy_percent";
+        let is_share = metric.is_some_and(|at| is_share(&row[at]));
+        let value = value.and_then(|at| row[at].parse::<f64>().ok());
+        let most = if is_share { 100.0 } else { f64::MAX };
+        if numbers.any(|it| !it.is_finite()) || value.is_some_and(|it| !(0.0..=most).contains(&it))
+        {
+            return Err(format!("a figure that no run can have: {row:?}"));
+        }
+    }
+    let text = fs::read_to_string(report.join("report.md")).expect("a report");
+    let mut header = "";
+    for line in text.lines() {
+        if !line.starts_with('|') {
+            header = "";
+        } else if header.is_empty() {
+            header = line;
+        }
+        let is_odd = |word: &str| matches!(word.trim_matches(['(', ')', ',']), "NaN" | "inf");
+        // A change and a comparison can be more, and so can the time of several cores.
+        let may_be_more = ["comparison", "compared", "other processes", "of a core"];
+        let has = |words: &&str| line.contains(words) || header.contains(words);
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let shares = words.windows(2).filter(|pair| pair[1].starts_with('%'));
+        let mut shares = shares.filter_map(|pair| pair[0].parse::<f64>().ok());
+        let is_share = !may_be_more.iter().any(has);
+        if words.iter().any(|word| is_odd(word)) || (is_share && shares.any(|it| it > 100.0)) {
+            return Err(format!("a figure that no run can have: {line}"));
+        }
+    }
+    Ok(())
+}

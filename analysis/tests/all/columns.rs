@@ -1,0 +1,104 @@
+//! Every column of every table has limits: whatever number is put into it, the run is refused, or the figures are such as a
+//! run can have.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use run_format::checksums::of_file;
+
+use crate::bench::soak::soak;
+use crate::bench::{Copy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
+use tempfile::TempDir;
+
+/// No measurement has the last one in any column.
+const VALUES: [&str; 3] = ["0", "1", "1000000000000000"];
+
+/// Changes each column of the first row of these tables, and reports.
+fn set_each_column(dir: &Path, tables: &[PathBuf], options: &[&str]) {
+    let mut wrong = Vec::new();
+    for file in tables {
+        let whole = fs::read_to_string(file).expect("a table");
+        let mut lines = whole.lines();
+        let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
+        let Some(first) = lines.next() else { continue };
+        for (at, column) in header.iter().enumerate() {
+            for value in VALUES {
+                let mut fields: Vec<&str> = first.split(',').collect();
+                fields[at] = value;
+                fs::write(file, whole.replacen(first, &fields.join(","), 1)).expect("a table");
+                seal(dir);
+                seal_soak(dir);
+                let ended = analysis([&["report", path(dir)], options].concat());
+                let judged = match ended.code {
+                    2 if ended.err.lines().count() == 1 => Ok(()),
+                    0 => possible(&dir.join("report")),
+                    code => Err(format!("exit code {code}: {}", ended.err)),
+                };
+                if let Err(why) = judged {
+                    let file = file.display();
+                    wrong.push(format!("{file}: {column} is {value}: {why}"));
+                }
+            }
+        }
+        fs::write(file, whole).expect("a table");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+fn seal_soak(dir: &Path) {
+    let file = dir.join("soak.json");
+    let Ok(text) = fs::read_to_string(&file) else {
+        return;
+    };
+    let mut soak: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    soak["end"]["sha256"] = of_file(&dir.join("soak.csv")).expect("a table").into();
+    fs::write(file, soak.to_string()).expect("a file");
+}
+
+fn tables(dir: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(dir).expect("a folder");
+    let paths = entries.map(|entry| entry.expect("an entry").path());
+    let mut tables: Vec<PathBuf> = paths
+        .filter(|path| path.extension().is_some_and(|it| it == "csv"))
+        .collect();
+    tables.sort();
+    assert!(!tables.is_empty(), "{}", dir.display());
+    tables
+}
+
+const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
+
+/// One datagram in each call.
+pub(crate) const QUIC: &str = "slice,rtt_ns,packets_sent,packets_lost,congestion_events,acks_sent,acks_received,datagrams_sent,\
+datagrams_received,send_calls,receive_calls\n4,1000000,1000,1,1,100,100,1000,1000,1000,1000\n";
+
+#[test]
+fn no_column_of_a_sweep_makes_a_figure_that_cannot_be() {
+    let copy = Copy::new();
+    fs::write(copy.run_file("quic.csv"), QUIC).expect("a table");
+    set_each_column(&copy.dir(), &tables(&copy.dir().join(RUN)), &FAST);
+}
+
+#[test]
+fn no_column_of_evidence_makes_a_figure_that_cannot_be() {
+    let copy = Copy::explained();
+    set_each_column(&copy.dir(), &tables(&evidence::dir(&copy)), &FAST);
+}
+
+#[test]
+fn no_column_of_a_soak_makes_a_figure_that_cannot_be() {
+    let folder = soak(1);
+    set_each_column(folder.path(), &tables(folder.path()), &FAST[..2]);
+}
+
+#[test]
+fn no_column_of_rr_makes_a_figure_that_cannot_be() {
+    let folder = TempDir::new().expect("a folder");
+    let dir = folder.path().join("run");
+    copy(&fixture().with_file_name("fixture-rr"), &dir);
+    let cells = fs::read_dir(dir.join("cells")).expect("cells");
+    let run = cells
+        .map(|cell| cell.expect("a cell").path().join("run-1"))
+        .next();
+    set_each_column(&dir, &tables(&run.expect("a cell")), &FAST[..2]);
+}
