@@ -36,6 +36,18 @@ struct Column<'a> {
     judged: &'a [Judged],
 }
 
+/// The quantities of the rows that were measured.
+pub(crate) fn quantities(verdict: &Verdict) -> Vec<Quantity> {
+    let measured = |metric: &Metric| {
+        let mut quantities = verdict.quantities.iter();
+        let (quantity, _) = quantities.find(|(quantity, _)| quantity.metric == *metric)?;
+        Some(*quantity)
+    };
+    let rows = ROWS.iter();
+    rows.filter_map(|metrics| metrics.iter().find_map(measured))
+        .collect()
+}
+
 /// The candidates that the tables show. If none gains, they are the first that fired.
 pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
     const MOST: usize = 2;

@@ -2,17 +2,24 @@
 
 use run_format::BASELINE;
 
+use super::effects;
 use super::markdown::{Row, details, quoted, table};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
-use crate::text::{confidence, number};
-use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
+use crate::text::{capitalised, confidence, number};
+use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
-    let mut tables = vec![Some(table(best_first(verdict)))];
+    let groups = verdict.groups();
+    let mut tables: Vec<Option<String>> = match groups {
+        0 => vec![Some(table(best_first(verdict)))],
+        _ => (0..groups)
+            .map(|group| Some(table(in_group(verdict, group))))
+            .collect(),
+    };
     if has_programs_and_budgets(summary) {
         tables = vec![
             Some("What each program changes without a budget:".to_owned()),
@@ -53,6 +60,53 @@ fn best_first(verdict: &Verdict) -> Vec<Row> {
         a.total_cmp(&b)
     });
     changes("variant", verdict, candidates)
+}
+
+/// The rows of one group of cells, by the first quantity there, and last the A/A control.
+fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
+    let quantities = effects::quantities(verdict);
+    let judged = |candidate: &Candidate, quantity: Quantity| {
+        let judged = &candidate.regimes.get(group)?.judged;
+        judged
+            .iter()
+            .find(|judged| judged.quantity == quantity)
+            .copied()
+    };
+    let mut candidates = fired(verdict);
+    let loss = |candidate: &Candidate| {
+        let quantity = *quantities.first()?;
+        Some(quantity.loss(judged(candidate, quantity)?.value))
+    };
+    candidates.sort_by(|a, b| {
+        let [a, b] = [a, b].map(|candidate| loss(candidate).unwrap_or(f64::INFINITY));
+        a.total_cmp(&b)
+    });
+    let rows = candidates
+        .into_iter()
+        .chain(&verdict.control)
+        .map(|candidate| {
+            let place = candidate
+                .regimes
+                .get(group)
+                .map_or_else(String::new, InRegime::words);
+            let row = Row::of(capitalised(&place), label(verdict, candidate));
+            quantities.iter().fold(row, |row, quantity| {
+                let judged = judged(candidate, *quantity);
+                let change = judged.as_ref().map_or_else(words::not_compared, emphasised);
+                row.with(quantity.words, change)
+            })
+        });
+    rows.collect()
+}
+
+/// In bold if it gains something and no other variant at the same ends is shown to be better.
+fn label(verdict: &Verdict, candidate: &Candidate) -> String {
+    let leaders = verdict.leaders().into_iter();
+    let mut leaders = leaders.map(|at| verdict.candidates[at].variant);
+    match leaders.any(|leader| leader == candidate.variant) {
+        true => format!("**{}**", quoted(&candidate.label)),
+        false => quoted(&candidate.label),
+    }
 }
 
 fn programs(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
@@ -105,11 +159,6 @@ pub(crate) fn changes<'a>(
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> Vec<Row> {
-    let leaders = verdict.leaders();
-    let leads = |candidate: &Candidate| {
-        let mut leaders = leaders.iter().map(|at| verdict.candidates[*at].variant);
-        leaders.any(|leader| leader == candidate.variant)
-    };
     let row = |candidate: &Candidate, label: String, result: &str| {
         let row = Row::of(title, label).with("yields per 1,000 polls", candidate.firing());
         let show = match candidate.is_idle {
@@ -118,15 +167,9 @@ pub(crate) fn changes<'a>(
         };
         with_quantities(row, verdict, &candidate.judged, show).with("result", result)
     };
-    let candidates = candidates.into_iter().map(|candidate| {
-        let label = quoted(&candidate.label);
-        let label = if leads(candidate) {
-            format!("**{label}**")
-        } else {
-            label
-        };
-        row(candidate, label, candidate.result())
-    });
+    let candidates = candidates.into_iter();
+    let candidates =
+        candidates.map(|candidate| row(candidate, label(verdict, candidate), candidate.result()));
     let control = verdict.control.iter();
     let control = control.map(|control| row(control, quoted(&control.label), "A/A control"));
     candidates.chain(control).collect()
