@@ -128,7 +128,7 @@ impl Edits {
 /// Gives crates the patch of a budget, in place.
 pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
     for source in sources {
-        for file in budget_patch::files(source, budgets, MANIFEST)? {
+        for file in budget_patch::files_to_measure(source, budgets)? {
             let mut text = file.grafted();
             if file.file == MANIFEST {
                 // No program that depends on libp2p alone can ask for this feature of yamux.

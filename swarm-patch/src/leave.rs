@@ -8,15 +8,17 @@ use syn::{Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type};
 use crate::calls::callee;
 use crate::locate::{FoundFunction, is_type};
 
-/// Whether it is the counter or the clock of a budget of the function's own, which begins anew with every poll.
+/// What the names of the variables begin with that a budget inserts into a source that is measured. No source has such names.
+pub(crate) const INSERTED: &str = "swarm_patch_";
+
+/// Whether it is the counter or the clock of an inserted budget, which begins anew with every poll.
 fn counts_turns(local: &Local) -> bool {
-    const NAMES: [&str; 3] = ["iterations", "started", "has_iterated"];
     let begins = |value: &Expr| match value {
         Expr::Lit(_) => true,
         Expr::Call(call) => callee(call).is_some_and(|name| name == "now"),
         _ => false,
     };
-    matches!(&local.pat, Pat::Ident(name) if NAMES.iter().any(|known| name.ident == known))
+    matches!(&local.pat, Pat::Ident(name) if name.ident.to_string().starts_with(INSERTED))
         && local.init.as_ref().is_some_and(|init| begins(&init.expr))
 }
 

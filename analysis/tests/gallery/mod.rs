@@ -1,159 +1,198 @@
-//! Draws pictures of invented numbers, and checks that no text overlaps or leaves the picture. To look at them:
-//! `CHARTS_GALLERY=folder cargo test --release -p analysis gallery`.
-
-mod areas;
-mod invented;
-mod plots;
-mod recorder;
-
-use std::fs;
-use std::path::PathBuf;
-use std::time::Instant;
+//! No text of a picture overlaps another or leaves the picture, whatever the number of rows, columns and payloads.
 
 use resvg::tiny_skia::Pixmap;
 
+use super::canvas::Rect;
+use super::lettering::Lettering;
 use super::picture::png;
-use super::{ChartFormat, Picture};
-use recorder::{TextRecorder, size_of};
+use super::{
+    Categories, ChartFormat, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
+    LineChart, LineChartPanel, NoValue, Picture,
+};
+use crate::stats::Interval;
 
-/// Draws one picture of each kind.
-fn check(name: &str, picture: &Picture) {
-    assert_laid_out(name, picture);
-    draw(name, picture);
-}
+const LABELS: [&str; 8] = [
+    "none (A/A)",
+    "connection=128",
+    "400",
+    "50",
+    "muxer=1/deferred",
+    "muxer=50us/deferred",
+    "connection+muxer=coop",
+    "5",
+];
 
-/// Draws the others only into a folder, since drawing takes long in a build without optimisation.
-fn check_layout(name: &str, picture: &Picture) {
-    assert_laid_out(name, picture);
-    if folder().is_some() {
-        draw(name, picture);
+fn categories(number: usize) -> Categories {
+    Categories {
+        name: "payload of the request and of the response".to_owned(),
+        labels: LABELS[..number].iter().map(ToString::to_string).collect(),
     }
 }
 
-fn draw(name: &str, picture: &Picture) {
-    let started = Instant::now();
-    let svg = picture.svg();
-    let bytes = png(&svg).expect("it can be drawn");
-    let took_ms = started.elapsed().as_secs_f64() * 1e3;
-    println!(
-        "{name}: {:?}, {took_ms:.0} ms, PNG {} kB, SVG {} kB",
-        size_of(&svg),
-        bytes.len() / 1000,
-        svg.len() / 1000,
-    );
-    assert_png(name, &bytes, size_of(&svg));
-    assert!(svg.starts_with("<svg width=\"1200\""), "{name}");
-    assert!(svg.trim_end().ends_with("</svg>"), "{name}");
-    if let Some(folder) = folder() {
-        fs::create_dir_all(&folder).expect("a folder for pictures");
-        fs::write(folder.join(format!("{name}.png")), bytes).expect("a place to write");
-        fs::write(folder.join(format!("{name}.svg")), svg).expect("a place to write");
+fn picture(body: impl super::Body + 'static) -> Picture {
+    Picture {
+        title: "A budget of 2 in the muxer, with a deferred wake, against none".to_owned(),
+        subtitle: "share of polls over 50 µs; small: 95 % interval over runs and blocks".to_owned(),
+        small_print: "run 2026-11-20T16-40-02Z · Linux 6.18 · sha256:0123456789abcdef ".repeat(5),
+        body: Box::new(body),
     }
 }
 
-/// The folder for the pictures, if there is one.
-fn folder() -> Option<PathBuf> {
-    std::env::var_os("CHARTS_GALLERY").map(PathBuf::from)
+fn value(value: f64) -> ChartValue {
+    let (low, high) = (0.9 * value, 1.25 * value);
+    ChartValue::new(value, Some(Interval { low, high }))
 }
 
-/// Of the right size, without transparency, with letters, and with nothing at its edges.
-fn assert_png(name: &str, bytes: &[u8], size: (u32, u32)) {
-    let pixels = Pixmap::decode_png(bytes).expect("a PNG");
-    assert_eq!((pixels.width(), pixels.height()), size, "{name}");
-    let pixel = |x: u32, y: u32| pixels.pixel(x, y).expect("a pixel");
-    let white = |x: u32, y: u32| {
-        let pixel = pixel(x, y);
-        [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
+/// Values of every kind: of one and of four digits, exact, zero, below zero, and those that there are not.
+fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
+    let cell = |row: usize, column: usize| HeatmapCell {
+        value: match 3 * row + column {
+            1 => Err(NoValue::Failed),
+            4 => Err(NoValue::Invalid),
+            6 => Err(NoValue::Missing),
+            2 => Err(NoValue::NotApplicable),
+            0 => Ok(value(0.0)),
+            5 => Ok(ChartValue::exact(11.1)),
+            place if place % 2 == 0 => Ok(value(-0.37 * place as f64)),
+            place => Ok(value(61.7 * place as f64)),
+        },
+        is_resolved: column != 3,
     };
-    assert!(
-        (0..size.0).all(|x| white(x, 3) && white(x, size.1 - 4)),
-        "{name}: clipped above or below"
-    );
-    assert!(
-        (0..size.1).all(|y| white(3, y) && white(size.0 - 4, y)),
-        "{name}: clipped at a side"
-    );
-    let title = (28..60).flat_map(|y| (28..300).map(move |x| (x, y)));
-    let dark = title.filter(|(x, y)| pixel(*x, *y).red() < 0x40).count();
-    assert!(dark > 300, "{name}: the title has {dark} dark pixels");
+    let row = |row: usize| (0..columns).map(|column| cell(row, column)).collect();
+    let facet = |number: usize| Facet {
+        title: "payload 256 KiB: muxer=2, deferred".to_owned(),
+        scale: number % 2,
+        cells: (0..rows).map(row).collect(),
+    };
+    let scale = |name, colours| ColourScale::new(name, "%", colours, [62.0].into_iter());
+    picture(Heatmap {
+        rows: categories(rows),
+        columns: categories(columns),
+        facets: (0..facets).map(facet).collect(),
+        across: facets.clamp(1, 3),
+        scales: vec![
+            scale("slow polls of the task", Colours::Sequential),
+            scale("difference", Colours::LowerIsBetter),
+        ],
+    })
 }
 
-/// No text leaves the picture or runs into another.
-fn assert_laid_out(name: &str, picture: &Picture) {
+/// In each panel one value is missing.
+fn lines(series: usize, panels: usize) -> Picture {
+    let line = |level: usize| {
+        let values = (0..LABELS.len())
+            .map(|place| (level + place != 2).then(|| value(110.0 * (level + 1) as f64)));
+        values.collect()
+    };
+    let panel = |_| LineChartPanel {
+        name: "change of co-tenant wake-up latency, p99, %".to_owned(),
+        from_zero: true,
+        lines: (0..series.max(1)).map(line).collect(),
+    };
+    picture(LineChart {
+        series: LABELS[..series].iter().map(ToString::to_string).collect(),
+        places: categories(LABELS.len()),
+        panels: (0..panels).map(panel).collect(),
+    })
+}
+
+/// The value of an attribute of the first element.
+fn attribute<'s>(svg: &'s str, name: &str) -> Option<&'s str> {
+    let (_, value) = svg.split('>').next()?.split_once(&format!(" {name}=\""))?;
+    value.split('"').next()
+}
+
+fn number(svg: &str, name: &str) -> f64 {
+    attribute(svg, name)
+        .and_then(|text| text.parse().ok())
+        .expect(name)
+}
+
+/// The places of all texts, from the top of digits to the bottom of a "g".
+fn texts(svg: &str) -> Vec<(String, Rect)> {
+    let text = |element: &str| {
+        let content = element.split_once('>').expect("its content").1;
+        let text = content.split("</text>").next().unwrap_or_default().trim();
+        let text = text.replace("&lt;", "<").replace("&gt;", ">");
+        let size = number(element, "font-size");
+        assert!(size >= 9.0, "{text} has {size} px");
+        let lettering = Lettering::new(size).bold(attribute(element, "font-weight").is_some());
+        let width = lettering.width_of(&text);
+        let before = match attribute(element, "text-anchor") {
+            Some("middle") => width / 2.0,
+            Some("end") => width,
+            _ => 0.0,
+        };
+        let (x, y) = (number(element, "x") - before, number(element, "y"));
+        (text, Rect::new(x, y + 0.02 * size, width, 0.95 * size))
+    };
+    svg.split("<text").skip(1).map(text).collect()
+}
+
+fn assert_laid_out(picture: &Picture) {
     let svg = picture.svg();
-    let recorder = TextRecorder::of(&svg);
-    assert_eq!(
-        recorder.outside(size_of(&svg)),
-        Vec::<String>::new(),
-        "{name}: outside"
-    );
-    assert_eq!(
-        recorder.overlapping(),
-        Vec::<(String, String)>::new(),
-        "{name}: overlapping"
-    );
-    assert!(
-        recorder.smallest() >= 9.0,
-        "{name}: text of {} px",
-        recorder.smallest()
-    );
-}
-
-#[test]
-fn heatmaps() {
-    check("heatmap-4-payloads", &areas::heatmap(5, 4, 4));
-    check_layout("heatmap-7x7", &areas::heatmap(7, 7, 4));
-    check_layout("heatmap-3-payloads", &areas::heatmap(5, 4, 3));
-    check_layout("heatmap-1-cell", &areas::heatmap(1, 1, 1));
-    for payloads in [1, 2, 5, 6] {
-        assert_laid_out("heatmap", &areas::heatmap(6, 7, payloads));
-        assert_laid_out("heatmap", &areas::heatmap(1, 1, payloads));
+    let (right, bottom) = (number(&svg, "width") - 4.0, number(&svg, "height") - 4.0);
+    let texts = texts(&svg);
+    for (index, (text, place)) in texts.iter().enumerate() {
+        let is_inside =
+            place.x >= 4.0 && place.y >= 4.0 && place.right() <= right && place.bottom() <= bottom;
+        assert!(is_inside, "{text} leaves the picture: {place:?}");
+        for (other, taken) in &texts[..index] {
+            let width = place.right().min(taken.right()) - place.x.max(taken.x);
+            let height = place.bottom().min(taken.bottom()) - place.y.max(taken.y);
+            // Letters stand on whole pixels.
+            let most = 1.0 + place.width.min(taken.width);
+            assert!(
+                width.max(0.0) * height.max(0.0) <= most,
+                "{text} overlaps {other}"
+            );
+        }
     }
 }
 
 #[test]
-fn before_and_after() {
-    check("before-after", &areas::before_after(5, 4, 4));
-    check_layout("before-after-7x7", &areas::before_after(7, 7, 2));
-    check_layout("before-after-1-cell", &areas::before_after(1, 1, 1));
+fn texts_stay_apart_and_inside() {
+    for (rows, columns) in [(5, 4), (7, 7), (1, 1), (6, 8), (0, 0), (2, 0)] {
+        for facets in [1, 2, 3, 4, 6] {
+            assert_laid_out(&heatmap(rows, columns, facets));
+        }
+    }
+    for (series, panels) in [(0, 2), (3, 2), (3, 1), (3, 0)] {
+        assert_laid_out(&lines(series, panels));
+    }
 }
 
 #[test]
-fn line_charts() {
-    check("lines", &plots::lines(2));
-    check_layout("marks", &plots::marks());
-}
-
-#[test]
-fn time_by_child() {
-    check("time-by-child", &areas::time_by_child());
-}
-
-#[test]
-fn a_picture_has_the_content_of_each_format() {
-    let svg = areas::time_by_child().svg();
-    let png = ChartFormat::Png.of(&svg).expect("pixels");
-    assert!(png.starts_with(b"\x89PNG"));
-    assert_eq!(ChartFormat::Svg.of(&svg).expect("text"), svg.as_bytes());
-}
-
-#[test]
-fn a_picture_of_nothing_can_be_drawn() {
-    assert_laid_out("heatmap", &areas::heatmap(0, 0, 2));
-    assert_laid_out("heatmap", &areas::heatmap(2, 2, 0));
-    assert_laid_out("before-after", &areas::before_after(0, 0, 1));
-    assert_laid_out("before-after", &areas::before_after(2, 2, 0));
-    assert_laid_out("lines", &plots::lines(0));
+fn pixels_have_the_size_of_the_picture_and_white_edges() {
+    let svg = heatmap(5, 4, 4).svg();
+    let bytes = ChartFormat::Png.of(&svg).expect("pixels");
+    assert_eq!(bytes, png(&svg).expect("pixels"));
+    let pixels = Pixmap::decode_png(&bytes).expect("a PNG");
+    let (width, height) = (pixels.width(), pixels.height());
+    assert_eq!(
+        (f64::from(width), f64::from(height)),
+        (number(&svg, "width"), number(&svg, "height"))
+    );
+    let is_white = |x, y| {
+        pixels
+            .pixel(x, y)
+            .is_some_and(|it| [it.red(), it.green(), it.blue(), it.alpha()] == [255; 4])
+    };
+    assert!((0..width).all(|x| is_white(x, 3) && is_white(x, height - 4)));
+    assert!((0..height).all(|y| is_white(3, y) && is_white(width - 4, y)));
+    let title = (28..60).flat_map(|y| (28..300).map(move |x| (x, y)));
+    assert!(
+        title.filter(|(x, y)| !is_white(*x, *y)).count() > 300,
+        "there are no letters"
+    );
 }
 
 #[test]
 fn the_longer_the_words_the_taller_the_picture() {
-    let mut picture = plots::marks();
-    let (width, height) = size_of(&picture.svg());
+    let mut picture = lines(0, 2);
+    let before = number(&picture.svg(), "height");
     picture.title = "What every budget gains and costs ".repeat(4);
     picture.subtitle = "with a subtitle that does not fit into a line either ".repeat(3);
-    picture.small_print = "sha256:0123456789abcdef".repeat(30);
-    let (wider, taller) = size_of(&picture.svg());
-    assert!(wider == width && taller > height + 100);
-    check_layout("long-words", &picture);
+    assert!(number(&picture.svg(), "height") > before + 50.0);
+    assert_laid_out(&picture);
 }

@@ -29,10 +29,12 @@ impl LimitLines {
     }
 }
 
+/// The names of variables of a poll function begin with `prefix`.
 pub(super) fn lines(
     function: &FoundFunction<'_>,
     spec: &SiteSpec,
     budget: Budget,
+    prefix: &str,
 ) -> Result<LimitLines, Refused> {
     // Only a poll function has a context. The function of a task has none.
     let cx = match spec.shape {
@@ -55,6 +57,7 @@ pub(super) fn lines(
         ("path", spec.function.to_owned()),
         ("poll", imported(function, "std::task::Poll")),
         ("poll_fn", imported(function, "std::future::poll_fn")),
+        ("prefix", prefix.to_owned()),
     ];
     let shape = if is_poll { "poll" } else { "task" };
     let wake = match budget.wake {

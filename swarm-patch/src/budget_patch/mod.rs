@@ -15,6 +15,7 @@ use crate::{
     error::Refused,
     graft::{Graft, GraftedFile},
     idents::refuse_taken_name,
+    leave,
     locate::{FoundFunction, ParsedCrate, bytes},
     remedies::{RemedySpec, Way, remedies_of},
     sites::{LoopShape, SiteSpec},
@@ -26,6 +27,23 @@ pub use self::surroundings::{MANIFEST, repository};
 /// The change that gives `source` the budgets of its sites. `manifest` names the file with the text of its manifest,
 /// since a crate from the registry has two.
 pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<Vec<GraftedFile>> {
+    files_with(source, budgets, manifest, "")
+}
+
+/// The change for a source that is grafted after it. The graft knows the variables of the budgets by their names.
+pub(crate) fn files_to_measure(
+    source: &CrateSource,
+    budgets: &Budgets,
+) -> Result<Vec<GraftedFile>> {
+    files_with(source, budgets, MANIFEST, leave::INSERTED)
+}
+
+fn files_with(
+    source: &CrateSource,
+    budgets: &Budgets,
+    manifest: &str,
+    prefix: &str,
+) -> Result<Vec<GraftedFile>> {
     let parsed = ParsedCrate::read(source)?;
     let mut patch = Graft::default();
     let mut news = Vec::new();
@@ -34,7 +52,7 @@ pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<
             continue;
         };
         let function = parsed.locate(spec)?;
-        let limit = limits::lines(&function, spec, budget)?;
+        let limit = limits::lines(&function, spec, budget, prefix)?;
         let wake = match is_deferred(budget) {
             true => " With tokio, timers and I/O come first.",
             false => "",

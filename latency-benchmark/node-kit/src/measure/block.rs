@@ -24,18 +24,18 @@ pub(super) struct Interruptions {
 }
 
 impl Interruptions {
-    pub(super) fn none() -> Interruptions {
+    pub(super) fn none(now: Instant) -> Interruptions {
         Interruptions {
-            awake: Instant::now(),
+            awake: now,
             late: Duration::ZERO,
             stops: None,
         }
     }
 
     /// The measuring thread says this often. If it was stopped, wherever that was, it says so late.
-    pub(super) fn is_awake(&mut self, planned: Duration) {
-        self.late = self.late.max(self.awake.elapsed().saturating_sub(planned));
-        self.awake = Instant::now();
+    pub(super) fn is_awake(&mut self, now: Instant, planned: Duration) {
+        self.late = self.late.max((now - self.awake).saturating_sub(planned));
+        self.awake = now;
     }
 }
 

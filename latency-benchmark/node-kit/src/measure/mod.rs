@@ -3,6 +3,7 @@
 
 mod block;
 mod changes;
+mod clock;
 mod polls;
 mod purpose;
 mod sample;
@@ -20,6 +21,7 @@ use run_format::{Measured, Measurement, NodeMessage, Plan, Stop, TURN_LINE};
 use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions, observe_idle};
+use self::clock::{Clock, SystemClock};
 use self::polls::{OpenSlice, VariantSlices};
 use self::sample::{Clocks, Sampler};
 use crate::connected::Connected;
@@ -33,14 +35,25 @@ pub(crate) fn measure(
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
     let config = &central.task.config;
-    let (plan, seed) = (config.plan, config.seed);
-    let takes_turns = config.beside > 0;
-    let stopped = takes_turns && !has_turn(&lines, 0);
+    let stopped = config.beside > 0 && !has_turn(&lines, 0);
     if config.measurement == Measurement::Compare {
         observe_idle(&mut central)?;
     }
     // Nobody waits any more if central has failed.
     let _ = begin.send(());
+    measure_by(SystemClock, central, lines, stopped)
+}
+
+fn measure_by(
+    clock: impl Clock,
+    central: Connected,
+    lines: Receiver<&'static str>,
+    stopped: bool,
+) -> Result<Measured> {
+    let config = &central.task.config;
+    let (plan, seed) = (config.plan, config.seed);
+    let takes_turns = config.beside > 0;
+    let now = clock.now();
     let mut measuring = Measuring {
         sampler: Sampler::new(&central)?,
         work: FixedWork::new(central.activity.runtime.clone())?,
@@ -51,13 +64,14 @@ pub(crate) fn measure(
         takes_turns,
         has_turn: true,
         stopped,
-        started: Instant::now(),
+        started: now,
         last: None,
         open: BTreeMap::new(),
         number: 0,
         planned: Duration::ZERO,
-        last_answer: Instant::now(),
-        interruptions: Interruptions::none(),
+        last_answer: now,
+        interruptions: Interruptions::none(now),
+        clock,
     };
     measuring.warm_up()?;
     measuring.give_up_turn()?;
@@ -81,7 +95,8 @@ fn has_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
     lines.recv() == Ok(TURN_LINE)
 }
 
-struct Measuring {
+struct Measuring<C> {
+    clock: C,
     slices: VariantSlices,
     sampler: Sampler,
     work: FixedWork,
@@ -105,7 +120,7 @@ struct Measuring {
     interruptions: Interruptions,
 }
 
-impl Measuring {
+impl<C: Clock> Measuring<C> {
     /// Lasts as long as planned, and until every peer has answered: large requests over long links take seconds
     /// to get going.
     fn warm_up(&mut self) -> Result<()> {
@@ -116,7 +131,7 @@ impl Measuring {
             / u32::try_from(slices.len().max(1)).unwrap_or(u32::MAX);
         for planned in slices {
             self.slices.switch(Some(planned))?;
-            let began = Instant::now();
+            let began = self.clock.now();
             let mut seen = self.slices.open(planned);
             self.planned += time;
             self.sleep_until(began + time, &mut [&mut seen]);
@@ -125,24 +140,24 @@ impl Measuring {
                     break;
                 };
                 if seen.requests().all(|answers| answers == 0) {
-                    self.slices.refuse_silence(began)?;
+                    self.slices.refuse_silence(self.clock.since(began))?;
                 }
-                if began.elapsed() > PATIENCE {
+                if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("peer {} answered nothing within {seconds} s", silent + 1);
                 }
-                self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
             }
             while self.slices.central.seeks_outstanding() && !self.is_stopped() {
-                if began.elapsed() > PATIENCE {
+                if self.clock.since(began) > PATIENCE {
                     let seconds = PATIENCE.as_secs();
                     bail!("throughput still rises after requests were doubled for {seconds} s");
                 }
-                self.sleep_until(Instant::now() + LOOK, &mut [&mut seen]);
+                self.sleep_until(self.clock.now() + LOOK, &mut [&mut seen]);
             }
         }
-        self.started = Instant::now();
-        self.last_answer = Instant::now();
+        self.started = self.clock.now();
+        self.last_answer = self.clock.now();
         Ok(())
     }
 
@@ -163,7 +178,7 @@ impl Measuring {
             let next = self.slices.block(blocks + 1);
             let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
             let end = self.end_of_row(blocks + 1);
-            let end = end.unwrap_or_else(|| Instant::now() + self.plan.turn() * turns);
+            let end = end.unwrap_or_else(|| self.clock.now() + self.plan.turn() * turns);
             // Disturbed blocks are measured again, in a quarter of the planned time at most.
             let planned = Duration::from_millis(self.plan.max_ms);
             let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
@@ -188,7 +203,7 @@ impl Measuring {
         }
         let work = self.work.time()?;
         let before = self.sampler.machine();
-        self.interruptions = Interruptions::none();
+        self.interruptions = Interruptions::none(self.clock.now());
         for index in order(&turns, rng) {
             if self.is_stopped() || !self.takes_turn(number) {
                 return Ok(false);
@@ -219,7 +234,8 @@ impl Measuring {
             }
             self.give_up_turn()?;
         }
-        self.interruptions.is_awake(Duration::ZERO);
+        self.interruptions
+            .is_awake(self.clock.now(), Duration::ZERO);
         let machine = self.sampler.machine().since(before);
         let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
@@ -231,13 +247,13 @@ impl Measuring {
         if self.has_turn {
             return true;
         }
-        let (paused, paused_ns) = (Instant::now(), self.slices.now_ns());
+        let (paused, paused_ns) = (self.clock.now(), self.slices.now_ns());
         self.has_turn = has_turn(&self.lines, block);
         self.stopped |= !self.has_turn;
         // The time of others is none of this program.
-        self.started += paused.elapsed();
-        self.last_answer += paused.elapsed();
-        self.interruptions.awake = Instant::now();
+        self.started += self.clock.since(paused);
+        self.last_answer += self.clock.since(paused);
+        self.interruptions.awake = self.clock.now();
         self.slices.paused_ns = paused_ns..self.slices.now_ns();
         self.has_turn
     }
@@ -252,7 +268,7 @@ impl Measuring {
         self.has_turn = false;
         if let Some(mut last) = self.last.take() {
             self.planned += LAST_POLLS;
-            self.sleep_until(Instant::now() + LAST_POLLS, &mut [&mut last.seen]);
+            self.sleep_until(self.clock.now() + LAST_POLLS, &mut [&mut last.seen]);
             last.seen.end_late_polls();
             self.finish(last)?;
         }
@@ -272,16 +288,17 @@ impl Measuring {
         self.planned += time;
         let late = previous.as_mut().map(|slice| &mut slice.seen);
         let mut both: Vec<&mut ObservedSlice> = late.into_iter().chain([&mut slice.seen]).collect();
-        if !self.sleep_until(end.unwrap_or_else(|| Instant::now() + time), &mut both) {
+        if !self.sleep_until(end.unwrap_or_else(|| self.clock.now() + time), &mut both) {
             return Ok(false);
         }
         self.slices.close(slice.planned, &mut slice.seen);
         slice.used = slice.used.plus(self.sampler.clocks().since(before));
         if slice.seen.requests().sum::<u64>() > answers_before {
-            self.last_answer = Instant::now();
+            self.last_answer = self.clock.now();
         }
         if self.slices.has_answers() {
-            self.slices.refuse_silence(self.last_answer)?;
+            self.slices
+                .refuse_silence(self.clock.since(self.last_answer))?;
         }
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
@@ -300,7 +317,7 @@ impl Measuring {
         let settling = Duration::from_millis(self.plan.settle_ms);
         self.planned += settling;
         self.slices.switch(next)?;
-        let began = Instant::now();
+        let began = self.clock.now();
         let mut last = self.last.take();
         let waits = self.slices.waits_for_late_polls();
         let half = settling.max(LEAST) / 2;
@@ -312,7 +329,7 @@ impl Measuring {
             if let Some(next) = next {
                 self.slices.prepare(next);
             }
-            self.sleep_until((began + settling).max(Instant::now() + LEAST), &mut []);
+            self.sleep_until((began + settling).max(self.clock.now() + LEAST), &mut []);
         }
         Ok(last)
     }
@@ -334,18 +351,18 @@ impl Measuring {
     fn sleep_until(&mut self, end: Instant, seen: &mut [&mut ObservedSlice]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
-            let planned = end.saturating_duration_since(Instant::now());
+            let planned = end.saturating_duration_since(self.clock.now());
             let planned = planned.min(BUFFERS_LAST);
-            std::thread::sleep(planned);
+            self.clock.sleep(planned);
             self.slices.collect(seen);
-            self.interruptions.is_awake(planned);
+            self.interruptions.is_awake(self.clock.now(), planned);
             let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
             if self.slices.rows.is_some() && self.is_stopped() {
                 return false;
             }
-            if Instant::now() >= end {
+            if self.clock.now() >= end {
                 return true;
             }
         }
@@ -356,3 +373,7 @@ impl Measuring {
         self.stopped
     }
 }
+
+#[cfg(test)]
+#[path = "../../tests/measure/mod.rs"]
+mod tests;

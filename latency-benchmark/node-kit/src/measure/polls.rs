@@ -1,7 +1,7 @@
 //! Slices of variants. [`Purpose`] says what differs between launches.
 
 use std::ops::Range;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use node_ab::slices::{ObservedSlice, Replay, RunWriter};
@@ -98,8 +98,8 @@ impl VariantSlices {
     }
 
     /// Turns in which nothing happens measure nothing.
-    pub(super) fn refuse_silence(&self, last_answer: Instant) -> Result<()> {
-        let (silence, config) = (last_answer.elapsed(), self.config());
+    pub(super) fn refuse_silence(&self, silence: Duration) -> Result<()> {
+        let config = self.config();
         // Over long links the first answers need several round trips.
         let begin = self.patience() + 20 * config.cell.rtt_ms.duration();
         if silence > begin.max(4 * config.plan.turn()) {

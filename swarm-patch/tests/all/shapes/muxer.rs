@@ -15,7 +15,7 @@ pub(crate) const SHAPES: [Shape; 5] = [
     Shape {
         name: "a budget of its own",
         rewrite: |source| {
-            let own = "        let mut turns = 0;\n        loop {\n            turns += 1;\n            if turns > 32 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
+            let own = "        let mut iterations = 0;\n        loop {\n            iterations += 1;\n            if iterations > 32 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
             replace(source, FILE, HEAD, &HEAD.replace("        loop {\n", own));
         },
         levels: Levels::Unbounded,
