@@ -19,8 +19,11 @@ fn set_each_column(dir: &Path, tables: &[PathBuf], options: &[&str]) {
     for file in tables {
         let whole = fs::read_to_string(file).expect("a table");
         let mut lines = whole.lines();
-        let header: Vec<&str> = lines.next().expect("a header").split(',').collect();
-        let Some(first) = lines.next() else { continue };
+        // Some kinds of runs have no rows of a table.
+        let (Some(header), Some(first)) = (lines.next(), lines.next()) else {
+            continue;
+        };
+        let header: Vec<&str> = header.split(',').collect();
         for (at, column) in header.iter().enumerate() {
             for value in VALUES {
                 let mut fields: Vec<&str> = first.split(',').collect();

@@ -141,7 +141,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,connection,",
             4,
             "999",
-            "bands.csv: slice 1: polls of connection",
+            "bands.csv: slice 1: ns is 11055472 (possible: 0 to 9990000)",
         ),
         (
             "children.csv",
@@ -200,7 +200,9 @@ fn rows_that_others_tell_of_are_not_missing() {
     ]);
     let of_polls = ["sites.csv", "bands.csv", "children.csv", "bounds.csv"];
     let without_polls = without(&of_polls.map(|table| (table, "")));
-    without_polls.is_refused(&["run-2", "has a histogram, but no row in sites.csv"]);
+    without_polls.is_refused(&[
+        "run-2: turns.csv: slice 1: more polls of a turn than the slice has in sites.csv",
+    ]);
     let tables = ["sites.csv", "bands.csv", "children.csv"];
     let of_swarm = tables.map(|table| (table, ",swarm,"));
     let all = [&of_swarm[..], &[("histograms.hlog", "Tag=swarm")]].concat();
@@ -210,12 +212,14 @@ fn rows_that_others_tell_of_are_not_missing() {
     ]);
 }
 
-/// How a report ends below a limit of the shell.
-fn limited(limit: &str, copy: &Copy) -> (Option<i32>, String) {
+/// How the program ends below a limit of the shell.
+fn limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new("prlimit");
     command.arg(limit).arg(env!("CARGO_BIN_EXE_analysis"));
-    command.args(["report", path(&copy.dir()), "--format", "svg"]);
-    let output = command.output().expect("util-linux is there");
+    let output = command
+        .args(arguments)
+        .output()
+        .expect("util-linux is there");
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     (output.status.code(), said)
 }
@@ -223,7 +227,7 @@ fn limited(limit: &str, copy: &Copy) -> (Option<i32>, String) {
 #[test]
 fn a_file_that_becomes_too_large_is_one_line() {
     let copy = Copy::new();
-    let (code, said) = limited("--fsize=100000", &copy);
+    let (code, said) = limited("--fsize=100000", &["report", path(&copy.dir())]);
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
     assert!(said.contains("File too large"), "{said}");
     let files = files(&copy.dir());
@@ -236,13 +240,16 @@ fn too_little_memory_is_one_line() {
     const MIB: u64 = 1 << 20;
     let mut refused = 0;
     for size in (40..300).step_by(20) {
+        let limit = format!("--as={}", size * MIB);
+        // With less the kernel does not start it.
+        if limited(&limit, &["--version"]).0 != Some(0) {
+            continue;
+        }
         let copy = Copy::new();
-        let (code, said) = limited(&format!("--as={}", size * MIB), &copy);
+        let (code, said) = limited(&limit, &["report", path(&copy.dir()), "--format", "svg"]);
         let lines = said.lines().count();
-        assert!(
-            matches!((code, lines), (Some(0), 0) | (Some(1), 1)),
-            "{size} MiB: {said}"
-        );
+        let is_right = matches!((code, lines), (Some(0), 0) | (Some(1), 1));
+        assert!(is_right, "{size} MiB: {code:?}: {said}");
         refused += lines;
     }
     assert!(refused > 0, "it needs no memory");
