@@ -72,7 +72,7 @@ const DOWNLOADING: Limits = Limits {
 /// Asks cargo about the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
     let mut command = MetadataCommand::new();
-    let options: Vec<String> = options.iter().map(|&it| it.to_owned()).collect();
+    let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     let command = command.cargo_path(cargo_path()).current_dir(dir);
     let mut cargo = command.other_options(options).cargo_command();
     cargo.env("CARGO_TERM_COLOR", "never");
