@@ -1,7 +1,7 @@
 //! Runs cargo builds, which take minutes: shows how far they are, ends them with an interrupt, and names their first error.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, IsTerminal, Read, Write};
+use std::io::{self, BufReader, IsTerminal, Read, Write};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -121,21 +121,23 @@ fn in_one_line(message: &Value) -> Option<String> {
 }
 
 fn read_errors(from: impl Read, said: &Mutex<Said>) {
-    let mut from = BufReader::new(from);
     let mut line = Vec::new();
-    while from.read_until(b'\n', &mut line).is_ok_and(|read| read > 0) {
+    for byte in BufReader::new(from).bytes().map_while(Result::ok) {
+        line.push(byte);
+        // A line of progress is written over by the next one.
+        if !matches!(byte, b'\r' | b'\n') {
+            continue;
+        }
         let text = String::from_utf8_lossy(&line).into_owned();
         line.clear();
+        let text = text.trim_start_matches("\u{1b}[K");
         let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        for part in text.split_inclusive(['\r', '\n']) {
-            let part = part.trim_start_matches("\u{1b}[K");
-            match steps(part) {
-                Some(steps) => said.steps = Some(steps),
-                None if part.trim().is_empty() => {}
-                None => {
-                    said.note(part);
-                    said.text += part;
-                }
+        match steps(text) {
+            Some(steps) => said.steps = Some(steps),
+            None if text.trim().is_empty() => {}
+            None => {
+                said.note(text);
+                said.text += text;
             }
         }
     }
