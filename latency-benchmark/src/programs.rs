@@ -14,7 +14,6 @@ use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
 use swarm_patch::subject::Subject;
 use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, Program, SubjectBuilder};
-use swarm_patch::subject::source_spec::SourceSpec;
 use swarm_patch::subject::spec::Spec;
 
 use crate::args::{is_of_this_workspace, refuse_both_ends, resolve};
@@ -273,8 +272,8 @@ fn refuse_unbounded(
     // The patch of a remedy has put its way in the place of the others.
     let spec: Option<Spec> = subject.spec.parse().ok();
     let has_way = spec.is_some_and(|spec| {
-        let mut patches = spec.sources().filter_map(SourceSpec::budgets);
-        patches.any(|patch| patch.remedies().next().is_some())
+        let patch = spec.budgets;
+        patch.is_some_and(|patch| patch.remedies().next().is_some())
     });
     for variant in &config.variants {
         for level in levels {

@@ -205,7 +205,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = confidence(verdict.confidence),
-        fired: usize = fired(verdict).len(),
+        fired: usize = fired(verdict).iter().filter(|it| !it.judged.is_empty()).count(),
         groups: usize = verdict.groups(),
         idle: Vec<String> = idle.collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::files::{self, RUN};
 use run_format::{
-    DelayBackend, LabConfig, Machine, Manifest, NetworkReport, NodeConfig, Role, RunRow,
+    DelayBackend, End, LabConfig, Machine, Manifest, NetworkReport, NodeConfig, Role, RunRow,
     SubjectConfig, Tool,
 };
 
@@ -31,8 +31,34 @@ pub(crate) struct Identity {
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
     pub(crate) unsealed: usize,
+    /// A sentence for each subject that failed after it had begun, such as one that stops answering.
+    pub(crate) stopped: Vec<String>,
     /// What is known of subjects that failed from launches without the inserted lines.
     pub(crate) without_lines: Vec<String>,
+}
+
+fn stopped(sweep: &Sweep) -> Vec<String> {
+    let runs = || sweep.cells.iter().flat_map(|cell| &cell.runs);
+    let sentence = |(number, subject): (usize, &SubjectConfig)| {
+        let rows = runs().filter_map(|run| run.row.as_ref());
+        let rows: Vec<&RunRow> = rows
+            .filter(|row| row.config.subject == Some(number))
+            .collect();
+        let reason = |row: &&RunRow| match &row.end {
+            End::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
+            _ => None,
+        };
+        let failed: Vec<String> = rows.iter().filter_map(reason).collect();
+        let reason = failed.first()?;
+        let launches = count(rows.len(), "launch");
+        Some(format!(
+            "`{}` failed in {} of {launches}: {reason}.",
+            subject.label,
+            failed.len()
+        ))
+    };
+    let subjects = sweep.manifest.config.subjects.iter().enumerate();
+    subjects.filter_map(sentence).collect()
 }
 
 fn without_lines(sweep: &Sweep) -> Vec<String> {
@@ -77,6 +103,7 @@ impl Identity {
             },
             took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
+            stopped: stopped(sweep),
             without_lines: without_lines(sweep),
         }
     }

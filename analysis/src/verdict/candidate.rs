@@ -30,6 +30,8 @@ pub(crate) struct Candidate {
     pub(crate) details: BTreeMap<Metric, MeanChange>,
     /// Whether it can differ from the baseline by noise only: no poll yielded because of it.
     pub(crate) is_idle: bool,
+    /// Whether it was compared in an application, which decides itself what it counts.
+    pub(crate) is_of_application: bool,
 }
 
 pub(crate) struct InRegime {
@@ -67,6 +69,8 @@ pub(crate) enum Class {
     HelpsCostUnknown,
     /// Something is better and something is worse.
     TradeOff,
+    /// Something is better, but in an application where no other task is shown to wait less, or where no cost was measured.
+    Unadvised,
     Unknown,
     /// Greater gains than the margins are excluded, and nothing is worse.
     NoGain,
@@ -131,6 +135,7 @@ impl Candidate {
             is_idle: compared.acts_by_firing()
                 && yields.iter().all(|it| it.is_known && !it.fired()),
             yields,
+            is_of_application: summary.identity.application.is_some(),
             ..Candidate::default()
         }
     }
@@ -150,8 +155,33 @@ impl Candidate {
         match self.is_idle {
             true if self.yields.iter().all(SiteYields::is_unpolled) => Class::NoSite,
             true => Class::NeverFires,
-            false => Class::from_judged(&self.deciding()),
+            false => match Class::from_judged(&self.deciding()) {
+                gains if gains <= Class::TradeOff && !self.lacks().is_empty() => Class::Unadvised,
+                class => class,
+            },
         }
+    }
+
+    /// Why what it gains in an application is no reason to use it. Empty if that is one.
+    pub(crate) fn lacks(&self) -> Vec<&'static str> {
+        let judged = self.deciding();
+        let is_wait = |change: &&Judged| {
+            let waits = [Metric::CotenantP90Us, Metric::CotenantLatePercent];
+            waits.contains(&change.quantity.metric)
+        };
+        let helps_others = judged
+            .iter()
+            .filter(is_wait)
+            .any(|change| change.is(Outcome::Better));
+        let has_cost = judged.iter().any(|change| !change.quantity.is_benefit);
+        let lacks = [
+            (helps_others, "no other task is shown to wait less"),
+            (has_cost, "no cost was measured"),
+        ];
+        let lacks = lacks
+            .iter()
+            .filter(|(is_there, _)| self.is_of_application && !is_there);
+        lacks.map(|(_, words)| *words).collect()
     }
 
     /// Of all quantities that decide: worse if any is, better if one is and no cost is unknown.

@@ -53,6 +53,8 @@ pub(crate) struct Verdict {
     /// The confidence of each interval, so that all of them hold together.
     pub(crate) confidence: f64,
     pub(crate) measured_s: f64,
+    /// A sentence for each subject that failed.
+    pub(crate) stopped: Vec<String>,
 }
 
 /// The changes from a candidate to another one at the same ends.
@@ -86,6 +88,7 @@ impl Verdict {
             quantities: quantities.into_iter().map(margin).collect(),
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
+            stopped: summary.identity.stopped.clone(),
         };
         verdict.judge(summary, options);
         verdict.compare(summary);
@@ -93,7 +96,15 @@ impl Verdict {
     }
 
     fn judge(&mut self, summary: &Summary, options: &Options) {
-        let fired = self.candidates.iter().filter(|it| !it.is_idle).count();
+        // A subject that failed in all launches has no intervals.
+        let was_compared = |it: &&Candidate| {
+            let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
+            metrics.any(|metric| {
+                !from_baseline(summary.measured(), self.site, metric, it.variant).is_empty()
+            })
+        };
+        let fired = self.candidates.iter().filter(|it| !it.is_idle);
+        let fired = fired.filter(was_compared).count();
         let mut regimes = Regime::all(summary);
         if regimes.len() < 2 {
             regimes.clear();
@@ -168,7 +179,7 @@ impl Verdict {
             let fired = self
                 .candidates
                 .iter()
-                .filter(|it| !it.is_idle && it.ends == ends);
+                .filter(|it| !it.is_idle && !it.judged.is_empty() && it.ends == ends);
             let fired = fired.count();
             fired * fired.saturating_sub(1) / 2
         };

@@ -3,9 +3,10 @@
 use run_format::Ends;
 
 use super::regime::{Regime, places};
-use super::{Candidate, Class, InRegime, Judged, SiteYields, Verdict};
+use super::{Candidate, Class, InRegime, Judged, Quantity, SiteYields, Verdict};
+use crate::measure::Metric;
 use crate::prose::{self, prose};
-use crate::text::{self, capitalised, count, fixed, joined, short};
+use crate::text::{self, capitalised, count, fixed, joined, joined_any, short};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
@@ -35,12 +36,13 @@ impl Verdict {
             return vec![alone.to_owned()];
         }
         let mut sentences = self.answers();
+        sentences.extend(self.not_measured());
         let best = self.best_of_each().into_iter().flatten();
         sentences.extend(best.flat_map(|candidate| self.details(candidate)));
         sentences
     }
 
-    /// A line for each question, that of the merge first.
+    /// A line for each subject that failed, then one for each question, that of the merge first.
     pub(crate) fn answers(&self) -> Vec<String> {
         let questions = self.questions().into_iter().map(Some);
         let questions = questions.chain(self.questions().is_empty().then_some(None));
@@ -50,9 +52,47 @@ impl Verdict {
             None => capitalised(&prose::text(&prose!('a "no_gain.txt" {
                 verdict: &'a Verdict = self,
                 question: &'static str = ends.map_or("", question),
+                unadvised: Vec<&'a Candidate> = self.unadvised(),
             }))),
         };
-        questions.zip(best).map(answer).collect()
+        let stopped = self.stopped.iter().cloned();
+        stopped.chain(questions.zip(best).map(answer)).collect()
+    }
+
+    fn unadvised(&self) -> Vec<&Candidate> {
+        let is_unadvised = |candidate: &&Candidate| candidate.class() == Class::Unadvised;
+        self.candidates.iter().filter(is_unadvised).collect()
+    }
+
+    /// What was not measured of an application, and how it would be. Empty of a sweep.
+    fn not_measured(&self) -> Vec<String> {
+        const COUNTED: [(&str, &[Metric]); 2] = [
+            (
+                "count_request",
+                &[
+                    Metric::RequestsPerS,
+                    Metric::CpuUsPerRequest,
+                    Metric::LatencyP99Ms,
+                ],
+            ),
+            ("count_bytes", &[Metric::MibPerS, Metric::CpuUsPerMib]),
+        ];
+        let is_application = self
+            .candidates
+            .iter()
+            .any(|candidate| candidate.is_of_application);
+        let counted = COUNTED.iter().filter(|_| is_application);
+        let lines = counted.filter_map(|(call, metrics)| {
+            let is_missing =
+                |metric: &&Metric| self.quantities.iter().all(|(it, _)| it.metric != **metric);
+            let missing = metrics.iter().filter(is_missing);
+            let missing = missing.filter_map(|metric| Quantity::of_metric(*metric));
+            let missing = joined_any(missing.map(|quantity| quantity.words.to_owned()), ", ")?;
+            Some(format!(
+                "Not measured: {missing}. The application would have to call `{call}`."
+            ))
+        });
+        lines.collect()
     }
 
     /// "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With delay nothing is shown."
@@ -217,6 +257,7 @@ impl Candidate {
             Class::Helps => "helps",
             Class::HelpsCostUnknown => "helps, cost not fully known",
             Class::TradeOff => "trade-off",
+            Class::Unadvised => "gains something, not advised",
             Class::Harms => "harms",
             Class::NoGain => "no gain greater than the margins",
             Class::Unknown => "not known",

@@ -215,6 +215,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             application: None,
             took_ms: 0,
             unsealed: 0,
+            stopped: Vec::new(),
             without_lines: Vec::new(),
         },
         axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),

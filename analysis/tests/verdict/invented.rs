@@ -60,6 +60,7 @@ fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
         quantities: Vec::new(),
         confidence: 0.99,
         measured_s: 600.0,
+        stopped: Vec::new(),
     }
 }
 
@@ -88,6 +89,34 @@ pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
         regimes: regimes.collect(),
         ..Candidate::default()
     }])
+}
+
+/// A verdict about one candidate in an application, in which these quantities change by so many percent.
+pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
+    let judged = changes.iter().map(|(metric, percent)| {
+        let quantity = Quantity::of_metric(*metric).expect("it decides");
+        Judged {
+            quantity,
+            margin: quantity.margin,
+            value: *percent,
+            interval: Interval::new(percent - 1.0, percent + 1.0),
+            cells: 1,
+            levels: None,
+        }
+    });
+    let judged: Vec<Judged> = judged.collect();
+    let quantities = judged.iter().map(|it| (it.quantity, it.margin));
+    Verdict {
+        quantities: quantities.collect(),
+        ..of_candidates(vec![Candidate {
+            variant: 1,
+            label: candidate_label(0),
+            yields: vec![yields_of_muxer(Some((1.0, 2.0)))],
+            judged,
+            is_of_application: true,
+            ..Candidate::default()
+        }])
+    }
 }
 
 fn yields_of_muxer(per_1000: Option<(f64, f64)>) -> SiteYields {
@@ -123,6 +152,7 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
         worse_cells: Vec::new(),
         details: BTreeMap::new(),
         is_idle,
+        is_of_application: false,
     }
 }
 

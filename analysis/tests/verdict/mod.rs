@@ -352,3 +352,34 @@ fn every_text_says_what_the_intervals_show() {
     );
     assert!(classes.contains(&Class::NoSite));
 }
+
+#[test]
+fn nothing_is_recommended_to_an_application_without_a_cost_and_a_shorter_wait() {
+    use crate::measure::Metric::{BeyondMsPerS, CotenantP90Us, CpuUsPerMib};
+    let (beyond, wait, cost) = (
+        (BeyondMsPerS, -50.0),
+        (CotenantP90Us, -50.0),
+        (CpuUsPerMib, 0.0),
+    );
+    for (changes, lacks) in [
+        (
+            &[beyond][..],
+            "no other task is shown to wait less, and no cost was measured",
+        ),
+        (&[beyond, wait], "no cost was measured"),
+        (&[beyond, cost], "no other task is shown to wait less"),
+    ] {
+        let answer = invented::of_application(changes).answers().concat();
+        let label = invented::candidate_label(0);
+        let expected = format!("Nothing is recommended. `{label}` gains something, but {lacks}.");
+        assert_eq!(answer, expected);
+    }
+    let verdict = invented::of_application(&[beyond, wait, cost]);
+    let answer = verdict.answers().concat();
+    assert!(answer.starts_with("Bound "), "{answer}");
+    let said = verdict.sentences().join("\n");
+    let requests = "Not measured: throughput, CPU time per request, request latency (p99). The application would have to call `count_request`.";
+    assert!(said.contains(requests), "{said}");
+    let bytes = "Not measured: data rate. The application would have to call `count_bytes`.";
+    assert!(said.contains(bytes), "{said}");
+}

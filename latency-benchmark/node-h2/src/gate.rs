@@ -1,13 +1,11 @@
 //! Central and its peers for `--gate`.
 
-use std::net::Ipv4Addr;
-
 use anyhow::{Result, ensure};
 use node_kit::RequestLog;
 use node_kit::gate::{self, Nodes, PIPE_BYTES, Watcher};
 use run_format::{GateCounts, GateTask, GateTransport, Load, Security, Workload};
 use tokio::io::{DuplexStream, duplex};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::net::UnixStream;
 
 use crate::stream::{CONNECTION_WINDOW, Transport};
 use crate::{central, peer};
@@ -27,7 +25,7 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
             GateTransport::Pipe => {
                 nodes(in_memory(cell.peers, PIPE_BYTES), cell.load, watcher, log)
             }
-            GateTransport::Tcp => nodes(over_tcp(cell.peers).await?, cell.load, watcher, log),
+            GateTransport::Socket => nodes(sockets(cell.peers)?, cell.load, watcher, log),
         })
     })
 }
@@ -37,17 +35,8 @@ fn in_memory(peers: usize, holds: usize) -> Vec<(DuplexStream, DuplexStream)> {
     (0..peers).map(|_| duplex(holds)).collect()
 }
 
-async fn over_tcp(peers: usize) -> Result<Vec<(TcpStream, TcpStream)>> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    let mut connections = Vec::new();
-    for _ in 0..peers {
-        let ours = TcpStream::connect(listener.local_addr()?).await?;
-        let (theirs, _) = listener.accept().await?;
-        ours.set_nodelay(true)?;
-        theirs.set_nodelay(true)?;
-        connections.push((ours, theirs));
-    }
-    Ok(connections)
+fn sockets(peers: usize) -> Result<Vec<(UnixStream, UnixStream)>> {
+    (0..peers).map(|_| Ok(UnixStream::pair()?)).collect()
 }
 
 /// Central, which is watched. Its peers have begun.

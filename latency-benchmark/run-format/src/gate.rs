@@ -24,8 +24,9 @@ pub enum GateTransport {
     Memory,
     /// A pipe in memory that holds little, so that writes are partial and wait.
     Pipe,
-    /// TCP on loopback.
-    Tcp,
+    /// A pair of the kernel's Unix sockets, which deliver at once. Over TCP the kernel delivers and acknowledges at moments
+    /// that depend on what else it has to do.
+    Socket,
 }
 
 impl fmt::Display for GateCell {
@@ -33,7 +34,7 @@ impl fmt::Display for GateCell {
         let transport = match self.transport {
             GateTransport::Memory => "memory",
             GateTransport::Pipe => "pipe",
-            GateTransport::Tcp => "TCP",
+            GateTransport::Socket => "socket",
         };
         let security = match self.security {
             Security::Noise => "noise",
@@ -87,7 +88,7 @@ pub struct GateCountRow {
     pub cell: String,
     /// `base` or `head`.
     pub program: String,
-    /// 1 or 2. Each program runs each cell twice.
+    /// 1 or 2. Each program runs each cell twice, and up to three times more if its two runs differ.
     pub attempt: usize,
     /// What was counted, by its name in `--allow`.
     pub kind: CountKind,
@@ -113,16 +114,22 @@ pub struct CountName {
 /// Stands for a site's code outside of its children.
 pub const OWN_CODE: &str = "own code";
 
-impl fmt::Display for CountName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let place = match (self.site, self.child.as_deref()) {
+impl CountName {
+    /// The code that did what was counted.
+    pub fn place(&self) -> String {
+        match (self.site, self.child.as_deref()) {
             (None, None) => "central".to_owned(),
             (None, Some(call)) => format!("central, `{call}`"),
             (Some(site), None) => format!("`{site}`"),
             (Some(site), Some(OWN_CODE)) => format!("`{site}`, {OWN_CODE}"),
             (Some(site), Some(child)) => format!("`{site}`, `{child}`"),
-        };
-        write!(f, "{place}: {}", self.kind)
+        }
+    }
+}
+
+impl fmt::Display for CountName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.place(), self.kind)
     }
 }
 

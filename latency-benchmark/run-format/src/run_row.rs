@@ -161,6 +161,13 @@ pub enum Stage {
 
 shown_as_serialised!(Stage);
 
+impl Stage {
+    /// Whether the nodes have begun, so that a failure may be that of their program.
+    pub fn is_of_nodes(self) -> bool {
+        matches!(self, Stage::Connecting | Stage::Measuring)
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StageTime {
     pub stage: Stage,

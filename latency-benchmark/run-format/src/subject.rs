@@ -84,7 +84,11 @@ impl SubjectConfig {
     /// "1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
     pub fn sources(&self) -> String {
         let layers = self.layers.iter();
-        let layers = layers.map(|(name, source)| format!("; {name} of {source}"));
+        let layers = layers.map(|(name, source)| match source {
+            // Without a diff it would be no layer.
+            SourceRecord::Released => format!("; {name} changed by a diff"),
+            _ => format!("; {name} of {source}"),
+        });
         format!("{}{}", self.libp2p, layers.collect::<String>())
     }
 }

@@ -1,11 +1,12 @@
 //! What changed between the base and the head, in each cell.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use run_format::{CountKind, CountName, Site};
 
-use super::args::{Allowance, Rise};
-use super::measure::{Counts, MeasuredCell, SIDES};
+use super::args::Allowance;
+use super::change::{Change, Counts, changes, rounded};
+use super::measure::{ATTEMPTS, MeasuredCell, SIDES, agreed};
 
 /// What is known of a cell.
 pub(super) enum Compared {
@@ -17,71 +18,33 @@ pub(super) enum Compared {
     Changes(Vec<Change>),
 }
 
-/// A count per request.
-#[derive(Clone, Debug)]
-pub(super) struct Change {
-    pub(super) name: CountName,
-    pub(super) base: f64,
-    pub(super) head: f64,
-    /// Whether it rose by more than is allowed.
-    pub(super) is_refused: bool,
-}
-
-impl Change {
-    /// Infinite if there was nothing.
-    pub(super) fn percent(&self) -> f64 {
-        (self.head / self.base - 1.0) * 100.0
-    }
-}
-
 pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared {
     let mut whole = Vec::new();
     for (attempts, label) in measured.sides.iter().zip(SIDES) {
-        let mut first = None;
-        for attempt in attempts {
-            let counts = match attempt {
-                None => return Compared::Failed("not counted".to_owned()),
-                Some(Err(error)) => return Compared::Failed(format!("{label}: {error:#}")),
-                Some(Ok(counted)) => &counted.counts,
-            };
-            let differs = changes(first.get_or_insert(counts), counts, &[]);
-            if let Some(it) = differs.first() {
-                let counts = format!("{} {} and {} per request", it.name, it.base, it.head);
-                return Compared::NotDeterministic(format!("{label}: {counts}"));
+        if attempts.len() < ATTEMPTS {
+            return Compared::Failed("not counted".to_owned());
+        }
+        if let Some(error) = attempts.iter().find_map(|attempt| attempt.as_ref().err()) {
+            return Compared::Failed(format!("{label}: {error:#}"));
+        }
+        match agreed(attempts) {
+            Ok(counts) => whole.push(counts),
+            Err([one, other]) => {
+                let differs = changes(one, other, &[]);
+                let differs = differs.iter().map(|change| {
+                    let [one, other] = [change.base, change.head].map(rounded);
+                    format!("{} {one} and {other} per request", change.name)
+                });
+                let first = differs.take(1).collect::<String>();
+                return Compared::NotDeterministic(format!(
+                    "{label}, {} runs: {first}",
+                    attempts.len()
+                ));
             }
         }
-        whole.extend(first);
     }
     let head = with_names_of(whole[0], whole[1]);
     Compared::Changes(changes(whole[0], &head, allow))
-}
-
-fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<Change> {
-    let names: BTreeSet<_> = base.keys().chain(head.keys()).collect();
-    let changes = names.into_iter().map(|name| {
-        let [base, head] = [base, head].map(|counts| counts.get(name).map_or(0.0, per_request));
-        Change {
-            name: name.clone(),
-            base,
-            head,
-            is_refused: head - base > allowed(allow, name.kind, base),
-        }
-    });
-    changes.filter(differs).collect()
-}
-
-fn per_request((count, requests): &(u64, u64)) -> f64 {
-    *count as f64 / *requests as f64
-}
-
-/// Instructions are counted by another program, in which a few depend on addresses.
-fn differs(change: &Change) -> bool {
-    const SAME: f64 = 1e-4;
-    let Change { base, head, .. } = *change;
-    match change.name.kind {
-        CountKind::Instructions => (base - head).abs() > SAME * base.max(head),
-        _ => base != head,
-    }
 }
 
 /// The counts of the head. A child is named by the code that polls it, so it may have another name there. Where all its
@@ -121,21 +84,6 @@ fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, OfChild> {
         }
     }
     children
-}
-
-/// By how much a count may rise per request.
-fn allowed(allow: &[Allowance], kind: CountKind, base: f64) -> f64 {
-    const INSTRUCTIONS: Rise = Rise::Percent(1.0);
-    let allowance = allow.iter().rfind(|it| it.kind == kind);
-    let rise = match (allowance, kind) {
-        (Some(allowance), _) => allowance.rise,
-        (None, CountKind::Instructions) => INSTRUCTIONS,
-        (None, _) => return 0.0,
-    };
-    match rise {
-        Rise::PerRequest(rise) => rise,
-        Rise::Percent(percent) => base * percent / 100.0,
-    }
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Runs every cell with both programs, twice each, as many at a time as there are cores.
+//! Runs every cell with both programs, twice each, and up to three times more if the two runs differ. As many run at a time
+//! as there are cores.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,20 +15,21 @@ use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask, Security}
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
 use super::cells::requests;
+use super::change::{Counts, changes};
 use super::strace::{self, Strace};
 use crate::progress::Progress;
 
 /// How often each program runs a cell.
-const ATTEMPTS: usize = 2;
+pub(super) const ATTEMPTS: usize = 2;
+
+/// How often it does at most if its runs differ.
+const MOST_ATTEMPTS: usize = 5;
 
 /// The runs of a cell.
 pub(super) const RUNS: usize = ATTEMPTS * SIDES.len();
 
 /// The names of the two programs.
 pub(super) const SIDES: [&str; 2] = ["base", "head"];
-
-/// Counts, each with the number of requests that it is of. A count of zero is absent.
-pub(super) type Counts = BTreeMap<CountName, (u64, u64)>;
 
 /// The programs that count what a node cannot count itself, where they are installed.
 pub(super) struct Tools {
@@ -46,8 +47,8 @@ pub(super) struct Counted {
 /// What both programs counted, the base first.
 pub(super) struct MeasuredCell {
     pub(super) cell: GateCell,
-    /// Of each attempt. Absent if it was interrupted.
-    pub(super) sides: [[Option<Result<Counted>>; ATTEMPTS]; SIDES.len()],
+    /// The attempts of each program. An interrupt leaves some out.
+    pub(super) sides: [Vec<Result<Counted>>; SIDES.len()],
 }
 
 impl MeasuredCell {
@@ -56,12 +57,28 @@ impl MeasuredCell {
         let sides = SIDES.into_iter().zip(&self.sides);
         sides.flat_map(|(side, attempts)| {
             let attempts = (1..).zip(attempts);
-            attempts.filter_map(move |(attempt, run)| {
-                let counted = run.as_ref()?.as_ref().ok()?;
-                Some((side, attempt, counted))
-            })
+            attempts.filter_map(move |(attempt, run)| Some((side, attempt, run.as_ref().ok()?)))
         })
     }
+
+    /// Whether a program ran more often, since its first two runs differed.
+    pub(super) fn was_repeated(&self) -> bool {
+        self.sides.iter().any(|attempts| attempts.len() > ATTEMPTS)
+    }
+}
+
+/// Two attempts that counted the same, or the counts of the first two, which differ.
+pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&Counts, [&Counts; 2]> {
+    let counts: Vec<&Counts> = attempts.iter().flatten().map(|run| &run.counts).collect();
+    let has_same = |(at, one): &(usize, &&Counts)| {
+        counts[at + 1..]
+            .iter()
+            .any(|other| changes(one, other, &[]).is_empty())
+    };
+    let agreed = counts.iter().enumerate().find(has_same);
+    agreed
+        .map(|(_, counts)| *counts)
+        .ok_or_else(|| [counts[0], counts[counts.len().min(2) - 1]])
 }
 
 pub(super) fn measure(
@@ -76,28 +93,53 @@ pub(super) fn measure(
         sides: Default::default(),
     });
     let measured = Mutex::new(empty.collect::<Vec<_>>());
+    let locked = || measured.lock().unwrap_or_else(PoisonError::into_inner);
+    // Returns whether it may go on.
+    let run = |cell: usize, side: usize| {
+        progress.show(&cells[cell].to_string());
+        let counted = count(cells[cell], &sides[side], tools, scratch.path());
+        // What fails after an interrupt was interrupted, too.
+        let may_go_on = interrupts_seen() == 0;
+        if may_go_on {
+            locked()[cell].sides[side].push(counted);
+        }
+        may_go_on
+    };
+    let threads = 0..available_parallelism().map_or(1, usize::from);
     let next = AtomicUsize::new(0);
     let work = |_| -> Result<()> {
         loop {
             // The second attempts come last, when the machine does something else.
-            let run = next.fetch_add(1, Ordering::Relaxed);
-            let (attempt, run) = (run / (2 * cells.len()), run % (2 * cells.len()));
-            let (cell, side) = (run / 2, run % 2);
-            if attempt >= ATTEMPTS {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (attempt, number) = (number / (2 * cells.len()), number % (2 * cells.len()));
+            if attempt >= ATTEMPTS || !run(number / 2, number % 2) {
                 return Ok(());
             }
-            progress.show(&cells[cell].to_string());
-            let counted = count(cells[cell], &sides[side], tools, scratch.path());
-            // What fails after an interrupt was interrupted, too.
-            if interrupts_seen() > 0 {
-                return Ok(());
-            }
-            let mut measured = measured.lock().unwrap_or_else(PoisonError::into_inner);
-            measured[cell].sides[side][attempt] = Some(counted);
             progress.advance(1);
         }
     };
-    in_threads(0..available_parallelism().map_or(1, usize::from), work)?;
+    in_threads(threads.clone(), work)?;
+    let next = AtomicUsize::new(0);
+    let repeat = |_| -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (cell, side) = (number / 2, number % 2);
+            if cell >= cells.len() {
+                return Ok(());
+            }
+            let differs = || {
+                let attempts = &locked()[cell].sides[side];
+                let all_counted = attempts.len() >= ATTEMPTS && attempts.iter().all(Result::is_ok);
+                all_counted && attempts.len() < MOST_ATTEMPTS && agreed(attempts).is_err()
+            };
+            while differs() {
+                if !run(cell, side) {
+                    return Ok(());
+                }
+            }
+        }
+    };
+    in_threads(threads, repeat)?;
     let measured = measured.into_inner();
     Ok(measured.unwrap_or_else(PoisonError::into_inner))
 }

@@ -3,7 +3,9 @@
 
 pub(crate) mod args;
 mod callgrind;
+mod causes;
 mod cells;
+mod change;
 mod compare;
 mod measure;
 mod report;

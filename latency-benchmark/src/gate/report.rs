@@ -1,15 +1,16 @@
 //! The report of a gate, which fits on a screen.
 
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use run_format::files::COUNTS;
-use run_format::{CountKind, CountName, GateCell};
+use run_format::{CountKind, GateCell};
 
 use super::args::{Allowance, Side};
 use super::callgrind::Profile;
-use super::cells::too_small_buffers;
-use super::compare::{Change, Compared, compare};
+use super::causes::{Place, places};
+use super::change::{Change, rounded};
+use super::compare::{Compared, compare};
 use super::measure::{MeasuredCell, SIDES};
 use crate::manifest::command;
 use crate::progress::{MEASURED, SOME_FAILED};
@@ -17,8 +18,11 @@ use crate::progress::{MEASURED, SOME_FAILED};
 /// The exit code where nothing rose, and some counts are not the same in every run.
 const NOT_DETERMINISTIC: u8 = 3;
 
-/// Rows of a table. The file of counts has all.
-const MOST_ROWS: usize = 15;
+/// Lines of a list. The file of counts has all.
+const MOST_LINES: usize = 15;
+
+/// Code that has a paragraph. More code that changed is named in a line.
+const MOST_PARAGRAPHS: usize = 3;
 
 /// Everything that the report is about.
 pub(super) struct Gate<'a> {
@@ -26,8 +30,8 @@ pub(super) struct Gate<'a> {
     cells: &'a [MeasuredCell],
     /// A line for each kind that was not counted.
     not_counted: Vec<String>,
-    /// In which cells a count changed.
-    changes: BTreeMap<CountName, Vec<(GateCell, Change)>>,
+    /// The counts that changed, of each cell that was compared.
+    changes: Vec<(GateCell, Vec<Change>)>,
     /// Cells without a verdict, a line each.
     without: Vec<String>,
     has_failed: bool,
@@ -44,7 +48,7 @@ impl Gate<'_> {
             sides,
             cells,
             not_counted,
-            changes: BTreeMap::new(),
+            changes: Vec::new(),
             without: Vec::new(),
             has_failed: false,
         };
@@ -59,10 +63,7 @@ impl Gate<'_> {
                     let line = format!("- not deterministic: {cell}: {what}");
                     gate.without.push(line);
                 }
-                Compared::Changes(changes) => changes.into_iter().for_each(|it| {
-                    let of_name = gate.changes.entry(it.name.clone()).or_default();
-                    of_name.push((cell, it));
-                }),
+                Compared::Changes(changes) => gate.changes.push((cell, changes)),
             }
         }
         gate
@@ -71,75 +72,122 @@ impl Gate<'_> {
     /// The exit code.
     pub(super) fn outcome(&self) -> u8 {
         match self.without.is_empty() {
-            _ if self.risen() > 0 || self.has_failed => SOME_FAILED,
+            _ if self.refused() > 0 || self.has_failed => SOME_FAILED,
             false => NOT_DETERMINISTIC,
             true => MEASURED,
         }
     }
 
-    /// How many counts rose by more than is allowed.
-    fn risen(&self) -> usize {
-        let has_risen = |of: &&Vec<(_, Change)>| of.iter().any(|(_, it)| it.is_refused);
-        self.changes.values().filter(has_risen).count()
+    /// In how many cells a count rose by more than is allowed.
+    fn refused(&self) -> usize {
+        let is_refused =
+            |(_, changes): &&(_, Vec<Change>)| changes.iter().any(|change| change.is_refused);
+        self.changes.iter().filter(is_refused).count()
     }
 
     pub(super) fn text(&self) -> String {
-        let mut text = format!("{}\n\n", self.answer());
+        let places = places(&self.changes);
+        let mut text = format!("{}\n\n", self.answer(places.first()));
         for (name, side) in SIDES.iter().zip(self.sides) {
             text += &format!("- {name}: {} ({})\n", side.label, side.sources);
         }
         text += &format!("- command: `{}`\n", command().join(" "));
-        text += &self.table();
+        text += &self.paragraphs(&places);
         text += &self.functions();
         text += &shortened("Without a verdict", &self.without);
         text += &self.missing();
         text
     }
 
-    /// The first line.
-    fn answer(&self) -> String {
-        let compared = self.cells.len() - self.without.len();
+    /// The first line, which names the code that changed first.
+    fn answer(&self, first: Option<&Place<'_>>) -> String {
+        let compared = self.changes.len();
         let without = match self.without.len() {
             0 => String::new(),
             count => format!("; without a verdict: {}", cells(count)),
         };
-        let answer = match (self.changes.len(), self.risen()) {
-            _ if compared == 0 => return format!("**No cell was compared**{without}."),
-            (0, _) => "No count changed".to_owned(),
-            (changed, 0) => {
-                format!("Counts that changed: {changed}. None rose by more than is allowed")
-            }
-            (changed, risen) => format!(
-                "Counts that changed: {changed}, of which {risen} rose by more than is allowed"
+        if compared == 0 {
+            return format!("**No cell was compared**{without}.");
+        }
+        let changed = self
+            .changes
+            .iter()
+            .filter(|(_, changes)| !changes.is_empty());
+        let (changed, refused) = (changed.count(), self.refused());
+        let place = first.map_or_else(|| "central".to_owned(), Place::name);
+        match (changed, refused) {
+            (0, _) => format!("**No count changed**, in {}{without}.", cells(compared)),
+            (changed, 0) if first.is_some_and(|place| place.is_moved) => format!(
+                "**Work moved, and none of central's counts rose by more than is allowed**, in {changed} of {}{without}.",
+                cells(compared)
             ),
-        };
-        format!("**{answer}**, in {}{without}.", cells(compared))
+            (changed, 0) => format!(
+                "**{place} changed, and no count rose by more than is allowed**, in {changed} of {}{without}.",
+                cells(compared)
+            ),
+            (_, refused) => format!(
+                "**{place}: counts rose by more than is allowed**, in {refused} of {}{without}.",
+                cells(compared)
+            ),
+        }
     }
 
-    /// One row for each count, with the cell in which it changed most. Those that rose too much come first, then the
-    /// largest change.
-    fn table(&self) -> String {
-        let most = |of: &'_ Vec<(GateCell, Change)>| {
-            let most = of.iter().max_by(|one, other| order(&one.1, &other.1));
-            most.map(|(cell, change)| (*cell, change.clone(), of.len()))
-        };
-        let mut rows: Vec<_> = self.changes.values().filter_map(most).collect();
-        rows.sort_by(|one, other| order(&other.1, &one.1));
-        let head = "\n| count per request (▲ rose by more than is allowed) | base → head | change | cells |\n|---|---|---|---|\n";
-        let shown = rows.iter().take(MOST_ROWS).map(|(cell, change, cells)| {
-            format!(
-                "| {}{} | {} → {} | {} | {cells}, most in {cell} |\n",
-                change.name,
-                if change.is_refused { " ▲" } else { "" },
-                rounded(change.base),
-                rounded(change.head),
-                percent(change),
-            )
-        });
-        match rows.is_empty() {
-            true => String::new(),
-            false => format!("{head}{}{}", shown.collect::<String>(), more(rows.len())),
+    /// A paragraph for the code that changed, and one for central as a whole.
+    fn paragraphs(&self, places: &[Place<'_>]) -> String {
+        let is_moved = |place: &&Place<'_>| place.is_moved;
+        let (moved, changed): (Vec<_>, Vec<_>) = places.iter().partition(is_moved);
+        let mut text = String::new();
+        for place in changed.iter().take(MOST_PARAGRAPHS) {
+            text += &format!(
+                "\n**{}** changed in {}. Per request, in {}: {}.\n",
+                place.name(),
+                cells(place.cells),
+                place.cell,
+                listed(&place.changes)
+            );
         }
+        let more = changed.iter().skip(MOST_PARAGRAPHS);
+        let more: Vec<_> = more
+            .map(|place| format!("{} ({})", place.name(), cells(place.cells)))
+            .collect();
+        if !more.is_empty() {
+            let more = more.join(", ");
+            text += &format!("\nAlso changed: {more}. `{COUNTS}` has the counts.\n");
+        }
+        if !moved.is_empty() {
+            let moved = moved.iter().map(|place| {
+                format!(
+                    "- {}, in {}: {}\n",
+                    place.name(),
+                    place.cell,
+                    listed(&place.changes)
+                )
+            });
+            text += "\nWork that is done elsewhere now, while central's total is the same, per request:\n\n";
+            text.extend(moved);
+        }
+        text + &self.central()
+    }
+
+    /// The totals of central, in the cell where they changed most.
+    fn central(&self) -> String {
+        let totals = self.changes.iter().filter_map(|(cell, changes)| {
+            let is_total =
+                |change: &&Change| change.name.site.is_none() && change.name.child.is_none();
+            let totals: Vec<_> = changes.iter().filter(is_total).collect();
+            let most = totals
+                .iter()
+                .copied()
+                .max_by(|one, other| order(one, other))?;
+            Some((cell, totals.clone(), most))
+        });
+        let most = totals.max_by(|one, other| order(one.2, other.2));
+        most.map_or_else(String::new, |(cell, totals, _)| {
+            format!(
+                "\nCentral as a whole, per request, in {cell}: {}.\n",
+                listed(&totals)
+            )
+        })
     }
 
     /// What changed most, in the cell whose instructions changed most.
@@ -154,8 +202,8 @@ impl Gate<'_> {
             let largest = rows.first()?.1.abs();
             Some((measured.cell, rows, largest))
         });
-        let mut changed = self.changes.keys();
-        let has_changed = changed.any(|it| it.kind == CountKind::Instructions);
+        let mut changed = self.changes.iter().flat_map(|(_, changes)| changes);
+        let has_changed = changed.any(|change| change.name.kind == CountKind::Instructions);
         let largest = cells.max_by(|one, other| one.2.total_cmp(&other.2));
         let Some((cell, rows, _)) = largest.filter(|_| has_changed) else {
             return String::new();
@@ -167,8 +215,14 @@ impl Gate<'_> {
     }
 
     fn missing(&self) -> String {
-        let mut lines = Vec::from_iter(too_small_buffers());
-        lines.extend(self.not_counted.iter().cloned());
+        let mut lines = self.not_counted.clone();
+        let repeated = self.cells.iter().filter(|cell| cell.was_repeated()).count();
+        if repeated > 0 {
+            let cells = cells(repeated);
+            lines.push(format!(
+                "Counted more than twice, since two runs of a program differed: {cells}."
+            ));
+        }
         match lines.is_empty() {
             true => String::new(),
             false => format!("\n{}\n", lines.join("\n")),
@@ -205,7 +259,7 @@ fn order(one: &Change, other: &Change) -> Ordering {
 }
 
 fn shortened(heading: &str, lines: &[String]) -> String {
-    let shown = lines[..lines.len().min(MOST_ROWS)].join("\n");
+    let shown = lines[..lines.len().min(MOST_LINES)].join("\n");
     match lines.is_empty() {
         true => String::new(),
         false => format!("\n{heading}:\n\n{shown}\n{}", more(lines.len())),
@@ -213,25 +267,21 @@ fn shortened(heading: &str, lines: &[String]) -> String {
 }
 
 fn more(all: usize) -> String {
-    match all.saturating_sub(MOST_ROWS) {
+    match all.saturating_sub(MOST_LINES) {
         0 => String::new(),
         more => format!("\nand {more} more, which `{COUNTS}` has\n"),
     }
 }
 
-/// Four digits, as far as they are needed.
-fn rounded(number: f64) -> String {
-    let decimals = match number.abs() {
-        1000.0.. => 0,
-        100.0.. => 1,
-        10.0.. => 2,
-        _ => 3,
+/// "allocations 3 → 4 (+33.33 %) ▲", where ▲ marks what rose by more than is allowed.
+fn listed(changes: &[&Change]) -> String {
+    let one = |change: &&Change| {
+        let [base, head] = [change.base, change.head].map(rounded);
+        let mark = if change.is_refused { " ▲" } else { "" };
+        let (kind, percent) = (change.name.kind, percent(change));
+        format!("{kind} {base} → {head} ({percent}){mark}")
     };
-    let text = format!("{number:.decimals$}");
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
-    }
+    changes.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
 fn percent(change: &Change) -> String {

@@ -103,6 +103,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
         state: Mutex::new(SweepState {
             time: SavedTime::new(all, config),
             counts: RunCounts::default(),
+            failures: BTreeMap::new(),
             failed: BTreeMap::new(),
         }),
     };

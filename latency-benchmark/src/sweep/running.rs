@@ -15,7 +15,7 @@ use run_format::{
 use super::run_dir::RunDir;
 use super::schedule::Launch;
 use super::time::SavedTime;
-use crate::conversation::CellMessage;
+use crate::conversation::{CellMessage, ended};
 use crate::figures;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
@@ -34,6 +34,8 @@ pub(super) struct RunningSweep<'a> {
 pub(super) struct SweepState {
     pub(super) time: SavedTime,
     pub(super) counts: RunCounts,
+    /// How often each subject failed in a cell after its nodes had begun.
+    pub(super) failures: BTreeMap<(String, Option<usize>), u32>,
     /// The first launch of each program of a subject in which central failed, by the id of its build.
     pub(super) failed: BTreeMap<String, RunConfig>,
 }
@@ -53,23 +55,60 @@ impl RunningSweep<'_> {
             launches.iter().for_each(|launch| self.skip(launch));
             return Ok(true);
         }
-        if let [launch] = launches
+        let (given_up, launches): (Vec<_>, Vec<_>) =
+            launches.iter().partition(|launch| self.is_given_up(launch));
+        for launch in given_up {
+            self.give_up(launch, &run_dir(launch))?;
+        }
+        if launches.is_empty() {
+            return Ok(true);
+        }
+        if let [launch] = launches[..]
             && launch.subject.is_none()
         {
             return self.launch(launch, placement, &run_dir(launch), None);
         }
         // What was measured beside another launch than this one is no part of it.
-        for run_dir in launches.iter().map(run_dir) {
+        for run_dir in launches.iter().copied().map(run_dir) {
             run_dir.set_aside(&run_dir.done(), "replaced")?;
         }
         let order = TurnOrder::new(launches.len(), launches[0].seed);
-        let measure = |(place, launch): (usize, &Launch)| {
+        let measure = |(place, launch): (usize, &&Launch)| {
             let seat = order.seat(place);
             seat.wait_to_start();
             self.launch(launch, placement, &run_dir(launch), Some(&seat))
         };
         let go_on = in_threads(launches.iter().enumerate(), measure)?;
         Ok(!go_on.contains(&false))
+    }
+
+    /// Whether the subject failed in so many launches of the cell that another one would only take time.
+    fn is_given_up(&self, launch: &Launch) -> bool {
+        const ENOUGH: u32 = 2;
+        let key = (launch.cell.id(), launch.subject);
+        launch.subject.is_some()
+            && self
+                .state()
+                .failures
+                .get(&key)
+                .is_some_and(|failures| *failures >= ENOUGH)
+    }
+
+    /// Keeps the row of a launch that is not tried.
+    fn give_up(&self, launch: &Launch, run_dir: &RunDir) -> Result<()> {
+        let config = launch.config(self.config);
+        self.state().time.skip(config.plan.max_ms as f64);
+        run_dir.begin()?;
+        let row = ended(
+            config,
+            End::Failed {
+                stage: Stage::Measuring,
+                reason: "not tried again, since two launches of this cell had failed".to_owned(),
+            },
+        );
+        self.state().counts.add(&row.end);
+        self.session.progress.advance(1);
+        self.keep(launch, &row, run_dir)
     }
 
     fn skip(&self, launch: &Launch) {
@@ -139,10 +178,12 @@ impl RunningSweep<'_> {
         state.time.save(&row);
         state.counts.add(&row.end);
         if let End::Failed { stage, .. } = &row.end
-            && matches!(stage, Stage::Connecting | Stage::Measuring)
+            && stage.is_of_nodes()
             && let Some(subject) = row.config.subject
             && let Some(build) = &self.config.subjects[subject].build
         {
+            let failures = state.failures.entry((launch.cell.id(), launch.subject));
+            *failures.or_default() += 1;
             let first = state.failed.entry(build.id.clone());
             first.or_insert_with(|| row.config.clone());
         }

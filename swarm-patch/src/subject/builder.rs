@@ -122,7 +122,7 @@ impl SubjectBuilder {
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
         let layers = subject.layers.iter();
-        let layers = layers.map(|(name, it)| (name, content(&it.record), &it.diff));
+        let layers = layers.map(|(name, it)| (name, content(&it.record), &it.diffs));
         let layers: Vec<_> = layers.collect();
         let stack = content(&subject.source.record);
         let sources = (stack, layers, subject.patches(), subject.is_plain);

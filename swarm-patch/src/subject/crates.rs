@@ -8,7 +8,6 @@ use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
 use super::source::{Source, copy, packages};
-use super::source_spec::SourceSpec;
 use super::spec::{LayerSpec, Spec};
 use crate::checkout::{self, Edits};
 use crate::crate_source::CrateSource;
@@ -45,28 +44,22 @@ impl Subject {
     }
 
     fn try_resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
-        let budgets = spec.sources().filter_map(SourceSpec::budgets);
-        let budgets: Vec<Budgets> = budgets.collect();
         let mut source = Source::resolve(&spec.stack)?;
-        let is_of_libp2p = !budgets.is_empty() || source.release().is_some();
+        let is_of_libp2p = spec.budgets.is_some() || source.release().is_some();
         if stack.name != LIBP2P.name && is_of_libp2p {
             bail!(
                 "released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
-                 released, PATH or PATH@REV; then +FILE for a diff)",
+                 released, PATH or PATH@REV; then +FILE for a diff, and +CRATE=SOURCE)",
                 stack.name
             );
-        }
-        if budgets.len() > 1 {
-            bail!("a budget changes several crates, so only one may be given");
         }
         source.versions()?;
         let of_crate = |it: &LayerSpec| Ok((it.name.clone(), Source::of_layer(stack, it)?));
         let all = spec.layers.iter().map(of_crate);
         let mut all = all.collect::<Result<Vec<_>>>()?;
-        if source.checkout.is_none()
-            && let Some(diff) = source.diff.take()
-        {
-            all.push(source.with_diff(stack, diff)?);
+        if source.checkout.is_none() {
+            all.extend(source.changed_crates(stack)?);
+            source.diffs.clear();
         }
         let mut layers = BTreeMap::new();
         for (name, source) in all {
@@ -77,7 +70,7 @@ impl Subject {
         Ok(Subject {
             source,
             layers,
-            budgets: budgets.first().copied(),
+            budgets: spec.budgets,
             is_plain: false,
         })
     }
@@ -113,7 +106,7 @@ impl Subject {
             sha256: None,
         });
         let diffs = std::iter::once(&self.source).chain(self.layers.values());
-        let diffs = diffs.filter_map(|source| source.diff.clone());
+        let diffs = diffs.flat_map(|source| source.diffs.clone());
         budget.into_iter().chain(diffs).collect()
     }
 

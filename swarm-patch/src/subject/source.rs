@@ -1,6 +1,7 @@
 //! Where the crates of a stack come from: the registry, or a checkout.
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -11,13 +12,13 @@ use run_format::{PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
 use super::checkout::Checkout;
-use super::source_spec::{Origin, PatchSpec, SourceSpec};
+use super::source_spec::{Origin, SourceSpec};
 use super::spec::LayerSpec;
 use super::{compiler, git, ours};
 use crate::checkout::{Edits, read_toml};
 use crate::crate_source::CrateSource;
 use crate::package::upstream_manifest;
-use crate::stacks::{LIBP2P, STACKS, Stack};
+use crate::stacks::{STACKS, Stack};
 use crate::{pristine, sync};
 
 #[derive(Clone, Debug)]
@@ -25,28 +26,26 @@ pub struct Source {
     pub record: SourceRecord,
     /// The checkout. There is none if the crates come from the registry.
     pub(super) checkout: Option<Checkout>,
-    /// The diff that is applied to a copy.
-    pub(super) diff: Option<PatchRecord>,
+    /// The diffs that are applied to a copy, one after the other.
+    pub(super) diffs: Vec<PatchRecord>,
 }
 
 impl Source {
     pub(super) fn resolve(spec: &SourceSpec) -> Result<Source> {
-        let diff = match &spec.patch {
-            Some(PatchSpec::File(file)) => {
-                const LONGEST: u64 = 64 << 20;
-                if fs::metadata(file)?.len() > LONGEST {
-                    bail!(
-                        "{}: longer than any diff (accepted: up to 64 MiB)",
-                        file.display()
-                    );
-                }
-                Some(PatchRecord {
-                    patch: fs::canonicalize(file)?.display().to_string(),
-                    sha256: Some(of_program(file)?),
-                })
+        let diffs = spec.diffs.iter().map(|file| {
+            const LONGEST: u64 = 64 << 20;
+            if fs::metadata(file)?.len() > LONGEST {
+                bail!(
+                    "{}: longer than any diff (accepted: up to 64 MiB)",
+                    file.display()
+                );
             }
-            _ => None,
-        };
+            Ok(PatchRecord {
+                patch: fs::canonicalize(file)?.display().to_string(),
+                sha256: Some(of_program(file)?),
+            })
+        });
+        let diffs = diffs.collect::<Result<_>>()?;
         let (record, checkout) = match spec.origin.clone() {
             Origin::Registry(None) => (SourceRecord::Released, None),
             Origin::Registry(Some(version)) => (SourceRecord::Release { version }, None),
@@ -58,7 +57,7 @@ impl Source {
         Ok(Source {
             record,
             checkout,
-            diff,
+            diffs,
         })
     }
 
@@ -73,31 +72,51 @@ impl Source {
         if is_of_another || !lock.contains(&format!("name = \"{name}\"\n")) {
             bail!("nodes of {} do not depend on a crate {name}", stack.name);
         }
-        if source.budgets().is_some() && !has(&LIBP2P) {
-            bail!("no budget changes {name}");
-        }
         Source::resolve(source)
     }
 
-    /// The crate with sites, of this release, to which a diff applies, and the same with the diff.
-    pub(super) fn with_diff(&self, stack: &Stack, diff: PatchRecord) -> Result<(String, Source)> {
-        let mut crates = self.of_registry(stack)?;
-        crates.retain(|source| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok());
-        let [of] = &crates[..] else {
-            bail!(
-                "{} applies to {} of {} (accepted: a diff of one of them with paths such as a/src/lib.rs; \
-                 released+CRATE=released+FILE names the crate, and says why the diff does not apply)",
-                diff.patch,
-                if crates.is_empty() { "none" } else { "several" },
-                stack.packages.join(", ")
-            );
-        };
-        let mut source = self.clone();
-        if let SourceRecord::Release { version } = &mut source.record {
-            version.clone_from(&of.version);
+    /// The crates with sites, of this release, that its diffs change, each with its diffs.
+    pub(super) fn changed_crates(&self, stack: &Stack) -> Result<Vec<(String, Source)>> {
+        if self.diffs.is_empty() {
+            return Ok(Vec::new());
         }
-        source.diff = Some(diff);
-        Ok((of.name.clone(), source))
+        let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let crates = self.of_registry(stack)?;
+        let crates = crates
+            .iter()
+            .map(|source| copy(source, &copies.path().join(&source.name)));
+        let crates = crates.collect::<Result<Vec<_>>>()?;
+        let mut changed = BTreeMap::new();
+        for diff in &self.diffs {
+            let fits =
+                |source: &&CrateSource| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok();
+            let fitting: Vec<_> = crates.iter().filter(fits).collect();
+            let [one] = &fitting[..] else {
+                bail!(
+                    "{} applies to {} of {} (accepted: a diff of one of them with paths such as a/src/lib.rs; \
+                     released+CRATE=released+FILE names the crate, and says why the diff does not apply)",
+                    diff.patch,
+                    if fitting.is_empty() {
+                        "none"
+                    } else {
+                        "several"
+                    },
+                    stack.packages.join(", ")
+                );
+            };
+            git::apply(&one.dir, &diff.patch, &[])?;
+            let unchanged = || {
+                let mut source = self.clone();
+                source.diffs.clear();
+                if let SourceRecord::Release { version } = &mut source.record {
+                    version.clone_from(&one.version);
+                }
+                source
+            };
+            let source = changed.entry(one.name.clone()).or_insert_with(unchanged);
+            source.diffs.push(diff.clone());
+        }
+        Ok(changed.into_iter().collect())
     }
 
     /// The version, if it is not that of our lock file.
@@ -108,13 +127,13 @@ impl Source {
         }
     }
 
-    /// Copies the checkout, or that crate of the registry, to the new folder `to`, and applies the diff.
+    /// Copies the checkout, or that crate of the registry, to the new folder `to`, and applies the diffs.
     pub(super) fn copy(&self, name: &str, to: &Path, edits: &mut Edits) -> Result<()> {
         match &self.checkout {
             Some(checkout) => checkout.export(to)?,
             None => drop(copy(&of_crate(name, self.release())?, to)?),
         }
-        if let Some(PatchRecord { patch, .. }) = &self.diff {
+        for PatchRecord { patch, .. } in &self.diffs {
             let files = git::apply(to, patch, &["--numstat", "-z"])?;
             // Each is preceded by the numbers of lines that are added and removed.
             let names = files.split('\0');

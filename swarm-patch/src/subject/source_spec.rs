@@ -1,13 +1,13 @@
-//! Parses where a stack or a crate comes from: a release, or a checkout.
+//! Parses where a stack or a crate comes from, and what changes it.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use run_format::{BUDGET_FORMS, Budgets, Ends};
+use run_format::{BUDGET_FORMS, Budgets, Ends, Remedy, Site};
 
 /// The accepted forms of a subject, for help texts and errors.
-pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then +FILE for a diff, or +BUDGET for the budget's patch (libp2p only); then +CRATE=SOURCE to replace a crate that it depends on";
+pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then any number of +FILE for a diff, +BUDGET for the budget's patch (libp2p only) and +CRATE=SOURCE to replace a crate that it depends on (a +FILE after it is a diff of that crate)";
 
 /// The accepted sources of one crate.
 pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FILE for a diff if wanted; or released+FILE for a diff of the lock file's version";
@@ -16,9 +16,8 @@ pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FI
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpec {
     pub origin: Origin,
-    /// A change to a copy of it.
-    pub patch: Option<PatchSpec>,
-    text: String,
+    /// Diffs for `git apply`, which exist. They are applied to a copy, one after the other.
+    pub diffs: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,15 +28,21 @@ pub enum Origin {
     Checkout(PathBuf, Option<String>),
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum PatchSpec {
+/// What follows a `+`.
+#[derive(Clone, Debug)]
+pub(super) enum Part {
+    Diff(PathBuf),
     Budget(Budgets),
-    /// A diff for `git apply`, which exists.
-    File(PathBuf),
+    Layer(String, Origin),
 }
 
 impl SourceSpec {
-    /// The last folder of a path, with the revision and the patch. `released` names what comes from the registry.
+    pub(super) fn of_origin(origin: Origin) -> SourceSpec {
+        let diffs = Vec::new();
+        SourceSpec { origin, diffs }
+    }
+
+    /// The last folder of a path, with the revision and the diffs. `released` names what comes from the registry.
     pub(super) fn label(&self, released: &str) -> String {
         let last = |path: &Path| {
             let name = path.file_name().unwrap_or(path.as_os_str());
@@ -52,76 +57,135 @@ impl SourceSpec {
                 std::iter::once(name).chain(revision).collect()
             }
         };
-        match &self.patch {
-            None => name,
-            Some(PatchSpec::Budget(budgets)) => format!("{name}+{budgets}"),
-            Some(PatchSpec::File(file)) => format!("{name}+{}", last(file)),
-        }
-    }
-
-    /// The budget whose patch it gets.
-    pub fn budgets(&self) -> Option<Budgets> {
-        match self.patch {
-            Some(PatchSpec::Budget(budgets)) => Some(budgets),
-            _ => None,
-        }
+        let diffs = self.diffs.iter().map(|diff| format!("+{}", last(diff)));
+        std::iter::once(name).chain(diffs).collect()
     }
 }
 
 impl FromStr for SourceSpec {
     type Err = String;
 
-    /// A folder, a revision and a file may have `@` and `+` in their names. If the whole text is a folder, there is nothing
-    /// else. Otherwise the shortest existing folder is the path whose rest can be meant.
     fn from_str(text: &str) -> Result<Self, String> {
-        let mut refusal = None;
-        let is_release = text.split(['@', '+']).next() == Some("released");
-        let whole = Some(text.len()).filter(|_| !is_release && Path::new(text).is_dir());
-        let splits = text.match_indices(['@', '+']).map(|(at, _)| at);
-        for at in whole.into_iter().chain(splits).chain([text.len()]) {
-            let (name, rest) = text.split_at(at);
-            if name != "released" && !Path::new(name).is_dir() {
-                continue;
-            }
-            match split_rest(name, rest) {
-                Ok((origin, patch)) => {
-                    let text = text.to_owned();
-                    return Ok(SourceSpec {
-                        origin,
-                        patch,
-                        text,
-                    });
+        let (origin, parts) = parse(text)?;
+        let mut source = SourceSpec::of_origin(origin);
+        for part in parts {
+            match part {
+                Part::Diff(diff) => source.diffs.push(diff),
+                Part::Budget(_) | Part::Layer(..) => {
+                    return Err(format!(
+                        "only the whole subject has budgets and crates (accepted: {SOURCE_FORMS})"
+                    ));
                 }
-                Err(wrong) => refusal = refusal.or(Some(wrong)),
             }
         }
-        let no_folder = || format!("there is no such folder (accepted: {SUBJECT_FORMS})");
-        Err(refusal.unwrap_or_else(no_folder))
+        Ok(source)
     }
 }
 
-/// What follows `released` or the path of a folder: a version or a revision, and a patch.
-fn split_rest(name: &str, rest: &str) -> Result<(Origin, Option<PatchSpec>), String> {
-    let (version, patch) = match rest.strip_prefix('@') {
-        Some(rest) => split_patch(rest).map(|(version, patch)| (Some(version), patch))?,
-        None => match split_patch(rest)? {
-            ("", patch) => (None, patch),
-            _ => return Err(neither(&rest[1..])),
-        },
-    };
-    let owned = version.map(str::to_owned);
-    match (name, version) {
+/// Splits a text into where the sources come from, and what follows.
+pub(super) fn parse(text: &str) -> Result<(Origin, Vec<Part>), String> {
+    let mut refusal = None;
+    for origin in origins(text) {
+        match origin.and_then(|(origin, rest)| Ok((origin, parts(rest)?))) {
+            Ok(found) => return Ok(found),
+            Err(wrong) => refusal = refusal.or(Some(wrong)),
+        }
+    }
+    Err(refusal.unwrap_or_else(no_folder))
+}
+
+fn no_folder() -> String {
+    format!("there is no such folder (accepted: {SUBJECT_FORMS})")
+}
+
+/// What may be the origin at the beginning of a text, each with the rest of the text. Folders and revisions may have `@` and
+/// `+` in their names. If the whole text is a folder, there is nothing else. Otherwise the shortest comes first.
+fn origins(text: &str) -> impl Iterator<Item = Result<(Origin, &str), String>> {
+    let is_release = text.split(['@', '+']).next() == Some("released");
+    let whole = Some(text.len()).filter(|_| !is_release && Path::new(text).is_dir());
+    let splits = text.match_indices(['@', '+']).map(|(at, _)| at);
+    let names = whole.into_iter().chain(splits).chain([text.len()]);
+    let names = names.map(|at| text.split_at(at));
+    let names = names.filter(|(name, _)| *name == "released" || Path::new(name).is_dir());
+    names.flat_map(|(name, rest)| {
+        let revisions = rest.strip_prefix('@').into_iter().flat_map(|after| {
+            let ends = after.match_indices('+').map(|(at, _)| at);
+            let ends = ends.chain([after.len()]);
+            ends.map(|at| after.split_at(at))
+                .map(|(revision, rest)| Ok((origin(name, Some(revision))?, rest)))
+        });
+        let plain = (!rest.starts_with('@')).then(|| Ok((origin(name, None)?, rest)));
+        plain.into_iter().chain(revisions)
+    })
+}
+
+fn origin(name: &str, revision: Option<&str>) -> Result<Origin, String> {
+    let owned = revision.map(str::to_owned);
+    match (name, revision) {
         ("released", Some(version)) if !is_version(version) => Err(format!(
             "{version:?} is not a release (accepted: a version such as released@0.56)"
         )),
-        ("released", _) => Ok((Origin::Registry(owned), patch)),
+        ("released", _) => Ok(Origin::Registry(owned)),
         (_, Some("")) => Err("there is no revision after the @ (accepted: PATH@REV)".to_owned()),
-        _ => Ok((Origin::Checkout(name.into(), owned), patch)),
+        // What looks like a diff, a budget or a crate is none of a revision's name.
+        (_, Some(revision))
+            if let Some((_, last)) = revision.rsplit_once('+')
+                && looks_like_a_part(last) =>
+        {
+            Err(neither(last))
+        }
+        _ => Ok(Origin::Checkout(name.into(), owned)),
     }
 }
 
-fn neither(patch: &str) -> String {
-    format!("{patch:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})")
+fn looks_like_a_part(text: &str) -> bool {
+    text.contains('=') || text.ends_with(".diff") || text.ends_with(".patch")
+}
+
+/// All that follows an origin. Files, folders and revisions may have a `+` in their names.
+fn parts(text: &str) -> Result<Vec<Part>, String> {
+    let Some(text) = text.strip_prefix('+') else {
+        return Ok(Vec::new());
+    };
+    let mut refusal = None;
+    let ends = text.match_indices('+').map(|(at, _)| at);
+    for (name, rest) in ends.chain([text.len()]).map(|at| text.split_at(at)) {
+        match part(name) {
+            Ok(part) => match parts(rest) {
+                Ok(others) => return Ok([vec![part], others].concat()),
+                // It says what is wrong farther behind.
+                Err(wrong) => refusal = Some(wrong),
+            },
+            Err(wrong) => refusal = refusal.or(Some(wrong)),
+        }
+    }
+    Err(refusal.unwrap_or_default())
+}
+
+fn part(text: &str) -> Result<Part, String> {
+    if Path::new(text).is_file() {
+        return Ok(Part::Diff(text.into()));
+    }
+    let Some((name, source)) = text.split_once('=') else {
+        return Err(neither(text));
+    };
+    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_crate = !name.is_empty() && name.bytes().all(is_of_name);
+    if !is_crate || name.parse::<Site>().is_ok() || name.parse::<Remedy>().is_ok() {
+        return budget(text).map(Part::Budget);
+    }
+    let whole = origins(source).find_map(|found| match found {
+        Ok((origin, "")) => Some(Ok(origin)),
+        Ok(_) => None,
+        Err(wrong) => Some(Err(wrong)),
+    });
+    let origin = whole.unwrap_or_else(|| Err(no_folder()));
+    let origin = origin.map_err(|wrong| format!("+{text}: {wrong}"))?;
+    Ok(Part::Layer(name.to_owned(), origin))
+}
+
+fn neither(part: &str) -> String {
+    format!("{part:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})")
 }
 
 fn budget(text: &str) -> Result<Budgets, String> {
@@ -136,28 +200,6 @@ fn budget(text: &str) -> Result<Budgets, String> {
     }
 }
 
-/// Splits off a patch. Revisions and files may have a `+` in their names.
-fn split_patch(text: &str) -> Result<(&str, Option<PatchSpec>), String> {
-    for (at, _) in text.match_indices('+') {
-        let name = &text[at + 1..];
-        if Path::new(name).is_file() {
-            return Ok((&text[..at], Some(PatchSpec::File(name.into()))));
-        }
-        if let Ok(budgets) = budget(name) {
-            return Ok((&text[..at], Some(PatchSpec::Budget(budgets))));
-        }
-    }
-    match text.rsplit_once('+') {
-        Some((_, name)) if name.contains('=') => budget(name).map(|_| (text, None)),
-        Some((rest, name))
-            if rest.is_empty() || name.ends_with(".diff") || name.ends_with(".patch") =>
-        {
-            Err(neither(name))
-        }
-        _ => Ok((text, None)),
-    }
-}
-
 fn is_version(text: &str) -> bool {
     let parts: Vec<&str> = text.split('.').collect();
     let is_number =
@@ -167,7 +209,14 @@ fn is_version(text: &str) -> bool {
 
 impl fmt::Display for SourceSpec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
+        match &self.origin {
+            Origin::Registry(None) => f.write_str("released")?,
+            Origin::Registry(Some(version)) => write!(f, "released@{version}")?,
+            Origin::Checkout(path, None) => write!(f, "{}", path.display())?,
+            Origin::Checkout(path, Some(revision)) => write!(f, "{}@{revision}", path.display())?,
+        }
+        let mut diffs = self.diffs.iter();
+        diffs.try_for_each(|diff| write!(f, "+{}", diff.display()))
     }
 }
 
@@ -214,75 +263,6 @@ mod tests {
         let odd = format!("{root}/a b@c");
         assert_eq!(folder(&odd), (odd.clone(), None));
         assert_eq!(folder(&format!("{odd}@v1")), (odd, Some("v1".to_owned())));
-    }
-
-    #[test]
-    fn a_patch_is_a_budget_or_a_file_that_is_there() {
-        let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        let root = dir.path().join("a").display().to_string();
-        let diff = format!("{root}+x@y.diff");
-        std::fs::create_dir(&root).expect("the folder is ours");
-        std::fs::create_dir(format!("{root}+b")).expect("the folder is ours");
-        std::fs::write(&diff, "").expect("the folder is ours");
-        let parts = |text: String| {
-            let spec: SourceSpec = text.parse().expect("a checkout");
-            (folder(&text).1, spec.patch.clone(), spec.label(""))
-        };
-        let revision = |name: &str| Some(name.to_owned());
-        let file = Some(PatchSpec::File(diff.clone().into()));
-        let bound = "connection=2,muxer=1/deferred";
-        let budget = Some(PatchSpec::Budget(bound.parse().expect("a budget")));
-        assert_eq!(
-            parts(format!("{root}@r+s+{diff}")),
-            (revision("r+s"), file, "a@r+s+a+x@y.diff".to_owned())
-        );
-        assert_eq!(
-            parts(format!("{root}+b+{bound}")),
-            (None, budget.clone(), format!("a+b+{bound}"))
-        );
-        assert_eq!(
-            parts(format!("{root}@r+{bound}")),
-            (revision("r"), budget, format!("a@r+{bound}"))
-        );
-        assert_eq!(
-            parts(format!("{root}@r+s")),
-            (revision("r+s"), None, "a@r+s".to_owned())
-        );
-        for text in ["released", "released@0.56"] {
-            let (with_budget, with_file) = (format!("{text}+{bound}"), format!("{text}+{diff}"));
-            let spec: SourceSpec = with_budget.parse().expect("a release");
-            assert_eq!(
-                (spec.to_string(), spec.label("released")),
-                (with_budget.clone(), with_budget)
-            );
-            let spec: SourceSpec = with_file.parse().expect("a release");
-            assert_eq!(
-                (spec.to_string(), spec.label("released")),
-                (with_file, format!("{text}+a+x@y.diff"))
-            );
-        }
-        for (wrong, part) in [
-            ("released+".to_owned(), "\"\" after the + is neither a file"),
-            (
-                "released+none".to_owned(),
-                "\"none\" after the + is neither a file",
-            ),
-            (
-                format!("{root}@r+muxr=1"),
-                "\"muxr=1\" after the + is no budget",
-            ),
-            (
-                format!("{root}@r+gone.diff"),
-                "\"gone.diff\" after the + is neither a file",
-            ),
-            (
-                format!("{root}+gone"),
-                "\"gone\" after the + is neither a file",
-            ),
-        ] {
-            let complaint = complaint(&wrong);
-            assert!(complaint.contains(part), "{wrong}: {complaint}");
-        }
     }
 
     #[test]

@@ -1,17 +1,18 @@
 //! Parses the name of a subject: the arguments of `--subject`, `--tokio` and `--yamux`.
 
 use std::fmt;
-use std::path::Path;
 use std::str::FromStr;
 
-use run_format::{Budgets, Site};
+use run_format::Budgets;
 
-use super::source_spec::{Origin, SOURCE_FORMS, SourceSpec};
+use super::source_spec::{Origin, Part, SOURCE_FORMS, SourceSpec, parse};
 
 /// A subject as named on the command line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     pub stack: SourceSpec,
+    /// The budget whose patch its crates get.
+    pub budgets: Option<Budgets>,
     /// Crates that come from elsewhere.
     pub layers: Vec<LayerSpec>,
 }
@@ -26,9 +27,11 @@ pub struct LayerSpec {
 impl Spec {
     /// The lock file's version of everything, with the patch of a budget if there is one.
     pub fn released(budgets: Option<Budgets>) -> Spec {
-        let patch = budgets.map_or_else(String::new, |budgets| format!("+{budgets}"));
-        let spec: Result<Spec, String> = format!("released{patch}").parse();
-        spec.expect("it is one of the accepted forms")
+        Spec {
+            stack: SourceSpec::of_origin(Origin::Registry(None)),
+            budgets,
+            layers: Vec::new(),
+        }
     }
 
     /// The same with another source of one crate.
@@ -40,78 +43,87 @@ impl Spec {
 
     /// A short name: the last folder of each path, with the revision.
     pub fn label(&self) -> String {
+        let budgets = self.budgets.map(|budgets| format!("+{budgets}"));
         let layers = self.layers.iter();
         let layers = layers.map(|layer| format!(" + {}", layer.source.label(&layer.name)));
         let stack = std::iter::once(self.stack.label("released"));
-        stack.chain(layers).collect()
+        stack.chain(budgets).chain(layers).collect()
     }
 
     /// Whether a budget's patch or a diff changes its sources.
     pub fn is_patched(&self) -> bool {
-        self.sources().any(|source| source.patch.is_some())
-    }
-
-    /// That of the stack, and those of crates.
-    pub fn sources(&self) -> impl Iterator<Item = &SourceSpec> {
         let layers = self.layers.iter().map(|layer| &layer.source);
-        std::iter::once(&self.stack).chain(layers)
+        let mut sources = std::iter::once(&self.stack).chain(layers);
+        self.budgets.is_some() || sources.any(|source| !source.diffs.is_empty())
     }
 }
 
 impl LayerSpec {
     pub fn new(name: &str, source: &str) -> Result<LayerSpec, String> {
         let source: SourceSpec = source.parse()?;
-        if source.origin == Origin::Registry(None) && source.patch.is_none() {
-            return Err(format!("this changes nothing (accepted: {SOURCE_FORMS})"));
+        let name = name.to_owned();
+        LayerSpec { name, source }.changes_something()
+    }
+
+    fn changes_something(self) -> Result<LayerSpec, String> {
+        match self.source.origin == Origin::Registry(None) && self.source.diffs.is_empty() {
+            true => Err(format!("this changes nothing (accepted: {SOURCE_FORMS})")),
+            false => Ok(self),
         }
-        Ok(LayerSpec {
-            name: name.to_owned(),
-            source,
-        })
     }
 }
 
 impl FromStr for Spec {
     type Err = String;
 
-    /// A `+CRATE=` begins a layer, unless CRATE is a site of a budget or what follows names no source, as in the name
-    /// of a folder.
     fn from_str(text: &str) -> Result<Self, String> {
-        let (mut stack, mut layers, mut refusal) = (text, Vec::new(), None);
-        while !Path::new(stack).is_dir() {
-            refusal = None;
-            let layer = layers_in(stack).find_map(|(at, name, source)| {
-                let layer = LayerSpec::new(name, source);
-                let layer = layer.map_err(|error| format!("+{name}={source}: {error}"));
-                let layer = layer.map_err(|error| refusal = Some(error)).ok()?;
-                Some((at, layer))
-            });
-            let Some((at, layer)) = layer else { break };
-            layers.insert(0, layer);
-            stack = &stack[..at];
+        let (origin, parts) = parse(text)?;
+        let mut stack = SourceSpec::of_origin(origin);
+        let (mut budgets, mut layers) = (Vec::new(), Vec::<LayerSpec>::new());
+        for part in parts {
+            match part {
+                Part::Diff(diff) => {
+                    let last = layers.last_mut().map(|layer| &mut layer.source);
+                    last.unwrap_or(&mut stack).diffs.push(diff);
+                }
+                Part::Budget(bounds) => budgets.push(bounds.to_string()),
+                Part::Layer(name, origin) => {
+                    let source = SourceSpec::of_origin(origin);
+                    layers.push(LayerSpec { name, source });
+                }
+            }
         }
-        let stack = stack.parse::<SourceSpec>();
-        let stack = stack.map_err(|error| refusal.unwrap_or(error))?;
-        Ok(Spec { stack, layers })
+        let layers = layers.into_iter().map(|layer| {
+            let shown = layer.to_string();
+            let layer = layer.changes_something();
+            layer.map_err(|wrong| format!("{shown}: {wrong}"))
+        });
+        Ok(Spec {
+            stack,
+            layers: layers.collect::<Result<_, String>>()?,
+            budgets: match &budgets[..] {
+                [] => None,
+                budgets => Some(budgets.join(",").parse()?),
+            },
+        })
     }
 }
 
-/// What may be layers: where each begins, its crate, and its source. The last comes first.
-fn layers_in(text: &str) -> impl Iterator<Item = (usize, &str, &str)> {
-    text.rmatch_indices('+').filter_map(|(at, _)| {
-        let (name, source) = text[at + 1..].split_once('=')?;
-        let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        let is_crate = !name.is_empty() && name.bytes().all(is_of_name);
-        let is_site = Site::ALL.iter().any(|site| site.to_string() == name);
-        (is_crate && !is_site).then_some((at, name, source))
-    })
+impl fmt::Display for LayerSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "+{}={}", self.name, self.source)
+    }
 }
 
 impl fmt::Display for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.stack)?;
-        let mut layers = self.layers.iter();
-        layers.try_for_each(|LayerSpec { name, source }| write!(f, "+{name}={source}"))
+        if let Some(budgets) = self.budgets {
+            write!(f, "+{budgets}")?;
+        }
+        self.layers
+            .iter()
+            .try_for_each(|layer| write!(f, "{layer}"))
     }
 }
 
@@ -153,6 +165,94 @@ mod tests {
             ),
         ] {
             let complaint = wrong.parse::<Spec>().expect_err(wrong);
+            assert!(complaint.contains(part), "{wrong}: {complaint}");
+        }
+    }
+
+    #[test]
+    fn diffs_budgets_and_crates_come_in_any_number_and_order() {
+        let dir = tempfile::tempdir().expect("a temporary folder can be made");
+        let root = dir.path().join("a").display().to_string();
+        let [one, two] = ["+x@y.diff", "+two.patch"].map(|name| format!("{root}{name}"));
+        for folder in [root.clone(), format!("{root}+b")] {
+            std::fs::create_dir(folder).expect("the folder is ours");
+        }
+        for file in [&one, &two] {
+            std::fs::write(file, "").expect("the folder is ours");
+        }
+        let read = |text: &str| {
+            let spec: Spec = text
+                .parse()
+                .unwrap_or_else(|wrong| panic!("{text}: {wrong}"));
+            assert_eq!(spec.to_string().parse(), Ok(spec.clone()), "{text}");
+            assert!(spec.is_patched(), "{text}");
+            spec
+        };
+        let label = |text: &str| read(text).label();
+        for origin in [
+            "released",
+            "released@0.56",
+            &root,
+            &format!("{root}@r+s"),
+            &format!("{root}+b"),
+        ] {
+            let plain = origin.replace(&root, "a");
+            assert_eq!(
+                label(&format!("{origin}+{one}")),
+                format!("{plain}+a+x@y.diff")
+            );
+            assert_eq!(
+                label(&format!("{origin}+muxer=1")),
+                format!("{plain}+muxer=1")
+            );
+            let all = format!(
+                "{plain}+a+x@y.diff+a+two.patch+connection=2,muxer=1/deferred + tokio@1.50.0"
+            );
+            for order in [
+                format!("{origin}+{one}+{two}+muxer=1/deferred+connection=2+tokio=released@1.50.0"),
+                format!("{origin}+connection=2+{one}+muxer=1/deferred+{two}+tokio=released@1.50.0"),
+                format!("{origin}+{one}+connection=2,muxer=1/deferred+{two}+tokio=released@1.50.0"),
+            ] {
+                assert_eq!(label(&order), all, "{order}");
+            }
+        }
+        // A diff after a crate is one of that crate, and a budget is one of the whole subject wherever it is.
+        let text = format!("released+tokio={root}@r+s+muxer=1+{one}+yamux=released+{two}");
+        let expected = "released+muxer=1 + a@r+s+a+x@y.diff + yamux+a+two.patch";
+        assert_eq!(label(&text), expected);
+        for (wrong, part) in [
+            ("released+".to_owned(), "\"\" after the + is neither a file"),
+            (
+                "released+none".to_owned(),
+                "\"none\" after the + is neither a file",
+            ),
+            (
+                "released+muxer=1+muxer=2".to_owned(),
+                "site muxer is named twice",
+            ),
+            (
+                format!("released+{one}+gone.diff"),
+                "\"gone.diff\" after the + is neither a file",
+            ),
+            (
+                format!("{root}@r+muxr=1"),
+                "+muxr=1: there is no such folder",
+            ),
+            (
+                format!("{root}@r+gone.diff"),
+                "\"gone.diff\" after the + is neither a file",
+            ),
+            (
+                format!("{root}+gone"),
+                "\"gone\" after the + is neither a file",
+            ),
+            (
+                format!("released+{one}+muxer=0"),
+                "\"muxer=0\" after the + is no budget",
+            ),
+            ("released+muxer=1@both".to_owned(), "--peers-subject"),
+        ] {
+            let complaint = wrong.parse::<Spec>().expect_err(&wrong);
             assert!(complaint.contains(part), "{wrong}: {complaint}");
         }
     }

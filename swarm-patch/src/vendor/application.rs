@@ -1,9 +1,8 @@
-//! An application: what its lock file names, and what cargo makes of it with other sources.
+//! An application: what its lock file names, and the table that gives it other sources.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::Result;
 use cargo_metadata::{Metadata, Package};
 use fs_err as fs;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
@@ -30,6 +29,15 @@ impl Application {
     /// The folder of its lock file.
     pub fn root(&self) -> &Path {
         self.metadata.workspace_root.as_std_path()
+    }
+
+    /// The packages of its workspace.
+    pub(super) fn members(&self) -> Vec<&Package> {
+        self.metadata.workspace_packages()
+    }
+
+    pub(super) fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// The path that leads from its folder to another.
@@ -60,43 +68,10 @@ impl Application {
         let table = with_copies(table.unwrap_or_default(), grafted, &relative(&root, out));
         Ok((table, own.is_some()))
     }
-
-    /// Has cargo resolve the application's dependencies with the copies in `folder`, without a change to its files. Returns
-    /// what else changes in the lock file then. Fails if one of the copies would not be used.
-    pub(super) fn resolve(&self, grafted: &[Grafted], folder: &Path) -> Result<Vec<String>> {
-        let config = tempfile::Builder::new().suffix(".toml").tempfile()?;
-        fs::write(&config, with_copies(Table::new(), grafted, folder))?;
-        let output = Command::new(compiler::cargo_path())
-            .args(["update", "--workspace", "--dry-run", "--color=never"])
-            .args(["--config=term.quiet=false", "--config"])
-            .arg(config.path())
-            .current_dir(&self.dir)
-            .output()
-            .context("cannot run cargo")?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        if !output.status.success() {
-            bail!("{}", compiler::first_error(&said));
-        }
-        let verbs = ["Adding ", "Downgrading ", "Removing ", "Updating "];
-        let is_change =
-            |line: &&str| verbs.iter().any(|verb| line.starts_with(verb)) && line.contains(" v");
-        let mut changes: Vec<&str> = said.lines().map(str::trim).filter(is_change).collect();
-        for Grafted { source, .. } in grafted {
-            let it = format!("{} v{}", source.name, source.version);
-            let used = format!("Adding {it} ({})", source.dir.display());
-            if !changes.contains(&&*used) {
-                bail!("cargo would not use the copy of {it}");
-            }
-            changes.retain(|change| *change != used && *change != format!("Removing {it}"));
-        }
-        let copies = format!("({}/", folder.display());
-        changes.retain(|change| !change.contains(&copies));
-        Ok(changes.into_iter().map(str::to_owned).collect())
-    }
 }
 
 /// The text of a table `[patch.crates-io]`, with the path of each copy in `copies`.
-fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
+pub(super) fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
     for it in grafted {
         let name = &it.source.name;
         let same = grafted.iter().filter(|other| other.source.name == *name);

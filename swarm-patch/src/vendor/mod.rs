@@ -1,9 +1,10 @@
 //! Gives an application grafted copies of its crates with sites, in the versions that its lock file names.
 //!
-//! [`application`] reads what the lock file names, and has cargo say whether it uses the copies. [`packages`] copies the
-//! packages of this workspace that the copies, and the application, depend on.
+//! [`application`] reads what the lock file names. [`lock_changes`] has cargo say whether it uses the copies, and what else
+//! changes. [`packages`] copies the packages of this workspace that the copies, and the application, depend on.
 
 mod application;
+mod lock_changes;
 mod packages;
 
 use std::collections::BTreeMap;
@@ -15,7 +16,8 @@ use fs_err as fs;
 use tempfile::TempDir;
 
 pub use self::application::Application;
-use self::packages::COPIED;
+use self::lock_changes::Trial;
+use self::packages::{COPIED, NODE_AB};
 use crate::checkout::{self, Grafted};
 use crate::crate_source::CrateSource;
 use crate::stacks::sites_of;
@@ -39,7 +41,9 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     if grafted.is_empty() {
         bail!("none of its crates can be grafted: {}", left.join("; "));
     }
-    let changes = app.resolve(&grafted, &folder)?;
+    let changes = Trial::new(app, &grafted, &folder, out)?.changes()?;
+    let replaced = changes.iter().filter(|change| change.replaces()).count();
+    let lines: Vec<String> = changes.iter().map(|change| change.line.clone()).collect();
     let (table, replaces) = app.table(&grafted, out)?;
     fs::rename(&folder, out)?;
 
@@ -58,14 +62,15 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
         .map(|grafted| (grafted.source.id(), grafted.sites));
     Ok(format!(
         "{}\n{}Written: {}\n\n{what} {}{by}:\n\n{table}\n\
-         With it cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
-         {}Add to the application's own Cargo.toml what it uses. To compare budgets, node-ab is enough:\n\n[dependencies]\n{}",
+         Add to the application's own Cargo.toml:\n\n[dependencies]\n{}\n\
+         With these lines cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
+         Packages of the application that get another version: {replaced}.\n{}",
         levels_table(&sites.collect::<Vec<_>>()),
         list("Not grafted", &left),
         out.display(),
         app.root().join("Cargo.toml").display(),
-        list("Other changes of Cargo.lock are then", &changes),
-        COPIED.map(path).concat(),
+        path(NODE_AB),
+        list("All other changes of Cargo.lock are then", &lines).trim_end(),
     ))
 }
 

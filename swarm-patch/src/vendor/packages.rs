@@ -1,16 +1,23 @@
 //! Copies packages of this workspace to where an application finds them. There they are in no workspace of ours, so
 //! their manifests inherit nothing.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use cargo_metadata::{Dependency, DependencyKind, Package};
 use fs_err as fs;
+use toml_edit::{DocumentMut, InlineTable, Item, value};
 
 use crate::subject::ours::{self, Ours};
 
+/// The package that an application depends on to compare budgets.
+pub(super) const NODE_AB: &str = "node-ab";
+
 /// The packages that an application gets. The packages of this workspace that these depend on are copied, too.
-pub(super) const COPIED: [&str; 2] = ["poll-probe", "node-ab"];
+pub(super) const COPIED: [&str; 2] = ["poll-probe", NODE_AB];
+
+/// The crate that only the command lines of this workspace need. Copies leave it out.
+const OF_COMMAND_LINES: &str = "clap";
 
 /// Copies packages and what they depend on, each to a folder of its name in `to`.
 pub(super) fn copy(names: &[&str], to: &Path) -> Result<()> {
@@ -36,9 +43,14 @@ fn manifest(package: &Package) -> String {
     );
     text += "\n[features]\n";
     for (name, of) in &package.features {
+        let left_out = format!("dep:{OF_COMMAND_LINES}");
+        let of: Vec<_> = of.iter().filter(|needs| **needs != left_out).collect();
         text += &format!("{name} = {of:?}\n");
     }
-    let dependencies = package.dependencies.iter();
+    let dependencies = package
+        .dependencies
+        .iter()
+        .filter(|dependency| dependency.name != OF_COMMAND_LINES);
     text.extend(dependencies.map(table));
     text
 }
@@ -69,6 +81,57 @@ fn table(of: &Dependency) -> String {
     )
 }
 
+/// The manifests of the copies in a folder, with their texts.
+pub(super) fn manifests(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
+    let packages = Ours::read()?;
+    let packages = packages.with_dependencies(&COPIED)?;
+    let paths = packages
+        .iter()
+        .map(|package| folder.join(package.name.as_str()).join("Cargo.toml"));
+    paths
+        .map(|path| Ok((path.clone(), fs::read_to_string(path)?)))
+        .collect()
+}
+
+/// Has the copies in a folder accept no newer version of a package.
+pub(super) fn limit(folder: &Path, name: &str, version: &str) -> Result<()> {
+    for (path, text) in manifests(folder)? {
+        let mut manifest: DocumentMut = text.parse()?;
+        let table = manifest
+            .get_mut("dependencies")
+            .and_then(Item::as_table_like_mut);
+        let dependency = table.and_then(|table| table.get_mut(name));
+        let dependency = dependency.and_then(Item::as_table_like_mut);
+        let required = dependency.and_then(|table| table.get_mut("version"));
+        if let Some(required) = required
+            && let Some(text) = required.as_str()
+        {
+            *required = value(format!("{text}, <={version}"));
+        }
+        if path.ends_with(Path::new(NODE_AB).join("Cargo.toml")) {
+            // It is for what the packages need that the copies depend on. Cargo resolves it and never compiles it.
+            let mut entry = InlineTable::new();
+            entry.insert("package", name.into());
+            entry.insert("version", compatible(version).into());
+            entry.insert("default-features", false.into());
+            let key = format!("held-{name}-{}", version.replace(['.', '+'], "_"));
+            manifest["target"]["cfg(any())"]["dependencies"][&key] = value(entry);
+        }
+        fs::write(path, manifest.to_string())?;
+    }
+    Ok(())
+}
+
+/// Versions that cargo takes for compatible with one, and that are not newer.
+fn compatible(version: &str) -> String {
+    let parts: Vec<&str> = version.split('.').collect();
+    let at = parts
+        .iter()
+        .position(|part| *part != "0")
+        .unwrap_or_default();
+    format!(">={}, <={version}", parts[..=at].join("."))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -81,7 +144,9 @@ mod tests {
 
     /// The text of all that must be the same in a copy. Of a path only its presence is.
     fn said(package: &Package) -> Vec<String> {
-        let kept = |of: &&Dependency| of.kind != DependencyKind::Development;
+        let kept = |of: &&Dependency| {
+            of.kind != DependencyKind::Development && of.name != OF_COMMAND_LINES
+        };
         let of = |it: &Dependency| {
             let folder = it.path.as_ref().map(|_| "beside");
             let (name, rename, kind) = (&it.name, &it.rename, it.kind);
@@ -93,7 +158,11 @@ mod tests {
         };
         let mut said: Vec<_> = package.dependencies.iter().filter(kept).map(of).collect();
         said.sort();
-        said.push(format!("{} {:?}", package.edition, package.features));
+        let mut features = package.features.clone();
+        let left_out = format!("dep:{OF_COMMAND_LINES}");
+        let needed = features.values_mut();
+        needed.for_each(|needs| needs.retain(|need| *need != left_out));
+        said.push(format!("{} {features:?}", package.edition));
         said
     }
 

@@ -66,7 +66,10 @@ fn a_layer_that_is_none_is_refused() {
             "yamux=released@0.14+yamux=released@0.13",
             "yamux has two sources",
         ),
-        ("tokio=released+muxer=1", "no budget changes tokio"),
+        (
+            "tokio=released+muxer=1",
+            "+tokio=released: this changes nothing",
+        ),
     ] {
         let refusal = find(&format!("released+{wrong}")).expect_err(wrong);
         assert!(refusal.contains(says), "{wrong}: {refusal}");

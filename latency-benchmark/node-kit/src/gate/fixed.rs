@@ -1,4 +1,4 @@
-//! Chance, time and the buffers of sockets that are the same in every run. Each function does what the function of the C
+//! Chance and time that are the same in every run. Each function does what the function of the C
 //! library with its name does in a program that counts for `--gate`.
 #![allow(unsafe_code, reason = "their arguments are those of the C library")]
 #![allow(missing_docs, clippy::missing_safety_doc)] // They are documented there.
@@ -54,16 +54,19 @@ pub unsafe fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
     0
 }
 
-/// Where nothing happens any more but a timer, time jumps to the timer.
+/// Where nothing is ready, nothing will be before the next timer: what a socket or a pipe takes is at its other end at
+/// once. So time jumps to the timer.
 pub unsafe fn epoll_wait(
     epoll: c_int,
     events: *mut epoll_event,
     most: c_int,
     timeout_ms: c_int,
 ) -> c_int {
-    /// The kernel needs less to deliver what is on its way over loopback.
-    const PATIENCE_MS: c_int = 300;
-    let waits = timeout_ms.min(PATIENCE_MS);
+    // Without a timer it waits for ever.
+    let waits = match NOW.get() {
+        0 => timeout_ms,
+        _ => timeout_ms.min(0),
+    };
     // SAFETY: the arguments are the caller's, and no signal mask is given.
     let ready = unsafe {
         libc::syscall(
@@ -80,20 +83,4 @@ pub unsafe fn epoll_wait(
         NOW.set(NOW.get() + timeout_ms as u64 * 1_000_000);
     }
     ready as c_int
-}
-
-/// Buffers that hold all that is on its way. How much the kernel takes into smaller ones depends on when it acknowledges.
-pub fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-    let size: c_int = 4 << 20;
-    let (size, length) = (&raw const size, size_of::<c_int>() as libc::socklen_t);
-    // SAFETY: the arguments are the caller's, and those of `setsockopt` live as long as its call.
-    unsafe {
-        let socket = libc::syscall(libc::SYS_socket, domain, kind, protocol) as c_int;
-        if socket >= 0 && domain == libc::AF_INET {
-            for option in [libc::SO_RCVBUF, libc::SO_SNDBUF] {
-                libc::setsockopt(socket, libc::SOL_SOCKET, option, size.cast(), length);
-            }
-        }
-        socket
-    }
 }

@@ -48,11 +48,6 @@ macro_rules! gate_program {
             unsafe { $crate::gate::fixed::epoll_wait(epoll, events, most, timeout_ms) }
         }
 
-        #[unsafe(no_mangle)]
-        extern "C" fn socket(domain: c_int, kind: c_int, protocol: c_int) -> c_int {
-            $crate::gate::fixed::socket(domain, kind, protocol)
-        }
-
         fn main() -> std::process::ExitCode {
             $crate::gate::main($run)
         }

@@ -1,6 +1,6 @@
 //! Central and its peers for `--gate`.
 
-mod pipe;
+mod ends;
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -52,10 +52,7 @@ where
             tokio::spawn(task);
         };
         let mut swarm = build::<W>(cell, number, spawn)?;
-        let at: Multiaddr = match cell.transport {
-            GateTransport::Memory | GateTransport::Pipe => format!("/memory/{number}").parse()?,
-            GateTransport::Tcp => "/ip4/127.0.0.1/tcp/0".parse()?,
-        };
+        let at: Multiaddr = format!("/memory/{number}").parse()?;
         addresses.push(swarm::listen(&mut swarm, at).await?);
         nodes.push(Box::pin(W::peer(swarm, parts.clone(), load)));
     }
@@ -82,8 +79,8 @@ fn build<W: NodeWorkload>(
     let (memory, security) = (MemoryTransport::new(), cell.security);
     let transport: Boxed<(PeerId, StreamMuxerBox)> = match cell.transport {
         GateTransport::Memory => swarm::upgraded(memory, security, &key)?,
-        GateTransport::Pipe => swarm::upgraded(memory.map(pipe::end), security, &key)?,
-        GateTransport::Tcp => swarm::upgraded(swarm::tcp(), security, &key)?,
+        GateTransport::Pipe => swarm::upgraded(memory.map(ends::pipe), security, &key)?,
+        GateTransport::Socket => swarm::upgraded(memory.map(ends::socket), security, &key)?,
     };
     let behaviour = W::behaviour(&key)?;
     Ok(swarm::build(transport, &key, behaviour, spawn))

@@ -1,0 +1,323 @@
+//! Which code changed. What its callers and callees change with it is left out.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use run_format::{CountKind, CountName, GateCell, OWN_CODE, Site};
+
+use super::change::{Change, is_nested};
+
+/// Code whose counts changed.
+pub(super) struct Place<'a> {
+    /// In the cell where they changed most.
+    pub(super) changes: Vec<&'a Change>,
+    pub(super) cell: GateCell,
+    pub(super) cells: usize,
+    /// Whether its counts changed and those of central as a whole did not.
+    pub(super) is_moved: bool,
+}
+
+impl Place<'_> {
+    pub(super) fn is_refused(&self) -> bool {
+        self.changes.iter().any(|change| change.is_refused)
+    }
+
+    pub(super) fn name(&self) -> String {
+        self.changes[0].name.place()
+    }
+
+    /// By how much its counts changed, for the order of places.
+    fn size(&self) -> f64 {
+        let sizes = self.changes.iter().map(|change| change.percent().abs());
+        sizes.fold(0.0, f64::max)
+    }
+}
+
+/// A site inside of which another is polled, as far as both are in one task.
+const CALLERS: [(Site, Site); 2] = [
+    (Site::Task, Site::Connection),
+    (Site::Connection, Site::Muxer),
+];
+
+type Code<'a> = (Option<Site>, Option<&'a str>);
+
+/// The code that changed in these cells. What was refused comes first, then what changed in the most cells, then what yields,
+/// then callees before their callers.
+pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
+    let mut changed = BTreeMap::<Code<'_>, usize>::new();
+    let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();
+    for (cell, changes) in cells {
+        for code in changes
+            .iter()
+            .map(|change| code(&change.name))
+            .collect::<BTreeSet<_>>()
+        {
+            *changed.entry(code).or_default() += 1;
+        }
+        let follows = following(changes);
+        let mut own = BTreeMap::<_, Vec<&Change>>::new();
+        for change in changes
+            .iter()
+            .filter(|change| !follows.contains(&change.name))
+        {
+            own.entry(code(&change.name)).or_default().push(change);
+        }
+        for (code, changes_of_code) in own {
+            let place = Place {
+                is_moved: changes_of_code
+                    .iter()
+                    .all(|change| is_moved(changes, change)),
+                changes: changes_of_code,
+                cell: *cell,
+                cells: 0,
+            };
+            let key = |place: &Place<'_>| (place.is_refused(), !place.is_moved, place.size());
+            match found.get(&code) {
+                Some(other) if key(other) >= key(&place) => {}
+                _ => drop(found.insert(code, place)),
+            }
+        }
+    }
+    let mut places: Vec<_> = found.into_iter().collect();
+    for (code, place) in &mut places {
+        place.cells = changed[code];
+    }
+    let key = |place: &Place<'_>| {
+        let mut kinds = place.changes.iter().map(|change| change.name.kind);
+        let yields = kinds.any(|kind| kind == CountKind::Yields);
+        let depth = depth(place.changes[0].name.site);
+        (
+            place.is_refused(),
+            !place.is_moved,
+            place.cells,
+            yields,
+            depth,
+        )
+    };
+    places.sort_by(|(_, one), (_, other)| {
+        let by_size = other.size().total_cmp(&one.size());
+        key(other).cmp(&key(one)).then(by_size)
+    });
+    places.into_iter().map(|(_, place)| place).collect()
+}
+
+fn code(name: &CountName) -> Code<'_> {
+    (name.site, name.child.as_deref())
+}
+
+fn depth(site: Option<Site>) -> usize {
+    match site {
+        None => 0,
+        Some(Site::Muxer) => 3,
+        Some(Site::Connection) => 2,
+        Some(_) => 1,
+    }
+}
+
+/// Whether the same work was done elsewhere before, so that central's total is the same.
+fn is_moved(changes: &[Change], change: &Change) -> bool {
+    let name = &change.name;
+    let is_total = |other: &&Change| other.name.kind == name.kind && other.name.site.is_none();
+    name.site.is_some() && is_nested(name.kind) && !changes.iter().any(|other| is_total(&other))
+}
+
+/// The changes of a cell that follow from others of it, and those of central as a whole.
+fn following(changes: &[Change]) -> BTreeSet<&CountName> {
+    let mut follows = BTreeSet::new();
+    for change in changes {
+        let name = &change.name;
+        let is_total = name.site.is_none() && name.child.is_none();
+        // More polls of the site poll the child as much more, or less.
+        let of_site = |other: &&Change| {
+            let CountName { kind, site, child } = &other.name;
+            (kind, site, child) == (&CountKind::Polls, &name.site, &None)
+        };
+        let explains =
+            |other: &Change| (0.0..=1.0 + 1e-9).contains(&(change.rise() / other.rise()));
+        let is_polled_with_site = name.kind == CountKind::Polls
+            && name.child.is_some()
+            && changes.iter().filter(of_site).any(explains);
+        if is_total || is_polled_with_site {
+            follows.insert(name);
+        }
+    }
+    let kinds: BTreeSet<CountKind> = changes.iter().map(|change| change.name.kind).collect();
+    for (caller, callee) in CALLERS {
+        for kind in &kinds {
+            let of = |site: Site| {
+                let is_of = move |name: &CountName| name.kind == *kind && name.site == Some(site);
+                changes.iter().filter(move |change| is_of(&change.name))
+            };
+            let is_child = |change: &&Change| {
+                change
+                    .name
+                    .child
+                    .as_deref()
+                    .is_some_and(|child| child != OWN_CODE)
+            };
+            let children: Vec<_> = of(caller).filter(is_child).collect();
+            if is_nested(*kind) {
+                let inside = of(callee).map(Change::rise).sum();
+                follows.extend(
+                    with_sum(&children, inside)
+                        .into_iter()
+                        .map(|change| &change.name),
+                );
+            } else if *kind == CountKind::Polls {
+                let polls = of(callee).filter(|change| change.name.child.is_none());
+                let more = polls.map(Change::rise).sum();
+                if !with_sum(&children, more).is_empty() {
+                    let is_of_callee = |change: &&Change| {
+                        let CountName { kind, site, child } = &change.name;
+                        *site == Some(callee)
+                            && child.is_none()
+                            && [CountKind::Polls, CountKind::Iterations].contains(kind)
+                    };
+                    follows.extend(
+                        changes
+                            .iter()
+                            .filter(is_of_callee)
+                            .map(|change| &change.name),
+                    );
+                }
+            }
+        }
+    }
+    follows
+}
+
+/// The fewest of these changes that together are as large as that.
+fn with_sum<'a>(changes: &[&'a Change], sum: f64) -> Vec<&'a Change> {
+    const MOST: usize = 8;
+    let changes = &changes[..changes.len().min(MOST)];
+    let chosen = |set: u32| {
+        let chosen = (0..)
+            .zip(changes)
+            .filter(move |(at, _)| set & (1 << at) != 0);
+        chosen.map(|(_, change)| *change)
+    };
+    let mut sets: Vec<u32> = (1..1 << changes.len()).collect();
+    sets.sort_by_key(|set| set.count_ones());
+    let is_it = |set: &u32| is_same(chosen(*set).map(Change::rise).sum(), sum);
+    let found = sets
+        .into_iter()
+        .find(|set| !is_same(sum, 0.0) && is_it(set));
+    found.map_or_else(Vec::new, |set| chosen(set).collect())
+}
+
+/// Counts per request are quotients, whose sums are rounded.
+fn is_same(one: f64, other: f64) -> bool {
+    (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use run_format::{GateTransport, Load, Pace, Payload, Security, Workload};
+
+    use super::*;
+
+    type Counted = (CountKind, Option<Site>, Option<&'static str>, f64, f64);
+
+    const CONNECTION: Option<Site> = Some(Site::Connection);
+    const MUXER: Option<Site> = Some(Site::Muxer);
+    const TASK: Option<Site> = Some(Site::Task);
+    const POLLS_MUXER: Option<&str> = Some("muxing.poll_unpin");
+    const FLUSHES: Option<&str> = Some("self.socket.poll_flush_unpin");
+
+    fn cell(peers: usize, counts: &[Counted]) -> (GateCell, Vec<Change>) {
+        let change = |&(kind, site, child, base, head): &Counted| Change {
+            name: CountName {
+                kind,
+                site,
+                child: child.map(str::to_owned),
+            },
+            base,
+            head,
+            is_refused: head > base,
+        };
+        let cell = GateCell {
+            transport: GateTransport::Memory,
+            security: Security::Noise,
+            workload: Workload::Stream,
+            peers,
+            load: Load {
+                payload: Payload::kib(16),
+                pace: Pace::Outstanding(2),
+            },
+        };
+        (cell, counts.iter().map(change).collect())
+    }
+
+    fn names(cells: &[(GateCell, Vec<Change>)]) -> Vec<String> {
+        places(cells).iter().map(Place::name).collect()
+    }
+
+    #[test]
+    fn a_copy_in_the_muxer_is_one_place_and_its_callers_are_none() {
+        use CountKind::{Allocations, Bytes};
+        let counts = [(Allocations, 3.0, 4.0), (Bytes, 7.25, 16_391.25)];
+        let counts = counts.map(|(kind, base, head)| {
+            [
+                (kind, None, None, 2.0 * base, base + head),
+                (kind, TASK, Some("connection.poll"), base, head),
+                (kind, CONNECTION, POLLS_MUXER, base, head),
+                (kind, MUXER, Some(OWN_CODE), base, head),
+            ]
+        });
+        assert_eq!(names(&[cell(1, &counts.concat())]), ["`muxer`, own code"]);
+    }
+
+    #[test]
+    fn a_flush_too_many_comes_before_what_happens_less_often() {
+        use CountKind::Polls;
+        let flush = (Polls, MUXER, FLUSHES, 1.0, 2.0);
+        let more = [
+            flush,
+            (Polls, MUXER, None, 2.0, 2.5),
+            (Polls, CONNECTION, POLLS_MUXER, 2.0, 2.5),
+        ];
+        let found = names(&[cell(1, &[flush]), cell(5, &more)]);
+        let expected = [
+            "`muxer`, `self.socket.poll_flush_unpin`",
+            "`connection`, `muxing.poll_unpin`",
+        ];
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn polls_of_a_callee_follow_from_those_that_its_caller_makes() {
+        use CountKind::{Iterations, Polls};
+        let counts = [
+            (Polls, CONNECTION, POLLS_MUXER, 2.0, 4.0),
+            (Polls, MUXER, None, 2.0, 4.0),
+            (Iterations, MUXER, None, 3.0, 5.0),
+            (Polls, MUXER, FLUSHES, 1.0, 2.0),
+        ];
+        let found = names(&[cell(1, &counts)]);
+        assert_eq!(found, ["`connection`, `muxing.poll_unpin`"]);
+    }
+
+    #[test]
+    fn work_that_moved_comes_last() {
+        use CountKind::{Bytes, Polls};
+        let counts = [
+            (Bytes, MUXER, Some("a"), 1_053_440.0, 0.0),
+            (Bytes, MUXER, Some("b"), 0.0, 1_053_440.0),
+            (Polls, CONNECTION, Some("c"), 1.0, 0.5),
+        ];
+        let mut cells = [cell(1, &counts)];
+        // As the total of central has not risen.
+        cells[0]
+            .1
+            .iter_mut()
+            .for_each(|change| change.is_refused = false);
+        let places = places(&cells);
+        let found = places.iter().map(|place| (place.name(), place.is_moved));
+        let expected = [
+            ("`connection`, `c`", false),
+            ("`muxer`, `b`", true),
+            ("`muxer`, `a`", true),
+        ];
+        let expected = expected.map(|(name, is_moved)| (name.to_owned(), is_moved));
+        assert_eq!(found.collect::<Vec<_>>(), expected);
+    }
+}

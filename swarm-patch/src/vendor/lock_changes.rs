@@ -1,0 +1,234 @@
+//! What becomes of an application's lock file once the application has the lines that `vendor` prints.
+
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use cargo_metadata::Package;
+use fs_err as fs;
+use tempfile::TempDir;
+use toml_edit::{DocumentMut, Table, TableLike, value};
+
+use super::application::{Application, with_copies};
+use super::packages::{self, NODE_AB};
+use crate::checkout::{Grafted, read_toml};
+use crate::subject::compiler;
+
+/// Another package in the lock file, or another version, as `cargo update` prints it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) line: String,
+    name: String,
+    /// Of the version that the lock file has, if it is replaced.
+    from: Option<String>,
+    to: String,
+}
+
+impl Change {
+    /// "Adding rtrb v0.4.1" or "Updating serde v1.0.210 -> v1.0.229".
+    fn read(line: &str) -> Option<Change> {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let version = |word: &str| word.strip_prefix('v').map(str::to_owned);
+        let (name, from, to) = match words[..] {
+            ["Updating" | "Downgrading", name, from, "->", to, ..] => (name, version(from), to),
+            ["Adding" | "Removing", name, to, ..] => (name, None, to),
+            _ => return None,
+        };
+        Some(Change {
+            line: line.to_owned(),
+            name: name.to_owned(),
+            from,
+            to: version(to)?,
+        })
+    }
+
+    /// Whether a package that the application has gets another version.
+    pub(super) fn replaces(&self) -> bool {
+        self.from.is_some()
+    }
+}
+
+/// Has cargo resolve an application's dependencies as if the application had the printed lines. The manifests are copied for
+/// that, since cargo keeps fewer of the locked versions where a package of the application itself has a new dependency.
+pub(super) struct Trial<'a> {
+    app: &'a Application,
+    grafted: &'a [Grafted],
+    /// The folder of the copies.
+    copies: &'a Path,
+    /// The copied manifests and lock file of the application.
+    dir: TempDir,
+    /// The copied manifest of the package that gets the lines.
+    manifest: PathBuf,
+    /// The folder of the copies as cargo names it.
+    shown: PathBuf,
+}
+
+impl Trial<'_> {
+    /// The copies are in a folder, and will be at `out`.
+    pub(super) fn new<'a>(
+        app: &'a Application,
+        grafted: &'a [Grafted],
+        copies: &'a Path,
+        out: &Path,
+    ) -> Result<Trial<'a>> {
+        let root = fs::canonicalize(app.root())?;
+        let dir = TempDir::with_prefix_in(".lines-", copies.parent().context("it has a parent")?)?;
+        let copied_root = fs::canonicalize(dir.path())?;
+        // Below the application's folder cargo takes the copies as members of its workspace.
+        let shown = match out.strip_prefix(&root) {
+            Ok(below) => {
+                let link = copied_root.join(below);
+                fs::create_dir_all(link.parent().context("it has a parent")?)?;
+                symlink(copies, &link)?;
+                link
+            }
+            Err(_) => copies.to_owned(),
+        };
+        let members = app.members();
+        let folders = members.iter().map(|member| folder(member));
+        let folders = folders.collect::<Result<Vec<PathBuf>>>()?;
+        let copied = |path: &Path| Some(copied_root.join(path.strip_prefix(&root).ok()?));
+        let mut manifests = vec![root.join("Cargo.toml")];
+        manifests.extend(folders.iter().map(|folder| folder.join("Cargo.toml")));
+        for manifest in manifests {
+            let to = copied(&manifest).context("a package is outside of the workspace's folder")?;
+            let mut text = read_toml(&manifest)?;
+            let from = manifest.parent().context("it has a parent")?;
+            lead_back(text.as_table_mut(), from, &folders);
+            fs::create_dir_all(to.parent().context("it has a parent")?)?;
+            fs::write(to, text.to_string())?;
+        }
+        let targets = members.iter().flat_map(|member| &member.targets);
+        let sources = targets.filter_map(|target| fs::canonicalize(&target.src_path).ok());
+        for source in sources.filter_map(|source| copied(&source)) {
+            fs::create_dir_all(source.parent().context("it has a parent")?)?;
+            fs::write(source, "")?;
+        }
+        fs::copy(root.join("Cargo.lock"), copied_root.join("Cargo.lock"))?;
+        let copies_table = with_copies(Table::new(), grafted, &shown).parse::<DocumentMut>()?;
+        let table = copies_table["patch"]["crates-io"].as_table_like();
+        let root_manifest = copied_root.join("Cargo.toml");
+        let mut text = read_toml(&root_manifest)?;
+        for (name, entry) in table.into_iter().flat_map(|table| table.iter()) {
+            text["patch"]["crates-io"][name] = entry.clone();
+        }
+        fs::write(&root_manifest, text.to_string())?;
+        let of_application = folders.iter().find(|folder| *folder == app.dir());
+        let of_application = of_application
+            .or(folders.first())
+            .context("it has no package")?;
+        let manifest = copied(&of_application.join("Cargo.toml")).context("it was copied")?;
+        let mut text = read_toml(&manifest)?;
+        let node_ab = shown.join(NODE_AB).display().to_string();
+        text["dependencies"][NODE_AB]["path"] = value(node_ab);
+        fs::write(&manifest, text.to_string())?;
+        Ok(Trial {
+            app,
+            grafted,
+            copies,
+            dir,
+            manifest,
+            shown,
+        })
+    }
+
+    /// What changes in the lock file, except that the copies take the place of the originals. If it gives a package of the
+    /// application another version, the copies are edited to hold its version where that is possible. Fails if one of the
+    /// copies would not be used.
+    pub(super) fn changes(&self) -> Result<Vec<Change>> {
+        let mut changes = self.resolve()?;
+        for change in changes.clone() {
+            let Some(from) = &change.from else { continue };
+            let before = packages::manifests(self.copies)?;
+            packages::limit(self.copies, &change.name, from)?;
+            let is_same =
+                |other: &Change| (&other.name, &other.from) == (&change.name, &change.from);
+            match self.resolve() {
+                Ok(others) if !others.iter().any(is_same) => changes = others,
+                // The copies do need another version.
+                _ => before
+                    .into_iter()
+                    .try_for_each(|(path, text)| fs::write(path, text))?,
+            }
+        }
+        Ok(changes)
+    }
+
+    fn resolve(&self) -> Result<Vec<Change>> {
+        let output = Command::new(compiler::cargo_path())
+            .args(["update", "--workspace", "--dry-run", "--color=never"])
+            .args(["--config=term.quiet=false", "--manifest-path"])
+            .arg(&self.manifest)
+            // Settings of cargo there are in force.
+            .current_dir(self.app.dir())
+            .output();
+        let output = output.context("cannot run cargo")?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            bail!("{}", compiler::first_error(&said));
+        }
+        let lines = said.lines().map(str::trim);
+        let mut changes: Vec<_> = lines.filter_map(Change::read).collect();
+        for Grafted { source, .. } in self.grafted {
+            let id = format!("{} v{}", source.name, source.version);
+            let dir = self.shown.join(super::folder(source));
+            let used = format!("Adding {id} ({})", dir.display());
+            if !changes.iter().any(|change| change.line == used) {
+                bail!("cargo would not use the copy of {id}");
+            }
+            changes.retain(|change| change.line != format!("Removing {id}"));
+        }
+        let copies = format!("({}/", self.shown.display());
+        changes.retain(|change| !change.line.contains(&copies));
+        let here = format!("({}", self.dir.path().display());
+        changes.retain(|change| !change.line.contains(&here));
+        Ok(changes)
+    }
+}
+
+fn folder(package: &Package) -> Result<PathBuf> {
+    let manifest = package.manifest_path.as_std_path();
+    let folder = manifest.parent().context("it has a parent")?;
+    Ok(fs::canonicalize(folder)?)
+}
+
+/// Paths of a manifest that lead to packages without a copy lead to where they are.
+fn lead_back(table: &mut dyn TableLike, from: &Path, copied: &[PathBuf]) {
+    for (key, item) in table.iter_mut() {
+        let is_target = ["bin", "lib", "example", "test", "bench"].contains(&key.get());
+        if is_target {
+            continue;
+        }
+        if let Some(inner) = item.as_table_like_mut() {
+            lead_back(inner, from, copied);
+        } else if key.get() == "path"
+            && let Some(path) = item.as_str()
+            && let Ok(to) = fs::canonicalize(from.join(path))
+            && !copied.contains(&to)
+        {
+            *item = value(to.display().to_string());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_change_of_a_lock_file_is_read_as_cargo_prints_it() {
+        let replaces =
+            |line| Change::read(line).map(|change| (change.name.clone(), change.replaces()));
+        let named = |name: &str, replaces| Some((name.to_owned(), replaces));
+        assert_eq!(replaces("Adding rtrb v0.4.1"), named("rtrb", false));
+        let line = "Updating serde v1.0.210 -> v1.0.229 (available: v1.1.0)";
+        assert_eq!(replaces(line), named("serde", true));
+        assert_eq!(
+            replaces("Downgrading nix v0.30.1 -> v0.30.0"),
+            named("nix", true)
+        );
+        assert_eq!(replaces("Updating crates.io index"), None);
+        assert_eq!(replaces("Adding nothing"), None);
+    }
+}
