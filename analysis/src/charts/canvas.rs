@@ -118,6 +118,24 @@ impl Rect {
 }
 
 #[cfg(test)]
+impl Rect {
+    pub(super) fn contains(&self, other: &Rect) -> bool {
+        let slack = 1e-6;
+        other.x >= self.x - slack
+            && other.y >= self.y - slack
+            && other.right() <= self.right() + slack
+            && other.bottom() <= self.bottom() + slack
+    }
+
+    /// The area that both cover.
+    pub(super) fn overlap(&self, other: &Rect) -> f64 {
+        let width = self.right().min(other.right()) - self.x.max(other.x);
+        let height = self.bottom().min(other.bottom()) - self.y.max(other.y);
+        width.max(0.0) * height.max(0.0)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

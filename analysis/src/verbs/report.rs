@@ -140,8 +140,9 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
     let effects = effects::tables(&verdict);
+    let effects_tables = effects::as_markdown(&effects);
     let frame = Frame {
-        effects: &effects,
+        tables: &effects_tables,
         ..Frame::new(&in_short, &pictures, options)
     };
     let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
@@ -194,8 +195,9 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     pictures.extend(scene.entries());
     let in_short = report::search::in_short(&search);
     let effects = effects::tables(&last.verdict);
+    let effects_tables = effects::as_markdown(&effects);
     let frame = Frame {
-        effects: &effects,
+        tables: &effects_tables,
         ..Frame::new(&in_short, &pictures, options)
     };
     // Of many variants, all sites would be too much for a page.

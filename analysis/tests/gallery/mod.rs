@@ -6,7 +6,7 @@ use super::canvas::Rect;
 use super::lettering::Lettering;
 use super::picture::png;
 use super::{
-    Categories, ChartFormat, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
+    Axis, Categories, ChartFormat, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
     LineChart, LineChartPanel, NoValue, Picture,
 };
 use crate::stats::Interval;
@@ -85,11 +85,12 @@ fn lines(series: usize, panels: usize) -> Picture {
         values.collect()
     };
     let panel = |_| LineChartPanel {
-        name: "change of co-tenant wake-up latency, p99, %".to_owned(),
-        from_zero: true,
+        name: "change of wake-up latency of another task, %".to_owned(),
+        axis: Axis::FromZero,
         lines: (0..series.max(1)).map(line).collect(),
     };
     picture(LineChart {
+        is_apart: true,
         series: LABELS[..series].iter().map(ToString::to_string).collect(),
         places: categories(LABELS.len()),
         panels: (0..panels).map(panel).collect(),
