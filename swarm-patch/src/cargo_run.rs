@@ -14,8 +14,6 @@ use fs_err as fs;
 use program::{end_group, in_words, interrupts_seen, printable, say, wait_within};
 use serde_json::Value;
 
-use crate::subject::compiler::first_error;
-
 /// An option that every command for [`build`] needs.
 pub const MESSAGES: &str = "--message-format=json";
 
@@ -209,6 +207,31 @@ impl Shown<'_> {
     }
 }
 
+/// The first error in cargo's output, with its place, in one line.
+pub(crate) fn first_error(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().map(str::trim).collect();
+    let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
+    let Some(at) = lines.iter().position(is_error) else {
+        let last = lines.iter().rev().find(|line| !line.is_empty());
+        return last.copied().unwrap_or("cargo gave no reason").to_owned();
+    };
+    let (error, rest) = (lines[at].trim_start_matches("error: "), &lines[at + 1..]);
+    let is_of_it = |line: &&&str| !is_error(line) && !line.starts_with("warning");
+    let mut of_it = rest.iter().take_while(is_of_it);
+    if let Some(place) = of_it.find_map(|line| line.strip_prefix("--> ")) {
+        return format!("{error} ({place})");
+    }
+    // The causes come after an error of cargo, the output after an error of a build script.
+    if let Some(text) = rest.iter().find_map(|line| line.strip_prefix("error: ")) {
+        return text.to_owned();
+    }
+    let causes = rest.iter().filter(|line| {
+        !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
+    });
+    let add = |text, cause| format!("{text} {cause}");
+    causes.take(4).fold(error.to_owned(), add)
+}
+
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt;
@@ -268,5 +291,24 @@ mod tests {
         let line = "    Building [====>    ] 12/345: some, crates\r";
         assert_eq!(steps(line), Some((12, 345)));
         assert_eq!(steps("   Compiling a v1.0.0 (3/4)"), None);
+    }
+
+    #[test]
+    fn an_error_of_the_compiler_comes_with_its_place() {
+        let said = "warning: unused\n --> src/a.rs:1:1\n\nerror[E0308]: mismatched types\n  --> swarm/src/lib.rs:4:9\n   |\nerror: could not compile `x` (lib) due to 1 previous error\n";
+        assert_eq!(
+            first_error(said),
+            "error[E0308]: mismatched types (swarm/src/lib.rs:4:9)"
+        );
+    }
+
+    #[test]
+    fn an_error_of_cargo_comes_with_its_causes() {
+        let said = "    Updating index\nerror: failed to select a version for `x`.\n    required by package `y`\n";
+        assert_eq!(
+            first_error(said),
+            "failed to select a version for `x`. required by package `y`"
+        );
+        assert_eq!(first_error(""), "cargo gave no reason");
     }
 }

@@ -177,7 +177,7 @@ fn every_text_says_what_the_verdict_says_first() {
         assert!(text.contains(verdict), "{file} does not say: {verdict}");
     }
     let page = read("evidence/index.html");
-    let (_, said) = page.split_once("<div class=\"verdict\">").unwrap();
+    let (_, said) = page.split_once("<p class=\"decision\">").unwrap();
     let said = said.replace("<code>", "`").replace("</code>", "`");
     assert!(said.contains(verdict), "the page does not say: {verdict}");
 }

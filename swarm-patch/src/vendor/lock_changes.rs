@@ -12,6 +12,7 @@ use toml_edit::{DocumentMut, Table, TableLike, value};
 
 use super::application::{Application, with_copies};
 use super::packages::{self, NODE_AB};
+use crate::cargo_run;
 use crate::checkout::{Grafted, read_toml};
 use crate::subject::compiler;
 
@@ -166,7 +167,7 @@ impl Trial<'_> {
         let output = output.context("cannot run cargo")?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
-            bail!("{}", compiler::first_error(&said));
+            bail!("{}", cargo_run::first_error(&said));
         }
         let lines = said.lines().map(str::trim);
         let mut changes: Vec<_> = lines.filter_map(Change::read).collect();
