@@ -6,7 +6,7 @@ use super::canvas::Rect;
 use super::lettering::Lettering;
 use super::picture::png;
 use super::{
-    Categories, ChartFormat, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
+    Axis, Categories, ChartFormat, ChartValue, ColourScale, Colours, Facet, Heatmap, HeatmapCell,
     LineChart, LineChartPanel, NoValue, Picture,
 };
 use crate::stats::Interval;
@@ -84,12 +84,13 @@ fn lines(series: usize, panels: usize) -> Picture {
             .map(|place| (level + place != 2).then(|| value(110.0 * (level + 1) as f64)));
         values.collect()
     };
-    let panel = |_| LineChartPanel {
+    let panel = |number: usize| LineChartPanel {
         name: "change of co-tenant wake-up latency, p99, %".to_owned(),
-        from_zero: true,
+        axis: [Axis::FromZero, Axis::TwoDecades, Axis::Free][number],
         lines: (0..series.max(1)).map(line).collect(),
     };
     picture(LineChart {
+        is_apart: series > 0,
         series: LABELS[..series].iter().map(ToString::to_string).collect(),
         places: categories(LABELS.len()),
         panels: (0..panels).map(panel).collect(),
@@ -157,7 +158,7 @@ fn texts_stay_apart_and_inside() {
             assert_laid_out(&heatmap(rows, columns, facets));
         }
     }
-    for (series, panels) in [(0, 2), (3, 2), (3, 1), (3, 0)] {
+    for (series, panels) in [(0, 2), (3, 3), (3, 1), (3, 0)] {
         assert_laid_out(&lines(series, panels));
     }
 }

@@ -8,13 +8,13 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use plan::block::to_compare;
+use node_ab::slices::{Findings, Observers, RequestLog, order};
 use poll_probe::{Capacity, Invocation, Recorder};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
+use run_format::plan::block::to_compare;
 use run_format::{CentralTask, Measured, NamedSite, OtherProcesses, Site, Stop};
 use serde_json::json;
-use slices::{Findings, Observers, RequestLog, order};
 use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
