@@ -44,6 +44,17 @@ impl Bench {
         Bench { dir, mark }
     }
 
+    /// Refuses in one line what is before ` => ` in each line of `wrong`, with what is behind it, and writes nothing.
+    pub(crate) fn refuses(&self, command: impl Fn() -> Command, wrong: &str) {
+        for line in wrong.lines().filter(|line| !line.is_empty()) {
+            let (arguments, says) = line.split_once(" => ").expect(line);
+            let output = command().args(words(arguments)).output().unwrap();
+            let complaint = complaint(&output);
+            assert!(complaint.contains(says), "{arguments}: {complaint}");
+            assert!(!self.out().exists(), "{arguments}");
+        }
+    }
+
     pub(crate) fn out(&self) -> PathBuf {
         self.dir.path().join("results")
     }
