@@ -11,14 +11,9 @@ use super::{
 };
 use crate::stats::Interval;
 
+#[rustfmt::skip]
 const LABELS: [&str; 8] = [
-    "none (A/A)",
-    "connection=128",
-    "400",
-    "50",
-    "muxer=1/deferred",
-    "muxer=50us/deferred",
-    "connection+muxer=coop",
+    "none (A/A)", "connection=128", "400", "50", "muxer=1/deferred", "muxer=50us/deferred", "connection+muxer=coop",
     "5",
 ];
 

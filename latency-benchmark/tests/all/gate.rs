@@ -11,14 +11,9 @@ use swarm_patch::{pristine, sync};
 use crate::bench::{Bench, Row, build_program, lacks_nothing, node_program, table, text};
 
 /// The cells that are counted soonest. Callgrind would take long with a program that is not optimised.
+#[rustfmt::skip]
 const SMALL: [&str; 7] = [
-    "--peers",
-    "1",
-    "--payload",
-    "16KiB",
-    "--security",
-    "plaintext",
-    "--no-instructions",
+    "--peers", "1", "--payload", "16KiB", "--security", "plaintext", "--no-instructions",
 ];
 
 fn gate(bench: &Bench, arguments: &[&str]) -> Output {

@@ -13,17 +13,9 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
 
 /// Arguments of a sweep of one small cell.
+#[rustfmt::skip]
 pub(crate) const SMALL: [&str; 10] = [
-    "--peers",
-    "2",
-    "--payload",
-    "4KiB",
-    "--max-cell-seconds",
-    "1",
-    "--turn",
-    "100",
-    "--seed",
-    "1",
+    "--peers", "2", "--payload", "4KiB", "--max-cell-seconds", "1", "--turn", "100", "--seed", "1",
 ];
 
 /// Enough for a folder to be a checkout.
