@@ -1,7 +1,7 @@
 //! What the best candidates do: a table for each group of cells. The report, the comment, the page and the terminal show the
 //! same rows.
 
-use super::markdown::{Row, quoted};
+use super::markdown::{Row, quoted, table};
 use crate::measure::{Metric, Quantity};
 use crate::text::{capitalised, count, number};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
@@ -86,6 +86,13 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
             groups.collect()
         }
     }
+}
+
+/// The tables as a report shows them, with their legend.
+pub(crate) fn texts(effects: &[Effects]) -> Vec<String> {
+    let tables = effects.iter().map(|effects| table(effects.rows()));
+    let legend = (!effects.is_empty()).then(|| LEGEND.to_owned());
+    tables.chain(legend).collect()
 }
 
 impl Effects<'_> {

@@ -2,7 +2,6 @@
 
 use std::fmt::Display;
 
-use super::effects::{self, Effects};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::text::count;
@@ -69,7 +68,7 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Row>) -> String {
 pub(crate) struct Frame<'a> {
     pub(crate) in_short: &'a [String],
     /// What the best candidates do, if variants are compared.
-    pub(crate) effects: &'a [Effects<'a>],
+    pub(crate) effects: &'a [String],
     pub(crate) pictures: &'a [Entry],
     pub(crate) options: &'a Options,
 }
@@ -112,13 +111,7 @@ pub(super) fn report(
     let others = has_others.then(|| details("More pictures", others.into_iter().map(picture)));
     let head = [Some(format!("# {title}"))].into_iter();
     let head = head.chain(verdict.into_iter().flatten());
-    let head = head.chain(
-        frame
-            .effects
-            .iter()
-            .map(|effects| Some(table(effects.rows()))),
-    );
-    let head = head.chain((!frame.effects.is_empty()).then(|| Some(effects::LEGEND.to_owned())));
+    let head = head.chain(frame.effects.iter().cloned().map(Some));
     let head = head.chain(opening.into_iter().map(picture));
     let head = head.chain([Some(details("Terms", [Some(list(terms(about, sites)))]))]);
     paragraphs(head.chain(parts).chain([others])) + "\n"

@@ -141,7 +141,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let in_short = report::in_short(&summary, &verdict);
     let effects = effects::tables(&verdict);
     let frame = Frame {
-        effects: &effects,
+        effects: &effects::texts(&effects),
         ..Frame::new(&in_short, &pictures, options)
     };
     let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
@@ -195,7 +195,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let in_short = report::search::in_short(&search);
     let effects = effects::tables(&last.verdict);
     let frame = Frame {
-        effects: &effects,
+        effects: &effects::texts(&effects),
         ..Frame::new(&in_short, &pictures, options)
     };
     // Of many variants, all sites would be too much for a page.
