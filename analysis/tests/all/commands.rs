@@ -8,28 +8,13 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
+#[rustfmt::skip]
 const VERBS: [&str; 10] = [
-    "report",
-    "comment",
-    "verdict",
-    "page",
-    "compare",
-    "export",
-    "verify",
-    "published",
-    "next-round",
-    "reprot",
+    "report", "comment", "verdict", "page", "compare", "export", "verify", "published", "next-round", "reprot",
 ];
+#[rustfmt::skip]
 const OPTIONS: [&str; 9] = [
-    "--threshold",
-    "--site",
-    "--margin",
-    "--metric",
-    "--budget",
-    "--picture",
-    "--format",
-    "--link-base",
-    "--nothing",
+    "--threshold", "--site", "--margin", "--metric", "--budget", "--picture", "--format", "--link-base", "--nothing",
 ];
 /// What options take, and what none takes.
 const VALUES: [&str; 28] = [

@@ -11,14 +11,9 @@ use super::{
 };
 use crate::stats::Interval;
 
+#[rustfmt::skip]
 const LABELS: [&str; 8] = [
-    "none (A/A)",
-    "connection=128",
-    "400",
-    "50",
-    "muxer=1/deferred",
-    "muxer=50us/deferred",
-    "connection+muxer=coop",
+    "none (A/A)", "connection=128", "400", "50", "muxer=1/deferred", "muxer=50us/deferred", "connection+muxer=coop",
     "5",
 ];
 
@@ -84,13 +79,13 @@ fn lines(series: usize, panels: usize) -> Picture {
             .map(|place| (level + place != 2).then(|| value(110.0 * (level + 1) as f64)));
         values.collect()
     };
-    let panel = |_| LineChartPanel {
+    let panel = |number: usize| LineChartPanel {
         name: "change of wake-up latency of another task, %".to_owned(),
-        axis: Axis::FromZero,
+        axis: [Axis::FromZero, Axis::TwoDecades, Axis::Free][number],
         lines: (0..series.max(1)).map(line).collect(),
     };
     picture(LineChart {
-        is_apart: true,
+        is_apart: series > 0,
         series: LABELS[..series].iter().map(ToString::to_string).collect(),
         places: categories(LABELS.len()),
         panels: (0..panels).map(panel).collect(),
@@ -158,7 +153,7 @@ fn texts_stay_apart_and_inside() {
             assert_laid_out(&heatmap(rows, columns, facets));
         }
     }
-    for (series, panels) in [(0, 2), (3, 2), (3, 1), (3, 0)] {
+    for (series, panels) in [(0, 2), (3, 3), (3, 1), (3, 0)] {
         assert_laid_out(&lines(series, panels));
     }
 }

@@ -18,16 +18,9 @@ const FULL: u32 = 2000;
 const CONFIDENCE: f64 = 0.95;
 const Q: f64 = 0.99;
 
+#[rustfmt::skip]
 const COLUMNS: [&str; 10] = [
-    "value",
-    "change",
-    "relative",
-    "A/A",
-    "p99",
-    "p99 change",
-    "bootstrap value",
-    "bootstrap change",
-    "polls value",
+    "value", "change", "relative", "A/A", "p99", "p99 change", "bootstrap value", "bootstrap change", "polls value",
     "polls change",
 ];
 /// Of those, the ones that the report uses.

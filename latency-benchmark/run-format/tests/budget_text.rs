@@ -81,95 +81,51 @@ fn the_parts_mean_what_they_say() {
     assert_eq!(both.in_central(), budgets.in_central());
 }
 
+/// A text, the part of it that is named, and the problem.
+const WRONG: &str = r#"
+connexion=8 => "connexion=8" => unknown site "connexion"
+muxer=2,foo=1 => "foo=1" => unknown site "foo"
+swarm=8 => "swarm=8" => takes no budget
+connection => "connection" => no `=`
+connection= => "connection=" => not a number
+connection=0 => "connection=0" => zero
+connection=000us => "connection=000us" => zero
+connection=-1 => "connection=-1" => negative
+connection=4294967296 => "connection=4294967296" => is more than 4294967295
+connection=99999999999999999999999 => limit => is more than 4294967295
+connection=18446744073709551615s => limit => is more than 1000h
+connection=5d => "connection=5d" => unknown unit "d"
+connection=1.5 => "connection=1.5" => too many decimals
+connection=1e3 => "connection=1e3" => unknown unit "e3"
+connection=eight => "connection=eight" => not a number
+connection=8,connection=9 => "connection=9" => twice
+connection=8, => "" => no `=`
+connection=8/later => "connection=8/later" => unknown wake "later"
+connection=8/ => "connection=8/" => unknown wake ""
+task=coop/immediate => "task=coop/immediate" => tokio's own
+quic-connection=50us => "quic-connection=50us" => no bound of this kind
+quic-endpoint=coop => "quic-endpoint=coop" => no bound of this kind
+connection=8x2 => "connection=8x2" => no bound of this kind
+quic-connection=8x0 => "quic-connection=8x0" => zero
+quic-connection=x4 => "quic-connection=x4" => not a number
+none,muxer=2 => "none" => stands alone
+@both => "@both" => empty
+flush=soon => "flush=soon" => no way "soon", but late, 32KiB, burst
+flush=late,flush=late => "flush=late" => twice
+connection=8@both,muxer=2 => "connection=8@both" => unknown unit "@both"
+"#;
+
 #[test]
 fn every_wrong_text_is_one_line_that_names_the_part_and_the_accepted_forms() {
-    for (text, named, problem) in [
-        ("", "\"\"", "empty"),
-        ("   ", "\"\"", "empty"),
-        (
-            "connexion=8",
-            "\"connexion=8\"",
-            "unknown site \"connexion\"",
-        ),
-        ("muxer=2,foo=1", "\"foo=1\"", "unknown site \"foo\""),
-        ("swarm=8", "\"swarm=8\"", "takes no budget"),
-        ("connection", "\"connection\"", "no `=`"),
-        ("connection=", "\"connection=\"", "not a number"),
-        ("connection=0", "\"connection=0\"", "zero"),
-        ("connection=000us", "\"connection=000us\"", "zero"),
-        ("connection=-1", "\"connection=-1\"", "negative"),
-        (
-            "connection=4294967296",
-            "\"connection=4294967296\"",
-            "is more than 4294967295",
-        ),
-        (
-            "connection=99999999999999999999999",
-            "limit",
-            "is more than 4294967295",
-        ),
-        (
-            "connection=18446744073709551615s",
-            "limit",
-            "is more than 1000h",
-        ),
-        ("connection=5d", "\"connection=5d\"", "unknown unit \"d\""),
-        ("connection=1.5", "\"connection=1.5\"", "too many decimals"),
-        (
-            "connection=1e3",
-            "\"connection=1e3\"",
-            "unknown unit \"e3\"",
-        ),
-        ("connection=eight", "\"connection=eight\"", "not a number"),
-        ("connection=8,connection=9", "\"connection=9\"", "twice"),
-        ("connection=8,", "\"\"", "no `=`"),
-        (
-            "connection=8/later",
-            "\"connection=8/later\"",
-            "unknown wake \"later\"",
-        ),
-        ("connection=8/", "\"connection=8/\"", "unknown wake \"\""),
-        (
-            "task=coop/immediate",
-            "\"task=coop/immediate\"",
-            "tokio's own",
-        ),
-        (
-            "quic-connection=50us",
-            "\"quic-connection=50us\"",
-            "no bound of this kind",
-        ),
-        (
-            "quic-endpoint=coop",
-            "\"quic-endpoint=coop\"",
-            "no bound of this kind",
-        ),
-        (
-            "connection=8x2",
-            "\"connection=8x2\"",
-            "no bound of this kind",
-        ),
-        ("quic-connection=8x0", "\"quic-connection=8x0\"", "zero"),
-        (
-            "quic-connection=x4",
-            "\"quic-connection=x4\"",
-            "not a number",
-        ),
-        ("none,muxer=2", "\"none\"", "stands alone"),
-        ("@both", "\"@both\"", "empty"),
-        (
-            "flush=soon",
-            "\"flush=soon\"",
-            "no way \"soon\", but late, 32KiB, burst",
-        ),
-        ("flush=late,flush=late", "\"flush=late\"", "twice"),
-        (
-            "connection=8@both,muxer=2",
-            "\"connection=8@both\"",
-            "unknown unit \"@both\"",
-        ),
-        ("connection=8\nmuxer=2", "connection", "unknown unit"),
-    ] {
+    let lines = WRONG.lines().filter(|line| !line.is_empty());
+    let cases = lines.map(|line| line.split(" => ").collect::<Vec<_>>());
+    let more = [
+        ["", "\"\"", "empty"].to_vec(),
+        ["   ", "\"\"", "empty"].to_vec(),
+        ["connection=8\nmuxer=2", "connection", "unknown unit"].to_vec(),
+    ];
+    for case in cases.chain(more) {
+        let (text, named, problem) = (case[0], case[1], case[2]);
         let error = text.parse::<Budgets>().expect_err(text).to_string();
         assert!(error.contains(named), "{text:?}: {error}");
         assert!(error.contains(problem), "{text:?}: {error}");

@@ -5,256 +5,100 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, text};
+use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, text, words};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
+const WRONG: &str = r#"
+--peers 0 => --peers 0: a cell has from 1 to 250 peers
+--peers 251 => --peers 251
+--peers 2,2 => --peers: 2 is given twice
+--rtt -1 => "-1" is negative
+--rtt nan => nan
+--payload 17MiB => "17MiB" is more than 16MiB
+--payload -1 => "-1" is negative
+--budget foo=1 => unknown site "foo"
+--budget none --budget none => --budget: none is given twice
+--peer-hosts host=192.0.2.1 --budget none --budget muxer=1@both => --budget muxer=1@both: peers are on other hosts
+--prove none => --prove none: there is no patch of it
+--stack h3 => accepted: libp2p, h2, iroh
+--stack h2 --budget muxer=1 => h2 has no site muxer (accepted: connection)
+--transport quic --budget muxer=1 => libp2p over QUIC has no site muxer (accepted: connection, task, quic-connection, quic-endpoint)
+--budget quic-connection=1 => libp2p has no site quic-connection (accepted: connection, muxer, task)
+--stack h2 --security noise => --security noise: nodes of h2 do not have it (accepted: plaintext)
+--stack iroh --transport tcp => --transport tcp: nodes of iroh do not have it (accepted: quic)
+--stack iroh --budget connection=1 => has no site connection (accepted: quic-connection, quic-endpoint)
+--stack h2 --yamux . => nodes of h2 do not depend on a crate yamux
+--stack iroh --subject released+quic-connection=1 => --subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only
+--precision 1 => accepted: TIME,PERCENT
+--turn 1 => 1 is not in 5..=600000
+--rate 0 => "0" is zero
+--rate 1e3 => unknown unit "e3"
+--rate 10 --outstanding 2 => cannot be used with
+--outstanding 0 => accepted: a number from 1 to 1024, or max
+--workload stream --outstanding max => --outstanding max: only the workload request-response
+--outstanding max --subject released => --outstanding max: each subject
+--workload stream --rate 10 => --rate: the workload stream
+--workload gossipsub --outstanding 2 => --outstanding: the workload gossipsub
+--workload gossipsub --payload 0B => the workload gossipsub needs at least 16B
+--crowd 24x100us => "24x100us" is no crowd (accepted: TASKSxTIME@SHARE
+--workload duplex --rate 1 => --workload duplex: it has no rate
+--workload duplex --payload 8B => --payload 8B: the workload duplex needs at least 16B
+--workload burst --outstanding 2 => --outstanding: the workload burst
+--workload handshakes --outstanding 2 => --outstanding: the workload handshakes
+--workload burst --rate 0.1 => --rate 0.1: the workload burst has at least 0.5 per second
+--workload idle --rate 1 => --workload idle
+--runtime current-thread --workers 2 => --workers 2: a current-thread runtime has one worker
+--central-core 0-1 => --central-core 0-1: there is one core for each worker (accepted: --workers 2)
+--runtime-setting event_interval=0 => --runtime-setting event_interval=0: unknown (accepted: event_interval=N,
+--runtime current-thread,event_interval=0 => --runtime event_interval=0: unknown (accepted: event_interval=N,
+--runtime single => --runtime single: unknown scheduler (accepted: current-thread, multi-thread)
+--runtime-setting lifo_slot=off => only a multi-thread runtime has it (accepted: --runtime multi-thread)
+--runtime multi-thread --runtime-setting lifo_slot=off => was built without tokio's unstable options
+--runtime-setting event_interval=9 --subject released => cannot be used with
+--jobs many => accepted: auto, or a number from 1 to 1024
+--jobs auto --central-core 0 => cannot be used with
+--delay magic => possible values: auto, netem, nfqueue
+--rtt 10 --jitter 6ms => --jitter 6ms
+--central-core 4096 => 4096
+--delay nfqueue --loss 0.1% => --delay nfqueue: the delay line only delays
+--name a/b => --name "a/b"
+--name a|b => letters, digits, -, _ and .
+--rtt 0.0001 => is less than 1us
+--payload 4096 => "4096" has no unit
+--subject /proc => /proc: it is no checkout
+--quick --peers 1 => cannot be used with
+--shard 1/2 --name run => required arguments were not provided: --seed
+--shard 3/2 => part 3 of 2: there is none
+--shard 0/2 => part 0 of 2: there is none
+--shard 2 => accepted: 2/8, slurm
+--shard kubernetes/2 => JOB_COMPLETION_INDEX is not set
+--shard 1/13 --seed 1 --name run --quick => 13 parts, but the grid has 12 cells
+--subject released --peers-subject other => --peers-subject: there is no subject "other" (accepted: first, same,
+--peers-subject same => --peers-subject: there are no subjects (add --subject)
+--subject relesed => accepted: released, released@0.56 (libp2p only), PATH or PATH@REV
+--subject released@0.1 => accepted: 0.57, 0.56, 0.55
+--subject /@main => /: it is not the top folder of a git repository
+--subject released --subject released => --subject: released is given twice
+--yamux /nowhere@main => there is no such folder
+--nonsense => --nonsense
+"#;
+
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
-    for (arguments, says) in [
-        (
-            &["--peers", "0"][..],
-            "--peers 0: a cell has from 1 to 250 peers",
-        ),
-        (&["--peers", "251"], "--peers 251"),
-        (&["--peers", "2,2"], "--peers: 2 is given twice"),
-        (&["--rtt", "-1"], "\"-1\" is negative"),
-        (&["--rtt", "nan"], "nan"),
-        (&["--payload", "17MiB"], "\"17MiB\" is more than 16MiB"),
-        (&["--payload", "-1"], "\"-1\" is negative"),
-        (&["--budget", "foo=1"], "unknown site \"foo\""),
-        (
-            &["--budget", "none", "--budget", "none"],
-            "--budget: none is given twice",
-        ),
-        (
-            &[
-                "--peer-hosts",
-                "host=192.0.2.1",
-                "--budget",
-                "none",
-                "--budget",
-                "muxer=1@both",
-            ],
-            "--budget muxer=1@both: peers are on other hosts",
-        ),
-        (
-            &["--prove", "none"],
-            "--prove none: there is no patch of it",
-        ),
-        (&["--stack", "h3"], "accepted: libp2p, h2, iroh"),
-        (
-            &["--stack", "h2", "--budget", "muxer=1"],
-            "h2 has no site muxer (accepted: connection)",
-        ),
-        (
-            &["--transport", "quic", "--budget", "muxer=1"],
-            "libp2p over QUIC has no site muxer (accepted: connection, task, quic-connection, quic-endpoint)",
-        ),
-        (
-            &["--budget", "quic-connection=1"],
-            "libp2p has no site quic-connection (accepted: connection, muxer, task)",
-        ),
-        (
-            &["--stack", "h2", "--security", "noise"],
-            "--security noise: nodes of h2 do not have it (accepted: plaintext)",
-        ),
-        (
-            &["--stack", "iroh", "--transport", "tcp"],
-            "--transport tcp: nodes of iroh do not have it (accepted: quic)",
-        ),
-        (
-            &["--stack", "iroh", "--budget", "connection=1"],
-            "has no site connection (accepted: quic-connection, quic-endpoint)",
-        ),
-        (
-            &["--stack", "h2", "--yamux", "."],
-            "nodes of h2 do not depend on a crate yamux",
-        ),
-        (
-            &["--stack", "iroh", "--subject", "released+quic-connection=1"],
-            "--subject released+quic-connection=1: released@VERSION and +BUDGET are for libp2p only",
-        ),
-        (&["--precision", "1"], "accepted: TIME,PERCENT"),
-        (&["--turn", "1"], "1 is not in 5..=600000"),
-        (&["--rate", "0"], "\"0\" is zero"),
-        (&["--rate", "1e3"], "unknown unit \"e3\""),
-        (
-            &["--rate", "10", "--outstanding", "2"],
-            "cannot be used with",
-        ),
-        (
-            &["--outstanding", "0"],
-            "accepted: a number from 1 to 1024, or max",
-        ),
-        (
-            &["--workload", "stream", "--outstanding", "max"],
-            "--outstanding max: only the workload request-response",
-        ),
-        (
-            &["--outstanding", "max", "--subject", "released"],
-            "--outstanding max: each subject",
-        ),
-        (
-            &["--workload", "stream", "--rate", "10"],
-            "--rate: the workload stream",
-        ),
-        (
-            &["--workload", "gossipsub", "--outstanding", "2"],
-            "--outstanding: the workload gossipsub",
-        ),
-        (
-            &["--workload", "gossipsub", "--payload", "0B"],
-            "the workload gossipsub needs at least 16B",
-        ),
-        (
-            &["--crowd", "24x100us"],
-            "\"24x100us\" is no crowd (accepted: TASKSxTIME@SHARE",
-        ),
-        (
-            &["--workload", "duplex", "--rate", "1"],
-            "--workload duplex: it has no rate",
-        ),
-        (
-            &["--workload", "duplex", "--payload", "8B"],
-            "--payload 8B: the workload duplex needs at least 16B",
-        ),
-        (
-            &["--workload", "burst", "--outstanding", "2"],
-            "--outstanding: the workload burst",
-        ),
-        (
-            &["--workload", "handshakes", "--outstanding", "2"],
-            "--outstanding: the workload handshakes",
-        ),
-        (
-            &["--workload", "burst", "--rate", "0.1"],
-            "--rate 0.1: the workload burst has at least 0.5 per second",
-        ),
-        (&["--workload", "idle", "--rate", "1"], "--workload idle"),
-        (
-            &["--runtime", "current-thread", "--workers", "2"],
-            "--workers 2: a current-thread runtime has one worker",
-        ),
-        (
-            &["--central-core", "0-1"],
-            "--central-core 0-1: there is one core for each worker (accepted: --workers 2)",
-        ),
-        (
-            &["--runtime-setting", "event_interval=0"],
-            "--runtime-setting event_interval=0: unknown (accepted: event_interval=N,",
-        ),
-        (
-            &["--runtime", "current-thread,event_interval=0"],
-            "--runtime event_interval=0: unknown (accepted: event_interval=N,",
-        ),
-        (
-            &["--runtime", "single"],
-            "--runtime single: unknown scheduler (accepted: current-thread, multi-thread)",
-        ),
-        (
-            &["--runtime-setting", "lifo_slot=off"],
-            "only a multi-thread runtime has it (accepted: --runtime multi-thread)",
-        ),
-        (
-            &[
-                "--runtime",
-                "multi-thread",
-                "--runtime-setting",
-                "lifo_slot=off",
-            ],
-            "was built without tokio's unstable options",
-        ),
-        (
-            &[
-                "--runtime-setting",
-                "event_interval=9",
-                "--subject",
-                "released",
-            ],
-            "cannot be used with",
-        ),
-        (
-            &["--jobs", "many"],
-            "accepted: auto, or a number from 1 to 1024",
-        ),
-        (
-            &["--jobs", "auto", "--central-core", "0"],
-            "cannot be used with",
-        ),
-        (
-            &["--delay", "magic"],
-            "possible values: auto, netem, nfqueue",
-        ),
-        (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
-        (&["--central-core", "4096"], "4096"),
-        (
-            &["--delay", "nfqueue", "--loss", "0.1%"],
-            "--delay nfqueue: the delay line only delays",
-        ),
-        (&["--name", "a/b"], "--name \"a/b\""),
-        (&["--name", "a|b"], "letters, digits, -, _ and ."),
-        (&["--name", "\u{1b}[2J"], "--name \"\\u{1b}[2J\""),
-        (&["--rtt", "0.0001"], "is less than 1us"),
-        (&["--payload", "4096"], "\"4096\" has no unit"),
-        (
-            &["--congestion-control", "x; reboot"],
-            "the kernel has no congestion control \"x; reboot\"",
-        ),
-        (&["--subject", "/proc"], "/proc: it is no checkout"),
-        (&["--quick", "--peers", "1"], "cannot be used with"),
-        (
-            &["--shard", "1/2", "--name", "run"],
-            "required arguments were not provided: --seed",
-        ),
-        (&["--shard", "3/2"], "part 3 of 2: there is none"),
-        (&["--shard", "0/2"], "part 0 of 2: there is none"),
-        (&["--shard", "2"], "accepted: 2/8, slurm"),
-        (
-            &["--shard", "kubernetes/2"],
-            "JOB_COMPLETION_INDEX is not set",
-        ),
-        (
-            &["--shard", "1/13", "--seed", "1", "--name", "run", "--quick"],
-            "13 parts, but the grid has 12 cells",
-        ),
-        (
-            &["--subject", "released", "--peers-subject", "other"],
-            "--peers-subject: there is no subject \"other\" (accepted: first, same,",
-        ),
-        (
-            &["--peers-subject", "same"],
-            "--peers-subject: there are no subjects (add --subject)",
-        ),
-        (
-            &["--subject", "relesed"],
-            "accepted: released, released@0.56 (libp2p only), PATH or PATH@REV",
-        ),
-        (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
-        (
-            &["--subject", "/@main"],
-            "/: it is not the top folder of a git repository",
-        ),
-        (
-            &["--subject", "released", "--subject", "released"],
-            "--subject: released is given twice",
-        ),
-        (&["--yamux", "/nowhere@main"], "there is no such folder"),
-        (&["--nonsense"], "--nonsense"),
-    ] {
-        let mut command = bench.command(&["sweep", "--measure-only"]);
-        let output = command
-            .arg("--out")
-            .arg(bench.out())
-            .args(arguments)
-            .output()
-            .unwrap();
-        let complaint = complaint(&output);
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
-        assert!(!bench.out().exists(), "{arguments:?}");
-    }
+    let sweep = || {
+        let mut command = bench.command(&["sweep", "--measure-only", "--out"]);
+        command.arg(bench.out());
+        command
+    };
+    bench.refuses(sweep, WRONG);
+    bench.refuses(sweep, "--name \u{1b}[2J => --name \"\\u{1b}[2J\"");
+    bench.refuses(
+        sweep,
+        "--congestion-control x;reboot => the kernel has no congestion control \"x;reboot\"",
+    );
 }
 
 #[test]
@@ -273,13 +117,7 @@ fn results_are_never_overwritten() {
 fn a_folder_that_cannot_be_written_is_said_at_once() {
     let bench = Bench::new();
     let output = bench
-        .command(&[
-            "sweep",
-            "--measure-only",
-            "--quick",
-            "--out",
-            "/proc/nowhere",
-        ])
+        .command(&words("sweep --measure-only --quick --out /proc/nowhere"))
         .output()
         .unwrap();
     assert!(complaint(&output).contains("--out"));
@@ -491,14 +329,7 @@ fn help_and_mistyped_options_need_no_build() {
     }
     let was_run = bench.dir.path().join("cargo.was-run");
     assert!(!was_run.exists());
-    script(&[
-        "--peers",
-        "5",
-        "--rtt=-1,0",
-        "--dry-run",
-        "--budget",
-        "none",
-    ]);
+    script(&words("--peers 5 --rtt=-1,0 --dry-run --budget none"));
     assert!(was_run.exists());
 }
 

@@ -16,13 +16,9 @@ fn has_cores(wanted: usize) -> bool {
     there >= wanted
 }
 
+#[rustfmt::skip]
 const CELL: [&str; 6] = [
-    "--rtt",
-    "0",
-    "--budget",
-    "none",
-    "--budget",
-    "muxer=1/deferred",
+    "--rtt", "0", "--budget", "none", "--budget", "muxer=1/deferred",
 ];
 
 fn report(bench: &Bench) -> String {

@@ -94,14 +94,9 @@ fn exhaustive_blocks_of_rr_are_disturbed_by_the_same_rule() {
     disturbed_when_stopped(&rr, "central", "central stood still");
 }
 
+#[rustfmt::skip]
 const SOAK: [&str; 7] = [
-    "soak",
-    "--peers",
-    "1",
-    "--hours",
-    "0.0025",
-    "--interval",
-    "1",
+    "soak", "--peers", "1", "--hours", "0.0025", "--interval", "1",
 ];
 
 #[test]

@@ -5,28 +5,13 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Child;
 
-use crate::bench::{self, Bench, can_run, complaint, json, number, table, text};
+use crate::bench::{self, Bench, can_run, complaint, json, number, table, text, words};
 use nix::sys::signal::Signal;
 
 /// A sweep of two cells that takes a moment.
 fn swept(bench: &Bench) {
     let output = bench
-        .sweep(&[
-            "--peers",
-            "2",
-            "--rtt",
-            "0",
-            "--payload",
-            "4KiB,64KiB",
-            "--budget",
-            "none",
-            "--budget",
-            "muxer=1/deferred",
-            "--max-cell-seconds",
-            "1",
-            "--turn",
-            "100",
-        ])
+        .sweep(&words("--peers 2 --rtt 0 --payload 4KiB,64KiB --budget none --budget muxer=1/deferred --max-cell-seconds 1 --turn 100"))
         .output()
         .unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));

@@ -4,43 +4,17 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-use crate::bench::{Bench, Row, can_run, complaint, json, node_program, number, table, text};
+use crate::bench::{Bench, can_run, complaint, json, node_program, number, table, text, words};
 
 /// Runs a cell with that fault.
 fn run(bench: &Bench, fault: &str) -> Output {
-    let mut sweep = bench.sweep(&[
-        "--peers",
-        "2",
-        "--rtt",
-        "0",
-        "--payload",
-        "4KiB",
-        "--budget",
-        "none",
-        "--no-aa",
-        "--max-cell-seconds",
-        "1",
-        "--turn",
-        "200",
-    ]);
+    let mut sweep = bench.sweep(&words(
+        "--peers 2 --rtt 0 --payload 4KiB --budget none --no-aa --max-cell-seconds 1 --turn 200",
+    ));
     sweep
         .arg("--node")
         .arg(node_program("examples/faulty_node"));
     sweep.env("FAULT", fault).output().unwrap()
-}
-
-/// Runs a cell with that fault, and returns its tables of children.
-fn children(fault: &str) -> Vec<Row> {
-    let bench = Bench::new();
-    let output = run(&bench, fault);
-    assert!(output.status.success(), "{fault}: {}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
-    let row = json(&run.join("run.json"));
-    assert_eq!(row["status"], "ok", "{fault}: {row}");
-    // That every peer has answered is what a run begins with.
-    table(&run.join("children.csv"))
 }
 
 #[test]
@@ -49,7 +23,15 @@ fn a_handler_that_sleeps_makes_polls_that_take_as_long_in_the_handler() {
         return;
     }
     const SLEEP_NS: u64 = 200_000;
-    let children = children("sleeping-handler");
+    let bench = Bench::new();
+    let output = run(&bench, "sleeping-handler");
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    let [run] = &bench.runs("run-1")[..] else {
+        panic!("one cell")
+    };
+    // That every peer has answered is what a run begins with.
+    assert_eq!(json(&run.join("run.json"))["status"], "ok");
+    let children = table(&run.join("children.csv"));
     let slept = children.iter().filter(|row| {
         (row["site"].as_str(), row["child"].as_str()) == ("connection", "handler.poll")
             && number(row, "from_ns") >= SLEEP_NS
@@ -60,22 +42,6 @@ fn a_handler_that_sleeps_makes_polls_that_take_as_long_in_the_handler() {
     // In each of these polls of a connection the handler has slept at least once, if it was not
     // something else that took so long.
     assert!(polls > 0 && ns > SLEEP_NS, "{polls} polls, {ns} ns");
-}
-
-#[test]
-#[ignore = "exhaustive: other faults"]
-fn exhaustive_cells_with_other_faults_run_to_their_end() {
-    if !can_run(false) {
-        return;
-    }
-    for fault in [
-        "allocating-handler",
-        "self-waking-behaviour",
-        "dialling-behaviour",
-        "leaking-tasks",
-    ] {
-        assert!(!children(fault).is_empty(), "{fault}");
-    }
 }
 
 #[test]

@@ -8,19 +8,12 @@ use program::tool;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
-use crate::bench::{
-    Bench, Row, build_program, complaint, lacks_nothing, node_program, table, text,
-};
+use crate::bench::{Bench, Row, build_program, lacks_nothing, node_program, table, text};
 
 /// The cells that are counted soonest. Callgrind would take long with a program that is not optimised.
+#[rustfmt::skip]
 const SMALL: [&str; 7] = [
-    "--peers",
-    "1",
-    "--payload",
-    "16KiB",
-    "--security",
-    "plaintext",
-    "--no-instructions",
+    "--peers", "1", "--payload", "16KiB", "--security", "plaintext", "--no-instructions",
 ];
 
 fn gate(bench: &Bench, arguments: &[&str]) -> Output {
@@ -155,46 +148,29 @@ fn a_program_that_fails_is_a_line_of_the_report() {
     );
 }
 
+const WRONG: &str = r#"
+--budget none => accepted: two --subject
+--budget none --budget muxer=1 --budget muxer=2 => accepted: two --subject
+--stack iroh => no cell has this --stack
+--stack h2 --security noise => nodes of h2 do not have it (accepted: plaintext)
+--stack h2 --workload stream => nodes of h2 do not have it (accepted: request-response)
+--stack h2 --budget none --budget muxer=1 => has no site muxer
+--stack h2 --yamux released => yamux
+--peers 3 --budget none --budget muxer=1 => no cell has this --stack, --peers
+--budget none --budget quic-endpoint=1 => has no site quic-endpoint
+--allow polls=-1 => accepted: KIND=RISE
+--rtt 0 => cannot be used with
+"#;
+
 #[test]
 fn wrong_arguments_are_refused() {
-    for (arguments, says) in [
-        (&["--budget", "none"][..], "accepted: two --subject"),
-        (
-            &[
-                "--budget", "none", "--budget", "muxer=1", "--budget", "muxer=2",
-            ],
-            "accepted: two --subject",
-        ),
-        (&["--stack", "iroh"], "no cell has this --stack"),
-        (
-            &["--stack", "h2", "--security", "noise"],
-            "nodes of h2 do not have it (accepted: plaintext)",
-        ),
-        (
-            &["--stack", "h2", "--workload", "stream"],
-            "nodes of h2 do not have it (accepted: request-response)",
-        ),
-        (
-            &["--stack", "h2", "--budget", "none", "--budget", "muxer=1"],
-            "has no site muxer",
-        ),
-        (&["--stack", "h2", "--yamux", "released"], "yamux"),
-        (
-            &["--peers", "3", "--budget", "none", "--budget", "muxer=1"],
-            "no cell has this --stack, --peers",
-        ),
-        (
-            &["--budget", "none", "--budget", "quic-endpoint=1"],
-            "has no site quic-endpoint",
-        ),
-        (&["--allow", "polls=-1"], "accepted: KIND=RISE"),
-        (&["--rtt", "0"], "cannot be used with"),
-    ] {
-        let bench = Bench::new();
-        let complaint = complaint(&gate(&bench, arguments));
-        assert!(complaint.contains(says), "{complaint}");
-        assert!(!bench.out().exists(), "{arguments:?}");
-    }
+    let bench = Bench::new();
+    let gate = || {
+        let mut command = bench.command(&["sweep", "--gate", "--name", "run", "--out"]);
+        command.arg(bench.out());
+        command
+    };
+    bench.refuses(gate, WRONG);
 }
 
 /// A crate, a file of it, a text that it has, and what takes its place.

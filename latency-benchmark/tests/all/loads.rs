@@ -122,19 +122,8 @@ fn exhaustive_a_stall_is_recorded_with_its_variant_and_both_ends() {
     }
     let bench = Bench::new();
     let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB --workload duplex"));
-    sweep.args([
-        "--no-aa",
-        "--budget",
-        "none",
-        "--budget",
-        "muxer=1/deferred",
-    ]);
-    let sweep = sweep.args([
-        "--max-cell-seconds",
-        "60",
-        "--precision",
-        "0.0001ms,0.0001%",
-    ]);
+    sweep.args(words("--no-aa --budget none --budget muxer=1/deferred"));
+    let sweep = sweep.args(words("--max-cell-seconds 60 --precision 0.0001ms,0.0001%"));
     let running = sweep.spawn().unwrap();
     let peer = bench.wait_for("peer", 0);
     eventually("a slice", || {

@@ -198,50 +198,36 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     assert_eq!(bench.runs("run-1.killed-1").len(), 1);
 }
 
+const WRONG: &str = r#"
+--payload 0B => --payload 0B: the workload rr needs at least 1B
+--payload 64B,64B => --payload: 64B is given twice
+--payload -1 => "-1" is negative
+--peers 0 => --peers 0: a cell has from 1 to 250
+--rtt -1 => "-1" is negative
+--seconds 0 => 0 is not in 1..=86400
+--slice 1 => 1 is not in 10..=600000
+--security none => --security
+--name a/b => --name "a/b"
+--rtt 10 --jitter 6ms => --jitter 6ms
+--workload rr => --workload
+"#;
+
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
-    for (arguments, says) in [
-        (
-            &["--payload", "0B"][..],
-            "--payload 0B: the workload rr needs at least 1B",
-        ),
-        (&["--payload", "64B,64B"], "--payload: 64B is given twice"),
-        (&["--payload", "-1"], "\"-1\" is negative"),
-        (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
-        (&["--rtt", "-1"], "\"-1\" is negative"),
-        (&["--seconds", "0"], "0 is not in 1..=86400"),
-        (&["--slice", "1"], "1 is not in 10..=600000"),
-        (&["--security", "none"], "--security"),
-        (&["--name", "a/b"], "--name \"a/b\""),
-        (&["--rtt", "10", "--jitter", "6ms"], "--jitter 6ms"),
-        (&["--workload", "rr"], "--workload"),
-        (
-            &["--resume", "/nowhere/at-all"],
-            "--resume: not a sweep that can be continued",
-        ),
+    let rr = || {
+        let mut command = bench.command(&["rr", "--out"]);
+        command.arg(bench.out());
+        command
+    };
+    bench.refuses(rr, WRONG);
+    let resume = "--resume /nowhere/at-all => --resume: not a sweep that can be continued";
+    bench.refuses(|| bench.command(&["rr"]), resume);
+    for wrong in [
+        "--outstanding 2 => --outstanding: the workload rr",
+        "--payload 0B => --payload 0B: the workload rr needs at least 1B",
     ] {
-        let mut command = bench.command(&["rr"]);
-        if !arguments.contains(&"--resume") {
-            command.arg("--out").arg(bench.out());
-        }
-        let complaint = complaint(&command.args(arguments).output().unwrap());
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
-        assert!(!bench.out().exists(), "{arguments:?}");
-    }
-    for (arguments, says) in [
-        (
-            &["--outstanding", "2"][..],
-            "--outstanding: the workload rr",
-        ),
-        (
-            &["--payload", "0B"],
-            "--payload 0B: the workload rr needs at least 1B",
-        ),
-    ] {
-        let mut command = bench.sweep(&["--workload", "rr"]);
-        let complaint = complaint(&command.args(arguments).output().unwrap());
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
+        bench.refuses(|| bench.sweep(&["--workload", "rr"]), wrong);
     }
     let mut beside = bench.sweep(&["--workload", "rr-beside-tcp"]);
     assert!(complaint(&beside.output().unwrap()).contains("rr-beside-tcp"));

@@ -19,30 +19,11 @@ fn search(bench: &Bench, arguments: &[&str]) -> Command {
     command
 }
 
+#[rustfmt::skip]
 const ARGUMENTS: [&str; 23] = [
-    "--search",
-    "--budget",
-    "none",
-    "--budget",
-    "muxer=1",
-    "--budget",
-    "muxer=1/deferred",
-    "--candidate",
-    "connection=1000",
-    "--peers",
-    "1",
-    "--rtt",
-    "0",
-    "--payload",
-    "4KiB",
-    "--time",
-    "15s",
-    "--turn",
-    "20",
-    "--settle",
-    "2",
-    "--name",
-    "run",
+    "--search", "--budget", "none", "--budget", "muxer=1", "--budget", "muxer=1/deferred", "--candidate",
+    "connection=1000", "--peers", "1", "--rtt", "0", "--payload", "4KiB", "--time", "15s", "--turn", "20", "--settle",
+    "2", "--name", "run",
 ];
 
 fn labels(round: &Path) -> Vec<String> {

@@ -10,23 +10,10 @@ use std::time::Duration;
 use crate::bench::{self, Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
 use program::wait_within;
 
+#[rustfmt::skip]
 const GRID: [&str; 16] = [
-    "--peers",
-    "1,2",
-    "--rtt",
-    "0",
-    "--payload",
-    "4KiB,16KiB",
-    "--max-cell-seconds",
-    "1",
-    "--turn",
-    "20",
-    "--budget",
-    "none",
-    "--budget",
-    "connection=8",
-    "--seed",
-    "7",
+    "--peers", "1,2", "--rtt", "0", "--payload", "4KiB,16KiB", "--max-cell-seconds", "1", "--turn", "20", "--budget",
+    "none", "--budget", "connection=8", "--seed", "7",
 ];
 
 fn shard(bench: &Bench, index: u32) -> Command {

@@ -187,40 +187,34 @@ fn exhaustive_what_dies_leaves_its_rows_and_its_reason_and_nothing_running() {
     }
 }
 
+const WRONG: &str = r#"
+--hours 0 => "0" is zero
+--hours -1 => "-1" is negative
+--hours nan => "nan" is not a number
+--hours 1000 => at most 744 hours
+--hours 0.001 --interval 10 => --interval 10: a soak of 3.6 s has no row of that length
+--interval 0 => 0 is not in 1..=3600
+--peers 0 => --peers 0: a cell has from 1 to 250
+--churn often => accepted: none, or restarts per
+--churn 0/min => "0/min" is zero
+--churn -1/min => "-1/min" is negative
+--budget foo=1 => unknown site "foo"
+--rtt -1 => "-1" is negative
+--payload 17MiB => is more than 16MiB
+--workload idle --rate 1 => --workload idle
+--name a/b => --name "a/b"
+--nonsense => --nonsense
+"#;
+
 #[test]
 fn wrong_arguments_are_one_line_and_nothing_is_written() {
     let bench = Bench::new();
-    for (arguments, says) in [
-        (&["--hours", "0"][..], "\"0\" is zero"),
-        (&["--hours", "-1"], "\"-1\" is negative"),
-        (&["--hours", "nan"], "\"nan\" is not a number"),
-        (&["--hours", "1000"], "at most 744 hours"),
-        (
-            &["--hours", "0.001", "--interval", "10"],
-            "--interval 10: a soak of 3.6 s has no row of that length",
-        ),
-        (&["--interval", "0"], "0 is not in 1..=3600"),
-        (&["--peers", "0"], "--peers 0: a cell has from 1 to 250"),
-        (&["--churn", "often"], "accepted: none, or restarts per"),
-        (&["--churn", "0/min"], "\"0/min\" is zero"),
-        (&["--churn", "-1/min"], "\"-1/min\" is negative"),
-        (&["--budget", "foo=1"], "unknown site \"foo\""),
-        (&["--rtt", "-1"], "\"-1\" is negative"),
-        (&["--payload", "17MiB"], "is more than 16MiB"),
-        (&["--workload", "idle", "--rate", "1"], "--workload idle"),
-        (&["--name", "a/b"], "--name \"a/b\""),
-        (&["--nonsense"], "--nonsense"),
-    ] {
-        let output = bench
-            .command(&["soak", "--out"])
-            .arg(bench.out())
-            .args(arguments)
-            .output()
-            .unwrap();
-        let complaint = complaint(&output);
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
-        assert!(!bench.out().exists(), "{arguments:?}");
-    }
+    let soak = || {
+        let mut command = bench.command(&["soak", "--out"]);
+        command.arg(bench.out());
+        command
+    };
+    bench.refuses(soak, WRONG);
 }
 
 #[test]

@@ -11,21 +11,10 @@ use crate::bench::{
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
+#[rustfmt::skip]
 const SMALL: [&str; 14] = [
-    "--peers",
-    "1",
-    "--rtt",
-    "0",
-    "--payload",
-    "4KiB",
-    "--max-cell-seconds",
-    "1",
-    "--turn",
-    "100",
-    "--seed",
-    "1",
-    "--subject",
-    "released",
+    "--peers", "1", "--rtt", "0", "--payload", "4KiB", "--max-cell-seconds", "1", "--turn", "100", "--seed", "1",
+    "--subject", "released",
 ];
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use crate::bench::{
     Bench, Row, SMALL, can_run, every_column_is_documented, json, kill, number, pid, table, text,
+    words,
 };
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -292,28 +293,12 @@ fn exhaustive_the_smallest_and_the_largest_payload_run() {
         return;
     }
     let bench = Bench::new();
-    let mut command = bench.command(&[
-        "sweep",
-        "--measure-only",
-        "--peers",
-        "1",
-        "--rtt",
-        "0",
-        "--payload",
-        "0B,16MiB",
-    ]);
-    command.args([
-        "--budget",
-        "none",
-        "--no-aa",
-        "--max-cell-seconds",
-        "3",
-        "--turn",
-        "500",
-        "--name",
-        "run",
-        "--out",
-    ]);
+    let mut command = bench.command(&words(
+        "sweep --measure-only --peers 1 --rtt 0 --payload 0B,16MiB",
+    ));
+    command.args(words(
+        "--budget none --no-aa --max-cell-seconds 3 --turn 500 --name run --out",
+    ));
     let output = command.arg(bench.out()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(bench.runs("run-1").len(), 2);

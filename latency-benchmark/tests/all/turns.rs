@@ -2,25 +2,10 @@
 
 use crate::bench::{Bench, Row, can_run, json, number, table, text};
 
+#[rustfmt::skip]
 const ARGUMENTS: [&str; 18] = [
-    "--peers",
-    "2",
-    "--rtt",
-    "0",
-    "--payload",
-    "4KiB",
-    "--turn",
-    "20",
-    "--settle",
-    "5",
-    "--max-cell-seconds",
-    "3",
-    "--budget",
-    "none",
-    "--budget",
-    "muxer=1",
-    "--budget",
-    "connection=1000",
+    "--peers", "2", "--rtt", "0", "--payload", "4KiB", "--turn", "20", "--settle", "5", "--max-cell-seconds", "3",
+    "--budget", "none", "--budget", "muxer=1", "--budget", "connection=1000",
 ];
 
 #[test]

@@ -214,15 +214,10 @@ fn patched_sources_keep_all_levels_of_their_sites() {
 }
 
 /// Every kind.
+#[rustfmt::skip]
 const SAMPLES: [&str; 9] = [
-    "muxer=1",
-    "muxer=1/deferred",
-    "connection=1/deferred",
-    "task=1",
-    "connection=50us,muxer=50us/deferred,task=50us",
-    "flush=late,muxer=1/deferred",
-    "flush=32KiB,muxer=1/deferred",
-    "flush=burst,muxer=1/deferred",
+    "muxer=1", "muxer=1/deferred", "connection=1/deferred", "task=1", "connection=50us,muxer=50us/deferred,task=50us",
+    "flush=late,muxer=1/deferred", "flush=32KiB,muxer=1/deferred", "flush=burst,muxer=1/deferred",
     "connection=coop,muxer=coop,task=coop",
 ];
 

@@ -12,13 +12,9 @@ pub(crate) const CELL: &str = "pl065536_rtt000_n02";
 pub(crate) const BLOCKS: u64 = 6;
 
 /// One after the other, the baseline's before the budget's.
+#[rustfmt::skip]
 const PASSES: [&str; 6] = [
-    "stacks",
-    "allocations",
-    "counters",
-    "system-calls",
-    "timeline",
-    "activity",
+    "stacks", "allocations", "counters", "system-calls", "timeline", "activity",
 ];
 
 /// The budget that is compared with the baseline: `muxer=1/deferred`.

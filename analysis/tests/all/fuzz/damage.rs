@@ -11,19 +11,9 @@ use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
 /// What a field of a table or a value of a JSON file becomes.
+#[rustfmt::skip]
 const NUMBERS: [&str; 12] = [
-    "NaN",
-    "inf",
-    "-1",
-    "0",
-    "1",
-    "1e300",
-    "1e-300",
-    "999999999999999",
-    "18446744073709551615",
-    "0.5",
-    "",
-    "x",
+    "NaN", "inf", "-1", "0", "1", "1e300", "1e-300", "999999999999999", "18446744073709551615", "0.5", "", "x",
 ];
 const TEXTS: [&str; 6] = [
     "\u{1b}[2J",

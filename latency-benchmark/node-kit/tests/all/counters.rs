@@ -13,16 +13,10 @@ const ALWAYS: [&str; 4] = [
     "page_faults_major",
 ];
 
+#[rustfmt::skip]
 const ALL: [&str; 9] = [
-    "cycles",
-    "instructions",
-    "cache_misses",
-    "branches",
-    "branch_misses",
-    "task_clock_ns",
-    "context_switches",
-    "page_faults_minor",
-    "page_faults_major",
+    "cycles", "instructions", "cache_misses", "branches", "branch_misses", "task_clock_ns", "context_switches",
+    "page_faults_minor", "page_faults_major",
 ];
 
 fn read(counters: &Counters) -> Vec<u64> {

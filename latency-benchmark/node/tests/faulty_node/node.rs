@@ -1,9 +1,8 @@
-//! The node program with a fault injected into central, for tests of what `explain` finds. The variable `FAULT`
+//! The node program with a fault injected into central, for tests of what becomes of a sweep. The variable `FAULT`
 //! names the fault; without it there is none. Peers have no fault: it speaks no protocol.
 
 use std::borrow::{Borrow, BorrowMut};
 use std::convert::Infallible;
-use std::hint::black_box;
 use std::process::ExitCode;
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -16,8 +15,6 @@ use libp2p::core::transport::PortUse;
 use libp2p::core::upgrade::DeniedUpgrade;
 use libp2p::identity::Keypair;
 use libp2p::request_response::{Behaviour, Event};
-use libp2p::swarm::behaviour::{ConnectionClosed, ConnectionEstablished};
-use libp2p::swarm::dial_opts::{DialOpts, PeerCondition};
 use libp2p::swarm::handler::ConnectionEvent;
 use libp2p::swarm::{
     ConnectionDenied, ConnectionHandler, ConnectionHandlerEvent, ConnectionId, FromSwarm,
@@ -30,7 +27,6 @@ use node_kit::scope::CountingAllocator;
 use node_kit::{Central, NodeProgram, RequestLog};
 use program::{Failure, bad_input};
 use run_format::{Load, Measured, Measurement, NodeConfig, NodeDescription, Part, PeerTask};
-use tokio::time::{Interval, MissedTickBehavior, interval};
 
 #[global_allocator]
 static ALLOCATOR: CountingAllocator = CountingAllocator;
@@ -46,14 +42,6 @@ enum Kind {
     SleepingHandler,
     /// The hundredth poll of a handler never ends
     EndlessPoll,
-    /// Each poll of a handler allocates 10,000 objects and drops them again
-    AllocatingHandler,
-    /// Each poll of a behaviour wakes its own task
-    SelfWakingBehaviour,
-    /// A behaviour dials a connected peer, ten times a second
-    DiallingBehaviour,
-    /// A behaviour starts tasks that never end, fifty a second
-    LeakingTasks,
 }
 
 fn kind() -> Result<Option<Kind>> {
@@ -61,10 +49,6 @@ fn kind() -> Result<Option<Kind>> {
         Err(_) => return Ok(None),
         Ok("sleeping-handler") => Kind::SleepingHandler,
         Ok("endless-poll") => Kind::EndlessPoll,
-        Ok("allocating-handler") => Kind::AllocatingHandler,
-        Ok("self-waking-behaviour") => Kind::SelfWakingBehaviour,
-        Ok("dialling-behaviour") => Kind::DiallingBehaviour,
-        Ok("leaking-tasks") => Kind::LeakingTasks,
         Ok(other) => bail!("FAULT={other}: no such fault"),
     }))
 }
@@ -100,10 +84,7 @@ impl NodeWorkload for FaultyEcho {
 
     fn behaviour(key: &Keypair) -> Result<Faulty> {
         Ok(Faulty {
-            fault: Fault {
-                kind: kind()?,
-                ..Fault::default()
-            },
+            fault: Fault { kind: kind()? },
             echo: RequestResponse::behaviour(key)?,
         })
     }
@@ -155,49 +136,8 @@ impl From<NoEvent> for Event<Bytes, Bytes> {
     }
 }
 
-#[derive(Default)]
 struct Fault {
     kind: Option<Kind>,
-    ticks: Option<Interval>,
-    connected: Vec<(PeerId, Multiaddr)>,
-    dials: usize,
-}
-
-impl Fault {
-    /// Whether it is time again; if not, the task is woken when it is.
-    fn is_due(&mut self, cx: &mut Context<'_>, every: Duration) -> bool {
-        let ticks = self.ticks.get_or_insert_with(|| {
-            let mut ticks = interval(every);
-            ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
-            ticks
-        });
-        ticks.poll_tick(cx).is_ready()
-    }
-
-    /// Peers take turns.
-    fn dial_connected_peer(&mut self, cx: &mut Context<'_>) -> Poll<ToSwarm<NoEvent, Infallible>> {
-        const EVERY: Duration = Duration::from_millis(100);
-        while self.is_due(cx, EVERY) {
-            if self.connected.is_empty() {
-                continue;
-            }
-            let (peer, address) = &self.connected[self.dials % self.connected.len()];
-            self.dials += 1;
-            let opts = DialOpts::peer_id(*peer)
-                .condition(PeerCondition::Always)
-                .addresses(vec![address.clone()])
-                .build();
-            return Poll::Ready(ToSwarm::Dial { opts });
-        }
-        Poll::Pending
-    }
-
-    fn leak_tasks(&mut self, cx: &mut Context<'_>) {
-        const EVERY: Duration = Duration::from_millis(20);
-        while self.is_due(cx, EVERY) {
-            tokio::spawn(std::future::pending::<()>());
-        }
-    }
 }
 
 impl NetworkBehaviour for Fault {
@@ -225,37 +165,13 @@ impl NetworkBehaviour for Fault {
         Ok(FaultHandler::new(self.kind))
     }
 
-    fn on_swarm_event(&mut self, event: FromSwarm<'_>) {
-        match event {
-            FromSwarm::ConnectionEstablished(ConnectionEstablished {
-                peer_id,
-                endpoint,
-                other_established: 0,
-                ..
-            }) => {
-                let address = endpoint.get_remote_address().clone();
-                self.connected.push((peer_id, address));
-            }
-            FromSwarm::ConnectionClosed(ConnectionClosed {
-                peer_id,
-                remaining_established: 0,
-                ..
-            }) => self.connected.retain(|(peer, _)| *peer != peer_id),
-            _ => {}
-        }
-    }
+    fn on_swarm_event(&mut self, _: FromSwarm<'_>) {}
 
     fn on_connection_handler_event(&mut self, _: PeerId, _: ConnectionId, event: Infallible) {
         match event {}
     }
 
-    fn poll(&mut self, cx: &mut Context<'_>) -> Poll<ToSwarm<NoEvent, Infallible>> {
-        match self.kind {
-            Some(Kind::SelfWakingBehaviour) => cx.waker().wake_by_ref(),
-            Some(Kind::DiallingBehaviour) => return self.dial_connected_peer(cx),
-            Some(Kind::LeakingTasks) => self.leak_tasks(cx),
-            Some(Kind::SleepingHandler | Kind::EndlessPoll | Kind::AllocatingHandler) | None => {}
-        }
+    fn poll(&mut self, _: &mut Context<'_>) -> Poll<ToSwarm<NoEvent, Infallible>> {
         Poll::Pending
     }
 }
@@ -271,20 +187,11 @@ impl FaultHandler {
     }
 }
 
-// Not to be inlined: they are to be found by name in stacks.
-
+// Not to be inlined: it is to be found by name in stacks.
 #[inline(never)]
 fn sleep_in_poll() {
     const SLEEP: Duration = Duration::from_micros(200);
     thread::sleep(SLEEP);
-}
-
-#[inline(never)]
-fn allocate_in_poll() {
-    const OBJECTS: u64 = 10_000;
-    for number in 0..OBJECTS {
-        drop(black_box(Box::new(number)));
-    }
 }
 
 impl ConnectionHandler for FaultHandler {
@@ -317,7 +224,6 @@ impl ConnectionHandler for FaultHandler {
             Some(Kind::EndlessPoll) if self.polls == ENDLESS => loop {
                 thread::park();
             },
-            Some(Kind::AllocatingHandler) => allocate_in_poll(),
             _ => {}
         }
         Poll::Pending

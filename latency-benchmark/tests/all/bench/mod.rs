@@ -13,17 +13,9 @@ use tempfile::TempDir;
 pub(crate) const PROGRAM: &str = env!("CARGO_BIN_EXE_latency-benchmark");
 
 /// Arguments of a sweep of one small cell.
+#[rustfmt::skip]
 pub(crate) const SMALL: [&str; 10] = [
-    "--peers",
-    "2",
-    "--payload",
-    "4KiB",
-    "--max-cell-seconds",
-    "1",
-    "--turn",
-    "100",
-    "--seed",
-    "1",
+    "--peers", "2", "--payload", "4KiB", "--max-cell-seconds", "1", "--turn", "100", "--seed", "1",
 ];
 
 /// Enough for a folder to be a checkout.
@@ -42,6 +34,17 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let mark = dir.path().display().to_string();
         Bench { dir, mark }
+    }
+
+    /// Refuses in one line what is before ` => ` in each line of `wrong`, with what is behind it, and writes nothing.
+    pub(crate) fn refuses(&self, command: impl Fn() -> Command, wrong: &str) {
+        for line in wrong.lines().filter(|line| !line.is_empty()) {
+            let (arguments, says) = line.split_once(" => ").expect(line);
+            let output = command().args(words(arguments)).output().unwrap();
+            let complaint = complaint(&output);
+            assert!(complaint.contains(says), "{arguments}: {complaint}");
+            assert!(!self.out().exists(), "{arguments}");
+        }
     }
 
     pub(crate) fn out(&self) -> PathBuf {
