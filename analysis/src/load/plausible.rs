@@ -29,7 +29,7 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
             first.row.slice
         );
         let mut left = slice.histograms.keys().filter_map(|of| match of {
-            HistogramOf::Polls(site) | HistogramOf::LongestIteration(site) => Some(site),
+            HistogramOf::Polls(site) => Some(site),
             _ => None,
         });
         if let Some(site) = left.next() {

@@ -136,14 +136,14 @@ impl RunFiles {
         };
         let of_slice = |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
         for (table, left, other) in [
-            (files::BANDS, least(&bands, of_site), files::SITES),
-            (files::CHILDREN, least(&children, of_site), files::SITES),
-            (files::BOUNDS, least(&bounds, of_site), files::SITES),
             (files::SITES, least(&sites, of_slice), files::SLICES),
             (files::TURNS, least(&turns, of_slice), files::SLICES),
             (files::PEERS, least(&peers, of_slice), files::SLICES),
             (files::WORKERS, least(&workers, of_slice), files::SLICES),
             (files::QUIC, least(&quic, of_slice), files::SLICES),
+            (files::BANDS, least(&bands, of_site), files::SITES),
+            (files::CHILDREN, least(&children, of_site), files::SITES),
+            (files::BOUNDS, least(&bounds, of_site), files::SITES),
         ] {
             if let Some(left) = left {
                 let path = self.dir.join(table);

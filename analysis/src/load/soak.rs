@@ -110,10 +110,10 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
             threads: file.config.runtime.threads() as f64,
             took_ms: took_ms.map_or(Extent::UNKNOWN.took_ms, |ms| ms as f64),
         };
-        row.check(&of).with_context(|| format!("line {line}"))?;
         let since_s = row.at_s - before_s;
         before_s = row.at_s;
         ensure!(since_s > 0.0, "line {line}: at_s does not go up");
+        row.check(&of).with_context(|| format!("line {line}"))?;
         let length_s = row.interval_s;
         ensure!(
             length_s <= SLACK * since_s,

@@ -211,10 +211,12 @@ fn a_warm_core_that_changes_nothing_is_not_resolved() {
         let row = |line: &str| {
             let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
             if let Some(slow) = warm.get(&fields[0]).filter(|_| fields[1] == "connection") {
-                fields[4] = match fields[2].as_str() {
-                    "0" => (1100 - slow).to_string(),
-                    _ => slow.to_string(),
+                let (polls, ns) = match fields[2].as_str() {
+                    "0" => (1100 - slow, 5_000),
+                    _ => (*slow, 120_000),
                 };
+                fields[4] = polls.to_string();
+                fields[5] = (polls * ns).to_string();
             }
             fields.join(",") + "\n"
         };

@@ -91,7 +91,7 @@ fn rows_that_are_missing_are_refused() {
         (
             "sites.csv",
             "4,swarm",
-            "slice 4 has other sites than slice 1",
+            "swarm of slice 4 has a row here, but none in sites.csv",
         ),
         ("children.csv", "1,", "slice 1 is missing"),
         ("peers.csv", "4,2", "slice 4: "),
@@ -120,7 +120,11 @@ fn figures_of_peers_that_no_run_can_have_are_refused() {
             "slice 1: 909 requests of its peers, but 908",
         ),
         ("1,1,453,", "1,7,453,", "slice 1: peer 7"),
-        ("1,1,453,1028095,", "1,1,453,9928095,", "slice 1: peer 1"),
+        (
+            "1,1,453,1028095,",
+            "1,1,453,9928095,",
+            "latency_p50_ns is 9928095",
+        ),
         ("1,1,453,1028095,", "1,1,453,,", "slice 1: peer 1"),
         ("1,1,453,", "1,x,453,", "line 2"),
     ] {

@@ -133,7 +133,8 @@ fn a_folder_that_is_not_a_soak_is_refused() {
         &|text| text.replace(",9.99,1000,", ",9.99,10,"),
         &[
             "soak.csv",
-            "connection_slow_polls is more than connection_polls",
+            "connection_slow_polls is ",
+            "(possible: 0 to 10)",
         ],
     );
     refused(

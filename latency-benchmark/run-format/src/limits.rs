@@ -179,7 +179,7 @@ pub trait Limited {
     /// Refuses figures that cannot be.
     fn check(&self, of: &Extent) -> Result<()> {
         for (column, figure, range) in self.figures(of) {
-            let (least, most) = (range.start().ceil(), range.end().floor());
+            let [least, most] = [range.start(), range.end()].map(|end| (end * 1e3).round() / 1e3);
             ensure!(
                 range.contains(&figure),
                 "{column} is {figure} (possible: {least} to {most})"
