@@ -72,8 +72,8 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let of_subject = subjects.flat_map(|(number, subject)| {
         let variants = variants.iter();
         variants.map(move |variant| ComparedVariant {
-            label: match config.variants.len() {
-                1 => subject.label.clone(),
+            label: match variant.role {
+                ComparedRole::Baseline => subject.label.clone(),
                 _ => format!("{}, {}", subject.label, variant.label),
             },
             role: match (subject.role, variant.role) {
@@ -142,9 +142,9 @@ mod tests {
             let variants = compared.iter().filter(|variant| variant.role == role);
             variants.map(|variant| &*variant.label).collect::<Vec<_>>()
         };
-        let candidates = ["released, muxer=1", "fix, none", "fix, muxer=1"];
+        let candidates = ["released, muxer=1", "fix", "fix, muxer=1"];
         assert_eq!(with_role(ComparedRole::Candidate), candidates);
-        assert_eq!(with_role(ComparedRole::Control), ["released (A/A), none"]);
-        assert_eq!(with_role(ComparedRole::Baseline), ["released, none"]);
+        assert_eq!(with_role(ComparedRole::Control), ["released (A/A)"]);
+        assert_eq!(with_role(ComparedRole::Baseline), ["released"]);
     }
 }

@@ -3,7 +3,8 @@
 
 use super::markdown::{Row, quoted, table};
 use crate::measure::{Metric, Quantity};
-use crate::text::{capitalised, count, number};
+use crate::summary::Summary;
+use crate::text::{capitalised, count, joined, number};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
 
 /// The rows that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
@@ -19,9 +20,10 @@ const ROWS: [&[Metric]; 5] = [
     &[Metric::LatencyP99Ms],
 ];
 
-pub(crate) const LEGEND: &str = "Bold: the whole interval is beyond the margin of the quantity. Not resolved: the interval \
-    includes zero. Time beyond 50 µs adds up the parts of polls after their first 50 µs. A wake-up is late if another task \
-    on central's thread waits longer than that for its poll.";
+pub(crate) const LEGEND: &str = "Bold: the whole interval is beyond the margin of the quantity. Not \
+    resolved: the interval includes zero. A question mark is an end without a bound. Time beyond \
+    50 µs adds up the parts of polls after their first 50 µs. A wake-up is late if another task on \
+    central's thread waits longer than that for its poll.";
 
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
 pub(crate) struct Effects<'a> {
@@ -88,11 +90,26 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
     }
 }
 
-/// The tables as Markdown, and what their marks mean.
-pub(crate) fn as_markdown(tables: &[Effects]) -> Vec<String> {
-    let legend = (!tables.is_empty()).then(|| LEGEND.to_owned());
+/// The tables as Markdown, with the cells that they are of and what their marks mean.
+pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> {
+    let legend = (!tables.is_empty()).then(|| format!("{} {LEGEND}", cells(summary)));
     let tables = tables.iter().map(|effects| table(effects.rows()));
     tables.chain(legend).collect()
+}
+
+/// "Cells: 1, 5 peers; RTT 0, 5 ms; 16 KiB, 256 KiB." An application has no cells.
+fn cells(summary: &Summary) -> String {
+    let axes = &summary.axes;
+    let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
+    match summary.identity.application {
+        Some(_) => String::new(),
+        None => format!(
+            "Cells: {} peers; RTT {} ms; payload {}.",
+            joined(&axes.peers, ", "),
+            joined(&axes.rtt_ms, ", "),
+            joined(payloads, ", ")
+        ),
+    }
 }
 
 impl Effects<'_> {

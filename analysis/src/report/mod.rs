@@ -28,11 +28,12 @@ use crate::verdict::Verdict;
 const MOST_BYTES: usize = 60_000;
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    let mut sentences = verdict.sentences();
+    // Whether a patch does what the budget does comes before what either gains.
+    let mut sentences = prove::sentences(summary, verdict);
+    sentences.extend(verdict.sentences());
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(trust::of_machine(summary));
-    sentences.extend(prove::sentences(summary, verdict));
     sentences
 }
 

@@ -140,7 +140,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
     let effects = effects::tables(&verdict);
-    let effects_tables = effects::as_markdown(&effects);
+    let effects_tables = effects::as_markdown(&effects, &summary);
     let frame = Frame {
         tables: &effects_tables,
         ..Frame::new(&in_short, &pictures, options)
@@ -195,7 +195,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     pictures.extend(scene.entries());
     let in_short = report::search::in_short(&search);
     let effects = effects::tables(&last.verdict);
-    let effects_tables = effects::as_markdown(&effects);
+    let effects_tables = effects::as_markdown(&effects, &last.summary);
     let frame = Frame {
         tables: &effects_tables,
         ..Frame::new(&in_short, &pictures, options)

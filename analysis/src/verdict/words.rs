@@ -3,10 +3,10 @@
 use run_format::Ends;
 
 use super::regime::{Regime, places};
-use super::{Candidate, Class, InRegime, Judged, Quantity, SiteYields, Verdict};
+use super::{Candidate, Class, InRegime, Judged, Outcome, Quantity, SiteYields, Verdict};
 use crate::measure::Metric;
 use crate::prose::{self, prose};
-use crate::text::{self, capitalised, count, fixed, joined, joined_any, short};
+use crate::text::{self, capitalised, count, fixed, joined, joined_any, short, unique};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
@@ -116,9 +116,12 @@ impl Verdict {
         let opposite = &best.opposite;
         let ends = opposite.first().zip(opposite.last());
         let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
+        let costs = best.deciding().into_iter();
+        let unknown = costs.filter(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
+            unknown: Vec<&'static str> = unique(unknown.map(|cost| cost.quantity.words)),
             elsewhere: Vec<String> = best.elsewhere(class),
             label: &'a str = &best.label,
             opposite: Option<[String; 2]> = ends.map(|(first, last)| [*first, *last].map(duration)),
@@ -158,7 +161,7 @@ impl Verdict {
 fn question(ends: Ends) -> &'static str {
     match ends {
         Ends::Central => "in your own node",
-        Ends::Both => "merged upstream, at both ends",
+        Ends::Both => "if merged upstream, at both ends",
     }
 }
 

@@ -141,7 +141,7 @@ fn requests_of_other_turns_are_not_compared() {
     copy.report(&["--format", "svg"]).succeeds();
     holds(
         &copy.text("report.md"),
-        &["means over 2 cells, but throughput over 1, request latency (p99) over 1"],
+        &["of all 2 cells, throughput over 1, request latency (p99) over 1"],
     );
     let summary = copy.text("summary.csv");
     let throughput = |payload: &str| {

@@ -61,8 +61,8 @@ fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
     };
     let scale = |name, colours| ColourScale::new(name, "%", colours, [62.0].into_iter());
     picture(Heatmap {
-        rows: categories(rows),
-        columns: categories(columns),
+        rows: Categories::new("peers", (0..rows).map(|row| 5 * row)),
+        columns: Categories::new("RTT, ms", (0..columns).map(|column| 25 * column)),
         facets: (0..facets).map(facet).collect(),
         across: facets.clamp(1, 3),
         scales: vec![

@@ -322,7 +322,7 @@ fn the_merge_and_the_own_node_have_a_line_each() {
     let sentences = verdict.sentences();
     assert_eq!(
         sentences[0],
-        "Merged upstream, at both ends: no variant is shown to gain more than the margins in any group of cells."
+        "If merged upstream, at both ends: no variant is shown to gain more than the margins in any group of cells."
     );
     assert_eq!(
         sentences[1],

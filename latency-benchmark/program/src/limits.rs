@@ -7,6 +7,8 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{self, Write};
 use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
 
 use nix::sys::signal::{SigHandler, Signal, signal};
 
@@ -55,6 +57,11 @@ fn or_end(memory: *mut u8) -> *mut u8 {
 #[cold]
 fn end() -> ! {
     const LINE: &[u8] = b"error: there is not enough memory (`ulimit -v` may be the limit)\n";
+    static IS_SAID: AtomicBool = AtomicBool::new(false);
+    // Another thread that has no memory either waits for the end.
+    while IS_SAID.swap(true, Ordering::Relaxed) {
+        thread::park();
+    }
     // Whatever prints text may need memory itself. There is nowhere to say that this could not be written.
     let _ = io::stderr().write_all(LINE);
     process::exit(1);
