@@ -71,7 +71,8 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
     }
     if lacks_nothing(["strace"].into_iter().filter(|it| !tool(it).is_file())) {
-        let is_call = |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("TCP");
+        let is_call =
+            |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("socket");
         let calls: Vec<&Row> = counts.iter().filter(is_call).collect();
         for call in ["sendto", "recvfrom"] {
             // Both programs run the cell twice.
