@@ -70,7 +70,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
     assert!(reported.status.success(), "{}", text(&reported.stderr));
     let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
     for part in [
-        "The time beyond the threshold is that of `ConnectionDriver::poll`",
+        "The time beyond 50 µs is that of `ConnectionDriver::poll`",
         "`quic-endpoint` is `EndpointDriver::poll`",
         "`conn.drive_transmit` ",
         "\n| round-trip time that QUIC sees |",
