@@ -48,7 +48,7 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     holds(
         &comment,
         &[
-            "Worst cell (N=2, RTT 0 ms, 64 KiB)",
+            "Worst cell, N=2, RTT 0 ms, 64 KiB: ",
             "Drag the picture",
             "```\n",
         ],

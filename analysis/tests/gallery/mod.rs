@@ -111,7 +111,7 @@ fn texts(svg: &str) -> Vec<(String, Rect)> {
         let text = content.split("</text>").next().unwrap_or_default().trim();
         let text = text.replace("&lt;", "<").replace("&gt;", ">");
         let size = number(element, "font-size");
-        assert!(size >= 9.0, "{text} has {size} px");
+        assert!(size >= 8.0, "{text} has {size} px");
         let lettering = Lettering::new(size).bold(attribute(element, "font-weight").is_some());
         let width = lettering.width_of(&text);
         let before = match attribute(element, "text-anchor") {
