@@ -6,13 +6,20 @@ use std::path::{Path, PathBuf};
 use run_format::files::{APPLICATION, MANIFEST, RUN as RUN_JSON, read_json, write_json};
 use serde_json::{Value, json};
 
-use crate::bench::{Copy, RUN, analysis, copy, holds, path, seal};
+use crate::bench::{Copy, RUN, analysis, copy, edit, holds, path, seal};
 
 /// The folder of an application whose polls are those of a cell.
 pub(crate) fn application(of: &Copy) -> PathBuf {
     let dir = of.beside("ab-run");
     let run = dir.join("cells/application/run-1");
     copy(&of.dir().join(RUN), &run);
+    // It knows of no peers.
+    edit(&run.join("peers.csv"), |text| {
+        text.lines()
+            .take(1)
+            .map(|line| format!("{line}\n"))
+            .collect()
+    });
     let manifest: Value = read_json(&of.dir().join(MANIFEST)).unwrap();
     let row: Value = read_json(&run.join(RUN_JSON)).unwrap();
     let (config, plan) = (&manifest["config"], &row["config"]["plan"]);
