@@ -19,8 +19,7 @@ use crate::views::Entry;
 pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
-    pub(crate) in_short: Vec<String>,
-    /// What is printed instead of the sentences in short, if there is anything.
+    /// What a person reads on the terminal.
     pub(crate) on_terminal: Vec<String>,
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
@@ -40,11 +39,7 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
-    let lines = match content.on_terminal.is_empty() {
-        true => &content.in_short,
-        false => &content.on_terminal,
-    };
-    lines.iter().for_each(print);
+    content.on_terminal.iter().for_each(print);
     print(out.join(TEXT).display());
     Ok(())
 }

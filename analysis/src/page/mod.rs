@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::prose::{prose, rendered};
 use crate::report;
-use crate::report::effects::{Effects, LEGEND};
+use crate::report::effects::{Effects, legend};
 use crate::report::markdown::Row;
 use crate::text::escaped;
 use crate::verdict::Verdict;
@@ -112,7 +112,7 @@ pub(crate) fn effects(effects: &[Effects]) -> String {
         let groups = effects.iter().enumerate();
         groups.map(move |(at, effects)| table(&effects.rows_of(candidate), candidate + at == 0))
     });
-    let legend = (!effects.is_empty()).then(|| format!("<p class=\"faint\">{LEGEND}</p>\n"));
+    let legend = legend(effects).map(|legend| format!("<p class=\"faint\">{legend}</p>\n"));
     tables.chain(legend).collect()
 }
 

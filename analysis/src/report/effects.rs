@@ -20,22 +20,11 @@ const ROWS: [&[Metric]; 5] = [
     &[Metric::LatencyP99Ms],
 ];
 
-pub(crate) const LEGEND: &str = "Bold: the whole interval is beyond the margin of the quantity. Not \
-    resolved: the interval includes zero. A question mark is an end without a bound. Time beyond \
-    50 µs adds up the parts of polls after their first 50 µs. A wake-up is late if another task on \
-    central's thread waits longer than that for its poll.";
-
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
 pub(crate) struct Effects<'a> {
-    threshold: &'a str,
-    /// "without delay, 20 cells"
-    place: String,
-    columns: Vec<Column<'a>>,
-}
-
-struct Column<'a> {
-    candidate: &'a Candidate,
-    judged: &'a [Judged],
+    verdict: &'a Verdict,
+    group: Option<usize>,
+    candidates: Vec<&'a Candidate>,
 }
 
 /// The quantities of the rows that were measured.
@@ -64,35 +53,34 @@ pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
 
 /// A table for each group, those with the shortest delays first.
 pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
-    let shown = shown(verdict);
-    let effects = |place: String, judged: &dyn Fn(&'_ Candidate) -> Option<usize>| {
-        let columns = shown.iter().map(|candidate| Column {
-            candidate,
-            judged: match judged(candidate) {
-                Some(group) => &candidate.regimes[group].judged,
-                None => &candidate.judged,
-            },
-        });
-        Effects {
-            threshold: &verdict.threshold,
-            place,
-            columns: columns.collect(),
-        }
+    let candidates = shown(verdict);
+    let groups: Vec<Option<usize>> = match verdict.groups() {
+        _ if candidates.is_empty() => Vec::new(),
+        0 => vec![None],
+        groups => (0..groups).map(Some).collect(),
     };
-    match shown.first().map(|first| &first.regimes[..]) {
-        None => Vec::new(),
-        Some([]) => vec![effects(count(verdict.cells, "cell"), &|_| None)],
-        Some(groups) => {
-            let groups = groups.iter().enumerate();
-            let groups = groups.map(|(at, group)| effects(group.words(), &move |_| Some(at)));
-            groups.collect()
-        }
-    }
+    let effects = groups.into_iter().map(|group| Effects {
+        verdict,
+        group,
+        candidates: candidates.clone(),
+    });
+    effects.collect()
+}
+
+/// What the marks of the tables mean.
+pub(crate) fn legend(tables: &[Effects]) -> Option<String> {
+    let threshold = &tables.first()?.verdict.threshold;
+    Some(format!(
+        "Bold: the whole interval is beyond the margin of the quantity. Not resolved: the interval \
+         includes zero. A question mark is an end without a bound. Time beyond {threshold} adds up \
+         the parts of polls after their first {threshold}. A wake-up is late if another task on \
+         central's thread waits longer than that for its poll."
+    ))
 }
 
 /// The tables as Markdown, with the cells that they are of and what their marks mean.
 pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> {
-    let legend = (!tables.is_empty()).then(|| format!("{} {LEGEND}", cells(summary)));
+    let legend = legend(tables).map(|legend| format!("{} {legend}", cells(summary)));
     let tables = tables.iter().map(|effects| table(effects.rows()));
     tables.chain(legend).collect()
 }
@@ -114,7 +102,7 @@ fn cells(summary: &Summary) -> String {
 
 impl Effects<'_> {
     pub(crate) fn candidates(&self) -> usize {
-        self.columns.len()
+        self.candidates.len()
     }
 
     /// The columns of one candidate.
@@ -129,43 +117,34 @@ impl Effects<'_> {
     }
 
     pub(crate) fn rows(&self) -> Vec<Row> {
-        ROWS.iter()
-            .filter_map(|metrics| self.row(metrics))
-            .collect()
+        let quantities = quantities(self.verdict).into_iter();
+        quantities.map(|quantity| self.row(quantity)).collect()
     }
 
-    /// None if a quantity is measured in no cell of the whole sweep.
-    fn row(&self, metrics: &[Metric]) -> Option<Row> {
-        let is_measured = |metric: &Metric| {
-            let mut columns = self.columns.iter();
-            columns.any(|column| column.candidate.of_metric(*metric).is_some())
-        };
-        let metric = *metrics.iter().find(|metric| is_measured(metric))?;
-        let judged = |column: &Column| {
-            let mut judged = column.judged.iter();
-            judged
-                .find(|judged| judged.quantity.metric == metric)
-                .copied()
-        };
-        let levels = self
-            .columns
-            .iter()
-            .find_map(judged)
-            .and_then(|judged| judged.levels);
-        let level = |value: f64| format!("{} {}", number(value), metric.info().unit);
-        let words = Quantity::of_metric(metric)?.words;
-        let words = words.replace("the threshold", self.threshold);
-        let before = levels.map(|[before, _]| level(before));
-        let mut row = Row::of(capitalised(&self.place), words).with_any("before", before);
-        for column in &self.columns {
-            let judged = judged(column);
-            let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
-            let change = judged.as_ref().map_or_else(words::not_compared, change);
-            row = row
-                .with_any(quoted(&column.candidate.label), after)
-                .with("change", change);
+    /// "without delay, 20 cells"
+    fn place(&self) -> String {
+        match self.group {
+            Some(group) => self.candidates[0].regimes[group].words(),
+            None => count(self.verdict.cells, "cell"),
         }
-        Some(row)
+    }
+
+    fn row(&self, quantity: Quantity) -> Row {
+        let level = |value: f64| format!("{} {}", number(value), quantity.metric.info().unit);
+        let candidates = self.candidates.iter();
+        let mut judged = candidates.map(|candidate| candidate.judged_of(self.group, quantity));
+        let first = judged.find_map(|judged| judged);
+        let before = first.and_then(|judged| Some(level(judged.levels?[0])));
+        let words = quantity
+            .words
+            .replace("the threshold", &self.verdict.threshold);
+        let row = Row::of(capitalised(&self.place()), words).with_any("before", before);
+        self.candidates.iter().fold(row, |row, candidate| {
+            let judged = candidate.judged_of(self.group, quantity);
+            let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
+            row.with_any(quoted(&candidate.label), after)
+                .with("change", judged.map_or_else(words::not_compared, change))
+        })
     }
 }
 
@@ -176,13 +155,20 @@ pub(crate) fn changes(candidate: &Candidate) -> Vec<(Judged, String)> {
     judged.map(|judged| (judged, change(&judged))).collect()
 }
 
-/// Bold if the whole interval is beyond the margin, and without its middle if the interval includes zero.
+/// Without its middle if the interval includes zero.
 fn change(judged: &Judged) -> String {
-    let change = judged.change();
+    let change = emphasised(judged);
     match change.split_once('[') {
-        _ if judged.is(Outcome::Better) || judged.is(Outcome::Worse) => format!("**{change}**"),
         Some((_, interval)) if judged.interval.covers(0.0) => format!("not resolved [{interval}"),
         _ => change,
+    }
+}
+
+/// Bold if the whole interval is beyond the margin.
+pub(super) fn emphasised(judged: &Judged) -> String {
+    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
+        true => format!("**{}**", judged.change()),
+        false => judged.change(),
     }
 }
 
@@ -191,18 +177,15 @@ pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<String> {
     let tables = tables(verdict);
     let lines = tables.iter().flat_map(|effects| {
         let rows = effects.rows_of(0);
-        let titles = rows
-            .first()
-            .map(|row| row.0.iter().map(|(title, _)| &**title));
-        let titles: Vec<&str> = titles.into_iter().flatten().collect();
-        let fields = rows
-            .iter()
-            .map(|row| row.0.iter().map(|(_, field)| &**field).collect());
-        let lines: Vec<Vec<&str>> = std::iter::once(titles).chain(fields).collect();
-        lines
-            .iter()
-            .map(|fields| line(fields))
-            .collect::<Vec<String>>()
+        let titles = rows.iter().take(1).map(|Row(fields)| {
+            let titles = fields.iter().map(|(title, _)| &**title);
+            line(&titles.collect::<Vec<_>>())
+        });
+        let texts = rows.iter().map(|Row(fields)| {
+            let texts = fields.iter().map(|(_, text)| &**text);
+            line(&texts.collect::<Vec<_>>())
+        });
+        titles.chain(texts).collect::<Vec<String>>()
     });
     lines.collect()
 }

@@ -2,7 +2,7 @@
 
 use run_format::BASELINE;
 
-use super::effects;
+use super::effects::{self, emphasised};
 use super::markdown::{Row, details, quoted, table};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, MetricKey, Place, Quantity};
@@ -10,12 +10,12 @@ use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::text::{capitalised, confidence, number};
-use crate::verdict::{Candidate, InRegime, Judged, Outcome, Verdict, words};
+use crate::verdict::{Candidate, InRegime, Judged, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let groups = verdict.groups();
     let mut tables: Vec<Option<String>> = match groups {
-        0 => vec![Some(table(best_first(verdict)))],
+        0 => vec![Some(table(in_all_cells(verdict)))],
         _ => (0..groups)
             .map(|group| Some(table(in_group(verdict, group))))
             .collect(),
@@ -48,54 +48,44 @@ fn fired(verdict: &Verdict) -> Vec<&Candidate> {
     candidates.filter(|candidate| !candidate.is_idle).collect()
 }
 
-fn best_first(verdict: &Verdict) -> Vec<Row> {
-    let mut candidates = fired(verdict);
-    let loss = |candidate: &Candidate| {
-        let (quantity, _) = verdict.quantities.first()?;
-        let judged = candidate.of_metric(quantity.metric)?;
-        Some(quantity.loss(judged.value))
-    };
-    candidates.sort_by(|a, b| {
-        let [a, b] = [a, b].map(|candidate| loss(candidate).unwrap_or(f64::INFINITY));
-        a.total_cmp(&b)
-    });
-    changes("variant", verdict, candidates)
+fn in_all_cells(verdict: &Verdict) -> Vec<Row> {
+    let quantities = verdict.quantities.iter().map(|(quantity, _)| *quantity);
+    let quantities: Vec<Quantity> = quantities.collect();
+    changes("variant", verdict, best_first(verdict, None, &quantities))
 }
 
-/// The rows of one group of cells, by the first quantity there, and last the A/A control.
-fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
-    let quantities = effects::quantities(verdict);
-    let judged = |candidate: &Candidate, quantity: Quantity| {
-        let judged = &candidate.regimes.get(group)?.judged;
-        judged
-            .iter()
-            .find(|judged| judged.quantity == quantity)
-            .copied()
-    };
+/// The candidates that fired, by what they change in the first of these quantities.
+fn best_first<'a>(
+    verdict: &'a Verdict,
+    group: Option<usize>,
+    quantities: &[Quantity],
+) -> Vec<&'a Candidate> {
     let mut candidates = fired(verdict);
     let loss = |candidate: &Candidate| {
         let quantity = *quantities.first()?;
-        Some(quantity.loss(judged(candidate, quantity)?.value))
+        Some(quantity.loss(candidate.judged_of(group, quantity)?.value))
     };
     candidates.sort_by(|a, b| {
         let [a, b] = [a, b].map(|candidate| loss(candidate).unwrap_or(f64::INFINITY));
         a.total_cmp(&b)
     });
-    let rows = candidates
-        .into_iter()
-        .chain(&verdict.control)
-        .map(|candidate| {
-            let place = candidate
-                .regimes
-                .get(group)
-                .map_or_else(String::new, InRegime::words);
-            let row = Row::of(capitalised(&place), label(verdict, candidate));
-            quantities.iter().fold(row, |row, quantity| {
-                let judged = judged(candidate, *quantity);
-                let change = judged.as_ref().map_or_else(words::not_compared, emphasised);
-                row.with(quantity.words, change)
-            })
-        });
+    candidates
+}
+
+/// The rows of one group of cells, and last that of the A/A control.
+fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
+    let quantities = effects::quantities(verdict);
+    let candidates = best_first(verdict, Some(group), &quantities).into_iter();
+    let rows = candidates.chain(&verdict.control).map(|candidate| {
+        let regime = candidate.regimes.get(group);
+        let place = regime.map_or_else(String::new, InRegime::words);
+        let row = Row::of(capitalised(&place), label(verdict, candidate));
+        quantities.iter().fold(row, |row, quantity| {
+            let judged = candidate.judged_of(Some(group), *quantity);
+            let change = judged.map_or_else(words::not_compared, emphasised);
+            row.with(quantity.words, change)
+        })
+    });
     rows.collect()
 }
 
@@ -131,13 +121,6 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
         Some(with_quantities(row, verdict, &judged, emphasised))
     });
     rows.collect()
-}
-
-pub(super) fn emphasised(judged: &Judged) -> String {
-    match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
-        true => format!("**{}**", judged.change()),
-        false => judged.change(),
-    }
 }
 
 fn with_quantities(
@@ -205,7 +188,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         verdict: &'a Verdict = verdict,
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = confidence(verdict.confidence),
-        fired: usize = fired(verdict).iter().filter(|it| !it.judged.is_empty()).count(),
+        fired: usize = fired(verdict).iter().filter(|candidate| !candidate.judged.is_empty()).count(),
         groups: usize = verdict.groups(),
         idle: Vec<String> = idle.collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),

@@ -4,8 +4,8 @@ use std::cmp::Reverse;
 
 use run_format::BASELINE;
 
+use super::effects::emphasised;
 use super::markdown::{Row, list, paragraphs, quoted, table};
-use super::variants::emphasised;
 use super::{caveats, trust};
 use crate::summary::Summary;
 use crate::text::{confidence, count, joined};

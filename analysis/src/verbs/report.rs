@@ -97,8 +97,7 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
     let content = Content {
         tables: Tables::of(tables(&summary, options))?,
         text: comparison::text_of_published(&summary, Frame::new(&in_short, &pictures, options)),
-        in_short,
-        on_terminal: Vec::new(),
+        on_terminal: in_short,
         pictures,
         files: Vec::new(),
         page: None,
@@ -165,7 +164,6 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         tables: Tables::of(tables(&summary, options))?,
         files: files(&scene, &pictures, explained)?,
         on_terminal: on_terminal(&summary, &verdict),
-        in_short,
         pictures,
         text,
         record: ReportRecord::new("report", [&summary.identity.name], options),
@@ -228,7 +226,6 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         files: files(&scene, &pictures, Vec::new())?,
         on_terminal: on_terminal(&last.summary, &last.verdict),
         text: report::search::text(&name, &search, frame),
-        in_short,
         pictures,
         record: ReportRecord::new("report", [name], options),
     })
@@ -243,8 +240,7 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     Ok(Content {
         tables: Tables::of(tables(&summary, options))?,
         text: report::rr::text(&summary, Frame::new(&in_short, &pictures, options)),
-        in_short,
-        on_terminal: Vec::new(),
+        on_terminal: in_short,
         pictures,
         files: Vec::new(),
         page: None,
@@ -268,8 +264,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
             &drifts,
             Frame::new(&in_short, &pictures, options),
         ),
-        in_short: in_short.iter().map(|line| line.replace("**", "")).collect(),
-        on_terminal: Vec::new(),
+        on_terminal: in_short.iter().map(|line| line.replace("**", "")).collect(),
         page: Some(Page {
             title,
             in_short,

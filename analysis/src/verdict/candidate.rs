@@ -197,6 +197,15 @@ impl Candidate {
         self.class() <= Class::TradeOff
     }
 
+    /// What a quantity did in one group of cells, or in all of them.
+    pub(crate) fn judged_of(&self, group: Option<usize>, quantity: Quantity) -> Option<&Judged> {
+        let judged = match group {
+            Some(group) => &self.regimes.get(group)?.judged,
+            None => &self.judged,
+        };
+        judged.iter().find(|judged| judged.quantity == quantity)
+    }
+
     pub(crate) fn of_metric(&self, metric: Metric) -> Option<&Judged> {
         self.judged.iter().find(|it| it.quantity.metric == metric)
     }

@@ -12,7 +12,9 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use anyhow::Result;
 use nix::libc::c_int;
-use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction, signal};
+use nix::sys::signal::{SaFlags, SigAction, SigHandler, SigSet, Signal, sigaction};
+
+use crate::limits::fail_on_large_files;
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
@@ -23,9 +25,7 @@ pub fn interrupts_seen() -> usize {
 
 /// Counts from now on, instead of ending this process.
 pub fn count_interrupts() -> Result<()> {
-    // Where files have a limit, what writes beyond it gets an error.
-    // SAFETY: this installs no handler.
-    unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) }?;
+    fail_on_large_files();
     for of_an_end in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let count = SigHandler::Handler(count);
         let action = SigAction::new(count, SaFlags::SA_RESTART, SigSet::empty());
