@@ -8,6 +8,7 @@ mod connected;
 mod crowd;
 mod evidence;
 pub mod gate;
+mod heap;
 mod measure;
 mod messages;
 mod node_program;

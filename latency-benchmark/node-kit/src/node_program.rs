@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use tokio::runtime;
 
 use crate::central::Central;
+use crate::heap::keep_freed_memory;
 use crate::parent::report;
 use crate::shared_page::SharedPage;
 
@@ -64,6 +65,7 @@ pub fn main<P: NodeProgram>() -> ExitCode {
 }
 
 fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
+    keep_freed_memory();
     match env::args().nth(1).as_deref() {
         Some("describe") => report(&P::describe()),
         Some("peer") => {
