@@ -7,6 +7,7 @@ mod layers;
 mod layouts;
 mod levels;
 mod patches;
+mod proposals;
 mod releases;
 mod repository;
 mod scratch;
