@@ -31,7 +31,7 @@ const FIRST_PAINT: &str = "(async () => {
   }
 })()";
 
-/// Until everything that the script makes is there.
+/// From the start of loading until the script has made everything.
 const ALL_OF_IT: &str = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd";
 
 /// From a move of the slider until the frame after it.

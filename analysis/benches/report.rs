@@ -28,7 +28,7 @@ use run_format::{Axes, Cell, Manifest, Payload, Rtt, RunRow};
 
 const REPEAT: u32 = 3;
 
-/// Of at least so many cells, with the numbers of peers that were measured: a run has tables by peer.
+/// Axes with at least this many cells. They have the numbers of peers that were measured, because a run has tables by peer.
 fn axes(cells: usize, peers: Vec<usize>) -> Axes {
     let mut values = [6, 4];
     while peers.len() * values.iter().product::<usize>() < cells {
@@ -133,14 +133,16 @@ fn key(cell: &Cell) -> (Rtt, usize, Payload) {
     (cell.rtt_ms, cell.peers, cell.payload_bytes)
 }
 
-/// Does this with every file that a run has beside its row. Returns the sum.
+/// Puts every file of a run but its row into another folder. Returns the sum of what `put` returns.
 fn each_table(from: &Path, to: &Path, mut put: impl FnMut(&Path, &Path) -> io::Result<u64>) -> u64 {
     fs::create_dir_all(to).unwrap();
-    let files = fs::read_dir(from).unwrap().map(Result::unwrap);
-    let files = files.filter(|it| it.file_type().unwrap().is_file());
-    let tables = files.filter(|it| it.file_name() != files::RUN);
+    let files = fs::read_dir(from)
+        .unwrap()
+        .map(Result::unwrap)
+        .filter(|file| file.file_type().unwrap().is_file());
+    let tables = files.filter(|file| file.file_name() != files::RUN);
     tables
-        .map(|it| put(&it.path(), &to.join(it.file_name())).unwrap())
+        .map(|file| put(&file.path(), &to.join(file.file_name())).unwrap())
         .sum()
 }
 
@@ -165,12 +167,15 @@ fn link((from, row): &(PathBuf, RunRow), cell: Cell, run: u32, to: &Path) -> u64
 fn put_together(from: &Path, cells: usize, sweep: &Path) -> (usize, u64) {
     let mut manifest: Manifest = read_json(&from.join(files::MANIFEST)).unwrap();
     let mut sources = sources(from);
-    let peers: BTreeSet<usize> = sources.iter().map(|it| it.1.config.cell.peers).collect();
+    let peers: BTreeSet<usize> = sources
+        .iter()
+        .map(|source| source.1.config.cell.peers)
+        .collect();
     manifest.config.axes = axes(cells, peers.iter().copied().collect());
     manifest.config.repeat = REPEAT;
     fs::create_dir(sweep).unwrap();
     write_json(&sweep.join(files::MANIFEST), &manifest).unwrap();
-    // Links do not reach into other file systems.
+    // Hard links work only within a file system.
     for (at, (run, _)) in sources.iter_mut().enumerate() {
         let copy = sweep.with_file_name("sources").join(at.to_string());
         each_table(run, &copy, |from, to| fs::copy(from, to));
@@ -183,7 +188,7 @@ fn put_together(from: &Path, cells: usize, sweep: &Path) -> (usize, u64) {
         let alike = |cell: &Cell| cell.peers == peers;
         let sources: Vec<_> = sources
             .iter()
-            .filter(|it| alike(&it.1.config.cell))
+            .filter(|source| alike(&source.1.config.cell))
             .collect();
         let cells: Vec<&Cell> = cells.iter().filter(|cell| alike(cell)).collect();
         for (at, cell) in cells.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The command line.
+//! The command line of `analysis`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -79,7 +79,7 @@ enum AnalysisVerb {
         #[command(flatten)]
         options: FigureOptions,
     },
-    /// Compare two sweeps, of different versions or machines, cell by cell; of an application and a sweep, name the cells
+    /// Compare two sweeps, of different versions or machines, cell by cell. Given an application and a sweep, name the cells
     /// that the application resembles
     Compare {
         /// The folder of a sweep or of an application, or a table in the format of the first published benchmark
@@ -107,8 +107,8 @@ enum AnalysisVerb {
         #[arg(long, value_name = "RUN")]
         out: PathBuf,
     },
-    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture. Of a
-    /// report with a packed sweep, compare the judged figures and the verdict
+    /// Make the report of a sweep again and compare it with the stored one, number by number and picture by picture. Given
+    /// a report with a packed sweep, compare the judged figures and the verdict
     Verify {
         /// The folder of a sweep, or of a report with a packed sweep
         run: PathBuf,
@@ -116,7 +116,7 @@ enum AnalysisVerb {
         #[arg(long, value_name = "DIR")]
         report: Option<PathBuf>,
     },
-    /// Pack what the judged figures of a sweep come from into one small file in the folder of a report, from which `verify`
+    /// Pack the data behind the judged figures of a sweep into one small file in the folder of a report, from which `verify`
     /// recomputes them
     Pack {
         /// The folder of a sweep
@@ -162,7 +162,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// An error where there cannot be as many threads as reading and drawing take. The crates that start them would panic.
+/// Fails if there cannot be as many threads as reading and drawing need. The crates that start them would panic.
 fn check_threads() -> Result<()> {
     let threads = 2 * available_parallelism()?.get();
     let gate = RwLock::new(());

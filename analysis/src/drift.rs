@@ -1,4 +1,4 @@
-//! Whether anything drifts in a soak: the slope of every series, with an interval that allows for the number of series.
+//! Finds what drifts in a soak: the slope of every series, with an interval that allows for the number of series.
 
 #[cfg(test)]
 #[path = "../tests/simulation/drift.rs"]
@@ -9,7 +9,7 @@ use polars_core::prelude::DataFrame;
 use run_format::SoakRow;
 
 use crate::prose::{self, prose};
-use crate::stats::{Share, Trend, confidence_of_each, spread, trend};
+use crate::stats::{Share, Trend, confidence_of_each, quotient, spread, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, number, with_unit};
 
@@ -23,28 +23,28 @@ pub(crate) struct SoakSeries {
     value: fn(&SoakRow) -> Option<f64>,
 }
 
-/// First the series that indicate a leak if they grow, then those that users notice.
+/// The series that indicate a leak if they grow come first, then those that users notice.
 #[rustfmt::skip]
 const ALL: [SoakSeries; 14] = [
-    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", value: |it| scaled(PER_MIB, it.resident_bytes?, 1.0) },
-    SoakSeries { name: "tasks", words: "tasks alive", unit: "", value: |it| scaled(1.0, it.tasks, 1.0) },
-    SoakSeries { name: "connections", words: "connections", unit: "", value: |it| scaled(1.0, it.connections, 1.0) },
-    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", value: |it| scaled(1.0, it.peers_connected, 1.0) },
-    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |it| scaled(60.0, it.dials, it.interval_s) },
-    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |it| percent(it.connection_slow_polls, it.connection_polls) },
-    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |it| percent(it.task_slow_polls?, it.task_polls?) },
-    SoakSeries { name: "late_percent", words: "late wake-ups of another task", unit: "%", value: |it| percent(it.late_wakes, it.wakes) },
-    SoakSeries { name: "wake_p50_us", words: "wake-up latency of another task, median", unit: "µs", value: |it| scaled(1e-3, it.wake_p50_ns?, 1.0) },
-    SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |it| scaled(1e-3, it.wake_p99_ns?, 1.0) },
-    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |it| scaled(1.0, it.requests, it.interval_s) },
-    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |it| scaled(1e-6, it.latency_p50_ns?, 1.0) },
-    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |it| scaled(1e-6, it.latency_p99_ns?, 1.0) },
-    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |it| scaled(1e-7, it.central_cpu_ns?, it.interval_s) },
+    SoakSeries { name: "resident_mib", words: "resident memory", unit: "MiB", value: |row| scaled(PER_MIB, row.resident_bytes?, 1.0) },
+    SoakSeries { name: "tasks", words: "tasks alive", unit: "", value: |row| scaled(1.0, row.tasks, 1.0) },
+    SoakSeries { name: "connections", words: "connections", unit: "", value: |row| scaled(1.0, row.connections, 1.0) },
+    SoakSeries { name: "peers_connected", words: "peers connected", unit: "", value: |row| scaled(1.0, row.peers_connected, 1.0) },
+    SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |row| scaled(60.0, row.dials, row.interval_s) },
+    SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |row| percent(row.connection_slow_polls, row.connection_polls) },
+    SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |row| percent(row.task_slow_polls?, row.task_polls?) },
+    SoakSeries { name: "late_percent", words: "late wake-ups of another task", unit: "%", value: |row| percent(row.late_wakes, row.wakes) },
+    SoakSeries { name: "wake_p50_us", words: "wake-up latency of another task, median", unit: "µs", value: |row| scaled(1e-3, row.wake_p50_ns?, 1.0) },
+    SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |row| scaled(1e-3, row.wake_p99_ns?, 1.0) },
+    SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |row| scaled(1.0, row.requests, row.interval_s) },
+    SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |row| scaled(1e-6, row.latency_p50_ns?, 1.0) },
+    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |row| scaled(1e-6, row.latency_p99_ns?, 1.0) },
+    SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |row| scaled(1e-7, row.central_cpu_ns?, row.interval_s) },
 ];
 
-/// None of nothing.
+/// The part over the whole in another unit. None if the whole is zero.
 fn scaled(scale: f64, part: u64, whole: f64) -> Option<f64> {
-    (whole > 0.0).then(|| scale * part as f64 / whole)
+    quotient(scale * part as f64, whole)
 }
 
 fn percent(part: u64, whole: u64) -> Option<f64> {
@@ -52,7 +52,7 @@ fn percent(part: u64, whole: u64) -> Option<f64> {
 }
 
 pub(crate) struct Drifts {
-    /// Rows up to here are drawn and not judged.
+    /// The end of the warm-up. Earlier rows are drawn and not judged.
     pub(crate) warm_up_s: f64,
     pub(crate) last_s: f64,
     pub(crate) rows: usize,
@@ -62,19 +62,19 @@ pub(crate) struct Drifts {
 
 pub(crate) struct Drift {
     pub(crate) series: &'static SoakSeries,
-    /// The end of each row in seconds, and its value; warm-up included.
+    /// The end of each row in seconds and its value, including the warm-up.
     pub(crate) values: Vec<(f64, Option<f64>)>,
     pub(crate) warm_up_s: f64,
     median: f64,
-    /// Its interval holds together with those of the other series. None of too few values.
+    /// The trend, whose interval holds together with those of the other series. None if there are too few values.
     pub(crate) trend: Option<Trend>,
 }
 
 impl Drifts {
-    pub(crate) fn of(rows: &[SoakRow]) -> Drifts {
+    pub(crate) fn find(rows: &[SoakRow]) -> Drifts {
         let last_s = rows.last().map_or(0.0, |row| row.at_s);
         let warm_up_s = warm_up_s(last_s);
-        let of_series = |series: &'static SoakSeries| {
+        let measure = |series: &'static SoakSeries| {
             let values = rows.iter().map(|row| (row.at_s, (series.value)(row)));
             let mut drift = Drift {
                 series,
@@ -87,8 +87,8 @@ impl Drifts {
             (_, drift.median, _) = spread(judged.map(|(_, value)| value))?;
             Some(drift)
         };
-        let mut all: Vec<Drift> = ALL.iter().filter_map(of_series).collect();
-        // Whatever the series have to do with each other.
+        let mut all: Vec<Drift> = ALL.iter().filter_map(measure).collect();
+        // With this confidence of each, all intervals hold together however the series depend on each other.
         let confidence = confidence_of_each(all.len());
         for drift in &mut all {
             drift.trend = trend(&drift.judged(), confidence);
@@ -118,8 +118,10 @@ impl Drifts {
 impl Drift {
     /// Hours and values after the warm-up.
     fn judged(&self) -> Vec<(f64, f64)> {
-        let values = self.values.iter();
-        let values = values.filter(|(at_s, _)| *at_s > self.warm_up_s);
+        let values = self
+            .values
+            .iter()
+            .filter(|(at_s, _)| *at_s > self.warm_up_s);
         let by_hours = values.map(|(at_s, value)| Some((at_s / S_PER_HOUR, (*value)?)));
         by_hours.flatten().collect()
     }
@@ -133,7 +135,7 @@ impl Drift {
         Some(if self.is_drifting() { "yes" } else { "no" })
     }
 
-    /// "+60.0 MiB per hour [+59.1, +60.8]". A change of a percentage is in percentage points.
+    /// The slope in words, such as "+60.0 MiB per hour [+59.1, +60.8]". That of a percentage is in percentage points.
     pub(crate) fn slope(&self) -> Option<String> {
         let unit = self.series.unit.replacen('%', "pp", 1);
         let unit = with_unit(unit, "per hour");
@@ -146,7 +148,7 @@ impl Drift {
     }
 }
 
-/// `summary.csv` of a soak: one row for each series. Slopes are per hour.
+/// The table `summary.csv` of a soak, which has one row for each series. Slopes are per hour.
 pub(crate) fn table(drifts: &Drifts) -> Result<DataFrame> {
     let all = || drifts.all.iter();
     let number = |name: &str, value: fn(&Drift) -> Option<f64>| numbers(name, all().map(value));
@@ -160,7 +162,7 @@ pub(crate) fn table(drifts: &Drifts) -> Result<DataFrame> {
     ])?)
 }
 
-/// A tenth of the soak, at most half an hour: in that time caches fill and memory is allocated once.
+/// The length of the warm-up, in which caches fill and memory is allocated once: a tenth of the soak, at most half an hour.
 fn warm_up_s(last_s: f64) -> f64 {
     (last_s / 10.0).min(S_PER_HOUR / 2.0)
 }
@@ -171,7 +173,7 @@ mod tests {
 
     use super::*;
 
-    /// What is not named was not measured, or is zero.
+    /// Rows with these columns. Other columns are zero, or absent if they can be.
     pub(super) fn rows_of<const N: usize>(columns: [(&str, Vec<Option<f64>>); N]) -> Vec<SoakRow> {
         let row = |at: usize| {
             let mut row = json!({
@@ -191,9 +193,9 @@ mod tests {
     }
 
     fn tasks(values: impl IntoIterator<Item = f64>) -> Drifts {
-        let values: Vec<Option<f64>> = values.into_iter().map(Some).collect();
-        let times = (1..=values.len()).map(|row| Some(10.0 * row as f64));
-        Drifts::of(&rows_of([("at_s", times.collect()), ("tasks", values)]))
+        let tasks: Vec<Option<f64>> = values.into_iter().map(Some).collect();
+        let times = (1..=tasks.len()).map(|row| Some(10.0 * row as f64));
+        Drifts::find(&rows_of([("at_s", times.collect()), ("tasks", tasks)]))
     }
 
     #[test]
@@ -218,7 +220,7 @@ mod tests {
         let rows = 40;
         let dials = (0..rows).map(|row| Some(f64::from(u8::from(row % 10 == 0))));
         let late = (0..rows).map(|row| Some(f64::from(row)));
-        let drifts = Drifts::of(&rows_of([
+        let drifts = Drifts::find(&rows_of([
             ("at_s", (1..=rows).map(|row| Some(f64::from(row))).collect()),
             ("interval_s", vec![Some(1.0); rows as usize]),
             ("dials", dials.collect()),
@@ -226,8 +228,9 @@ mod tests {
             ("wakes", vec![Some(100.0); rows as usize]),
         ]));
         let mut all = drifts.all.iter();
-        let dials = all.find(|drift| drift.series.name == "dials_per_minute");
-        let dials = dials.expect("a series");
+        let dials = all
+            .find(|drift| drift.series.name == "dials_per_minute")
+            .expect("a series");
         assert_eq!(dials.median(), "0");
         assert!(!dials.is_drifting());
         let sentences = drifts.sentences().join("\n");

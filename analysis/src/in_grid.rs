@@ -1,4 +1,4 @@
-//! Where an application is in the grid of a lab: the cells whose polls last as long as its own.
+//! Finds an application in the grid of a lab: the cells whose polls last about as long as those of the application.
 
 use std::mem;
 use std::path::Path;
@@ -11,49 +11,54 @@ use crate::measure::details::edges;
 use crate::options::Options;
 use crate::summary::{CellSummary, Summary};
 
-/// From this factor on durations differ too much to call cells similar.
+/// Cells whose durations differ by this factor or more are not called similar.
 pub(crate) const TOO_FAR: f64 = 2.0;
 
 pub(crate) struct InGrid {
     pub(crate) site: Site,
     pub(crate) application: Summary,
-    /// Only of the cells that resemble the application most, the most similar first.
+    /// The lab with only the cells that resemble the application most, the most similar first.
     pub(crate) lab: Summary,
-    /// By how much durations of polls differ in these cells.
+    /// The factor by which durations of polls differ in each of these cells.
     pub(crate) factors: Vec<f64>,
-    /// The number of cells of the lab.
+    /// The number of cells of the lab that were compared with the application.
     pub(crate) compared: usize,
 }
 
 impl InGrid {
-    pub(crate) fn of(folder: &Path, lab: &Path, options: &Options) -> Result<InGrid, Failure> {
+    pub(crate) fn find(folder: &Path, lab: &Path, options: &Options) -> Result<InGrid, Failure> {
         const MOST: usize = 3;
         let of_lab = lab.display();
         if lab.is_file() {
             reject!("{of_lab}: a published table has no distribution of poll durations");
         }
-        let application = Summary::of(&mut Sweep::open(folder)?, options)?;
+        let application = Summary::read(&mut Sweep::open(folder)?, options)?;
         let site = application.first_site(options);
         let mut of_site = options.clone();
         of_site.figures.site = vec![site];
-        let mut lab = Summary::of(&mut Sweep::open(lab)?, &of_site)?;
+        let mut lab = Summary::read(&mut Sweep::open(lab)?, &of_site)?;
         let own = longer(&application.cells[0], site, options);
         let cells = mem::take(&mut lab.cells).into_iter().filter_map(|cell| {
             let factor = factor(own.as_ref()?, &longer(&cell, site, options)?);
             Some((factor, cell))
         });
-        let mut cells: Vec<(f64, CellSummary)> = cells.collect();
-        let compared = cells.len();
+        let mut by_factor: Vec<(f64, CellSummary)> = cells.collect();
+        let compared = by_factor.len();
         if compared == 0 {
-            let folder = folder.display();
-            reject!("--site {site}: no poll of it was recorded in {folder}, or none in {of_lab}");
+            let of_application = folder.display();
+            reject!(
+                "--site {site}: no poll of it was recorded in {of_application}, or none in {of_lab}"
+            );
         }
-        cells.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let similar = cells.iter().filter(|(factor, _)| *factor < TOO_FAR);
-        let similar = similar.count().clamp(1, MOST);
-        cells.truncate(similar);
+        by_factor.sort_by(|one, other| one.0.total_cmp(&other.0));
+        let similar = by_factor
+            .iter()
+            .filter(|(factor, _)| *factor < TOO_FAR)
+            .count()
+            .clamp(1, MOST);
+        by_factor.truncate(similar);
         let factors;
-        (factors, lab.cells) = cells.into_iter().unzip();
+        (factors, lab.cells) = by_factor.into_iter().unzip();
         Ok(InGrid {
             site,
             application,
@@ -68,11 +73,13 @@ impl InGrid {
     }
 }
 
-/// Durations in nanoseconds, each with the share of the baseline's polls that last longer.
+/// Durations in nanoseconds, and for each the share of the baseline's polls that last longer.
 pub(crate) fn longer(cell: &CellSummary, site: Site, options: &Options) -> Option<Vec<(u64, f64)>> {
     let durations = &cell.measured.details.durations;
-    let counts = durations.get(&HistogramOf::Polls(site))?.get(BASELINE)?;
-    let counts = counts.as_ref()?;
+    let counts = durations
+        .get(&HistogramOf::Polls(site))?
+        .get(BASELINE)?
+        .as_ref()?;
     let all: u64 = counts.iter().sum();
     let mut left = all;
     let edges = edges(options.figures.threshold).into_iter().zip(counts);
@@ -83,7 +90,8 @@ pub(crate) fn longer(cell: &CellSummary, site: Site, options: &Options) -> Optio
     (all > 0).then(|| longer.collect())
 }
 
-/// From the area between two distributions, over the logarithm of the duration.
+/// The factor by which two distributions of durations differ. It follows from the area between them over the logarithm of the
+/// duration.
 fn factor(one: &[(u64, f64)], other: &[(u64, f64)]) -> f64 {
     let apart = |at: usize| (one[at].1 - other[at].1).abs();
     let area = |at: usize| {

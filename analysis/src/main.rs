@@ -1,5 +1,5 @@
 //! Turns the runs of a sweep into heatmaps, comparisons, a verdict and a report.
-#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // Both panic if nobody reads.
 
 mod charts;
 mod cli;

@@ -1,4 +1,4 @@
-//! The folders that verbs write. Each gets its place when it is whole, and none lies in what was read.
+//! Writes the folders of verbs. A folder gets its place when it is complete, and no folder lies inside one that was read.
 
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
@@ -11,7 +11,7 @@ use tempfile::TempDir;
 /// The file that marks a folder as a report, and from which the report can be verified.
 pub(crate) const RECORD: &str = "report.json";
 
-/// Refuses a place for results that is in one of the inputs, or that would replace one of them.
+/// Refuses a place for results that is inside one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(
     out: &Path,
     inputs: impl IntoIterator<Item = &'a Path>,
@@ -31,7 +31,7 @@ pub(crate) fn refuse_inside<'a>(
     Ok(())
 }
 
-/// The path without links, of which the end need not exist.
+/// The path without links. Its end need not exist.
 pub(crate) fn resolved(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let real = path.ancestors().find_map(|ancestor| {
@@ -46,7 +46,7 @@ pub(crate) fn parent(out: &Path) -> &Path {
     parent.unwrap_or(Path::new("."))
 }
 
-/// Fills a folder beside the place `out`, and gives it that place, where an older one is replaced.
+/// Fills a new folder beside `out`, and then moves it to `out`. An older folder there is replaced.
 pub(crate) fn write<T>(
     out: &Path,
     prefix: &str,
@@ -59,7 +59,7 @@ pub(crate) fn write<T>(
     if out.exists() {
         fs::remove_dir_all(out).with_context(|| format!("cannot replace {}", out.display()))?;
     }
-    // Only its owner can read a temporary folder.
+    // Until now only the owner can read the folder, because it was temporary.
     fs::set_permissions(partial.path(), fs::Permissions::from_mode(0o755))
         .with_context(|| partial.path().display().to_string())?;
     fs::rename(partial.path(), out).with_context(|| format!("cannot write {}", out.display()))?;
@@ -68,9 +68,9 @@ pub(crate) fn write<T>(
     Ok(filled)
 }
 
-/// A temporary folder, locked while its writer lives. Those of killed writers are removed first.
+/// Makes a temporary folder that is locked while its writer lives. Folders that killed writers left are removed first.
 fn begin(parent: &Path, prefix: &str) -> Result<(TempDir, File)> {
-    // Until the new folder is locked, nobody may take it for one that was left.
+    // Until the new folder is locked, another process could take it for one that was left.
     let beginning = File::open(parent)?;
     beginning.lock()?;
     for entry in fs::read_dir(parent)?.flatten() {
@@ -81,7 +81,7 @@ fn begin(parent: &Path, prefix: &str) -> Result<(TempDir, File)> {
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_left = || File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
         if is_temporary && is_folder && is_left() {
-            // At worst it stays where it is.
+            // A folder that cannot be removed stays where it is.
             let _ = fs::remove_dir_all(entry.path());
         }
     }

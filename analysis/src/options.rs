@@ -13,7 +13,7 @@ use crate::measure::{Margin, Metric, Place, unit};
 use crate::site::SiteNames;
 use crate::text::{joined, unique};
 
-/// A kind of pictures.
+/// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PictureGroup {
@@ -25,7 +25,7 @@ pub(crate) enum PictureGroup {
     Time,
 }
 
-/// What every verb that makes figures asks for.
+/// The options of every verb that makes figures.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
 #[command(next_help_heading = "Figures")]
 pub(crate) struct FigureOptions {
@@ -46,7 +46,7 @@ pub(crate) struct FigureOptions {
     pub(crate) out: Option<PathBuf>,
 }
 
-/// What a report with pictures asks for.
+/// The options of a report with pictures.
 #[derive(Args, Clone, Debug, Default, Serialize, Deserialize)]
 #[command(next_help_heading = "Pictures")]
 pub(crate) struct PictureOptions {
@@ -99,7 +99,7 @@ impl Options {
         }
     }
 
-    /// Refuses what means nothing for a measurement that `why` describes.
+    /// Refuses options that have no meaning for a measurement. `why` says what this measurement lacks.
     pub(crate) fn refuse_what_is_of_sweeps(&self, why: &str) -> Result<(), Failure> {
         let given = [
             ("--threshold", self.figures.threshold != SLOW_NS),
@@ -119,13 +119,13 @@ impl Options {
         asked.unwrap_or(names.of_connections())
     }
 
-    /// The folder to write, if no other one is asked for.
+    /// The folder to write: the one that was asked for, or the default.
     pub(crate) fn out(&self, default: impl Into<PathBuf>) -> PathBuf {
         let asked = self.figures.out.clone();
         asked.unwrap_or_else(|| default.into())
     }
 
-    /// The address of the report's folder: empty, or with a slash at its end.
+    /// The address of the report's folder with a slash at its end. Empty if none was given.
     pub(crate) fn link_base(&self) -> String {
         let base = self.pictures.link_base.as_deref();
         base.map_or_else(String::new, |base| {
@@ -161,7 +161,7 @@ fn metric_help() -> String {
     )
 }
 
-/// An address that can stand in Markdown as it is.
+/// Parses an address. Only those are accepted that need no escapes in Markdown.
 fn address(text: &str) -> Result<String, String> {
     const LONGEST: usize = 1000;
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~:/?#@!$&*+,;=%".contains(&byte);
@@ -173,7 +173,7 @@ fn address(text: &str) -> Result<String, String> {
     ))
 }
 
-/// A duration in nanoseconds.
+/// Parses a duration, in nanoseconds.
 fn threshold(text: &str) -> Result<u64, String> {
     Ok(time(text)?.as_nanos() as u64)
 }

@@ -1,5 +1,5 @@
-//! What the judged figures of a sweep come from, in one file that fits into a repository: its tables without the rows of
-//! other sites, and the histograms that judged quantities need. It is read as the sweep is.
+//! Packs the data behind the judged figures of a sweep into one file that fits into a repository. The file has the tables without the
+//! rows of other sites, and the histograms that judged quantities need. Unpacked, it is read like the sweep.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -27,7 +27,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
     new_folder::refuse_inside(into, [run])?;
     let sweep = Sweep::open(run)?;
     let Manifest { tool, config, .. } = &sweep.manifest;
-    let site = SiteNames::of(Some((tool, &config.node))).of_connections();
+    let site = SiteNames::of_nodes(Some((tool, &config.node))).of_connections();
     let mut packed = BTreeMap::from([(MANIFEST.into(), files::read(&run.join(MANIFEST))?)]);
     for dir in sweep
         .cells
@@ -45,8 +45,9 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
                 name if name.ends_with(".csv") => of_site,
                 _ => continue,
             };
-            let content = files::read(&path).and_then(|content| shorten(&content, site));
-            let content = content.with_context(|| path.display().to_string())?;
+            let content = files::read(&path)
+                .and_then(|content| shorten(&content, site))
+                .with_context(|| path.display().to_string())?;
             let place = path.strip_prefix(run).unwrap_or(&path).to_owned();
             packed.insert(place, content);
         }
@@ -57,7 +58,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Equal files have one content, and files of one name are beside each other, which compresses best.
+/// Writes the archive. Files of the same name are beside each other, which compresses best.
 fn write(out: &Path, packed: BTreeMap<PathBuf, Vec<u8>>) -> Result<()> {
     let mut archive = tar::Builder::new(XzWriter::new(
         File::create(out)?,
@@ -75,7 +76,7 @@ fn write(out: &Path, packed: BTreeMap<PathBuf, Vec<u8>>) -> Result<()> {
     Ok(())
 }
 
-/// The sweep, unpacked into a temporary folder.
+/// Unpacks the sweep into a temporary folder.
 pub(crate) fn unpack(file: &Path) -> Result<TempDir, Failure> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
     let packed = File::open(file).map_err(anyhow::Error::from);
@@ -89,7 +90,7 @@ pub(crate) fn unpack(file: &Path) -> Result<TempDir, Failure> {
     Ok(dir)
 }
 
-/// The sums are of the files as they were.
+/// The row of a run without checksums, which are those of the whole files.
 fn without_sums(row: &[u8], _: Site) -> Result<Vec<u8>> {
     let mut row: Value = serde_json::from_slice(row)?;
     if let Some(fields) = row.as_object_mut() {
@@ -98,6 +99,7 @@ fn without_sums(row: &[u8], _: Site) -> Result<Vec<u8>> {
     Ok(serde_json::to_vec_pretty(&row)?)
 }
 
+/// The rows of a table that are about a site. A table without a column `site` stays whole.
 fn of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
     let mut reader = csv::Reader::from_reader(table);
     let header = reader.byte_headers()?.clone();
@@ -106,8 +108,8 @@ fn of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
     };
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_byte_record(&header)?;
-    for row in reader.byte_records() {
-        let row = row?;
+    for record in reader.byte_records() {
+        let row = record?;
         if row.get(at) == Some(site.name().as_bytes()) {
             writer.write_byte_record(&row)?;
         }
@@ -115,11 +117,14 @@ fn of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// They are not compressed one by one, so that they are together.
+/// The histograms of a log that judged figures need. Each is uncompressed, because the archive compresses them better together.
 fn judged_histograms(log: &[u8], site: Site) -> Result<Vec<u8>> {
     let mut kept = String::new();
     for line in str::from_utf8(log)?.lines() {
-        let Some((tag, rest)) = line.strip_prefix("Tag=").and_then(|it| it.split_once(',')) else {
+        let Some((tag, rest)) = line
+            .strip_prefix("Tag=")
+            .and_then(|line| line.split_once(','))
+        else {
             kept += &format!("{line}\n");
             continue;
         };
@@ -135,8 +140,8 @@ fn judged_histograms(log: &[u8], site: Site) -> Result<Vec<u8>> {
 
 fn is_judged(tag: HistogramTag, site: Site) -> bool {
     let is_judged = match tag.of {
-        HistogramOf::Polls(of) => of == site,
-        HistogramOf::LongestIteration(of) => of == site && tag.variant == BASELINE,
+        HistogramOf::Polls(polled) => polled == site,
+        HistogramOf::LongestIteration(polled) => polled == site && tag.variant == BASELINE,
         HistogramOf::Latency | HistogramOf::LastDelivery | HistogramOf::CotenantWake => true,
         _ => false,
     };

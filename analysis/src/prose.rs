@@ -1,9 +1,9 @@
-//! Reports are written by the templates in `analysis/templates`. They are compiled, so none can name what does not exist.
+//! Fills the templates in `analysis/templates`. They are compiled, so none can name a value that does not exist.
 
 use askama::Template;
 
-/// A template with what it is given: `prose!("workers.txt" { cells: usize = 3 })`. Types that borrow do so for `'a`, which
-/// is written first then: `prose!('a "workers.txt" { names: &'a [String] = &names })`.
+/// A template with its values: `prose!("workers.txt" { cells: usize = 3 })`. If types borrow, the lifetime comes first:
+/// `prose!('a "workers.txt" { names: &'a [String] = &names })`.
 macro_rules! prose {
     ($($life:lifetime)? $path:literal { $($name:ident: $type:ty = $value:expr),* $(,)? }) => {{
         #[allow(unused_imports)]
@@ -23,8 +23,8 @@ pub(crate) fn rendered(template: &impl Template) -> String {
     template.render().expect("a string can be written to")
 }
 
-/// The lines of a template. A line that begins with two spaces goes on with the one above. However many empty lines there
-/// are, one separates paragraphs, and none the items of a list or the rows of a table.
+/// The lines of a filled template. A line that begins with two spaces continues the line above. One empty line separates paragraphs,
+/// however many there are in the template. No empty line separates items of a list or rows of a table.
 fn lines(template: &impl Template) -> Vec<String> {
     let rendered = rendered(template);
     let mut lines: Vec<String> = Vec::new();
@@ -55,14 +55,14 @@ pub(crate) fn text(template: &impl Template) -> String {
     lines(template).join("\n")
 }
 
-/// A sentence for each line.
+/// The lines of a filled template that are not empty. Each of them is a sentence.
 pub(crate) fn sentences(template: &impl Template) -> Vec<String> {
     let mut lines = lines(template);
     lines.retain(|line| !line.is_empty());
     lines
 }
 
-/// What templates do with values, beside the functions of [`text`](crate::text): `{{ percent|number }}`.
+/// The filters of templates, such as `number` in `{{ percent|number }}`.
 #[allow(unreachable_pub, reason = "askama's macro makes its items public")]
 pub(crate) mod filters {
     use std::fmt::Display;
@@ -73,7 +73,7 @@ pub(crate) mod filters {
     use crate::load::name_in_files;
     use crate::text;
 
-    /// A number that is there, or behind a reference.
+    /// A number or a reference to one.
     pub(crate) trait Number {
         fn value(&self) -> f64;
     }
@@ -91,8 +91,8 @@ pub(crate) mod filters {
     }
 
     #[filter_fn]
-    pub(crate) fn number<T: Number>(of: T, _: &dyn Values) -> Result<String> {
-        Ok(text::number(of.value()))
+    pub(crate) fn number<T: Number>(number: T, _: &dyn Values) -> Result<String> {
+        Ok(text::number(number.value()))
     }
 
     #[filter_fn]
@@ -101,27 +101,25 @@ pub(crate) mod filters {
     }
 
     #[filter_fn]
-    pub(crate) fn quoted<T: Display>(of: T, _: &dyn Values) -> Result<String> {
-        Ok(text::quoted(of))
+    pub(crate) fn quoted<T: Display>(words: T, _: &dyn Values) -> Result<String> {
+        Ok(text::quoted(words))
     }
 
     #[filter_fn]
-    pub(crate) fn name<T: Serialize>(of: T, _: &dyn Values) -> Result<String> {
-        Ok(name_in_files(of))
+    pub(crate) fn name<T: Serialize>(value: T, _: &dyn Values) -> Result<String> {
+        Ok(name_in_files(value))
     }
 
     #[filter_fn]
-    pub(crate) fn marked<T: Display>(of: T, _: &dyn Values) -> Result<String> {
-        Ok(text::marked(&of.to_string()))
+    pub(crate) fn marked<T: Display>(words: T, _: &dyn Values) -> Result<String> {
+        Ok(text::marked(&words.to_string()))
     }
 
-    /// A dash of what is not there.
+    /// The first item, or a dash if there is none.
     #[filter_fn]
-    pub(crate) fn any<T: IntoIterator<Item: Display>>(of: T, _: &dyn Values) -> Result<String> {
-        let mut of = of.into_iter();
-        Ok(of
-            .next()
-            .map_or_else(|| "–".to_owned(), |it| it.to_string()))
+    pub(crate) fn any<T: IntoIterator<Item: Display>>(items: T, _: &dyn Values) -> Result<String> {
+        let first = items.into_iter().next();
+        Ok(first.map_or_else(|| "–".to_owned(), |item| item.to_string()))
     }
 }
 
@@ -143,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_go_on_and_paragraphs_are_apart() {
+    fn indented_lines_continue_and_empty_lines_separate_paragraphs() {
         let (title, items) = ("T", &["one", "two"][..]);
         let expected = "# T\n\nThese are\n- one\n- two at the end.\n| a |\n| b |\nText";
         assert_eq!(text(&Example { title, items }), expected);

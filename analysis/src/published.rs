@@ -1,4 +1,4 @@
-//! The table of the first published benchmark: one row and one run per cell, with no uncertainties.
+//! Reads the table of the first published benchmark, which has one row and one run per cell and no uncertainties.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use crate::load::{ComparedRole, ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::BareEstimate;
+use crate::stats::{BareEstimate, quotient};
 use crate::summary::{CellFigure, CellSummary, Identity, Summary};
 
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
@@ -19,15 +19,16 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
         reject!("--threshold: a published table only counts polls over 50us");
     }
     let text = files::read(path).map_err(bad_input)?;
-    let cells = cells(&text).with_context(|| path.display().to_string());
-    let mut cells = cells.map_err(bad_input)?;
+    let mut cells = cells(&text)
+        .with_context(|| path.display().to_string())
+        .map_err(bad_input)?;
     let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
-    cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
+    cells.sort_by_key(|cell| grid.iter().position(|known| *known == cell.measured.cell));
     Ok(Summary {
         identity: Identity {
             name: plain_name(&path.with_extension("")),
-            sites: SiteNames::of(None),
+            sites: SiteNames::of_nodes(None),
             ..Identity::default()
         },
         axes,
@@ -70,7 +71,7 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     };
     let share = |slow: &str, all: &str| -> Result<Option<f64>> {
         let (slow, all) = (number(slow)?, number(all)?);
-        Ok((all > 0.0).then(|| PERCENT * slow / all))
+        Ok(quotient(PERCENT * slow, all))
     };
     let cell = Cell {
         peers: number("n_peers")? as usize,
@@ -92,7 +93,7 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     ]
     .map(|(site, metric, value)| {
         let figure = value.map(|value| CellFigure {
-            estimate: BareEstimate::of(value),
+            estimate: BareEstimate::without_error(value),
             change: None,
         });
         (MetricKey::new(site, metric), vec![figure])

@@ -1,4 +1,4 @@
-//! The folder of a report. It appears as a whole, and replaces nothing but an older report.
+//! Writes the folder of a report. It appears as a whole, and replaces nothing but an older report.
 
 use std::fs;
 use std::path::Path;
@@ -19,7 +19,7 @@ use crate::views::Entry;
 pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
-    /// What a person reads on the terminal.
+    /// The lines that are printed on the terminal.
     pub(crate) on_terminal: Vec<String>,
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
@@ -33,8 +33,10 @@ pub(crate) struct Content {
 pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     let is_empty = || fs::read_dir(out).is_ok_and(|mut entries| entries.next().is_none());
     if out.exists() && !out.join(RECORD).is_file() && !is_empty() {
-        let out = out.display();
-        reject!("--out {out}: this path exists and is not a report; choose a new folder");
+        reject!(
+            "--out {}: this path exists and is not a report; choose a new folder",
+            out.display()
+        );
     }
     let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
@@ -55,9 +57,9 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         write(name, table)?;
     }
     fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
-    let draw = |it: &Entry| {
-        let svg = it.picture.svg();
-        let mut files = it.formats.iter().zip(it.files());
+    let draw = |entry: &Entry| {
+        let svg = entry.picture.svg();
+        let mut files = entry.formats.iter().zip(entry.files());
         files.try_for_each(|(format, name)| write(&format!("{CHARTS}/{name}"), &format.of(&svg)?))
     };
     content.pictures.par_iter().try_for_each(draw)?;
@@ -77,8 +79,9 @@ const SCHEMA: u32 = 2;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportRecord {
     pub(crate) schema: u32,
-    /// `report`, `compare` or `published`; for the report of an `rr` run or a soak: `rr` or `soak`.
+    /// The verb that made the report: `report`, `compare` or `published`. For a run of `rr` and a soak it is `rr` and `soak`.
     pub(crate) verb: String,
+    /// The names of the folders or tables that were read.
     pub(crate) of: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,
@@ -99,7 +102,7 @@ impl ReportRecord {
         }
     }
 
-    /// Refuses a report of another version, which may compute otherwise.
+    /// Refuses a report of another version, which may have computed figures differently.
     pub(crate) fn check_version(&self, dir: &Path) -> Result<()> {
         let (schema, analysis) = (self.schema, &self.analysis);
         let (now, path) = (env!("CARGO_PKG_VERSION"), dir.join(RECORD));

@@ -1,4 +1,4 @@
-//! A search over budgets: rounds of sweeps, and which budgets stay after each.
+//! A search over budgets: rounds of sweeps, and the choice of budgets that stay after each round.
 
 use std::path::Path;
 
@@ -13,12 +13,12 @@ use crate::options::Options;
 use crate::summary::{CONFIDENCE, CellSummary, Summary};
 use crate::verdict::{Candidate, Judged, RANKS, Verdict};
 
-/// How many candidates stay after each round at most. The last one does not choose for another.
+/// The most candidates that stay after each round. No round follows the last one, so all its candidates stay.
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 
 pub(crate) struct Search {
     pub(crate) of: search::Search,
-    /// The sweep that chose the cells, and those cells.
+    /// The sweep that chose the cells, and the cells that it chose.
     first_look: Option<(Summary, Vec<Cell>)>,
     pub(crate) rounds: Vec<Round>,
 }
@@ -32,13 +32,14 @@ pub(crate) struct Round {
 impl Search {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Search, Failure> {
         let of = read_versioned(&dir.join(SEARCH)).map_err(bad_input)?;
-        let rounds = search::rounds(dir).zip(MOST_STAY);
-        let rounds = rounds.map(|(folder, most)| Round::of(&folder, options, most));
-        let rounds = rounds.collect::<Result<_, _>>()?;
+        let rounds = search::rounds(dir)
+            .zip(MOST_STAY)
+            .map(|(folder, most)| Round::open(&folder, options, most))
+            .collect::<Result<_, _>>()?;
         let folder = search::first_look(dir);
         let mut first_look = None;
         if folder.is_dir() {
-            let summary = Summary::of(&mut Sweep::open(&folder)?, options)?;
+            let summary = Summary::read(&mut Sweep::open(&folder)?, options)?;
             let cells = chosen(&summary, options);
             first_look = Some((summary, cells));
         }
@@ -49,12 +50,12 @@ impl Search {
         })
     }
 
-    /// What the next round measures: what stayed in the last one, in the same cells.
+    /// The next round. It measures the candidates that stayed in the last one, in the same cells.
     pub(crate) fn next(&self) -> NextRound {
         if let Some(last) = self.rounds.last() {
-            // Those that the last round recommends come first.
+            // Candidates that the last round ranks first come first.
             let ranked = last.verdict.ranked();
-            let rank = |at: usize| ranked.iter().position(|it| it.variant == at);
+            let rank = |at: usize| ranked.iter().position(|candidate| candidate.variant == at);
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
             staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
             let cells = last.summary.measured().map(|cell| cell.measured.cell);
@@ -63,23 +64,31 @@ impl Search {
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
             };
         }
-        let of_grid = || self.of.config.axes.cells();
+        let whole_grid = || self.of.config.axes.cells();
         let first_look = self.first_look.as_ref();
-        let candidates = self.candidates().filter(|it| !self.is_foreseen(*it));
+        let candidates = self
+            .candidates()
+            .filter(|budgets| !self.is_foreseen(*budgets));
         NextRound {
-            cells: first_look.map_or_else(of_grid, |(_, cells)| cells.clone()),
+            cells: first_look.map_or_else(whole_grid, |(_, cells)| cells.clone()),
             candidates: candidates.collect(),
         }
     }
 
     fn candidates(&self) -> impl Iterator<Item = Budgets> {
-        let variants = self.of.config.variants.iter().map(|it| it.budgets);
-        variants.filter(|it| *it != Budgets::NONE)
+        let variants = self
+            .of
+            .config
+            .variants
+            .iter()
+            .map(|variant| variant.budgets);
+        variants.filter(|budgets| *budgets != Budgets::NONE)
     }
 
-    /// The candidates that never end a poll of those recorded at the first look, whatever the cell, and leave unmeasured.
+    /// The candidates that are left out without a measurement, because they would have ended no poll that the first look recorded.
     pub(crate) fn foreseen(&self) -> impl Iterator<Item = Budgets> {
-        self.candidates().filter(|it| self.is_foreseen(*it))
+        self.candidates()
+            .filter(|budgets| self.is_foreseen(*budgets))
     }
 
     pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {
@@ -101,8 +110,8 @@ impl Search {
 }
 
 impl Round {
-    fn of(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
-        let summary = Summary::of(&mut Sweep::open(folder)?, options)?;
+    fn open(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
+        let summary = Summary::read(&mut Sweep::open(folder)?, options)?;
         let verdict = Verdict::of(&summary, options);
         Ok(Round {
             left: eliminate(&summary, &verdict, most),
@@ -112,14 +121,16 @@ impl Round {
     }
 
     pub(crate) fn staying(&self) -> impl Iterator<Item = (usize, Budgets)> {
-        let candidates = self.summary.candidates();
-        let candidates = candidates.map(|(at, variant)| (at, variant.budgets));
+        let candidates = self
+            .summary
+            .candidates()
+            .map(|(at, variant)| (at, variant.budgets));
         candidates.filter(|(at, _)| self.left.iter().all(|left| left.variant != *at))
     }
 }
 
-/// The cell with the most time beyond the threshold, that with the most late wake-ups of another task, and of those with the
-/// longest round trip the one with the most time beyond the threshold.
+/// Chooses the cells of the search: the cell with the most time beyond the threshold, the cell with the most late wake-ups of another
+/// task, and the cell with the most time beyond the threshold among those with the longest round trip.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
@@ -133,7 +144,7 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     long.retain(|cell| Some(rtt_ms(cell)) == longest);
     let mut chosen: Vec<Cell> = Vec::new();
     for order in [by_time_beyond, by_late, long] {
-        let mut cells = order.iter().map(|it| it.measured.cell);
+        let mut cells = order.iter().map(|cell| cell.measured.cell);
         chosen.extend(cells.find(|cell| !chosen.contains(cell)));
     }
     chosen
@@ -146,36 +157,46 @@ pub(crate) struct Left {
 
 pub(crate) enum Why {
     NeverFires,
-    /// A variant, the baseline included, is as good in all that decides, and better in something.
+    /// Another variant, which may be the baseline, is as good in all quantities that decide, and better in one of them.
     Dominated {
         by: usize,
         judged: Vec<Judged>,
     },
-    /// More stay than the next round has time for, and so many of them have better estimates of all that decides.
+    /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities that
+    /// decide.
     Outranked(usize),
 }
 
 pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Left> {
-    let (idle, mut fired): (Vec<_>, Vec<_>) = verdict.candidates.iter().partition(|it| it.is_idle);
+    let (never_fired, mut fired): (Vec<_>, Vec<_>) = verdict
+        .candidates
+        .iter()
+        .partition(|candidate| candidate.is_idle);
     let left = |variant, why| Left { variant, why };
-    let idle = idle.iter().map(|it| left(it.variant, Why::NeverFires));
+    let idle = never_fired
+        .iter()
+        .map(|candidate| left(candidate.variant, Why::NeverFires));
     let mut leaving: Vec<Left> = idle.collect();
-    // The one with the least gain first: of two that dominate each other by a hair, one stays.
+    // Candidates with the least gain come first, so that one stays of two that dominate each other.
     let first = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
     fired.sort_by(|a, b| first(b).total_cmp(&first(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
-    // Both copies of the baseline together.
+    // The last estimate is that of both copies of the baseline together.
     let reference = summary.variants.len();
     for candidate in fired {
         let variant = candidate.variant;
-        let others = staying.iter().rev().map(|it| it.variant);
-        let mut others = others.filter(|it| *it != variant).chain([reference]);
+        let mut others = staying
+            .iter()
+            .rev()
+            .map(|candidate| candidate.variant)
+            .filter(|other| *other != variant)
+            .chain([reference]);
         let dominated = others.find_map(|by| {
             let judged = verdict.changes(summary, [by, variant], CONFIDENCE);
             is_dominated(&judged).then_some(Why::Dominated { by, judged })
         });
         if let Some(why) = dominated {
-            staying.retain(|it| it.variant != variant);
+            staying.retain(|candidate| candidate.variant != variant);
             leaving.push(left(variant, why));
         }
     }
@@ -183,18 +204,19 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         let ahead = staying.iter().filter(|other| is_ahead(other, candidate));
         (ahead.count(), candidate.variant)
     });
-    let mut ranks: Vec<(usize, usize)> = ranks.collect();
-    ranks.sort_unstable();
-    let outranked = ranks.into_iter().skip(most);
+    let mut sorted: Vec<(usize, usize)> = ranks.collect();
+    sorted.sort_unstable();
+    let outranked = sorted.into_iter().skip(most);
     leaving.extend(outranked.map(|(ahead, variant)| left(variant, Why::Outranked(ahead))));
     leaving
 }
 
 /// The changes of these metrics, turned so that positive is worse.
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
-    let metrics = metrics.into_iter();
-    let judged = metrics.filter_map(|metric| candidate.of_metric(metric));
-    judged.map(|it| it.quantity.loss(it.value))
+    let judged = metrics
+        .into_iter()
+        .filter_map(|metric| candidate.of_metric(metric));
+    judged.map(|judged| judged.quantity.loss(judged.value))
 }
 
 fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
@@ -203,7 +225,8 @@ fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
     other.variant != candidate.variant && pairs.all(|(other, own)| other <= own)
 }
 
-/// Of changes to a candidate from another variant: whether none can be a gain greater than the margin, and one is a loss.
+/// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a gain
+/// greater than the margin, and one is a loss.
 fn is_dominated(judged: &[Judged]) -> bool {
     let metrics = Metric::shown_in(Place::Search);
     let decides = |judged: &&Judged| metrics.contains(&judged.quantity.metric);

@@ -1,4 +1,4 @@
-//! Numbers and words as people read them, in reports and in pictures.
+//! Formats numbers and words for people, in reports and in pictures.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -8,17 +8,17 @@ use run_format::Machine;
 
 use crate::stats::{CONFIDENCE, Interval, MeanChange, Uncertain};
 
-/// Three significant digits, a proper minus sign, and no exponent.
+/// The number with three significant digits, a proper minus sign, and no exponent.
 pub(crate) fn number(value: f64) -> String {
     fixed(value, decimals_for(value, 3))
 }
 
-/// A confidence in percent, with the digits that tell it from 100.
+/// A confidence in percent, with enough digits to differ from 100.
 pub(crate) fn confidence(part: f64) -> String {
     fixed(100.0 * part, decimals_for(100.0 * (1.0 - part), 1).max(1))
 }
 
-/// With this many decimals and a proper minus sign; a value that rounds to zero has no sign.
+/// The number with this many decimals and a proper minus sign. A value that rounds to zero has no sign.
 pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     let text = format!("{value:.decimals$}");
     match text.strip_prefix('-') {
@@ -28,8 +28,8 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// For the narrow space of a picture: three digits, two below 0.1, without zeros at the end, and k, M or G from 10,000 on. The page
-/// writes numbers the same way, and knows those of [`rounded`] only.
+/// The number for the narrow space of a picture: three digits, two below 0.1, no zeros at the end, and k, M or G from 10,000 on. The
+/// page formats numbers in the same way, and has only numbers of [`rounded`].
 pub(crate) fn short(value: f64) -> String {
     let value = rounded(value);
     let (divisor, letter) = match value.abs() {
@@ -43,7 +43,7 @@ pub(crate) fn short(value: f64) -> String {
     without_zeros(fixed(scaled, decimals_for(scaled, digits))) + letter
 }
 
-/// Likewise the end of an interval, with two digits where that is enough.
+/// Like [`short`], for the end of an interval: two digits if that is enough.
 pub(crate) fn brief(value: f64) -> String {
     let value = rounded(value);
     match value.abs() < 99.5 {
@@ -81,7 +81,7 @@ fn is_zero(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b'0' | b'.'))
 }
 
-/// "12.3 µs", and of no unit the number alone.
+/// The number with its unit, such as "12.3 µs". Without a unit the number alone.
 pub(crate) fn with_unit(number: String, unit: &str) -> String {
     match unit {
         "" => number,
@@ -89,11 +89,11 @@ pub(crate) fn with_unit(number: String, unit: &str) -> String {
     }
 }
 
-/// A difference with its interval, with as many decimals as show two digits of half the interval's width:
-/// "−7.9 pp [−8.3, −7.5]". An end without a bound is a question mark.
+/// A difference with its interval, such as "−7.9 pp [−8.3, −7.5]". The decimals show two digits of half the interval's width. An end
+/// without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
-        // An end so far away says nothing.
+        // An end that is so far away says nothing.
         match value.abs() < 1e6 {
             true => with_plus(value, fixed(value, decimals)),
             false => "?".to_owned(),
@@ -101,7 +101,7 @@ pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     })
 }
 
-/// Likewise, with the interval of 95 %.
+/// Like [`change`](self::change), with the 95 % interval.
 pub(crate) fn uncertain(change: &Uncertain, unit: &str) -> String {
     self::change(change.value, unit, change.interval(CONFIDENCE))
 }
@@ -110,7 +110,7 @@ pub(crate) fn mean_change(mean: &MeanChange, unit: &str) -> String {
     change(mean.value(), unit, mean.interval(CONFIDENCE))
 }
 
-/// A value that is not negative, likewise.
+/// A value that is not negative with its interval, formatted like a change.
 pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
         fixed(value.max(0.0), decimals)
@@ -124,7 +124,7 @@ fn with_interval(
     number: impl Fn(f64, usize) -> String,
 ) -> String {
     let decimals = decimals_of_change(value, interval);
-    let [value, low, high] = [value, interval.low, interval.high].map(|it| number(it, decimals));
+    let [value, low, high] = [value, interval.low, interval.high].map(|end| number(end, decimals));
     format!("{} [{low}, {high}]", with_unit(value, unit))
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn decimals_of_change(value: f64, Interval { low, high }: Interval) -
     decimals_for(width / 2.0, 2)
 }
 
-/// The four significant digits that tables on disk have.
+/// The number with the four significant digits that tables on disk have.
 pub(crate) fn rounded(value: f64) -> f64 {
     const DIGITS: i32 = 4;
     if value == 0.0 || !value.is_finite() {
@@ -150,7 +150,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
     }
 }
 
-/// Text for a table on disk. Spreadsheets take what begins so for a formula.
+/// The text for a table on disk. A quote precedes text that spreadsheets would take for a formula.
 pub(crate) fn cell(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@']) {
         true => format!("'{text}").into(),
@@ -158,7 +158,7 @@ pub(crate) fn cell(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A table on disk. The names of the columns have commas between them.
+/// A table on disk. `head` has the names of the columns with commas between them.
 pub(crate) fn csv<const N: usize>(
     head: &str,
     rows: impl IntoIterator<Item = [String; N]>,
@@ -172,11 +172,13 @@ pub(crate) fn csv<const N: usize>(
 }
 
 pub(crate) fn escaped(text: &str) -> String {
-    let text = text.replace('&', "&amp;").replace('<', "&lt;");
-    text.replace('>', "&gt;").replace('"', "&quot;")
+    text.replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+        .replace('"', "&quot;")
 }
 
-/// As HTML: Markdown's bold and code, and all else as it is.
+/// The text as HTML. Only Markdown's bold and code are marked.
 pub(crate) fn marked(text: &str) -> String {
     let (mut html, mut is_bold) = (String::new(), false);
     for (at, part) in text.split('`').enumerate() {
@@ -202,7 +204,7 @@ pub(crate) fn capitalised(text: &str) -> String {
     })
 }
 
-/// "1 cell", "2 cells".
+/// A number of things, such as "1 cell" or "2 cells".
 pub(crate) fn count(number: impl Display, what: &str) -> String {
     match number.to_string() {
         one if one == "1" => format!("1 {what}"),
@@ -210,7 +212,7 @@ pub(crate) fn count(number: impl Display, what: &str) -> String {
     }
 }
 
-/// Each once, where it is first.
+/// The items without repetitions, each at its first place.
 pub(crate) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T> {
     let mut found = Vec::new();
     for item in items {
@@ -222,11 +224,11 @@ pub(crate) fn unique<T: PartialEq>(items: impl IntoIterator<Item = T>) -> Vec<T>
 }
 
 pub(crate) fn joined(items: impl IntoIterator<Item = impl Display>, separator: &str) -> String {
-    let items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
-    items.join(separator)
+    let texts: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    texts.join(separator)
 }
 
-/// None of nothing.
+/// Like [`joined`], but None if there are no items.
 pub(crate) fn joined_any(
     items: impl IntoIterator<Item = impl Display>,
     separator: &str,
@@ -234,10 +236,10 @@ pub(crate) fn joined_any(
     Some(joined(items, separator)).filter(|text| !text.is_empty())
 }
 
-/// As code, which ends where it should.
+/// The text as code. It has no backquotes inside, which would end the code.
 pub(crate) fn quoted(text: impl Display) -> String {
-    let text = text.to_string().replace(char::is_control, " ");
-    format!("`{}`", text.replace('`', "'"))
+    let plain = text.to_string().replace(char::is_control, " ");
+    format!("`{}`", plain.replace('`', "'"))
 }
 
 pub(crate) fn date(unix_s: u64) -> String {
@@ -246,7 +248,7 @@ pub(crate) fn date(unix_s: u64) -> String {
     text.split('T').next().unwrap_or_default().to_owned()
 }
 
-/// "8.0 hours", "36 s".
+/// A duration in words, such as "8.0 hours" or "36 s".
 pub(crate) fn lasting(seconds: f64) -> String {
     const MINUTE_S: f64 = 60.0;
     const HOUR_S: f64 = 3600.0;
@@ -257,17 +259,20 @@ pub(crate) fn lasting(seconds: f64) -> String {
     }
 }
 
-/// "2 cores of …, Linux 6.8"
+/// A machine in words, such as "2 cores of …, Linux 6.8".
 pub(crate) fn machine(machine: &Machine) -> String {
-    let cores = machine.cores;
-    let cores = cores.map_or_else(String::new, |cores| format!("{cores} cores of "));
+    let cores = machine
+        .cores
+        .map_or_else(String::new, |cores| format!("{cores} cores of "));
     let cpu = machine.cpu.as_deref().unwrap_or("an unknown CPU");
-    let kernel = machine.kernel.as_deref();
-    let kernel = kernel.map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
+    let kernel = machine
+        .kernel
+        .as_deref()
+        .map_or_else(String::new, |kernel| format!(", Linux {kernel}"));
     format!("{cores}{cpu}{kernel}")
 }
 
-/// The name of a machine, or what it is like if that is not recorded.
+/// The name of a machine, or its description if no name was recorded.
 pub(crate) fn host(machine: &Machine) -> String {
     let host = machine.host.clone();
     host.unwrap_or_else(|| self::machine(machine))
@@ -297,13 +302,13 @@ mod tests {
             assert_eq!(number(value), text);
         }
         assert_eq!(
-            [1.0, -1.0, 0.0, 1e-9].map(|it| with_plus(it, number(it))),
+            [1.0, -1.0, 0.0, 1e-9].map(|value| with_plus(value, number(value))),
             ["+1.00", "−1.00", "0", "0.000000"]
         );
     }
 
     #[test]
-    fn text_from_outside_is_text() {
+    fn html_in_a_text_is_escaped() {
         assert_eq!(
             marked("**`<script>` helps** & `a**b`"),
             "<b><code>&lt;script&gt;</code> helps</b> &amp; <code>a**b</code>"
@@ -367,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_has_four_digits() {
+    fn tables_on_disk_have_four_digits() {
         assert_eq!(rounded(12.34567), 12.35);
         assert_eq!(rounded(-0.001_234_567), -0.001_235);
         assert_eq!(rounded(1_234_567.0), 1_235_000.0);

@@ -19,8 +19,8 @@ pub(crate) struct EventRates {
     pub(crate) per_request: Option<(f64, f64)>,
 }
 
-fn rates(count: u64, amount: f64, of: f64) -> Option<(f64, f64)> {
-    Some((quotient(count as f64, of)?, quotient(amount, of)?))
+fn rates(count: u64, amount: f64, whole: f64) -> Option<(f64, f64)> {
+    Some((quotient(count as f64, whole)?, quotient(amount, whole)?))
 }
 
 /// The objects and bytes of a row, which may count polls instead.
@@ -38,10 +38,12 @@ fn allocating_frame(frames: &str) -> &str {
         let bare = frame.trim_start_matches(['<', '&']);
         !frame.is_empty()
             && !matches!(bare, "malloc" | "calloc" | "realloc")
-            && !OF_THE_LANGUAGE.iter().any(|it| bare.starts_with(it))
+            && !OF_THE_LANGUAGE
+                .iter()
+                .any(|prefix| bare.starts_with(prefix))
     };
     let mut frames_inwards = frames.rsplit(';');
-    let innermost = frames_inwards.clone().find(|it| !it.is_empty());
+    let innermost = frames_inwards.clone().find(|frame| !frame.is_empty());
     let own = frames_inwards.find(is_own);
     own.or(innermost).unwrap_or("unknown")
 }
@@ -68,7 +70,7 @@ impl CellEvidence {
         &self,
         variant: usize,
     ) -> BTreeMap<(Site, String), (u64, EventRates)> {
-        let sums = PassSums::of(self, Pass::Allocations, variant);
+        let sums = PassSums::new(self, Pass::Allocations, variant);
         let totals = sums.by(&self.allocations, |row| {
             let child = row.child.as_deref().unwrap_or(OWN).to_owned();
             let [objects, bytes] = allocated(row);
@@ -88,7 +90,7 @@ impl CellEvidence {
     /// Objects and bytes by function, from sampled stacks of the baseline in polls of the site and of the swarm. The function
     /// with the most objects comes first.
     pub(crate) fn allocating_functions(&self) -> Vec<(String, [u64; 2])> {
-        let sums = PassSums::of(self, Pass::Allocations, 0);
+        let sums = PassSums::new(self, Pass::Allocations, 0);
         let by_function = sums.by(&self.allocation_stacks, |row| {
             let function = allocating_frame(&row.what).to_owned();
             let is_one = apart(self.polls.site).contains(&row.site?);
@@ -104,13 +106,13 @@ impl CellEvidence {
     pub(crate) fn disturbing_reading(&self) -> Option<[f64; 2]> {
         const LEAST_PARTS: f64 = 100.0;
         let reading_ns = self.seen.counter_reading_ns? as f64;
-        let [polls, ns] = PassSums::of(self, Pass::Normal, BASELINE).polls(self.polls.site, 0);
+        let [polls, ns] = PassSums::new(self, Pass::Normal, BASELINE).polls(self.polls.site, 0);
         let poll_ns = quotient(ns as f64, polls as f64)?;
         (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
     }
 
     pub(crate) fn counter_rates(&self, variant: usize) -> BTreeMap<String, CounterRates> {
-        let sums = PassSums::of(self, Pass::Counters, variant);
+        let sums = PassSums::new(self, Pass::Counters, variant);
         let SlowPolls { site, from_ns } = self.polls;
         let counted = |is_one: &dyn Fn(&EvidenceRow) -> bool| {
             sums.by(&self.counters, |row| {
@@ -138,7 +140,7 @@ impl CellEvidence {
 
     /// The system calls. The one with the most time comes first.
     pub(crate) fn call_rates(&self, variant: usize) -> Vec<CallRates> {
-        let sums = PassSums::of(self, Pass::SystemCalls, variant);
+        let sums = PassSums::new(self, Pass::SystemCalls, variant);
         let totals = sums.by(&self.system_calls, |row| {
             Some((&*row.what, [row.count, row.amount?]))
         });
@@ -159,7 +161,7 @@ impl CellEvidence {
     /// The requests per second under strace, and in the slices that collect nothing.
     pub(crate) fn throughput_under_strace(&self) -> Option<[f64; 2]> {
         let per_s = |pass| {
-            let sums = PassSums::of(self, pass, BASELINE);
+            let sums = PassSums::new(self, pass, BASELINE);
             quotient(sums.requests(), sums.seconds())
         };
         Some([per_s(Pass::SystemCalls)?, per_s(Pass::Normal)?])
@@ -172,7 +174,7 @@ impl CellEvidence {
         calls: &[&str],
     ) -> Vec<(String, Option<CellEstimate>)> {
         let [of_allocations, of_calls] =
-            [Pass::Allocations, Pass::SystemCalls].map(|pass| PassSums::of(self, pass, variant));
+            [Pass::Allocations, Pass::SystemCalls].map(|pass| PassSums::new(self, pass, variant));
         let rows = &self.allocations;
         let [objects, bytes] =
             [0, 1].map(|at| of_allocations.per_request(rows, |row| (row.site, allocated(row)[at])));

@@ -26,8 +26,9 @@ pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
             add(&flamegraph.name, flamegraph.svg()?);
         }
         let launches = cell.launches.iter();
-        let worst = launches.flat_map(|(subject, evidence)| worst::polls(evidence, *subject));
-        let worst: Vec<_> = worst.collect();
+        let worst: Vec<_> = launches
+            .flat_map(|(subject, evidence)| worst::polls(evidence, *subject))
+            .collect();
         if !worst.is_empty() {
             add("trace.json", worst::trace(cell.id(), &worst, explanation)?);
             add("worst.csv", worst::csv(&worst, explanation)?);

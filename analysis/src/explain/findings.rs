@@ -63,7 +63,7 @@ pub(crate) fn find(evidence: &CellEvidence, sites: &SiteNames) -> Vec<WorkFindin
     };
     search.sleeping();
     search.allocating();
-    let sums = PassSums::of(evidence, Pass::Activity, 0);
+    let sums = PassSums::new(evidence, Pass::Activity, 0);
     search.dials(&sums);
     search.self_waking(&sums);
     search.idle(&sums);
@@ -74,7 +74,7 @@ pub(crate) fn find(evidence: &CellEvidence, sites: &SiteNames) -> Vec<WorkFindin
 
 /// Sorts findings by kind, then by how far they exceed their threshold.
 pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
-    let excess = |it: &WorkFinding| it.value / it.threshold;
+    let excess = |finding: &WorkFinding| finding.value / finding.threshold;
     findings.sort_by(|one, other| {
         let by_kind = one.kind.cmp(&other.kind);
         by_kind.then(excess(other).total_cmp(&excess(one)))
@@ -84,17 +84,20 @@ pub(crate) fn sorted(mut findings: Vec<WorkFinding>) -> Vec<WorkFinding> {
 
 pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
     const HEAD: &str = "cell,kind,site,child,value,threshold,sentence";
-    let row = |it: &WorkFinding| {
+    let row = |finding: &WorkFinding| {
         // Growth from nothing has no percentage.
-        let value = it.value.is_finite().then(|| rounded(it.value).to_string());
+        let value = finding
+            .value
+            .is_finite()
+            .then(|| rounded(finding.value).to_string());
         [
-            it.cell.clone(),
-            name_in_files(it.kind),
-            it.site.map_or("", Site::name).to_owned(),
-            it.child.clone(),
+            finding.cell.clone(),
+            name_in_files(finding.kind),
+            finding.site.map_or("", Site::name).to_owned(),
+            finding.child.clone(),
             value.unwrap_or_default(),
-            it.threshold.to_string(),
-            it.sentence.clone(),
+            finding.threshold.to_string(),
+            finding.sentence.clone(),
         ]
     };
     text::csv(HEAD, findings.iter().map(row))
@@ -148,8 +151,8 @@ impl FindingSearch<'_> {
     }
 
     fn allocating(&mut self) {
-        for ((site, child), (polls, of)) in self.evidence.allocation_rates(0) {
-            let (objects, bytes) = of.per_poll.unwrap_or_default();
+        for ((site, child), (polls, rates)) in self.evidence.allocation_rates(0) {
+            let (objects, bytes) = rates.per_poll.unwrap_or_default();
             if SITES.contains(&site) && polls >= FEWEST_POLLS {
                 let (kind, excess) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));
                 self.add(kind, Some(site), &child, excess, number(bytes));
@@ -160,21 +163,21 @@ impl FindingSearch<'_> {
     fn dials(&mut self, sums: &PassSums) {
         let Some(dials) = sums
             .activity(ActivityCounter::Dials)
-            .filter(|it| *it >= FEWEST_DIALS)
+            .filter(|dials| *dials >= FEWEST_DIALS)
         else {
             return;
         };
         let per_s = quotient(dials as f64, sums.seconds()).unwrap_or(0.0);
         let failed = sums
             .activity(ActivityCounter::DialFailures)
-            .map(|it| number(it as f64));
-        let failed = failed.map_or_else(String::new, |it| format!(" ({it} dials failed)"));
+            .map(|failed| number(failed as f64));
+        let more = failed.map_or_else(String::new, |failed| format!(" ({failed} dials failed)"));
         let (kind, excess) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
-        self.add(kind, Some(Site::Swarm), "", excess, failed);
+        self.add(kind, Some(Site::Swarm), "", excess, more);
     }
 
     fn self_waking(&mut self, sums: &PassSums) {
-        let count = |counter: ActivityCounter| sums.activity(counter).map(|it| it as f64);
+        let count = |counter: ActivityCounter| sums.activity(counter).map(|count| count as f64);
         let of_task = count(ActivityCounter::TaskSelfWakes).map(|wakes| {
             let on_purpose = count(ActivityCounter::TaskYields).unwrap_or(0.0);
             (wakes - on_purpose).max(0.0)
@@ -225,8 +228,9 @@ impl FindingSearch<'_> {
             return;
         }
         let slices = connections.iter().zip(&peers);
-        let per_peer = slices.filter_map(|(connections, peers)| quotient(connections.1, peers.1));
-        let mut per_peer: Vec<f64> = per_peer.collect();
+        let mut per_peer: Vec<f64> = slices
+            .filter_map(|(connections, peers)| quotient(connections.1, peers.1))
+            .collect();
         per_peer.sort_by(f64::total_cmp);
         if let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) {
             let kind = FindingKind::SeveralConnections;
@@ -238,22 +242,24 @@ impl FindingSearch<'_> {
     fn growing(&mut self) {
         for gauge in &GAUGES {
             let series = series(self.evidence, gauge.counter);
-            if !trend(&series, TREND_CONFIDENCE).is_some_and(|it| it.is_beyond_noise()) {
+            if !trend(&series, TREND_CONFIDENCE).is_some_and(|trend| trend.is_beyond_noise()) {
                 continue;
             }
-            let grows = |it: &Trend| it.slope > 0.0 && it.to - it.from > gauge.least;
+            let grows = |trend: &Trend| trend.slope > 0.0 && trend.to - trend.from > gauge.least;
             let Some(trend) = trend(&series, CONFIDENCE).filter(grows) else {
                 continue;
             };
             let Interval { low, high } = trend.interval;
             let shown = [trend.from.max(0.0), trend.to, trend.slope, low, high];
-            let [from, to, slope, low, high] = shown.map(|it| number(it / gauge.per_unit));
+            let [from, to, slope, low, high] = shown.map(|value| number(value / gauge.per_unit));
             let unit = gauge.unit;
             let grown = format!(
                 "from {from} to {to}{unit} during the launch, by {slope} [{low}, {high}]{unit}"
             );
             // Growth from nothing has no percentage.
-            let percent = trend.growth().map_or(f64::INFINITY, |it| 100.0 * it);
+            let percent = trend
+                .growth()
+                .map_or(f64::INFINITY, |growth| 100.0 * growth);
             self.add(gauge.kind, None, "", (percent, gauge.threshold), grown);
         }
     }
@@ -293,8 +299,7 @@ const GAUGES: [Gauge; 3] = [
 
 /// The end of every slice in seconds, and the value there.
 fn series(evidence: &CellEvidence, counter: ActivityCounter) -> Vec<(f64, f64)> {
-    let rows = evidence.activity.iter();
-    let rows = rows.filter(|row| row.what == counter);
+    let rows = evidence.activity.iter().filter(|row| row.what == counter);
     let values: BTreeMap<u32, u64> = rows.map(|row| (row.slice, row.count)).collect();
     let slices = evidence.slices.iter().filter_map(|slice| {
         let end_s = (slice.start_ms + slice.duration_ms) / 1000.0;

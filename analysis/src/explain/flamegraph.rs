@@ -70,20 +70,24 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
         }
     }
     let has_samples = |folded: &Folded| folded.values().any(|samples| *samples > 0);
-    flamegraphs.retain(|it| has_samples(&it.samples) && it.before.as_ref().is_none_or(has_samples));
+    flamegraphs.retain(|flamegraph| {
+        has_samples(&flamegraph.samples) && flamegraph.before.as_ref().is_none_or(has_samples)
+    });
     flamegraphs
 }
 
 fn how_many(evidence: &CellEvidence, samples: &Folded) -> String {
-    let interval = evidence.seen.stack_interval_ns;
-    let interval = interval.map(|ns| number(ns as f64 / 1000.0));
+    let interval = evidence
+        .seen
+        .stack_interval_ns
+        .map(|ns| number(ns as f64 / 1000.0));
     let how_often = interval.map_or_else(String::new, |us| format!(", one in {us} µs"));
-    let samples: u64 = samples.values().sum();
-    let too_few = match samples {
+    let number_of_samples: u64 = samples.values().sum();
+    let too_few = match number_of_samples {
         0..ENOUGH_SLOW_SAMPLES => " (too few for a claim)",
         _ => "",
     };
-    format!("{}{too_few}{how_often}", count(samples as usize, "sample"))
+    format!("{}{too_few}{how_often}", count(number_of_samples, "sample"))
 }
 
 impl CellFlamegraph {

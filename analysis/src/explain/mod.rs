@@ -59,10 +59,10 @@ pub(crate) struct Explanation {
 }
 
 impl Explanation {
-    pub(crate) fn of(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
+    pub(crate) fn read(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
         let slow_from_ns = slow_from_ns(options.figures.threshold);
-        let sites = SiteNames::of(Some((&manifest.tool, &manifest.config.node)));
+        let sites = SiteNames::of_nodes(Some((&manifest.tool, &manifest.config.node)));
         let polls = SlowPolls {
             site: options.first_site(&sites),
             // With a threshold above all bands, no poll is known to be slow.
@@ -75,12 +75,19 @@ impl Explanation {
         let ExplainFile {
             variants, subjects, ..
         } = explained.file;
-        let variants: Vec<(usize, usize)> = match subjects.len() {
-            0 => variants.into_iter().map(|it| (0, it)).collect(),
-            _ => subjects.into_iter().map(|it| (it, BASELINE)).collect(),
+        let pairs: Vec<(usize, usize)> = match subjects.len() {
+            0 => variants.into_iter().map(|variant| (0, variant)).collect(),
+            _ => subjects
+                .into_iter()
+                .map(|subject| (subject, BASELINE))
+                .collect(),
         };
-        let variants = variants.into_iter().map(|(subject, variant)| {
-            let of_subject = manifest.config.subjects.get(subject).map(|it| &it.label);
+        let variants = pairs.into_iter().map(|(subject, variant)| {
+            let of_subject = manifest
+                .config
+                .subjects
+                .get(subject)
+                .map(|subject| &subject.label);
             let label = of_subject.unwrap_or(&manifest.config.variants[variant].label);
             ExplainedVariant {
                 is: VariantOfSubject { subject, variant },
@@ -90,11 +97,14 @@ impl Explanation {
         let cells = explained.cells;
         let mut findings = Vec::new();
         for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
-            let of = manifest.config.subjects.get(*subject);
-            let of = of.map_or_else(String::new, |it| format!("`{}`: ", it.label));
+            let of_subject = manifest
+                .config
+                .subjects
+                .get(*subject)
+                .map_or_else(String::new, |subject| format!("`{}`: ", subject.label));
             let found = findings::find(evidence, &sites).into_iter();
             findings.extend(found.map(|mut finding| {
-                finding.sentence.insert_str(0, &of);
+                finding.sentence.insert_str(0, &of_subject);
                 finding
             }));
         }
@@ -146,7 +156,7 @@ impl CellEvidence {
     /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self) -> Option<f64> {
         let SlowPolls { site, from_ns } = self.polls;
-        let sums = PassSums::of(self, Pass::Normal, 0);
+        let sums = PassSums::new(self, Pass::Normal, 0);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Share::part(slow, all).map(Share::percent)
     }
@@ -155,13 +165,13 @@ impl CellEvidence {
     pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
         let sites = || self.sites.iter();
         let samples = counted(&self.stacks);
-        let polls: u64 = sites().map(|it| it.polls).sum();
-        let of_children: u64 = self.children.iter().map(|it| it.polls).sum();
-        let children_lost = sites().map(|it| it.children_lost).sum();
+        let polls: u64 = sites().map(|site| site.polls).sum();
+        let of_children: u64 = self.children.iter().map(|child| child.polls).sum();
+        let children_lost = sites().map(|site| site.children_lost).sum();
         let seen = &self.seen;
         let lost = [
             ("sampled stacks", samples, seen.stacks_lost.unwrap_or(0)),
-            ("polls", polls, sites().map(|it| it.lost).sum()),
+            ("polls", polls, sites().map(|site| site.lost).sum()),
             ("polls of children", of_children, children_lost),
         ];
         let percent = |(what, kept, lost): (_, u64, u64)| {
@@ -178,7 +188,7 @@ impl CellEvidence {
 pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
     let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
-    for slice in evidence.slices.iter().filter(|it| it.variant == 0) {
+    for slice in evidence.slices.iter().filter(|slice| slice.variant == 0) {
         let place = match slice.pass {
             Pass::Normal => 0,
             Pass::Warm => 1,
@@ -186,15 +196,16 @@ pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Cha
         };
         let part = blocks.entry(slice.block).or_default()[place].get_or_insert_default();
         let bands = evidence.bands.iter();
-        for band in bands.filter(|it| it.slice == slice.slice && it.site == site) {
+        for band in bands.filter(|band| band.slice == slice.slice && band.site == site) {
             part.den += band.polls as f64;
             if band.from_ns >= from_ns {
                 part.num += band.polls as f64;
             }
         }
     }
-    let pairs = blocks.into_values();
-    let pairs = pairs.filter_map(|[one, other]| one.zip(other));
+    let pairs = blocks
+        .into_values()
+        .filter_map(|[one, other]| one.zip(other));
     let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.unzip();
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;

@@ -77,7 +77,7 @@ fn functions(stack: &EvidenceRow) -> (&str, bool) {
 fn line(stack: &EvidenceRow) -> String {
     let (functions, in_kernel) = functions(stack);
     let mut frames = vec![stack.child.as_deref().unwrap_or(OWN).replace(';', ",")];
-    let inner = functions.split(';').filter(|it| !it.is_empty());
+    let inner = functions.split(';').filter(|frame| !frame.is_empty());
     frames.extend(inner.map(str::to_owned));
     if in_kernel {
         frames.push(format!("{}_[k]", innermost(stack)));
@@ -88,7 +88,7 @@ fn line(stack: &EvidenceRow) -> String {
 /// The innermost frame by its usual name: the system call if the thread was in one.
 fn innermost(stack: &EvidenceRow) -> String {
     let (functions, in_kernel) = functions(stack);
-    let mut inwards = functions.rsplit(';').filter(|it| !it.is_empty());
+    let mut inwards = functions.rsplit(';').filter(|frame| !frame.is_empty());
     let last = inwards.next().unwrap_or("unknown");
     if !in_kernel {
         return last.to_owned();
@@ -99,7 +99,7 @@ fn innermost(stack: &EvidenceRow) -> String {
     let last = caller.unwrap_or(last);
     const PREFIXES: [&str; 4] = ["__libc_", "__GI___", "__GI_", "__"];
     let name = last.rsplit("::").next().unwrap_or(last);
-    let bare = PREFIXES.iter().find_map(|it| name.strip_prefix(it));
+    let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
     format!("{KERNEL}{}", bare.unwrap_or(name))
 }
 
@@ -109,15 +109,13 @@ const KERNEL: &str = "[kernel] ";
 impl CellEvidence {
     /// The samples in slow polls, or in all.
     pub(crate) fn folded(&self, variant: usize, is_of_slow: bool) -> Folded {
-        let sums = PassSums::of(self, Pass::Stacks, variant);
+        let sums = PassSums::new(self, Pass::Stacks, variant);
         let SlowPolls { site, from_ns } = self.polls;
-        let folded = sums.by(&self.stacks, |stack| {
-            let of = stack.site.filter(|of| apart(site).contains(of))?;
+        sums.count_by(&self.stacks, |stack| {
+            let sampled = stack.site.filter(|sampled| apart(site).contains(sampled))?;
             let is_one = !is_of_slow || is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (format!("{of};{}", line(stack)), [stack.count]))
-        });
-        let lines = folded.into_iter();
-        lines.map(|(line, [samples])| (line, samples)).collect()
+            is_one.then(|| (format!("{sampled};{}", line(stack)), stack.count))
+        })
     }
 
     /// The mean time between samples in polls of the site. On a busy machine it is several times that asked for. Returns None
@@ -125,32 +123,31 @@ impl CellEvidence {
     pub(crate) fn given_interval_ns(&self) -> Option<f64> {
         let site = self.polls.site;
         let variants: BTreeSet<usize> = self.slices.iter().map(|slice| slice.variant).collect();
-        let sums = |variant| PassSums::of(self, Pass::Stacks, variant).polls(site, 0);
+        let sums = |variant| PassSums::new(self, Pass::Stacks, variant).polls(site, 0);
         let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
         let stacks = self.stacks.iter().filter(|row| row.site == Some(site));
         let samples: u64 = stacks.map(|row| row.count).sum();
         quotient(ns as f64, samples as f64)
     }
 
-    /// The samples in slow polls, added up by a name of their stacks.
+    /// The samples in slow polls of a site, added up by a name of their stacks.
     fn slow<'a, Name: Ord>(
         &'a self,
         sums: &PassSums<'a>,
+        site: Site,
         name: impl Fn(&'a EvidenceRow) -> Name,
     ) -> BTreeMap<Name, u64> {
-        let SlowPolls { site, from_ns } = self.polls;
-        let samples = sums.by(&self.stacks, |stack| {
+        let from_ns = self.polls.from_ns;
+        sums.count_by(&self.stacks, |stack| {
             let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (name(stack), [stack.count]))
-        });
-        let samples = samples.into_iter();
-        samples.map(|(name, [samples])| (name, samples)).collect()
+            is_one.then(|| (name(stack), stack.count))
+        })
     }
 
     /// The innermost frames of slow polls with their percentages, the most frequent first, and the number of all samples.
     pub(crate) fn frames(&self, variant: usize) -> (Vec<(String, f64)>, u64) {
-        let sums = PassSums::of(self, Pass::Stacks, variant);
-        let by_name = self.slow(&sums, innermost);
+        let sums = PassSums::new(self, Pass::Stacks, variant);
+        let by_name = self.slow(&sums, self.polls.site, innermost);
         let all: u64 = by_name.values().sum();
         let percent = |(name, samples)| (name, 100.0 * samples as f64 / all as f64);
         let mut frames: Vec<(String, f64)> = by_name.into_iter().map(percent).collect();
@@ -161,8 +158,8 @@ impl CellEvidence {
     /// The percentage of samples in slow polls of the baseline that were inside the kernel. Returns None if there are too few
     /// samples.
     pub(crate) fn in_kernel_percent(&self) -> Option<f64> {
-        let sums = PassSums::of(self, Pass::Stacks, 0);
-        let samples = self.slow(&sums, |stack| functions(stack).1);
+        let sums = PassSums::new(self, Pass::Stacks, 0);
+        let samples = self.slow(&sums, self.polls.site, |stack| functions(stack).1);
         let inside = samples.get(&true).copied().unwrap_or(0);
         let all: u64 = samples.values().sum();
         let share = Share::part(inside as f64, all as f64).filter(|_| all >= ENOUGH_SLOW_SAMPLES);
@@ -173,21 +170,21 @@ impl CellEvidence {
     /// wait.
     pub(crate) fn waiting(&self, site: Site) -> Option<Waiting<'_>> {
         let from_ns = self.polls.from_ns;
-        let sums = PassSums::of(self, Pass::Stacks, BASELINE);
-        let slow = sums.by(&self.stacks, |stack| {
-            let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
-            is_one.then(|| ((stack.child.as_deref(), innermost(stack)), [stack.count]))
+        let sums = PassSums::new(self, Pass::Stacks, BASELINE);
+        let slow = self.slow(&sums, site, |stack| {
+            (stack.child.as_deref(), innermost(stack))
         });
-        let all: u64 = slow.values().map(|[samples]| samples).sum();
+        let all: u64 = slow.values().sum();
         let mut by_child: BTreeMap<Option<&str>, BTreeMap<&str, u64>> = BTreeMap::new();
-        for ((child, frame), [samples]) in &slow {
+        for ((child, frame), samples) in &slow {
             let call = frame.strip_prefix(KERNEL);
             if let Some(call) = call.filter(|call| WAITING.contains(call)) {
                 by_child.entry(*child).or_default().insert(call, *samples);
             }
         }
-        let of_child = by_child.into_iter();
-        let of_child = of_child.map(|(child, calls)| (calls.values().sum::<u64>(), child, calls));
+        let of_child = by_child
+            .into_iter()
+            .map(|(child, calls)| (calls.values().sum::<u64>(), child, calls));
         let (waits, child, calls) = of_child.max_by_key(|(waits, ..)| *waits)?;
         let (call, _) = calls.into_iter().max_by_key(|(_, samples)| *samples)?;
         let [slow_polls, _] = sums.polls(site, from_ns);
@@ -203,31 +200,36 @@ impl CellEvidence {
     /// are missing, or if there are too few samples.
     pub(crate) fn shares(&self) -> Vec<ChildShares> {
         let SlowPolls { site, from_ns } = self.polls;
-        let [timed, stacks] = [Pass::Timeline, Pass::Stacks].map(|it| PassSums::of(self, it, 0));
-        let timed = timed.by_slice();
-        let slices = timed.map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()]);
-        let mut slices: Vec<[BTreeMap<String, u64>; 2]> = slices.collect();
+        let [timed, stacks] =
+            [Pass::Timeline, Pass::Stacks].map(|pass| PassSums::new(self, pass, 0));
+        let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed
+            .by_slice()
+            .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
+            .collect();
         // Later blocks have stacks alone, which are spread over the others.
         let blocks = slices.len();
         for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
             let [_, by_child] = &mut slices[at % blocks];
             let child = |stack: &EvidenceRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
-            for (child, samples) in self.slow(&sums, child) {
+            for (child, samples) in self.slow(&sums, site, child) {
                 *by_child.entry(child).or_default() += samples;
             }
         }
-        let samples: u64 = slices.iter().flat_map(|[_, it]| it.values()).sum();
+        let samples: u64 = slices
+            .iter()
+            .flat_map(|[_, by_child]| by_child.values())
+            .sum();
         if samples < ENOUGH_SLOW_SAMPLES {
             return Vec::new();
         }
         let children: BTreeSet<&String> =
             slices.iter().flatten().flat_map(BTreeMap::keys).collect();
-        let of_child = |child: &String| {
-            let part = |of: &BTreeMap<String, u64>| {
-                let own = of.get(child).copied().unwrap_or(0);
-                RatioPart::of_counts(own, of.values().sum())
+        let compare_child = |child: &String| {
+            let part = |by_child: &BTreeMap<String, u64>| {
+                let own = by_child.get(child).copied().unwrap_or(0);
+                RatioPart::of_counts(own, by_child.values().sum())
             };
-            let parts = |at: usize| vec![slices.iter().map(|it| part(&it[at])).collect()];
+            let parts = |at: usize| vec![slices.iter().map(|sums| part(&sums[at])).collect()];
             let table = stats::ratio(&parts(0), RatioKind::Amount)?;
             let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
             let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);
@@ -235,10 +237,11 @@ impl CellEvidence {
                 child: child.clone(),
                 pp: 100.0 * stacks.value - 100.0 * table.value,
                 slices: slices.len(),
-                interval_pp: change.map(|it| it.difference.interval(CONFIDENCE).times(100.0)),
+                interval_pp: change
+                    .map(|change| change.difference.interval(CONFIDENCE).times(100.0)),
             })
         };
-        let mut shares: Vec<ChildShares> = children.into_iter().filter_map(of_child).collect();
+        let mut shares: Vec<ChildShares> = children.into_iter().filter_map(compare_child).collect();
         shares.sort_by(|one, other| other.pp.abs().total_cmp(&one.pp.abs()));
         shares
     }

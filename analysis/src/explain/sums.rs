@@ -16,9 +16,11 @@ pub(crate) struct PassSums<'a> {
 }
 
 impl<'a> PassSums<'a> {
-    pub(crate) fn of(evidence: &CellEvidence, pass: Pass, variant: usize) -> PassSums<'_> {
-        let slices = evidence.slices.iter();
-        let slices = slices.filter(|slice| slice.variant == variant && slice.pass == pass);
+    pub(crate) fn new(evidence: &CellEvidence, pass: Pass, variant: usize) -> PassSums<'_> {
+        let slices = evidence
+            .slices
+            .iter()
+            .filter(|slice| slice.variant == variant && slice.pass == pass);
         PassSums {
             evidence,
             slices: slices.map(|slice| (slice.slice, slice)).collect(),
@@ -49,6 +51,17 @@ impl<'a> PassSums<'a> {
         sums
     }
 
+    /// Like [`PassSums::by`], with one amount for each row.
+    pub(crate) fn count_by<Row: OfSlice, Key: Ord>(
+        &self,
+        rows: &'a [Row],
+        count: impl Fn(&'a Row) -> Option<(Key, u64)>,
+    ) -> BTreeMap<Key, u64> {
+        let sums = self.by(rows, |row| count(row).map(|(key, count)| (key, [count])));
+        let counts = sums.into_iter().map(|(key, [count])| (key, count));
+        counts.collect()
+    }
+
     pub(crate) fn total<Row: OfSlice, const N: usize>(
         &self,
         rows: &'a [Row],
@@ -58,11 +71,15 @@ impl<'a> PassSums<'a> {
     }
 
     pub(crate) fn seconds(&self) -> f64 {
-        self.slices.values().map(|it| it.duration_ms).sum::<f64>() / 1000.0
+        self.slices
+            .values()
+            .map(|slice| slice.duration_ms)
+            .sum::<f64>()
+            / 1000.0
     }
 
     pub(crate) fn requests(&self) -> f64 {
-        let requests = self.slices.values().filter_map(|it| it.requests);
+        let requests = self.slices.values().filter_map(|slice| slice.requests);
         requests.sum::<u64>() as f64
     }
 
@@ -106,12 +123,10 @@ impl<'a> PassSums<'a> {
 
     /// The time of the same polls by child, including the site's own code.
     pub(crate) fn child_ns(&self, site: Site, from_ns: u64) -> BTreeMap<String, u64> {
-        let by_child = self.by(&self.evidence.children, |row| {
+        let mut by_child = self.count_by(&self.evidence.children, |row| {
             let is_one = row.site == site && row.from_ns >= from_ns;
-            is_one.then(|| (row.child.to_string(), [row.ns]))
+            is_one.then(|| (row.child.to_string(), row.ns))
         });
-        let named = by_child.into_iter().map(|(child, [ns])| (child, ns));
-        let mut by_child: BTreeMap<String, u64> = named.collect();
         // Without children, all time would look like that of the site's own code.
         if !by_child.is_empty() {
             let [_, around] = self.polls(site, from_ns);
@@ -130,7 +145,7 @@ impl<'a> PassSums<'a> {
 }
 
 pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
-    row_from_ns.is_some_and(|it| it >= from_ns)
+    row_from_ns.is_some_and(|row_from_ns| row_from_ns >= from_ns)
 }
 
 /// Two sites of which neither contains the other: the given one and the swarm. If the swarm is given, the other is the
@@ -145,8 +160,8 @@ pub(crate) fn apart(site: Site) -> [Site; 2] {
 /// How often something happened in and outside of polls.
 pub(crate) fn counted(rows: &[EvidenceRow]) -> u64 {
     let is_counted = counted_once(rows.iter().map(|row| row.site));
-    let rows = rows.iter().filter(|row| is_counted(row.site));
-    rows.map(|row| row.count).sum()
+    let once = rows.iter().filter(|row| is_counted(row.site));
+    once.map(|row| row.count).sum()
 }
 
 /// Selects rows so that nothing is counted twice. A task's polls contain those of its connection and muxer; without

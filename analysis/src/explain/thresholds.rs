@@ -1,6 +1,6 @@
 //! The thresholds of needless work, in one place so that they can be discussed.
 
-/// In percent of the samples in slow polls. A poll should not wait at all, but a lock that was held for a moment is not a
+/// The percentage of samples in slow polls that wait. A poll should not wait at all, but a lock that was held for a moment is not a
 /// finding.
 pub(crate) const SLEEPING_PERCENT: f64 = 5.0;
 
@@ -10,33 +10,33 @@ pub(crate) const FEWEST_SLOW_POLLS: u64 = 20;
 /// Fewer samples that wait, in slow polls, can be an accident.
 pub(crate) const FEWEST_WAITS: u64 = 20;
 
-/// Per poll of a child. A yamux frame and its way through the protocols need tens of objects.
+/// The objects that are allocated per poll of a child. A yamux frame and its way through the protocols need tens of objects.
 pub(crate) const OBJECTS_PER_POLL: f64 = 1_000.0;
 
 /// Fewer polls of a child give no useful average.
 pub(crate) const FEWEST_POLLS: u64 = 20;
 
-/// In percent of the polls of a task. Tasks wake themselves for good reasons: one task fills and empties a channel, or
-/// sends the next request when it sees an answer. In request-response runs this is the case for up to two of three polls
-/// of a connection's task, and for up to half of those of central's task.
+/// The percentage of a task's polls in which the task wakes itself. Tasks wake themselves for good reasons: one task fills and empties
+/// a channel, or sends the next request when it sees an answer. In request-response runs this is the case for up to two of three
+/// polls of a connection's task, and for up to half of the polls of central's task.
 pub(crate) const SELF_WAKING_PERCENT: f64 = 50.0;
 
-/// In percent of the polls of the site that the task polls. If a task wakes itself without need, at least this many find
-/// nothing ready; in runs without defects, up to 36 % of a connection's polls and 33 % of the swarm's do.
+/// The percentage of idle polls of the site that the task polls. If a task wakes itself without need, at least this many find nothing
+/// ready. In runs without defects up to 36 % of a connection's polls and 33 % of the swarm's do.
 pub(crate) const SELF_WAKING_IDLE_PERCENT: f64 = 60.0;
 
-/// In percent of polls. A wake-up for one child makes the connection poll all children, and a socket can wake it before
+/// The percentage of idle polls. A wake-up for one child makes the connection poll all children, and a socket can wake it before
 /// a whole frame has arrived. In the cells of a sweep, three or four of five polls of a connection have one iteration
 /// only. All idle polls have one iteration, but not all polls with one iteration are idle.
 pub(crate) const IDLE_CONNECTION_PERCENT: f64 = 95.0;
 
-/// In percent of polls. With one peer, one of three polls of the swarm has one iteration only and returns pending.
+/// The percentage of idle polls. With one peer, one of three polls of the swarm has one iteration only and returns pending.
 pub(crate) const IDLE_SWARM_PERCENT: f64 = 60.0;
 
-/// Per second. Rare idle polls cost nothing.
+/// Idle polls per second. Rare idle polls cost nothing.
 pub(crate) const IDLE_PER_S: f64 = 100.0;
 
-/// Per second. All connections are made before the first slice.
+/// Dials per second. All connections are made before the first slice.
 pub(crate) const DIALS_PER_S: f64 = 0.1;
 
 /// Slices are short, so a single dial would be many per second.
@@ -44,26 +44,26 @@ pub(crate) const FEWEST_DIALS: u64 = 3;
 
 pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 
-/// That a value grows at all. Every cell has three trends.
+/// The confidence that a value grows at all. Every cell has three trends.
 pub(crate) const TREND_CONFIDENCE: f64 = 0.999;
 
-/// In percent, from the first slice to the last. Single connections and tasks come and go.
+/// Growth in percent, from the first slice to the last. Single connections and tasks come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 
-/// In percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow, too.
+/// Growth of memory in percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow, too.
 pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 
 /// Smaller growth does not matter, whatever it is in percent.
 pub(crate) const MEMORY_GROWTH_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
-/// How many times rarer than asked for samples of stacks are when the report says so.
+/// The report says that samples are rare if they are this many times rarer than asked for.
 pub(crate) const RARER_SAMPLES: f64 = 1.5;
 
-/// In percentage points: the largest acceptable difference between the flamegraph and the table of children.
+/// The largest acceptable difference between the flamegraph and the table of children, in percentage points.
 pub(crate) const AGREEMENT_PP: f64 = 10.0;
 
 /// Fewer slices do not show how much samples vary from slice to slice.
 pub(crate) const FEWEST_SLICES: usize = 4;
 
-/// In percent. If more is lost, the rest may not be representative.
+/// If more than this percentage of evidence is lost, the rest may not be representative.
 pub(crate) const LOST_PERCENT: f64 = 1.0;

@@ -24,12 +24,14 @@ pub(crate) struct WorstPoll<'a> {
 
 /// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
 pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_>> {
-    let slices = evidence.slices.iter();
-    let variants = slices.map(|slice| {
-        let variant = slice.variant;
-        (slice.slice, VariantOfSubject { subject, variant })
-    });
-    let variants: BTreeMap<u32, VariantOfSubject> = variants.collect();
+    let variants: BTreeMap<u32, VariantOfSubject> = evidence
+        .slices
+        .iter()
+        .map(|slice| {
+            let variant = slice.variant;
+            (slice.slice, VariantOfSubject { subject, variant })
+        })
+        .collect();
     let mut polls: BTreeMap<(VariantOfSubject, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
         if let Some(variant) = variants.get(&stretch.slice) {
@@ -37,9 +39,8 @@ pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_
             polls.entry(key).or_default().push(stretch);
         }
     }
-    let polls = polls.into_iter();
     let worst = |((variant, _), stretches)| WorstPoll::new(variant, stretches);
-    polls.filter_map(worst).collect()
+    polls.into_iter().filter_map(worst).collect()
 }
 
 impl<'a> WorstPoll<'a> {
@@ -47,8 +48,8 @@ impl<'a> WorstPoll<'a> {
         variant: VariantOfSubject,
         mut stretches: Vec<&'a TimelineRow>,
     ) -> Option<WorstPoll<'a>> {
-        stretches.sort_by_key(|it| (it.start_ns, it.depth));
-        let poll = stretches.iter().position(|it| it.depth == 0)?;
+        stretches.sort_by_key(|stretch| (stretch.start_ns, stretch.depth));
+        let poll = stretches.iter().position(|stretch| stretch.depth == 0)?;
         let poll = stretches.remove(poll);
         Some(WorstPoll {
             variant,
@@ -68,25 +69,26 @@ impl<'a> WorstPoll<'a> {
         const MOST_ITERATIONS: usize = 4;
         let least = NOTICEABLE * self.poll.duration_ns as f64;
         let mut by_iteration: BTreeMap<u32, Vec<&TimelineRow>> = BTreeMap::new();
-        for it in &self.inside {
-            let is_own = it.site == self.poll.site && it.child.is_some();
-            if is_own && it.duration_ns as f64 >= least {
-                let iteration = it.iteration.unwrap_or(0);
-                by_iteration.entry(iteration).or_default().push(it);
+        for stretch in &self.inside {
+            let is_own = stretch.site == self.poll.site && stretch.child.is_some();
+            if is_own && stretch.duration_ns as f64 >= least {
+                let iteration = stretch.iteration.unwrap_or(0);
+                by_iteration.entry(iteration).or_default().push(stretch);
             }
         }
         if by_iteration.is_empty() {
             return "no single part took long".to_owned();
         }
-        let ns = |parts: &[&TimelineRow]| parts.iter().map(|it| it.duration_ns).sum::<u64>();
+        let ns =
+            |parts: &[&TimelineRow]| parts.iter().map(|stretch| stretch.duration_ns).sum::<u64>();
         // Keeps the iterations with the most time, in their order.
         let mut iterations: Vec<(u32, Vec<&TimelineRow>)> = by_iteration.into_iter().collect();
         iterations.sort_by_key(|(_, parts)| Reverse(ns(parts)));
         iterations.truncate(MOST_ITERATIONS);
         iterations.sort_by_key(|(iteration, _)| *iteration);
-        let name = |it: &&TimelineRow| {
-            let child = it.child.as_deref().unwrap_or_default();
-            format!("`{child}` {:.0} µs", us(it.duration_ns))
+        let name = |stretch: &&TimelineRow| {
+            let child = stretch.child.as_deref().unwrap_or_default();
+            format!("`{child}` {:.0} µs", us(stretch.duration_ns))
         };
         let mut words: Vec<String> = Vec::new();
         let mut rest = self.poll.duration_ns;
@@ -110,17 +112,17 @@ fn us(ns: u64) -> f64 {
 
 pub(super) fn csv(worst: &[WorstPoll], explanation: &Explanation) -> Result<Vec<u8>> {
     const HEAD: &str = "variant,rank,slice,start_ms,duration_us,outcome,iterations,timeline";
-    let row = |it: &WorstPoll| {
-        let iterations = it.poll.iterations.map(|it| it.to_string());
+    let row = |worst: &WorstPoll| {
+        let iterations = worst.poll.iterations.map(|count| count.to_string());
         [
-            explanation.label(it.variant).to_owned(),
-            it.poll.rank.to_string(),
-            it.poll.slice.to_string(),
-            format!("{:.3}", it.poll.start_ns as f64 / 1e6),
-            format!("{:.3}", it.us()),
-            it.poll.outcome.clone().unwrap_or_default().into_owned(),
+            explanation.label(worst.variant).to_owned(),
+            worst.poll.rank.to_string(),
+            worst.poll.slice.to_string(),
+            format!("{:.3}", worst.poll.start_ns as f64 / 1e6),
+            format!("{:.3}", worst.us()),
+            worst.poll.outcome.clone().unwrap_or_default().into_owned(),
             iterations.unwrap_or_default(),
-            it.words(),
+            worst.words(),
         ]
     };
     text::csv(HEAD, worst.iter().map(row))
@@ -172,8 +174,9 @@ fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) ->
         ("iterations", stretch.iterations.map(Value::from)),
         ("outcome", stretch.outcome.clone().map(Value::from)),
     ];
-    let known = known.into_iter();
-    let known = known.filter_map(|(key, value)| Some((key, value?)));
+    let known = known
+        .into_iter()
+        .filter_map(|(key, value)| Some((key, value?)));
     json!({
         "name": name,
         "ph": "X",

@@ -1,4 +1,4 @@
-//! The folder of an application that compared budgets in itself. Peers, network and payload of it are not known.
+//! Reads the folder of an application that compared budgets in itself. Its peers, network and payload are not known.
 
 use std::path::Path;
 
@@ -17,11 +17,11 @@ pub(crate) struct Application {
     pub(crate) file: ApplicationFile,
     /// None if it was killed.
     pub(crate) run: Option<ApplicationRun>,
-    /// Those that were polled.
+    /// The sites that were polled.
     pub(crate) sites: Vec<Site>,
 }
 
-/// Also what a sweep would have of it, and the run if anything was measured.
+/// Opens the folder. Returns also the manifest that a sweep would have, and the run if anything was measured.
 pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles>)> {
     let path = dir.join(files::APPLICATION);
     let file: ApplicationFile = outside::read(&path)?;
@@ -59,7 +59,7 @@ pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles
     Ok((Application { file, run, sites }, manifest, files))
 }
 
-/// Of a sweep of one cell. Nobody is told what it says of nodes and a lab.
+/// The manifest of a sweep with one cell. Reports do not show what it says about nodes and a lab.
 fn manifest(file: &ApplicationFile) -> Result<Manifest> {
     let config = json!({
         "axes": Axes::of([Cell::default()].iter()),

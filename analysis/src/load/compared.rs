@@ -1,4 +1,4 @@
-//! What is compared in a sweep: variants, or the variants of every subject.
+//! The variants that are compared in a sweep. With subjects these are the variants of every subject.
 
 use poll_probe::Budget;
 use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
@@ -9,11 +9,11 @@ use serde::Serialize;
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ComparedRole {
     Baseline,
-    /// A second copy of the baseline, which shows how large noise is.
+    /// A second copy of the baseline. It shows how large noise is.
     Control,
     Candidate,
-    /// Another variant of the A/A control's program, or a program's second copy of its first variant. A report shows it
-    /// and never advises to use it.
+    /// Another variant of the A/A control's program, or a program's second copy of its first variant. Reports show it and never
+    /// recommend it.
     Copy,
 }
 
@@ -40,12 +40,12 @@ pub(crate) struct ComparedVariant {
 impl ComparedVariant {
     pub(crate) fn bounds(&self) -> impl Iterator<Item = (Site, Budget)> {
         let budgets = self.budgets;
-        let of_site = move |site| Some((site, budgets.at(site)?));
-        Site::BUDGETED.into_iter().filter_map(of_site)
+        let bound = move |site| Some((site, budgets.at(site)?));
+        Site::BUDGETED.into_iter().filter_map(bound)
     }
 
-    /// Whether it is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's
-    /// drivers also takes away the bound that upstream has, and one at both ends may fire at a peer.
+    /// Whether the variant is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's drivers
+    /// changes more, because it removes upstream's own bound, and a budget at both ends may fire at a peer.
     pub(crate) fn acts_by_firing(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
@@ -55,8 +55,8 @@ impl ComparedVariant {
     }
 }
 
-/// The variants, or those of every subject, the first subject's first. The baseline is the first variant of the
-/// first subject, and its A/A control is that of the subject's A/A control.
+/// The variants of every subject, in the order of the subjects. Without subjects these are the variants. The baseline is the first
+/// variant of the first subject, and the A/A control is the first variant of the subject that is the control.
 pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let variant = |variant: &VariantConfig| ComparedVariant {
         label: variant.label.clone(),
@@ -69,9 +69,9 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
         return variants;
     }
     let subjects = config.subjects.iter().enumerate();
-    let of_subject = subjects.flat_map(|(number, subject)| {
-        let variants = variants.iter();
-        variants.map(move |variant| ComparedVariant {
+    let of_subjects = subjects.flat_map(|(number, subject)| {
+        let of_subject = variants.iter();
+        of_subject.map(move |variant| ComparedVariant {
             label: match variant.role {
                 ComparedRole::Baseline => subject.label.clone(),
                 _ => format!("{}, {}", subject.label, variant.label),
@@ -85,7 +85,7 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
             ..variant.clone()
         })
     });
-    of_subject.collect()
+    of_subjects.collect()
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn no_copy_of_a_program_and_none_of_a_budget_is_a_candidate() {
+    fn copies_of_programs_and_of_budgets_are_no_candidates() {
         let subject = |label: &str, role: &str| {
             json!({
                 "label": label, "role": role, "spec": label, "libp2p": {"kind": "released"}, "build": null, "peers": 0,

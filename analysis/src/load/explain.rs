@@ -1,6 +1,6 @@
 //! Reads what `explain` wrote.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
@@ -21,8 +21,7 @@ pub(crate) struct CellExplained {
 
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
-    /// The cells whose launch is `ok`, in the order in which they were chosen. If there are subjects, it is the launch of the
-    /// first.
+    /// The cells whose launch is `ok`, in the order in which they were chosen. With subjects the launch of the first one counts.
     pub(crate) cells: Vec<CellExplained>,
     pub(crate) flaws: Vec<String>,
 }
@@ -35,9 +34,9 @@ impl Explained {
         }
         let path = dir.join(files::EXPLAIN).with_extension("json");
         if !path.is_file() {
-            let dir = dir.display();
             bail!(
-                "{dir}: it has no explain.json, so it is not what `explain` writes; remove it or explain again"
+                "{}: it has no explain.json, so it is not what `explain` writes; remove it or explain again",
+                dir.display()
             );
         }
         let mut file: ExplainFile = outside::read(&path)?;
@@ -51,20 +50,23 @@ impl Explained {
         for chosen in &file.cells {
             let mut launches = BTreeMap::new();
             for subject in &subjects {
-                let of = (&*chosen.id, *subject);
-                let (evidence, flaw) = launch(&dir, of, manifest, &file.variants, polls)?;
+                let place = (&*chosen.id, *subject);
+                let (evidence, flaw) = launch(&dir, place, manifest, &file.variants, polls)?;
                 flaws.extend(flaw);
-                launches.extend(evidence.map(|it| (subject.unwrap_or(0), it)));
+                launches.extend(evidence.map(|evidence| (subject.unwrap_or(0), evidence)));
             }
             if launches.contains_key(&0) {
-                let chosen = chosen.clone();
-                cells.push(CellExplained { chosen, launches });
+                cells.push(CellExplained {
+                    chosen: chosen.clone(),
+                    launches,
+                });
             }
         }
         Ok(Some(Explained { file, cells, flaws }))
     }
 }
 
+/// Reads the launch of a chosen cell. Returns no evidence and what is wrong, if the launch is not `ok`.
 fn launch(
     dir: &Path,
     (id, subject): (&str, Option<usize>),
@@ -87,11 +89,9 @@ fn launch(
         .and_then(|()| check_options(&row.config, subject, manifest))
         .with_context(|| path.display().to_string())?;
     row.check_files(&folder)?;
-    let flaw = super::flaw(&row.end);
-    let flaw = flaw.map(|flaw| format!("the launch of {name} {flaw}"));
-    let of = (name, variants);
+    let flaw = super::flaw(&row.end).map(|flaw| format!("the launch of {name} {flaw}"));
     let evidence = match row.end {
-        End::Ok { .. } => Some(CellEvidence::read(&folder, &row, of, polls)?),
+        End::Ok { .. } => Some(CellEvidence::read(&folder, &row, (name, variants), polls)?),
         _ => None,
     };
     Ok((evidence, flaw))
@@ -126,7 +126,7 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
     let subjects = manifest.config.subjects.len();
     match &file.subjects[..] {
         [] if subjects == 0 => {}
-        [0, others @ ..] if others.iter().all(|it| (1..subjects).contains(it)) => {}
+        [0, others @ ..] if others.iter().all(|subject| (1..subjects).contains(subject)) => {}
         other => bail!(
             "subjects are {other:?}, not the first (0) and others of the manifest's {subjects}"
         ),
@@ -136,14 +136,14 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
         if !cells.iter().any(|cell| cell.id() == chosen.id) {
             bail!("{} is no cell of this sweep's manifest", chosen.id);
         }
-        if file.cells[..at].iter().any(|it| it.id == chosen.id) {
+        if file.cells[..at].iter().any(|cell| cell.id == chosen.id) {
             bail!("{} is there twice", chosen.id);
         }
     }
     Ok(())
 }
 
-/// The polls that evidence is to explain: those of a site in this band and above.
+/// The polls that evidence has to explain: those of a site in the band from `from_ns` and in higher bands.
 #[derive(Clone, Copy)]
 pub(crate) struct SlowPolls {
     pub(crate) site: Site,
@@ -155,7 +155,7 @@ pub(crate) struct CellEvidence {
     pub(crate) polls: SlowPolls,
     pub(crate) name: String,
     pub(crate) seen: EvidenceFile,
-    /// They are in the order of time.
+    /// The slices, in the order of time.
     pub(crate) slices: Vec<SliceRow>,
     pub(crate) sites: Vec<SiteRow>,
     pub(crate) bands: Vec<BandRow>,
@@ -185,7 +185,7 @@ impl CellEvidence {
         rows > 0 && self.slices.iter().any(is_there)
     }
 
-    /// Reads everything that the launch left. It may be about `variants` only.
+    /// Reads everything that the launch left. Slices of other variants than `variants` are refused.
     fn read(
         dir: &Path,
         launch: &RunRow,
@@ -197,13 +197,15 @@ impl CellEvidence {
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = rows::read(dir, false)?;
         check_slices(&slices, variants).with_context(|| path.display().to_string())?;
-        let numbers = slices.iter().map(|slice| slice.slice).collect();
-        let of = (dir, &seen, &numbers);
-        let system_calls: Vec<EvidenceRow> = evidence(of, Pass::SystemCalls, files::SYSTEM_CALLS)?;
+        let launched = (dir, &seen);
+        let system_calls: Vec<EvidenceRow> =
+            evidence(launched, Pass::SystemCalls, files::SYSTEM_CALLS)?;
         if system_calls.iter().any(|row| row.site.is_some()) {
             let path = dir.join(files::SYSTEM_CALLS);
-            let path = path.display();
-            bail!("{path}: a call has a site, so an earlier version wrote it (explain again)");
+            bail!(
+                "{}: a call has a site, so an earlier version wrote it (explain again)",
+                path.display()
+            );
         }
         let evidence = CellEvidence {
             cell,
@@ -212,13 +214,13 @@ impl CellEvidence {
             sites: rows::read(dir, false)?,
             bands: read_table(&dir.join(files::BANDS), false)?,
             children: rows::read(dir, false)?,
-            stacks: evidence(of, Pass::Stacks, files::STACKS)?,
-            allocations: evidence(of, Pass::Allocations, files::ALLOCATIONS)?,
-            allocation_stacks: evidence(of, Pass::Allocations, files::ALLOCATION_STACKS)?,
-            counters: evidence(of, Pass::Counters, files::COUNTERS)?,
+            stacks: evidence(launched, Pass::Stacks, files::STACKS)?,
+            allocations: evidence(launched, Pass::Allocations, files::ALLOCATIONS)?,
+            allocation_stacks: evidence(launched, Pass::Allocations, files::ALLOCATION_STACKS)?,
+            counters: evidence(launched, Pass::Counters, files::COUNTERS)?,
             system_calls,
-            timeline: evidence(of, Pass::Timeline, files::TIMELINE)?,
-            activity: evidence(of, Pass::Activity, files::ACTIVITY)?,
+            timeline: evidence(launched, Pass::Timeline, files::TIMELINE)?,
+            activity: evidence(launched, Pass::Activity, files::ACTIVITY)?,
             slices,
             seen,
         };
@@ -228,33 +230,32 @@ impl CellEvidence {
         Ok(evidence)
     }
 
-    /// Every figure is one that its column can have.
+    /// Refuses a figure that its column cannot have.
     fn check(&self, launch: &RunRow) -> Result<()> {
         let extents: BTreeMap<u32, Extent> = self
             .slices
             .iter()
             .map(|row| {
-                let of = Extent {
+                let extent = Extent {
                     ms: row.duration_ms.max(row.sampled_ms),
                     turns: row.turns.into(),
                     threads: launch.config.runtime.threads() as f64,
                     took_ms: launch.took_ms as f64,
                 };
-                (row.slice, of)
+                (row.slice, extent)
             })
             .collect();
-        let of = &extents;
-        check_rows(&self.slices, of, files::SLICES)?;
-        check_rows(&self.sites, of, files::SITES)?;
-        check_rows(&self.bands, of, files::BANDS)?;
-        check_rows(&self.children, of, files::CHILDREN)?;
-        check_rows(&self.stacks, of, files::STACKS)?;
-        check_rows(&self.allocations, of, files::ALLOCATIONS)?;
-        check_rows(&self.allocation_stacks, of, files::ALLOCATION_STACKS)?;
-        check_rows(&self.counters, of, files::COUNTERS)?;
-        check_rows(&self.system_calls, of, files::SYSTEM_CALLS)?;
-        check_rows(&self.timeline, of, files::TIMELINE)?;
-        check_rows(&self.activity, of, files::ACTIVITY)
+        check_rows(&self.slices, &extents, files::SLICES)?;
+        check_rows(&self.sites, &extents, files::SITES)?;
+        check_rows(&self.bands, &extents, files::BANDS)?;
+        check_rows(&self.children, &extents, files::CHILDREN)?;
+        check_rows(&self.stacks, &extents, files::STACKS)?;
+        check_rows(&self.allocations, &extents, files::ALLOCATIONS)?;
+        check_rows(&self.allocation_stacks, &extents, files::ALLOCATION_STACKS)?;
+        check_rows(&self.counters, &extents, files::COUNTERS)?;
+        check_rows(&self.system_calls, &extents, files::SYSTEM_CALLS)?;
+        check_rows(&self.timeline, &extents, files::TIMELINE)?;
+        check_rows(&self.activity, &extents, files::ACTIVITY)
     }
 }
 
@@ -265,13 +266,13 @@ fn check_rows<Row: OfSlice + Limited>(
 ) -> Result<()> {
     for (line, row) in (2..).zip(rows) {
         let slice = row.slice();
-        let Some(of) = extents.get(&slice) else {
+        let Some(extent) = extents.get(&slice) else {
             bail!(
                 "{table}: line {line}: slice {slice} is not in {}",
                 files::SLICES
             );
         };
-        row.check(of)
+        row.check(extent)
             .with_context(|| format!("{table}: line {line}"))?;
     }
     Ok(())
@@ -298,23 +299,18 @@ impl<What> OfSlice for EvidenceRow<What> {
     }
 }
 
-/// A table of evidence that was unavailable need not be there.
-fn evidence<Row: DeserializeOwned + OfSlice>(
-    (dir, seen, slices): (&Path, &EvidenceFile, &BTreeSet<u32>),
+/// Reads a table of a pass. It may be missing if this evidence was unavailable.
+fn evidence<Row: DeserializeOwned>(
+    (dir, seen): (&Path, &EvidenceFile),
     pass: Pass,
     name: &str,
 ) -> Result<Vec<Row>> {
     let path = dir.join(name);
-    if !path.exists() && seen.unavailable.iter().any(|it| it.pass == pass) {
+    let mut unavailable = seen.unavailable.iter();
+    if !path.exists() && unavailable.any(|unavailable| unavailable.pass == pass) {
         return Ok(Vec::new());
     }
-    let rows: Vec<Row> = read_table(&path, false)?;
-    let mut known = rows.iter().map(|row| slices.contains(&row.slice()));
-    if let Some(at) = known.position(|is_known| !is_known) {
-        let (path, line, slice) = (path.display(), at + 2, rows[at].slice());
-        bail!("{path}: line {line}: slice {slice} is not in slices.csv");
-    }
-    Ok(rows)
+    read_table(&path, false)
 }
 
 fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {

@@ -1,4 +1,4 @@
-//! `histograms.hlog`: an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
+//! Reads `histograms.hlog`, an HdrHistogram interval log. A histogram becomes a list of its values and their counts.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use run_format::counts::{Counts, decode};
 use run_format::{HistogramOf, HistogramTag, SliceRow, whole_lines};
 
-/// The histograms of a run: by the slice's number, and by what they are of.
+/// The histograms of a run, by the number of the slice and by what they count.
 pub(crate) type HistogramsBySlice = HashMap<u32, HashMap<HistogramOf, Counts>>;
 
 /// Reads the histograms of `slices` whose tag is `wanted`. The last line may be `torn`.
@@ -23,18 +23,21 @@ pub(crate) fn read(
     let by_number: HashMap<u32, &SliceRow> = slices.iter().map(|row| (row.slice, row)).collect();
     let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
-        let entry = entry.map_err(|_| anyhow!("{at}: not an HdrHistogram interval log"))?;
-        let LogEntry::Interval(interval) = entry else {
+        let known = entry.map_err(|_| anyhow!("{at}: not an HdrHistogram interval log"))?;
+        let LogEntry::Interval(interval) = known else {
             continue;
         };
         let Some(tag) = interval.tag() else { continue };
-        let tag = tag.as_str().parse::<HistogramTag>();
-        let tag = tag.map_err(|error| anyhow!("{at}: {error}"))?;
+        let tag = tag
+            .as_str()
+            .parse::<HistogramTag>()
+            .map_err(|error| anyhow!("{at}: {error}"))?;
         if !wanted(tag) {
             continue;
         }
-        let number = tag.slice;
-        let number = number.with_context(|| format!("{at}: histogram {tag} names no slice"))?;
+        let number = tag
+            .slice
+            .with_context(|| format!("{at}: histogram {tag} names no slice"))?;
         // The slice in which a run was interrupted has histograms, but no row.
         let Some(row) = by_number.get(&number) else {
             continue;

@@ -21,36 +21,39 @@ pub(crate) struct LoadedRun {
     pub(crate) subject: usize,
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
-    /// Of which no peers are known, and requests only if it counts them.
+    /// Whether an application wrote the run. Its peers are not known, and its requests only if it counts them.
     pub(crate) is_application: bool,
     pub(crate) slices: Vec<LoadedSlice>,
-    /// The complete blocks: in each the slices of every variant, by variant.
+    /// The complete blocks. Each has the indices of its slices, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
-    /// What was seen before there were requests. Runs of `rr` and of applications have none.
+    /// What was measured before there were requests. Runs of `rr` and of applications have no such row.
     pub(crate) idle: Option<IdleRow>,
-    /// The CPU time that the benchmark itself uses in each nanosecond on central's threads. None without `idle.csv`.
+    /// The share of time for which the benchmark itself uses central's threads. None without `idle.csv`.
     pub(crate) own_cpu_share: Option<f64>,
     pub(crate) work: Vec<WorkRow>,
-    /// Complete blocks that are not in `blocks` because they were disturbed.
+    /// The number of complete blocks that are not in `blocks` because they were disturbed.
     pub(crate) set_aside: Disturbances,
 }
 
 impl LoadedRun {
-    /// The machine, if it is not said for the whole sweep.
+    /// The host of the run. None if the sweep names the machine for all its runs.
     pub(crate) fn host(&self) -> Option<String> {
         self.row.as_ref()?.machine.as_ref().map(text::host)
     }
 
     /// The part of central's CPU time that is the benchmark's own. Zero if that is not known.
     pub(crate) fn own_cpu_part(&self) -> f64 {
-        let rows = self.slices.iter().map(|slice| &slice.row);
-        let rows = rows.filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
-        let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, of| (sum.0 + of.0, sum.1 + of.1));
+        let rows = self
+            .slices
+            .iter()
+            .map(|slice| &slice.row)
+            .filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
+        let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
         self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns
     }
 
-    /// Those that it recorded, which are the same in every slice.
+    /// The sites that the run recorded. They are the same in every slice.
     pub(crate) fn sites(&self) -> Vec<Site> {
         let first = self.slices.first().into_iter();
         first
@@ -64,12 +67,15 @@ impl LoadedRun {
     }
 }
 
-/// A quarter of a second without requests does not say it well. Programs that are alive together run the same code of the
-/// benchmark, so each gets their mean, and no difference between programs comes from there.
+/// Sets the benchmark's own share of CPU time in every run. A quarter of a second without requests does not show it precisely.
+/// Programs that are alive together run the same code of the benchmark, so each gets the mean of their shares. Then no difference
+/// between programs comes from there.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
-    let shares = runs.iter().map(|it| (it.number, it.idle.and_then(share)));
-    let shares: Vec<_> = shares.collect();
+    let shares: Vec<_> = runs
+        .iter()
+        .map(|run| (run.number, run.idle.and_then(share)))
+        .collect();
     for run in runs {
         let together = shares.iter().filter(|(number, _)| *number == run.number);
         run.own_cpu_share = mean(together.filter_map(|(_, share)| *share));
@@ -80,10 +86,10 @@ pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
-    /// Those that are not of a site. Waits of the co-tenant are above the floor: less the median wait before there were
-    /// requests.
+    /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from waits
+    /// of the co-tenant.
     pub(crate) histograms: HashMap<HistogramOf, Counts>,
-    /// Polls of connections by when they began, counted from the change of variant.
+    /// Polls of connections by the time from the change of variant to their beginning.
     pub(crate) after_switch: Vec<TurnRow>,
     pub(super) peers: Vec<PeerRow>,
     pub(crate) workers: Vec<WorkerRow>,
@@ -93,9 +99,10 @@ pub(crate) struct LoadedSlice {
 #[derive(Clone, Debug)]
 pub(crate) struct LoadedSite {
     pub(crate) row: SiteRow,
-    /// Their own time.
+    /// The own times of polls.
     pub(crate) duration_ns: Counts,
-    /// Only of the baseline, to see which slow polls a budget could not have prevented.
+    /// The longest iterations of polls, which show which slow polls a budget could not have prevented. Only slices of the baseline have
+    /// them.
     pub(crate) longest_iteration_ns: Option<Counts>,
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,
@@ -111,22 +118,22 @@ impl LoadedSlice {
         self.sites.iter().flatten()
     }
 
-    /// None of a site that was not recorded.
-    pub(crate) fn counts(&self, of: HistogramOf) -> Option<&Counts> {
-        match of {
+    /// The values that the slice counted. None for a site that was not recorded.
+    pub(crate) fn counts(&self, what: HistogramOf) -> Option<&Counts> {
+        match what {
             HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
             HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
-            of => Some(self.histogram(of)),
+            other => Some(self.histogram(other)),
         }
     }
 
-    /// A histogram without values is not in the log.
-    pub(crate) fn histogram(&self, of: HistogramOf) -> &Counts {
+    /// The values of a histogram. It is empty if the log does not have it.
+    pub(crate) fn histogram(&self, what: HistogramOf) -> &Counts {
         static EMPTY: Counts = Counts::EMPTY;
-        self.histograms.get(&of).unwrap_or(&EMPTY)
+        self.histograms.get(&what).unwrap_or(&EMPTY)
     }
 
-    /// Records that found a buffer full.
+    /// The number of records that found a buffer full.
     pub(crate) fn lost(&self) -> u64 {
         self.sites().map(LoadedSite::lost).sum::<u64>() + self.row.lost_entries
     }

@@ -1,4 +1,4 @@
-//! Reads what `latency-benchmark` wrote, and refuses what is not as `run-format/RESULTS.md` and `EXPLAIN.md` describe it.
+//! Reads what `latency-benchmark` wrote, and refuses files that are not as `run-format/RESULTS.md` and `EXPLAIN.md` describe them.
 
 pub(crate) mod application;
 pub(crate) mod compared;
@@ -32,21 +32,21 @@ pub(crate) use self::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSli
 pub(crate) use self::run::RunFiles;
 pub(crate) use self::soak::Soak;
 
-/// A sweep on disk, or a run of `rr`: `run.json` of its runs is read, their tables are not yet.
+/// A sweep or a run of `rr` on disk. Each `run.json` of it has been read, and tables have not.
 pub(crate) struct Sweep {
     pub(crate) dir: PathBuf,
     pub(crate) manifest: Manifest,
     pub(crate) cells: Vec<CellRuns>,
-    /// If it is no sweep, but what an application wrote of itself.
+    /// The application, if it wrote the folder about itself.
     pub(crate) application: Option<Application>,
 }
 
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
-    /// How many runs there should be.
+    /// The number of runs that there should be.
     pub(crate) visits: u32,
     pub(crate) runs: Vec<RunFiles>,
-    /// Some of these runs once more, while no other cell was measured.
+    /// Repetitions of some of these runs, while no other cell was measured.
     pub(crate) alone: Vec<RunFiles>,
 }
 
@@ -69,7 +69,7 @@ impl Sweep {
         folder_name(&self.dir)
     }
 
-    /// What is compared; the first is the baseline.
+    /// The variants that are compared. The first one is the baseline.
     pub(crate) fn compared(&self) -> Vec<ComparedVariant> {
         compared::compared(&self.manifest.config)
     }
@@ -77,7 +77,7 @@ impl Sweep {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderOf {
-    /// Also if no verb did, which shows when it is opened.
+    /// A sweep, or a folder that no verb wrote. The latter is refused when it is opened.
     Sweep,
     Search,
     Rr,
@@ -92,7 +92,7 @@ impl FolderOf {
             (files::SOAK, FolderOf::Soak),
         ];
         let found = (marks.into_iter()).find(|(mark, _)| dir.join(mark).is_file());
-        found.map_or(FolderOf::Sweep, |(_, of)| of)
+        found.map_or(FolderOf::Sweep, |(_, kind)| kind)
     }
 }
 
@@ -104,7 +104,7 @@ pub(crate) fn name_in_files(value: impl Serialize) -> String {
     }
 }
 
-/// The name of the folder itself, whatever path leads to it, in the letters that names of runs have.
+/// The name of the folder itself, whatever path leads to it. Letters that names of runs cannot have are replaced.
 pub(crate) fn folder_name(dir: &Path) -> String {
     plain_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
@@ -134,8 +134,10 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     check_baseline(&manifest.config.variants)
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
-    let planned = plan::cells::cells(&manifest.config);
-    let planned: HashSet<String> = planned.iter().map(Cell::id).collect();
+    let planned: HashSet<String> = plan::cells::cells(&manifest.config)
+        .iter()
+        .map(Cell::id)
+        .collect();
     let cells_dir = dir.join(files::CELLS);
     for folder in folders(&cells_dir)? {
         if !planned.contains(&file_name(&folder)) {
@@ -144,7 +146,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     }
     let mut cells = manifest.config.axes.clone().sorted().cells();
     cells.retain(|cell| planned.contains(&cell.id()));
-    let of_cell = |cell: Cell| -> Result<CellRuns> {
+    let find_cell = |cell: Cell| -> Result<CellRuns> {
         let folder = cells_dir.join(cell.id());
         Ok(CellRuns {
             cell,
@@ -153,15 +155,18 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
             alone: find_runs(&folder, &manifest, true)?,
         })
     };
-    let cells = cells.into_iter().map(of_cell).collect::<Result<Vec<_>>>()?;
-    check_lengths(&manifest.config, &cells)?;
-    let runs: Vec<&RunFiles> = cells.iter().flat_map(CellRuns::all).collect();
+    let found = cells
+        .into_iter()
+        .map(find_cell)
+        .collect::<Result<Vec<_>>>()?;
+    check_lengths(&manifest.config, &found)?;
+    let runs: Vec<&RunFiles> = found.iter().flat_map(CellRuns::all).collect();
     runs.par_iter()
         .try_for_each(|run| run.check_files().map(drop))?;
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,
-        cells,
+        cells: found,
         application: None,
     })
 }
@@ -185,7 +190,7 @@ fn open_application(dir: &Path) -> Result<Sweep> {
     })
 }
 
-/// What is wrong with a launch that ended like this, after "a run".
+/// What is wrong with a launch that ended like this, as the end of a sentence that begins with "a run".
 pub(crate) fn flaw(end: &End) -> Option<String> {
     match end {
         &End::INTERRUPTED => Some("was interrupted".to_owned()),
@@ -203,17 +208,17 @@ fn check_baseline(variants: &[VariantConfig]) -> Result<()> {
     Ok(())
 }
 
-/// Labels are parts of file names, which have an end.
+/// Refuses long labels, because labels are parts of file names.
 fn check_labels(config: &SweepConfig) -> Result<()> {
-    let variants = config.variants.iter().map(|it| &it.label);
-    let mut labels = variants.chain(config.subjects.iter().map(|it| &it.label));
+    let variants = config.variants.iter().map(|variant| &variant.label);
+    let mut labels = variants.chain(config.subjects.iter().map(|subject| &subject.label));
     match labels.find(|label| label.chars().count() > LONGEST_LABEL) {
         None => Ok(()),
         Some(label) => bail!("a label is longer than {LONGEST_LABEL} characters: {label}"),
     }
 }
 
-/// The runs that ended, or were cut short and not done again.
+/// Finds the runs that ended, and those that were cut short and not repeated.
 fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec<RunFiles>> {
     let subjects: Vec<Option<usize>> = match manifest.config.subjects.len() {
         0 => vec![None],
@@ -242,7 +247,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
                     .with_context(|| path.display().to_string())?;
                 found.push(files(dir, Some(row)));
             } else if partial.join(files::SLICES).is_file() {
-                // This table is there as soon as anything was measured.
+                // The table is written as soon as anything was measured.
                 found.push(files(partial, None));
             }
         }
@@ -250,7 +255,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
     Ok(found)
 }
 
-/// A run that was copied here from elsewhere is not one of this sweep.
+/// Refuses a run of another sweep.
 fn check_run(
     launch: &RunConfig,
     (number, subject): (u32, Option<usize>),
@@ -265,8 +270,8 @@ fn check_run(
     check_options(&manifest.config, launch)
 }
 
-/// The plan of a launch of a sweep. What its manifest leaves to the program is as the launch has it, since other versions
-/// have other lengths.
+/// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch, because
+/// other versions have other lengths.
 fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
     let ours = plan::run::of_cell(config, launch.cell);
     let mut plan = launch.plan;
@@ -287,9 +292,10 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions, which have other lengths: either all of them have those of this version, or none has.
+/// Refuses launches of several versions. Versions have different lengths, so either all launches have those of this version or none
+/// has.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
-    let mut of_first = None;
+    let mut is_first_ours = None;
     for run in cells.iter().flat_map(CellRuns::all) {
         let Some(row) = &run.row else { continue };
         let ours = Plan {
@@ -297,7 +303,7 @@ fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
             ..plan::run::of_cell(config, row.config.cell)
         };
         let is_ours = row.config.plan == ours;
-        if *of_first.get_or_insert(is_ours) != is_ours {
+        if *is_first_ours.get_or_insert(is_ours) != is_ours {
             let path = run.dir.join(files::RUN);
             bail!("{}: its plan is not that of the other runs", path.display());
         }
@@ -320,8 +326,9 @@ fn folders(dir: &Path) -> Result<Vec<PathBuf>> {
         return Ok(Vec::new());
     }
     let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
-    let paths = entries.map(|entry| Ok(entry?.path()));
-    let mut paths: Vec<PathBuf> = paths.collect::<Result<_>>()?;
+    let mut paths: Vec<PathBuf> = entries
+        .map(|entry| Ok(entry?.path()))
+        .collect::<Result<_>>()?;
     paths.retain(|path| path.is_dir());
     paths.sort();
     Ok(paths)

@@ -1,5 +1,5 @@
-//! Text from outside, such as a commit's subject line or the name of a CPU, is data. In a report it cannot become
-//! markup, a link, another line, or a command to a terminal.
+//! Makes text from outside harmless, such as a commit's subject line or the name of a CPU. In a report it cannot become markup, a
+//! link, another line, or a command to a terminal.
 
 use std::path::Path;
 
@@ -30,7 +30,7 @@ fn tame(value: &mut Value) {
     }
 }
 
-/// The same in one line, without what Markdown, HTML and terminals take for their own.
+/// The text in one line, without characters that mean something in Markdown, HTML or terminals.
 fn plain(text: &str) -> String {
     const LONGEST: usize = 500;
     let letters = text.chars().map(|letter| match letter {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_would_be_markup_is_text() {
+    fn markup_becomes_text() {
         for (text, expected) in [
             ("AMD EPYC 7B13, 2.45 GHz", "AMD EPYC 7B13, 2.45 GHz"),
             ("<img src=x>|a`b`", "‹img src=x›¦a'b'"),

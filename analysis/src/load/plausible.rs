@@ -1,5 +1,5 @@
-//! Figures that no run can have are refused, whatever wrote them: each has the limits that stand beside its column, and
-//! tables that say the same agree.
+//! Refuses figures that no run can have, whatever wrote them. Every figure has to be within the limits of its column, and tables that
+//! say the same have to agree.
 
 use std::collections::BTreeSet;
 
@@ -8,11 +8,11 @@ use run_format::files::{
     BANDS, BLOCKS, BOUNDS, CHILDREN, HISTOGRAMS, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK,
     WORKERS,
 };
-use run_format::{BandRow, Budgets, Extent, HistogramOf, Limited, Pass, QuicRow, RunRow, WorkRow};
+use run_format::{BandRow, Budgets, Extent, HistogramOf, Limited, Pass, RunRow, WorkRow};
 
 use super::loaded_run::{LoadedRun, LoadedSite, LoadedSlice};
 
-/// Times that are measured apart do not agree exactly. The second is for each turn.
+/// Times that are measured separately may differ by this factor, and by this much in each turn.
 const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 10.0;
 
@@ -28,7 +28,7 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
             "{SITES}: slice {number} has other sites than slice {}",
             first.row.slice
         );
-        let mut left = slice.histograms.keys().filter_map(|of| match of {
+        let mut left = slice.histograms.keys().filter_map(|what| match what {
             HistogramOf::Polls(site) => Some(site),
             _ => None,
         });
@@ -44,37 +44,37 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
     run.row.as_ref().map_or(Ok(()), |row| times(run, row))
 }
 
-/// Every figure is one that its column can have.
+/// Refuses a figure that its column cannot have.
 fn limits(run: &LoadedRun) -> Result<()> {
     let whole = extent(run);
     for slice in &run.slices {
         let row = &slice.row;
-        let of = Extent {
+        let extent = Extent {
             ms: row.duration_ms.max(row.sampled_ms),
             turns: row.turns.into(),
             ..whole
         };
         let number = row.slice;
         let at = |table| move || format!("{table}: slice {number}");
-        row.check(&of).with_context(at(SLICES))?;
-        check_all(&slice.after_switch, &of).with_context(at(TURNS))?;
-        check_all(&slice.peers, &of).with_context(at(PEERS))?;
-        check_all(&slice.workers, &of).with_context(at(WORKERS))?;
-        check_all(&slice.quic, &of).with_context(at(QUIC))?;
+        row.check(&extent).with_context(at(SLICES))?;
+        check_all(&slice.after_switch, &extent).with_context(at(TURNS))?;
+        check_all(&slice.peers, &extent).with_context(at(PEERS))?;
+        check_all(&slice.workers, &extent).with_context(at(WORKERS))?;
+        check_all(&slice.quic, &extent).with_context(at(QUIC))?;
         for site in slice.sites() {
-            site.row.check(&of).with_context(at(SITES))?;
-            check_all(&site.bands, &of).with_context(at(BANDS))?;
-            check_all(&site.children, &of).with_context(at(CHILDREN))?;
-            check_all(&site.bounds, &of).with_context(at(BOUNDS))?;
+            site.row.check(&extent).with_context(at(SITES))?;
+            check_all(&site.bands, &extent).with_context(at(BANDS))?;
+            check_all(&site.children, &extent).with_context(at(CHILDREN))?;
+            check_all(&site.bounds, &extent).with_context(at(BOUNDS))?;
         }
     }
     for row in &run.machine {
-        let of = Extent {
+        let extent = Extent {
             ms: row.duration_ms,
             ..whole
         };
         let block = row.block;
-        row.check(&of)
+        row.check(&extent)
             .with_context(|| format!("{BLOCKS}: block {block}"))?;
     }
     for row in &run.work {
@@ -83,23 +83,23 @@ fn limits(run: &LoadedRun) -> Result<()> {
             .with_context(|| format!("{WORK}: block {block}"))?;
     }
     let Some(idle) = &run.idle else { return Ok(()) };
-    let of = Extent {
+    let extent = Extent {
         ms: idle.duration_ms,
-        // It is short, and its readings have no steps.
+        // This time is short, and its readings have no steps.
         turns: 0.0,
         ..whole
     };
-    idle.check(&of).context(IDLE)
+    idle.check(&extent).context(IDLE)
 }
 
 fn check_all<'a, Row: Limited + 'a>(
     rows: impl IntoIterator<Item = &'a Row>,
-    of: &Extent,
+    extent: &Extent,
 ) -> Result<()> {
-    rows.into_iter().try_for_each(|row| row.check(of))
+    rows.into_iter().try_for_each(|row| row.check(extent))
 }
 
-/// Of the whole launch.
+/// The extent of the whole launch.
 fn extent(run: &LoadedRun) -> Extent {
     let Some(row) = &run.row else {
         return Extent::UNKNOWN;
@@ -108,7 +108,7 @@ fn extent(run: &LoadedRun) -> Extent {
         ms: row.took_ms as f64,
         turns: 1.0,
         threads: match run.is_application {
-            // It may have several runtimes and other threads.
+            // An application may have several runtimes and other threads.
             true => Extent::UNKNOWN.threads,
             false => row.config.runtime.threads() as f64,
         },
@@ -116,13 +116,16 @@ fn extent(run: &LoadedRun) -> Extent {
     }
 }
 
-/// No row is missing that others tell of.
+/// Refuses tables about blocks that lack a row which another table implies.
 fn blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
     let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    let complete = run.blocks.iter().flatten();
-    let mut complete = complete.map(|at| block(&run.slices[*at]));
+    let mut complete = run
+        .blocks
+        .iter()
+        .flatten()
+        .map(|at| block(&run.slices[*at]));
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
         if let Some(block) = machine.difference(&known).next() {
             bail!("{BLOCKS}: block {block} is not in {SLICES}");
@@ -131,7 +134,7 @@ fn blocks(run: &LoadedRun) -> Result<()> {
             bail!("{BLOCKS}: block {block} is missing");
         }
     }
-    // A run that was killed may have lost the block.
+    // A run that was killed may have lost the row of the block.
     let work = run.work.iter().filter(|_| run.row.is_some());
     for WorkRow { block, .. } in work {
         ensure!(
@@ -140,17 +143,22 @@ fn blocks(run: &LoadedRun) -> Result<()> {
         );
     }
     for row in &run.machine {
-        let slices = run.slices.iter().map(|slice| &slice.row);
-        let slices = slices.filter(|slice| slice.block == row.block);
-        let (ms, of_slices): (f64, f64) = (row.duration_ms, slices.map(|it| it.duration_ms).sum());
+        let slices = run
+            .slices
+            .iter()
+            .map(|slice| &slice.row)
+            .filter(|slice| slice.block == row.block);
+        let (ms, of_slices): (f64, f64) =
+            (row.duration_ms, slices.map(|slice| slice.duration_ms).sum());
         ensure!(
             of_slices <= SLACK * ms,
             "{BLOCKS}: block {} takes {ms} ms, but its slices in {SLICES} {of_slices} ms",
             row.block
         );
     }
-    let sum = |of: fn(&QuicRow) -> u64| total(run.slices.iter().flat_map(|it| &it.quic).map(of));
-    let [sent, lost] = [sum(|row| row.packets_sent), sum(|row| row.packets_lost)];
+    let quic = || run.slices.iter().flat_map(|slice| &slice.quic);
+    let sent = total(quic().map(|row| row.packets_sent));
+    let lost = total(quic().map(|row| row.packets_lost));
     ensure!(
         lost <= sent,
         "{QUIC}: {lost} packets are lost, but {sent} are sent"
@@ -158,7 +166,8 @@ fn blocks(run: &LoadedRun) -> Result<()> {
     Ok(())
 }
 
-/// Every poll has an end and is in a band, and a child has no more time than the polls that it is part of.
+/// Checks the tables about a site against each other. Every poll has an end and is in a band, and children take no more time than the
+/// polls that they are part of.
 fn site(site: &LoadedSite) -> Result<()> {
     let row = &site.row;
     let (slice, name, polls) = (row.slice, row.site, row.polls);
@@ -166,7 +175,7 @@ fn site(site: &LoadedSite) -> Result<()> {
         u128::from(polls) == total([row.ready, row.pending, row.yielded]),
         "{SITES}: slice {slice}: polls of {name} are not ready, pending and yielded"
     );
-    let in_bands = |of: fn(&BandRow) -> u64| total(site.bands.iter().map(of));
+    let in_bands = |column: fn(&BandRow) -> u64| total(site.bands.iter().map(column));
     for (whole, sum, what) in [
         (polls, in_bands(|band| band.polls), "polls"),
         (row.own_ns, in_bands(|band| band.ns), "ns"),
@@ -176,18 +185,22 @@ fn site(site: &LoadedSite) -> Result<()> {
             "{BANDS}: slice {slice}: {what} of {name} add up to {sum}, but to {whole} in {SITES}"
         );
     }
-    // Where none is recorded, there is no sum.
-    let iterations = site.bands.iter();
-    let iterations = iterations.filter_map(|band| Some(u64::from(band.iterations?) * band.polls));
-    let iterations = iterations.reduce(|sum, more| sum + more);
+    // The sum is absent if no iteration was recorded.
+    let iterations = site
+        .bands
+        .iter()
+        .filter_map(|band| Some(u64::from(band.iterations?) * band.polls))
+        .reduce(|sum, more| sum + more);
     ensure!(
         row.iterations == iterations,
         "{BANDS}: slice {slice}: iterations of {name} do not add up to those in {SITES}"
     );
     let from_ns: BTreeSet<u64> = site.children.iter().map(|child| child.from_ns).collect();
     for from_ns in from_ns {
-        let children = site.children.iter();
-        let children = children.filter(|child| child.from_ns == from_ns);
+        let children = site
+            .children
+            .iter()
+            .filter(|child| child.from_ns == from_ns);
         let bands = site.bands.iter().filter(|band| band.from_ns == from_ns);
         let ns = total(children.map(|child| child.ns));
         let whole = total(bands.map(|band| band.ns));
@@ -218,7 +231,7 @@ fn total(values: impl IntoIterator<Item = u64>) -> u128 {
     values.into_iter().map(u128::from).sum()
 }
 
-/// What several tables count is the same. Every poll of a connection ran on a worker.
+/// Checks counts that several tables have. Every poll of a connection ran on a worker.
 fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     let (number, requests) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     let timed = slice.histogram(HistogramOf::Latency).total();
@@ -247,12 +260,12 @@ fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     Ok(())
 }
 
-/// A histogram has the time of the polls, to its precision. No iteration is longer than its poll.
-fn histograms(of_site: &LoadedSite) -> Result<()> {
+/// Checks histograms: their sum is the time of the polls, to their precision, and no iteration is longer than its poll.
+fn histograms(loaded: &LoadedSite) -> Result<()> {
     const PRECISION: f64 = 1.01;
-    let (row, durations) = (&of_site.row, &of_site.duration_ns);
+    let (row, durations) = (&loaded.row, &loaded.duration_ns);
     // Histograms of other passes are not read.
-    if of_site.lost() > 0 || durations.total() == 0 {
+    if loaded.lost() > 0 || durations.total() == 0 {
         return Ok(());
     }
     let (slice, site) = (row.slice, row.site);
@@ -261,7 +274,7 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
         sum <= PRECISION * whole && whole <= PRECISION * sum,
         "{HISTOGRAMS}: slice {slice}: polls of {site} take {sum} ns, but {whole} ns in {SITES}"
     );
-    let Some(longest) = &of_site.longest_iteration_ns else {
+    let Some(longest) = &loaded.longest_iteration_ns else {
         return Ok(());
     };
     ensure!(
@@ -271,7 +284,7 @@ fn histograms(of_site: &LoadedSite) -> Result<()> {
     Ok(())
 }
 
-/// The requests of all peers are those of the slice.
+/// Checks the figures of peers: the requests of all peers are those of the slice.
 fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     let (number, own) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     ensure!(
@@ -303,7 +316,8 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     Ok(())
 }
 
-/// A poll belongs to the turn in which it began, and may end later.
+/// Checks the times of slices against the plan and of polls against the slices. A poll belongs to the turn in which it began, and may
+/// end later.
 fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let threads = extent(run).threads;
     if let Some(idle) = run.idle {
@@ -339,9 +353,12 @@ fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
                     ms <= most_ms,
                     "{name}: the time of polls is {ms} ms, of {most_ms} ms that there were"
                 );
-                // Recording the polls took CPU time, too, and what is lost in less than 100 µs is not known.
-                let cpu_ms = slice.row.central_cpu_ns.filter(|_| !run.is_application);
-                let cpu_ms = cpu_ms.map_or(f64::INFINITY, |ns| ns as f64 / 1e6);
+                // Recording the polls takes CPU time, too, and losses of less than 100 µs are not known.
+                let cpu_ms = slice
+                    .row
+                    .central_cpu_ns
+                    .filter(|_| !run.is_application)
+                    .map_or(f64::INFINITY, |ns| ns as f64 / 1e6);
                 ensure!(
                     ms / 2.0 <= cpu_ms + late_ms,
                     "{name}: CPU time is {cpu_ms} ms, but polls of {} ran for {ms} ms",

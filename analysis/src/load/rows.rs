@@ -1,4 +1,4 @@
-//! Tables whose rows are each there once: a row that is repeated would count twice.
+//! Reads tables and refuses rows that are there twice, because they would count twice.
 
 use std::collections::HashSet;
 use std::hash::Hash;
@@ -14,9 +14,10 @@ use run_format::{
 };
 use serde::de::DeserializeOwned;
 
-/// Measurements without what a table is about do not have it.
+/// Tables that some kinds of measurement do not have.
 const MAY_BE_ABSENT: [&str; 4] = [IDLE, QUIC, WORK, WORKERS];
 
+/// A row of a table in which no two rows have the same key.
 pub(super) trait Row: DeserializeOwned {
     const FILE: &'static str;
 
@@ -47,7 +48,7 @@ rows! {
     WORK WorkRow: block;
 }
 
-/// There is one.
+/// The table has only one row.
 impl Row for IdleRow {
     const FILE: &'static str = IDLE;
 

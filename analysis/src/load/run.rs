@@ -1,4 +1,4 @@
-//! One run: its tables and histograms, put together slice by slice and checked against each other.
+//! Reads one run: puts its tables and histograms together slice by slice, and checks them against each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::hash::Hash;
@@ -20,16 +20,16 @@ use super::{histograms, plausible};
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
-    /// 0 where there is one program.
+    /// The index of the program, 0 if there is only one.
     pub(crate) subject: usize,
-    /// The run's number, or that of its block where subjects are compared.
+    /// The number of the run. If subjects are compared, launches of the same number are one block.
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
     pub(crate) is_application: bool,
 }
 
 impl RunFiles {
-    /// Refuses files that are not those that the run wrote. Returns the names of others in its folder.
+    /// Refuses files that are not as the run wrote them. Returns the names of other files in its folder.
     pub(crate) fn check_files(&self) -> Result<Vec<String>> {
         let row = self.row.as_ref();
         row.map_or(Ok(Vec::new()), |row| row.check_files(&self.dir))
@@ -39,16 +39,17 @@ impl RunFiles {
         let path = self.dir.join(files::SLICES);
         let rows = self.table()?;
         check(&rows).with_context(|| path.display().to_string())?;
-        let idle: Vec<IdleRow> = self.table()?;
-        let idle = idle.first().copied();
+        let idle = self.table::<IdleRow>()?.first().copied();
         let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
         let slices = self.slices(rows, floor_ns)?;
-        let path = path.display();
         let mut blocks = complete_blocks(slices.iter().map(|slice| &slice.row), variants)
-            .with_context(|| path.to_string())?;
+            .with_context(|| path.display().to_string())?;
         let (found, reported) = (blocks.len(), self.row.as_ref().and_then(|row| row.blocks));
         if let Some(reported) = reported.filter(|reported| *reported as usize != found) {
-            bail!("{path}: {found} complete blocks, but run.json says {reported}");
+            bail!(
+                "{}: {found} complete blocks, but run.json says {reported}",
+                path.display()
+            );
         }
         let machine: Vec<BlockRow> = self.table()?;
         let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
@@ -71,15 +72,16 @@ impl RunFiles {
         Ok(run)
     }
 
-    /// With the rows of all tables. Of the slice in which a run was interrupted there are rows, but none in slices.csv.
+    /// Puts the rows of all tables and the histograms together by slice. The slice in which a run was interrupted is left out: tables
+    /// have rows about it, but slices.csv has none.
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
-        // They add up to sites.csv, so that none is there twice.
+        // A row that is there twice would show, because bands add up to sites.csv.
         let bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
         let mut bands = grouped(bands, |row| (row.slice, row.site));
         let mut children = grouped(self.table()?, |row: &ChildRow| (row.slice, row.site));
         let mut bounds = grouped(self.table()?, |row: &BoundRow| (row.slice, row.site));
-        let mut histograms = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
+        let mut by_slice = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
         let mut sites = grouped(self.table()?, |row: &SiteRow| row.slice);
         let mut turns = grouped(self.table()?, |row: &TurnRow| row.slice);
         let mut peers = grouped(self.table()?, |row: &PeerRow| row.slice);
@@ -88,16 +90,16 @@ impl RunFiles {
         let numbers: BTreeSet<u32> = rows.iter().map(|row| row.slice).collect();
         let slice = |row: SliceRow| {
             let number = row.slice;
-            let mut histograms = histograms.remove(&number).unwrap_or_default();
+            let mut histograms = by_slice.remove(&number).unwrap_or_default();
             if let Some(waits) = histograms.get_mut(&HistogramOf::CotenantWake) {
                 *waits = mem::take(waits).less(floor_ns);
             }
             // A histogram without values is not in the log.
-            let mut histogram = |of| histograms.remove(&of).unwrap_or_default();
+            let mut histogram = |what| histograms.remove(&what).unwrap_or_default();
             let has_polls = row.pass != Pass::Children;
             let mut loaded = [const { None }; _];
-            for of_site in taken(&mut sites, number) {
-                let (site, polls) = (of_site.site, of_site.polls);
+            for site_row in taken(&mut sites, number) {
+                let (site, polls) = (site_row.site, site_row.polls);
                 let duration_ns: Counts = histogram(HistogramOf::Polls(site));
                 let found = duration_ns.total();
                 if found != polls && has_polls {
@@ -106,11 +108,11 @@ impl RunFiles {
                         "{dir}: sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}"
                     );
                 }
-                let has_longest = has_polls && row.variant == BASELINE;
-                let has_longest = has_longest && of_site.iterations.is_some();
+                let has_longest =
+                    has_polls && row.variant == BASELINE && site_row.iterations.is_some();
                 let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
                 loaded[site as usize] = Some(LoadedSite {
-                    row: of_site,
+                    row: site_row,
                     duration_ns,
                     longest_iteration_ns: longest,
                     bands: taken(&mut bands, (number, site)),
@@ -129,21 +131,21 @@ impl RunFiles {
             })
         };
         let slices = rows.into_iter().map(slice).collect::<Result<Vec<_>>>()?;
-        // Of the slice in which a run was interrupted there are rows that no other table tells of.
         let has_slice = |slice: u32| self.row.is_some() || numbers.contains(&slice);
-        let of_site = |(slice, site): &(u32, Site)| {
+        let name_site = |(slice, site): &(u32, Site)| {
             has_slice(*slice).then(|| (*slice, format!("{site} of slice {slice}")))
         };
-        let of_slice = |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
+        let name_slice =
+            |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
         for (table, left, other) in [
-            (files::SITES, least(&sites, of_slice), files::SLICES),
-            (files::TURNS, least(&turns, of_slice), files::SLICES),
-            (files::PEERS, least(&peers, of_slice), files::SLICES),
-            (files::WORKERS, least(&workers, of_slice), files::SLICES),
-            (files::QUIC, least(&quic, of_slice), files::SLICES),
-            (files::BANDS, least(&bands, of_site), files::SITES),
-            (files::CHILDREN, least(&children, of_site), files::SITES),
-            (files::BOUNDS, least(&bounds, of_site), files::SITES),
+            (files::SITES, least(&sites, name_slice), files::SLICES),
+            (files::TURNS, least(&turns, name_slice), files::SLICES),
+            (files::PEERS, least(&peers, name_slice), files::SLICES),
+            (files::WORKERS, least(&workers, name_slice), files::SLICES),
+            (files::QUIC, least(&quic, name_slice), files::SLICES),
+            (files::BANDS, least(&bands, name_site), files::SITES),
+            (files::CHILDREN, least(&children, name_site), files::SITES),
+            (files::BOUNDS, least(&bounds, name_site), files::SITES),
         ] {
             if let Some(left) = left {
                 let path = self.dir.join(table);
@@ -169,7 +171,7 @@ fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> HashMap<
     groups
 }
 
-/// What rows that no slice took are of, the first slice first.
+/// The name of the first group of rows that no slice has taken.
 fn least<Key, T>(
     groups: &HashMap<Key, Vec<T>>,
     name: impl Fn(&Key) -> Option<(u32, String)>,
@@ -195,7 +197,7 @@ fn check(rows: &[SliceRow]) -> Result<()> {
     Ok(())
 }
 
-/// Whether a histogram is of use. Those of the pass `children` are not: the tables have their content.
+/// Whether reports need a histogram. They do not need those of the pass `children`, whose content is in tables.
 fn is_used(tag: HistogramTag) -> bool {
     let is_used = match tag.of {
         HistogramOf::LongestIteration(_) => tag.variant == BASELINE,
@@ -207,14 +209,16 @@ fn is_used(tag: HistogramTag) -> bool {
     is_used && tag.pass == Pass::Compare
 }
 
-/// Blocks in which every variant has its slice, whose places in the table they name.
+/// Finds the blocks in which every variant has a slice. A block has the indices of its slices, by variant.
 pub(super) fn complete_blocks<'a>(
     slices: impl Iterator<Item = &'a SliceRow>,
     variants: usize,
 ) -> Result<Vec<Vec<usize>>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
-    let slices = slices.enumerate();
-    for (at, slice) in slices.filter(|(_, it)| it.pass == Pass::Compare) {
+    for (at, slice) in slices
+        .enumerate()
+        .filter(|(_, slice)| slice.pass == Pass::Compare)
+    {
         let (line, number, variant) = (at + 2, slice.block, slice.variant);
         let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
         let Some(place) = block.get_mut(variant) else {
@@ -224,20 +228,22 @@ pub(super) fn complete_blocks<'a>(
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
-    let blocks = blocks.into_values();
-    let complete = blocks.filter_map(|block| block.into_iter().collect());
+    let complete = blocks
+        .into_values()
+        .filter_map(|block| block.into_iter().collect());
     Ok(complete.collect())
 }
 
-/// Takes disturbed blocks out. Returns how many each disturbance cost.
+/// Removes disturbed blocks. Returns how many blocks each disturbance cost.
 pub(super) fn set_aside<T>(
     machine: &[BlockRow],
     blocks: &mut Vec<T>,
     number: impl Fn(&T) -> u32,
 ) -> Disturbances {
-    let disturbed = machine.iter();
-    let disturbed = disturbed.filter_map(|row| Some((row.block, row.disturbance()?)));
-    let disturbed: BTreeMap<u32, Disturbance> = disturbed.collect();
+    let disturbed: BTreeMap<u32, Disturbance> = machine
+        .iter()
+        .filter_map(|row| Some((row.block, row.disturbance()?)))
+        .collect();
     let mut taken = Disturbances::new();
     blocks.retain(|block| match disturbed.get(&number(block)) {
         None => true,

@@ -1,4 +1,4 @@
-//! A soak on disk.
+//! Reads a soak.
 
 use std::path::{Path, PathBuf};
 
@@ -11,15 +11,15 @@ use super::loaded_run::Disturbances;
 use super::run::set_aside;
 use super::{outside, rows};
 
-/// Both are rounded.
+/// The length of a row may exceed the time since the last row by this factor, because both are rounded.
 const SLACK: f64 = 1.01;
 
 pub(crate) struct Soak {
     pub(crate) dir: PathBuf,
     pub(crate) file: SoakFile,
-    /// At least one.
+    /// The rows that were not disturbed, at least one.
     pub(crate) rows: Vec<SoakRow>,
-    /// Rows that are not there because the machine disturbed them.
+    /// The number of rows that were left out because the machine disturbed them.
     pub(crate) set_aside: Disturbances,
 }
 
@@ -75,16 +75,16 @@ fn open(dir: &Path) -> Result<Soak> {
     };
     let numbered = (1..).zip(&rows);
     for (machine, (number, row)) in machine.iter().zip(numbered) {
-        let of = Extent {
+        let extent = Extent {
             ms: 1e3 * row.interval_s,
             ..Extent::UNKNOWN
         };
         let path = dir.join(files::BLOCKS);
         machine
-            .check(&of)
+            .check(&extent)
             .with_context(|| format!("{}: block {number}", path.display()))?;
     }
-    // A row is a block.
+    // A row of a soak is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
     let set_aside = set_aside(&machine, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
@@ -104,7 +104,7 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
     let took_ms = file.end.as_ref().and_then(|end| end.took_ms);
     let mut before_s = 0.0;
     for (line, row) in (2..).zip(rows) {
-        let of = Extent {
+        let extent = Extent {
             ms: 1e3 * row.interval_s,
             turns: 1.0,
             threads: file.config.runtime.threads() as f64,
@@ -113,7 +113,7 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
         let since_s = row.at_s - before_s;
         before_s = row.at_s;
         ensure!(since_s > 0.0, "line {line}: at_s does not go up");
-        row.check(&of).with_context(|| format!("line {line}"))?;
+        row.check(&extent).with_context(|| format!("line {line}"))?;
         let length_s = row.interval_s;
         ensure!(
             length_s <= SLACK * since_s,

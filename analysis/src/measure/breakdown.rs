@@ -1,4 +1,4 @@
-//! The time of polls by child.
+//! How the time of polls is divided between children.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,16 @@ pub(crate) fn slow_from_ns(threshold_ns: u64) -> Option<u64> {
     bands.find(|from_ns| *from_ns >= threshold_ns)
 }
 
-/// Of the baseline in one cell, in nanoseconds.
+/// The times of the baseline in one cell, in nanoseconds.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Breakdown {
     /// The time of polls by child. The second part of a key says whether the polls are slow.
     pub(crate) times: BTreeMap<(Site, bool, String), i64>,
-    /// By how much polls of children are themselves longer than 50 µs.
+    /// The time of polls of children beyond their first 50 µs.
     pub(crate) beyond: BTreeMap<(Site, String), u64>,
 }
 
-pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
+pub(super) fn break_down(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
     // With a threshold above all bands, no poll is known to be slow.
     let slow_from_ns = slow_from_ns(threshold_ns).unwrap_or(u64::MAX);
     let mut breakdown = Breakdown::default();
@@ -32,23 +32,23 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
         let mut sites = run.slices.iter().flat_map(LoadedSlice::sites);
         let has_children = sites.any(|site| !site.children.is_empty());
         for slice in &run.slices {
-            for of_site in slice.sites() {
-                let site = of_site.row.site;
+            for loaded in slice.sites() {
+                let site = loaded.row.site;
                 let mut add = |from_ns: u64, child: &str, ns: i64| {
                     let key = (site, from_ns >= slow_from_ns, child.to_owned());
                     *breakdown.times.entry(key).or_default() += ns;
                 };
-                for band in &of_site.bands {
-                    // Null where the loops of the site are not marked. Then its children are not known either, but for
-                    // sites that have no loop.
+                for band in &loaded.bands {
+                    // Iterations are absent if the loops of the site are not marked. Then its children are not known either. Sites
+                    // of QUIC have no such loops.
                     let is_known = band.iterations.is_some() || site.is_of_quic();
-                    // Without children all time would count as the site's own code.
+                    // In a launch without children all time would count as the site's own code.
                     if is_known && slice.row.pass == Pass::Children && has_children {
                         add(band.from_ns, OWN, signed(band.ns));
                     }
                 }
                 // The time of a poll without its children is the site's own code.
-                for child in &of_site.children {
+                for child in &loaded.children {
                     add(child.from_ns, OWN, -signed(child.ns));
                     add(child.from_ns, &child.child, signed(child.ns));
                     let key = (site, child.child.to_string());
@@ -60,7 +60,7 @@ pub(super) fn of(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
     breakdown
 }
 
-/// Signed, since clock errors can make children longer than their poll.
+/// Times are signed, because clock errors can make children longer than their poll.
 fn signed(ns: u64) -> i64 {
     i64::try_from(ns).unwrap_or(i64::MAX)
 }

@@ -1,6 +1,6 @@
-//! The formulas of the metrics. What else there is to say of a metric is in `metrics.json`, in the same order. An entry
-//! there and a formula here are all that a metric of recorded columns takes: reports, the page, `summary.csv`, the help of
-//! `--metric` and METRICS.md come from them.
+//! The formulas of the metrics. Everything else about a metric is in `metrics.json`, in the same order. A metric of recorded columns
+//! needs only an entry there and a formula here. Reports, the page, `summary.csv`, the help of `--metric` and METRICS.md are made
+//! from them.
 
 use run_format::HistogramOf::{self, CotenantTimer, CotenantWake, LastDelivery, Latency};
 use run_format::QuicRow;
@@ -11,13 +11,14 @@ use crate::stats::RatioPart;
 
 const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
+/// If more of central's CPU time is the benchmark's own, what is left of it is noise.
 const MOST_OWN_CPU: f64 = 0.5;
 
-/// It also says whether each site has the metric, or the worker as a whole. Formulas calculate in events, seconds and
-/// nanoseconds.
+/// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in events,
+/// seconds and nanoseconds.
 #[derive(Clone, Copy)]
 pub(crate) enum Formula {
-    /// Of a site's polls: the sum of the numerators over the sum of the denominators.
+    /// A ratio about a site's polls: the sum of the numerators over the sum of the denominators.
     SiteRatio(RatioKind, fn(&LoadedSite, &SliceView) -> Parts),
     SiteQuantile(f64),
     WorkerRatio(RatioKind, fn(&SliceView) -> Parts),
@@ -26,10 +27,10 @@ pub(crate) enum Formula {
 }
 use Formula::{QuicRatio, SiteQuantile, SiteRatio, WorkerQuantile, WorkerRatio};
 
-/// None if the slice did not measure them.
+/// The summands of a slice. None if the slice did not measure them.
 pub(super) type Parts = Option<RatioPart>;
 
-/// Makes an enumeration of the keys, in their order, with the formula of each.
+/// Makes an enumeration of the metrics, and their formulas.
 macro_rules! metrics {
     ($($key:ident: $formula:expr;)*) => {
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,12 +84,9 @@ metrics! {
         part(view.slice.row.runtime_busy_ns as f64, view.slice.row.sampled_ms * NS_PER_MS)
     });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
-        // Where most of it is the benchmark's own, what is left is noise.
-        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
         part(view.cpu_ns()?, view.sampled_requests()?)
     });
     PairCpuUsPerRequest: WorkerRatio(Amount, |view| {
-        (view.run.own_cpu_part() <= MOST_OWN_CPU).then_some(())?;
         part(view.cpu_ns()? + view.slice.row.peers_cpu_ns? as f64, view.sampled_requests()?)
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
@@ -134,10 +132,11 @@ impl SliceView<'_> {
         site.duration_ns.beyond(self.threshold_ns) as f64
     }
 
-    /// Central's CPU time without what it takes without requests in the same time.
+    /// Central's CPU time less what it uses without requests in the same time. None if most of it is the benchmark's own.
     fn cpu_ns(&self) -> Option<f64> {
         let own_ns = self.run.own_cpu_share.unwrap_or(0.0) * self.slice.row.sampled_ms * NS_PER_MS;
-        Some(self.slice.row.central_cpu_ns? as f64 - own_ns)
+        let has_meaning = self.run.own_cpu_part() <= MOST_OWN_CPU;
+        Some(self.slice.row.central_cpu_ns? as f64 - own_ns).filter(|_| has_meaning)
     }
 
     fn slow_polls(&self, site: &LoadedSite) -> f64 {
@@ -148,13 +147,13 @@ impl SliceView<'_> {
         Some(self.slice.row.requests? as f64)
     }
 
-    /// Of an application. In a sweep the payload says how large requests are.
+    /// The MiB that an application counted. In a sweep the payload says how large requests are.
     fn mib(&self) -> Option<f64> {
         let bytes = self.slice.row.bytes.filter(|_| self.run.is_application)?;
         Some(bytes as f64 / f64::from(1 << 20))
     }
 
-    /// In the time between readings, which span a little more than the slice.
+    /// The requests in the time between readings, which is a little longer than the slice.
     fn sampled_requests(&self) -> Option<f64> {
         Some(self.requests()? * self.slice.row.sampled_ms / self.slice.row.duration_ms)
     }

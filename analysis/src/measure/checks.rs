@@ -5,21 +5,21 @@ use run_format::{BlockRow, NetworkReport, Pass, RunRow, SLOW_NS, Site, SliceRow}
 use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::{self, RatioPart, Share, quotient};
 
-/// Over all runs of a cell. None if the system does not provide it.
+/// Checks over all runs of a cell. A check is None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Checks {
-    /// Of the TCP connects before the measurement: smallest, median, largest.
+    /// The smallest, median and largest round trip of the TCP connects before the measurement.
     pub(crate) rtt_ms: Option<(f64, f64, f64)>,
+    /// The number of records that found a buffer full.
     pub(crate) lost: u64,
-    /// Disturbed blocks, of which nothing is made.
+    /// The disturbed blocks, which no figure is made from.
     pub(crate) set_aside: Disturbances,
-    /// Runs during which something else measured on this machine.
+    /// The number of runs during which something else measured on this machine.
     pub(crate) beside: usize,
     pub(crate) steal_percent: Option<Share>,
-    /// Share of the measured time that central's worker was ready and waited for its core.
+    /// The share of the measured time in which central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<Share>,
-    /// What polls of connections lost to other threads and to the hypervisor, in percent of their time beyond 50 µs by the
-    /// wall clock.
+    /// The part of the time beyond 50 µs by the wall clock that polls of connections lost to other threads and to the hypervisor.
     pub(crate) lost_beyond_percent: Option<Share>,
     /// CPU time of processes that do not belong to the cell, in percent of one core.
     pub(crate) other_percent: Option<f64>,
@@ -28,20 +28,20 @@ pub(crate) struct Checks {
     pub(crate) drops: Option<u64>,
     /// The share of central's CPU time that recording took.
     pub(crate) probe_percent: Option<Share>,
-    /// Polls of tasks: the probe's over those of `tokio_metrics`, minus one.
+    /// How many more polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_polls_percent: Option<f64>,
-    /// The same for polls that are slow for `tokio_metrics`.
+    /// The same for the polls that `tokio_metrics` calls slow.
     pub(crate) monitor_slow_percent: Option<f64>,
     pub(crate) monitor_time_percent: Option<f64>,
-    /// System time over CPU time of central.
+    /// The share of central's CPU time in the kernel.
     pub(crate) kernel_percent: Option<Share>,
-    /// Of the fixed piece of work before each block: shortest, median, longest.
+    /// The shortest, median and longest time of the fixed piece of work before each block.
     pub(crate) work_us: Option<(f64, f64, f64)>,
     pub(crate) delay_late_us: Option<f64>,
 }
 
 impl Checks {
-    pub(crate) fn of(rows: &[&RunRow], runs: &[LoadedRun]) -> Checks {
+    pub(crate) fn make(rows: &[&RunRow], runs: &[LoadedRun]) -> Checks {
         let slices: Vec<&LoadedSlice> = compared(runs).map(|(_, slice)| slice).collect();
         let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.machine).collect();
         let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
@@ -50,18 +50,18 @@ impl Checks {
         let user_ms = total(|block| block.central_user_ms);
         let system_ms = total(|block| block.central_system_ms);
         let cpu_ms = user_ms.zip(system_ms).map(|(user, system)| user + system);
-        // Half of the sum would look like all.
+        // If only one end has counts, there is no sum: half of it would look like all.
         let retransmits = total(|block| {
             Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
         });
         let monitored = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
             // The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
-            let of_theirs = ratio(slices.iter().map(|slice| {
-                let (row, ours) = (&slice.row, ours(slice.site(Site::Task)?));
-                let theirs = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
-                Some(RatioPart::new(ours as f64, theirs))
+            let ratio = ratio(slices.iter().map(|slice| {
+                let (row, counted) = (&slice.row, ours(slice.site(Site::Task)?));
+                let monitored = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
+                Some(RatioPart::new(counted as f64, monitored))
             }));
-            Some(100.0 * (of_theirs? - 1.0))
+            Some(100.0 * (ratio? - 1.0))
         };
         let work = runs.iter().flat_map(|run| &run.work);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
@@ -104,8 +104,8 @@ fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
 
 pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
     all.flatten()
-        .fold(Disturbances::new(), |mut sum, (it, blocks)| {
-            *sum.entry(*it).or_default() += blocks;
+        .fold(Disturbances::new(), |mut sum, (disturbance, blocks)| {
+            *sum.entry(*disturbance).or_default() += blocks;
             sum
         })
 }
@@ -126,21 +126,21 @@ pub(crate) fn round_trips<'a>(
     stats::spread(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
-/// None if nothing that drops packets could be asked.
+/// None if no counter of dropped packets could be read.
 fn drops(rows: &[&RunRow]) -> Option<u64> {
     let counters = rows.iter().filter_map(|row| row.network.counters.as_ref());
-    let all = counters.flat_map(|of| std::iter::once(&of.central).chain(&of.peers));
-    let dropped = all.flat_map(|of| [of.qdisc_dropped, of.queue_dropped, of.link_dropped]);
+    let all = counters.flat_map(|lab| std::iter::once(&lab.central).chain(&lab.peers));
+    let dropped = all.flat_map(|node| [node.qdisc_dropped, node.queue_dropped, node.link_dropped]);
     dropped.flatten().reduce(|sum, more| sum + more)
 }
 
-/// None if there is none, or it is not known of all.
+/// The ratio of the sums. None if one part is unknown, or if the denominators add up to zero.
 fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
     let sum = sum_of_all(parts)?;
     quotient(sum.num, sum.den)
 }
 
-/// Likewise.
+/// Like [`ratio`], as a share.
 fn share(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<Share> {
     let sum = sum_of_all(parts)?;
     Share::part(sum.num, sum.den)
@@ -151,12 +151,14 @@ fn sum_of_all(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPar
 }
 
 fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
-    let slices = runs.iter();
-    let slices = slices.flat_map(|run| run.slices.iter().map(move |it| (run, it)));
+    let slices = runs
+        .iter()
+        .flat_map(|run| run.slices.iter().map(move |slice| (run, slice)));
     slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
 }
 
-/// From the cost of the probe, which each run times. Every poll of every site has this cost.
+/// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has this
+/// cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
     share(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
@@ -167,8 +169,9 @@ fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
-    let lines = rows.iter();
-    let lines = lines.filter_map(|row| row.network.delay_line.as_ref());
+    let lines = rows
+        .iter()
+        .filter_map(|row| row.network.delay_line.as_ref());
     let queues = lines.flat_map(|line| &line.queues);
     ratio(queues.filter_map(|queue| {
         let (late_us, packets) = (queue.mean_late_us?, queue.packets as f64);

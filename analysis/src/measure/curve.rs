@@ -1,4 +1,4 @@
-//! The time beyond every threshold from 10 µs to 10 ms, so that no threshold decides alone.
+//! The time beyond many thresholds from 10 µs to 10 ms, so that no threshold decides alone.
 
 use std::collections::BTreeSet;
 
@@ -6,7 +6,7 @@ use super::metric::{Metric, MetricKey};
 use super::sums::{CellBlocks, SweepSetup, ratio_parts, with_changes};
 use crate::stats::{self, RatioKind, Uncertain};
 
-/// At one threshold, by variant. None if the slices did not record the site.
+/// The values at one threshold, by variant. None if the slices did not record the site.
 #[derive(Clone, Debug)]
 pub(crate) struct CurvePoint {
     pub(crate) threshold_ns: u64,
@@ -16,11 +16,11 @@ pub(crate) struct CurvePoint {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CurveValue {
     pub(crate) level: f64,
-    /// The change in percent. None for the baseline, and where the baseline is zero.
+    /// The change in percent. None for the baseline, and if the baseline is zero.
     pub(crate) relative: Option<Uncertain>,
 }
 
-/// Six a decade, and that of the report.
+/// Six thresholds a decade, and that of the report.
 fn thresholds(own_ns: u64) -> BTreeSet<u64> {
     const SIXTHS: [u64; 6] = [100, 150, 200, 300, 500, 700];
     let decades = [10_000, 100_000, 1_000_000].into_iter();
@@ -28,13 +28,15 @@ fn thresholds(own_ns: u64) -> BTreeSet<u64> {
     all.chain([10_000_000, own_ns]).collect()
 }
 
-/// Of the site that the verdict is about. Empty without a complete block.
+/// The curve of the site that the verdict is about. Empty without a complete block.
 pub(super) fn of_cell(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> {
     if blocks.is_empty() {
         return Vec::new();
     }
     let thresholds = thresholds(setup.threshold_ns).into_iter();
-    thresholds.map(|it| point(blocks, setup, it)).collect()
+    thresholds
+        .map(|threshold_ns| point(blocks, setup, threshold_ns))
+        .collect()
 }
 
 fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoint {
@@ -42,14 +44,17 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
     let sums = ratio_parts(key, blocks, setup, threshold_ns).into_iter();
     let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
     let estimates: Vec<_> = ratios.collect();
-    let values = with_changes(&estimates, setup.reference.get(1).copied()).into_iter();
-    let values = values.map(|value| {
-        let (estimate, change) = value?;
-        Some(CurveValue {
-            level: estimate.value * key.metric.info().scale,
-            relative: change.and_then(|it| it.relative).map(|it| it.times(100.0)),
-        })
-    });
+    let values = with_changes(&estimates, setup.reference.get(1).copied())
+        .into_iter()
+        .map(|value| {
+            let (estimate, change) = value?;
+            Some(CurveValue {
+                level: estimate.value * key.metric.info().scale,
+                relative: change
+                    .and_then(|change| change.relative)
+                    .map(|change| change.times(100.0)),
+            })
+        });
     CurvePoint {
         threshold_ns,
         values: values.collect(),

@@ -1,5 +1,5 @@
-//! What a page shows of a cell beside its figures: how long polls took, how figures went from block to block, and how
-//! the cell was launched.
+//! What a page shows about a cell beside its figures: how long polls took, how figures varied from block to block, and how the cell
+//! was launched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,16 +14,20 @@ use crate::stats::RatioPart;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
-    /// By variant, the counts between [`edges`], below the first and above the last. Of the baseline they include the A/A
-    /// control, since candidates are compared with both.
+    /// By variant the number of durations between [`edges`], below the first and above the last one. Those of the baseline include
+    /// the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
+    /// By variant the number of requests.
     pub(crate) requests: Vec<Option<f64>>,
+    /// By variant, run and block the value of some metrics.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
+    /// By run and block the percentage of time in which central waited for its core.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
+    /// A line about each launch.
     pub(crate) launches: Vec<String>,
 }
 
-/// The durations among which a reader of a page chooses a threshold: ten a decade, and that of the report.
+/// The thresholds among which a reader of a page chooses: ten a decade, and that of the report.
 pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
     const TENTHS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
     let decades = [10_000, 100_000].into_iter();
@@ -31,7 +35,7 @@ pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
     stops.chain([1_000_000, threshold_ns]).collect()
 }
 
-/// The stops, and five a decade below and above, in nanoseconds.
+/// The limits of the buckets that durations are counted in, in nanoseconds: the stops, and five a decade below and above them.
 pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
     const FIFTHS: [u64; 5] = [100, 160, 250, 400, 630];
     let decades = [100, 1_000, 1_000_000, 10_000_000, 100_000_000];
@@ -44,21 +48,25 @@ pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
 }
 
 impl PageDetails {
-    pub(super) fn of(
+    pub(super) fn collect(
         CellSums { launches, ratios }: &CellSums,
         (rows, runs): (&[&RunRow], &[LoadedRun]),
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
         let is_shown =
-            |of: HistogramOf| matches!(of, HistogramOf::Polls(_) | HistogramOf::CotenantWake);
-        let shown = launches.iter().filter(|(of, _)| is_shown(**of));
-        let durations = shown.map(|(of, by_variant)| {
+            |what: HistogramOf| matches!(what, HistogramOf::Polls(_) | HistogramOf::CotenantWake);
+        let shown = launches.iter().filter(|(what, _)| is_shown(**what));
+        let durations = shown.map(|(what, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
-                let sums: Vec<&Counts> = launches.as_ref()?.iter().map(|it| &it.sum).collect();
+                let sums: Vec<&Counts> = launches
+                    .as_ref()?
+                    .iter()
+                    .map(|launch| &launch.sum)
+                    .collect();
                 Some(bucketed(&Counts::sum(&sums), &edges))
             });
-            (*of, reference_first(bucketed.collect()))
+            (*what, reference_first(bucketed.collect()))
         });
         let requests = |runs: &Option<Vec<Vec<RatioPart>>>| {
             let blocks = runs.as_ref()?.iter().flatten();
@@ -68,8 +76,9 @@ impl PageDetails {
         let by_variant = ratios.get(&per_s).into_iter().flatten();
         let requests = by_variant.map(requests);
         let metrics = Metric::shown_in(Place::Blocks);
-        let shown = ratios.iter();
-        let shown = shown.filter(|(what, _)| metrics.contains(&what.metric));
+        let shown = ratios
+            .iter()
+            .filter(|(what, _)| metrics.contains(&what.metric));
         let by_block = shown.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
         PageDetails {
             durations: durations.collect(),
@@ -81,7 +90,7 @@ impl PageDetails {
     }
 }
 
-/// What candidates are compared with comes last, and takes the place of the baseline.
+/// The last element is what candidates are compared with. It takes the place of the baseline.
 fn reference_first<T>(mut estimated: Vec<T>) -> Vec<T> {
     if let Some(reference) = estimated.pop() {
         estimated[0] = reference;
@@ -96,27 +105,29 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
     above.windows(2).map(|pair| pair[0] - pair[1]).collect()
 }
 
-/// Without what candidates are compared with.
+/// The values of a metric by variant, run and block. The last element of `by_variant`, which is what candidates are compared with, is
+/// left out.
 fn by_block(
     what: MetricKey,
     by_variant: &[Option<Vec<Vec<RatioPart>>>],
 ) -> Vec<Option<Vec<Vec<f64>>>> {
     let value = |part: &RatioPart| what.metric.info().scale * part.num / part.den;
-    let of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
-    let of_variant =
-        |runs: &Option<Vec<Vec<RatioPart>>>| Some(runs.as_ref()?.iter().map(of_run).collect());
+    let values_of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
+    let values_of_variant = |runs: &Option<Vec<Vec<RatioPart>>>| {
+        Some(runs.as_ref()?.iter().map(values_of_run).collect())
+    };
     let (_, variants) = by_variant.split_last().unwrap_or((&None, &[]));
-    variants.iter().map(of_variant).collect()
+    variants.iter().map(values_of_variant).collect()
 }
 
 fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
-    let of_block = |block: &Vec<usize>| {
+    let waited_in_block = |block: &Vec<usize>| {
         let number = run.slices[*block.first()?].row.block;
         let row: &BlockRow = run.machine.iter().find(|row| row.block == number)?;
         let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
         Some(100.0 * waited_ms / row.duration_ms)
     };
-    run.blocks.iter().map(of_block).collect()
+    run.blocks.iter().map(waited_in_block).collect()
 }
 
 /// "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns"
@@ -129,7 +140,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_above_a_stop_are_the_values_above_it() {
+    fn buckets_above_a_stop_hold_the_values_above_it() {
         let edges = edges(70_000);
         let counts = Counts::of((1..3_000_u64).map(|at| (at * 997, at % 5)));
         let bucketed = bucketed(&counts, &edges);

@@ -1,4 +1,4 @@
-//! Metrics, what `metrics.json` says of each, and the keys of their figures.
+//! Metrics, what `metrics.json` says about each of them, and the keys of their figures.
 
 use std::fmt;
 use std::str::FromStr;
@@ -19,7 +19,7 @@ impl Metric {
         all
     }
 
-    /// "request latency (p99), ms", above a column.
+    /// The heading of a column, such as "request latency (p99), ms".
     pub(crate) fn title(self) -> String {
         format!("{}, {}", self.info().words, self.info().unit)
     }
@@ -54,7 +54,7 @@ impl Metric {
 
     pub(crate) fn help(first: &str) -> String {
         let infos = Metric::ALL.iter().map(|metric| metric.info());
-        let lines = infos.map(|it| format!("\n- {}: {} ({})", it.name, it.words, it.unit));
+        let lines = infos.map(|info| format!("\n- {}: {} ({})", info.name, info.words, info.unit));
         format!(
             "{first}. METRICS.md has their formulas:{}",
             joined(lines, "")
@@ -101,9 +101,10 @@ impl MetricKey {
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
         let (by_site, of_worker): (Vec<Metric>, Vec<Metric>) =
             Metric::ALL.iter().partition(|metric| metric.is_by_site());
-        let sites = sites.iter();
-        let of_sites = sites.flat_map(|&site| by_site.iter().map(move |&it| (Some(site), it)));
-        let keys = of_sites.chain(of_worker.iter().map(|&it| (None, it)));
+        let of_sites = sites
+            .iter()
+            .flat_map(|&site| by_site.iter().map(move |&metric| (Some(site), metric)));
+        let keys = of_sites.chain(of_worker.iter().map(|&metric| (None, metric)));
         keys.map(|(site, metric)| MetricKey { site, metric })
             .collect()
     }
@@ -112,7 +113,7 @@ impl MetricKey {
     pub(super) fn quantile(self) -> Option<(HistogramOf, f64)> {
         match self.metric.formula() {
             Formula::SiteQuantile(at) => Some((HistogramOf::Polls(self.site?), at)),
-            Formula::WorkerQuantile(of, at) => Some((of, at)),
+            Formula::WorkerQuantile(histogram, at) => Some((histogram, at)),
             _ => None,
         }
     }
@@ -131,7 +132,7 @@ impl MetricKey {
 #[path = "../../tests/metrics/mod.rs"]
 mod table;
 
-/// In the order of [`Metric::ALL`].
+/// The entries of `metrics.json`, in the order of [`Metric::ALL`].
 static TABLE: LazyLock<Vec<MetricInfo>> = LazyLock::new(|| {
     serde_json::from_str(include_str!("metrics.json")).expect("a test reads the table")
 });
@@ -145,9 +146,9 @@ impl Metric {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct MetricInfo {
-    /// Its name in tables and options.
+    /// The name in tables and options.
     pub(crate) name: &'static str,
-    /// Its name in text.
+    /// The name in texts.
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
     pub(crate) says: &'static str,
@@ -160,30 +161,30 @@ pub(crate) struct MetricInfo {
     pub(crate) better: Better,
     /// Converts events, seconds and nanoseconds, in which formulas calculate, to the unit.
     pub(crate) scale: f64,
-    /// Changes are averaged over cells in percentage points. Others are in percent of the baseline: levels and errors of
-    /// most metrics differ between cells by orders of magnitude.
+    /// Whether changes are averaged over cells in percentage points. Those of other metrics are averaged in percent of the baseline,
+    /// because their levels and errors differ between cells by orders of magnitude.
     #[serde(default)]
     pub(crate) is_share: bool,
-    /// In a relative change, a smaller value counts as this: differences below it are the machine's.
+    /// In a relative change, a smaller value is raised to this one, because differences below it come from the machine.
     #[serde(default)]
     pub(crate) least: f64,
-    /// None if a verdict does not depend on it.
+    /// None if no verdict depends on the metric.
     pub(crate) verdict: Option<VerdictInfo>,
-    /// Whether it is of requests, which belong to no variant if turns are shorter than a request.
+    /// Whether the metric is about requests. They belong to no variant if turns are shorter than a request.
     #[serde(default)]
     pub(crate) is_of_requests: bool,
-    /// Whether its values are wake-ups of the co-tenant, whose times the page has.
+    /// Whether the metric is about wake-ups of the co-tenant, whose times the page has.
     #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
-    /// If it counts events over the threshold, per what. The page calculates it for other thresholds from the counts
-    /// of times, and sentences say "fewer" instead of "lower".
+    /// What events over the threshold are divided by, if the metric counts such events. The page then computes it for other
+    /// thresholds from the counts of times.
     pub(crate) recounted: Option<Per>,
-    /// Whether it is a time that central computes for, and so is in proportion to the machine's speed.
+    /// Whether the metric is a time in which central computes, and so in proportion to the machine's speed.
     #[serde(default)]
     pub(crate) is_of_speed: bool,
     #[serde(default)]
     pub(crate) terms: Vec<Term>,
-    /// Where it is shown, beside `summary.csv` and the page, which have every metric.
+    /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,
 }
@@ -199,10 +200,10 @@ pub(crate) enum Better {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct VerdictInfo {
-    /// Its name in `--margin`.
+    /// The name in `--margin`.
     pub(crate) option: &'static str,
     pub(crate) words: &'static str,
-    /// Whether budgets are meant to improve it. Otherwise it is a cost.
+    /// Whether budgets are meant to improve the quantity. Otherwise it is a cost.
     pub(crate) is_benefit: bool,
     /// The least change that matters unless an option says otherwise, in the unit of averages over cells.
     pub(crate) margin: f64,
@@ -214,7 +215,7 @@ pub(crate) struct VerdictInfo {
 pub(crate) enum Per {
     Event,
     Request,
-    /// It is no count, but the time over the threshold, which the page estimates from the counts.
+    /// The metric is the time over the threshold, which the page estimates from counts.
     Time,
 }
 
@@ -231,16 +232,16 @@ pub(crate) enum Term {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Place {
-    /// The changes in a report that decide nothing.
+    /// The table of changes in a report that decide nothing.
     Details,
-    /// The pictures before and after that are drawn unless options name others.
+    /// The pictures before and after, unless options name other metrics.
     BeforeAfter,
     Blocks,
-    /// A search eliminates budgets by these, and draws them.
+    /// A search, which eliminates budgets by these metrics and draws them.
     Search,
     RawTcp,
     Comparison,
-    /// The levels of a group of cells: what figures of the verdict are counted from.
+    /// The levels that the changes of a verdict start from.
     Levels,
     Published,
 }

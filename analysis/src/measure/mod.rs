@@ -1,5 +1,5 @@
-//! Measures each cell by itself, from its slices: estimates of every metric under every variant, the breakdown
-//! of time, and checks of the measurement.
+//! Computes the figures of each cell by itself from its slices: estimates of every metric under every variant, the breakdown of time,
+//! and checks of the measurement.
 
 mod breakdown;
 mod catalogue;
@@ -41,7 +41,7 @@ pub(crate) enum CellState {
     Measured,
     /// The network was not as configured.
     Invalid(String),
-    /// It failed before there was a complete block.
+    /// The cell failed before there was a complete block.
     Failed(String),
     Missing,
 }
@@ -51,29 +51,27 @@ pub(crate) struct CellMeasured {
     pub(crate) cell: Cell,
     pub(crate) state: CellState,
     pub(crate) flaws: Vec<String>,
-    /// Whether a run of it did not come to its end, or did not begin.
+    /// Whether a run did not come to its end, or did not begin.
     pub(crate) is_unfinished: bool,
     pub(crate) runs: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
-    /// By launch, which layout of its program the baseline ran, if it has several.
+    /// By launch the layout of the program that the baseline ran, if the program has several.
     pub(crate) layouts: Vec<Option<u32>>,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
-    /// Of the baseline, by site.
+    /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
     /// Empty for a published table.
     pub(crate) estimates: Estimates,
-    /// Of the site that the verdict is about.
+    /// The curve of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,
-    /// The share of slow polls of `Connection::poll`, over 50 µs, by the time from the change of variant, in ms.
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
-    /// By variant, if its throughput has two levels.
+    /// By variant the two levels of its throughput, if it has two.
     pub(crate) levels: Vec<Option<Levels>>,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,
-    /// What bounds would have done to the baseline's polls.
     pub(crate) predicted: Vec<Predicted>,
     pub(crate) details: PageDetails,
     pub(crate) workers: Vec<Workers>,
@@ -81,7 +79,7 @@ pub(crate) struct CellMeasured {
     pub(crate) launches: Vec<LaunchSites>,
 }
 
-/// The sites of one launch, to compare them with those of the others.
+/// The sites of one launch, which are compared with those of the other launches.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchSites {
     pub(crate) dir: PathBuf,
@@ -96,7 +94,7 @@ pub(crate) struct SlowPollCounts {
 }
 
 impl CellMeasured {
-    pub(crate) fn of(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
+    pub(crate) fn measure(files: &CellRuns, setup: &SweepSetup) -> Result<CellMeasured> {
         let mut runs = Vec::new();
         for file in &files.runs {
             let end = file.row.as_ref().map(|row| &row.end);
@@ -110,26 +108,34 @@ impl CellMeasured {
                 Err(error) => return Err(error),
             }
         }
-        let launches = runs.iter().filter(|run| !run.slices.is_empty());
-        let launches = launches.map(|run| LaunchSites {
-            dir: run.dir.clone(),
-            subject: run.subject,
-            sites: run.sites(),
-        });
+        let launches = runs
+            .iter()
+            .filter(|run| !run.slices.is_empty())
+            .map(|run| LaunchSites {
+                dir: run.dir.clone(),
+                subject: run.subject,
+                sites: run.sites(),
+            });
         let launches = launches.collect();
         load::set_own_cpu(&mut runs);
-        let disturbed = runs.iter().flat_map(|run| run.set_aside.keys().next());
-        let disturbed = disturbed.copied().next();
+        let disturbed = runs
+            .iter()
+            .flat_map(|run| run.set_aside.keys().next())
+            .copied()
+            .next();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::of_runs(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
         let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
-        let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
-        let rows: Vec<&RunRow> = rows.collect();
+        let rows: Vec<&RunRow> = files
+            .runs
+            .iter()
+            .filter_map(|file| file.row.as_ref())
+            .collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
         let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let measured = !blocks.is_empty();
-        let sums = CellSums::of(&blocks, setup);
+        let sums = CellSums::add_up(&blocks, setup);
         Ok(CellMeasured {
             cell: files.cell,
             state: state(&rows, measured, disturbed),
@@ -146,15 +152,15 @@ impl CellMeasured {
             estimates: sums.estimates(),
             curve: curve::of_cell(&blocks, setup),
             after_switch: after_switch(&blocks, setup),
-            turns: Turns::of(&runs, setup.budgets),
+            turns: Turns::examine(&runs, setup.budgets),
             levels: levels(&blocks, setup),
-            checks: Checks::of(&rows, &runs),
+            checks: Checks::make(&rows, &runs),
             breakdown: match measured {
-                true => breakdown::of(&of_first, setup.threshold_ns),
+                true => breakdown::break_down(&of_first, setup.threshold_ns),
                 false => Breakdown::default(),
             },
-            predicted: predicted::of(&of_first, setup),
-            details: PageDetails::of(&sums, (&rows, &runs), setup.threshold_ns),
+            predicted: predicted::predict(&of_first, setup),
+            details: PageDetails::collect(&sums, (&rows, &runs), setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup.budgets, setup.subjects),
             launches,
@@ -176,10 +182,10 @@ fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPoll
     let mut slow_polls = BTreeMap::<Site, SlowPollCounts>::new();
     for run in runs {
         let slices = run.blocks.iter().map(|block| &run.slices[block[0]]);
-        for of in slices.flat_map(LoadedSlice::sites) {
-            if let Some(longest) = &of.longest_iteration_ns {
-                let slow = slow_polls.entry(of.row.site).or_default();
-                slow.polls += of.duration_ns.above(threshold_ns);
+        for site in slices.flat_map(LoadedSlice::sites) {
+            if let Some(longest) = &site.longest_iteration_ns {
+                let slow = slow_polls.entry(site.row.site).or_default();
+                slow.polls += site.duration_ns.above(threshold_ns);
                 slow.by_one_iteration += longest.above(threshold_ns);
             }
         }
@@ -187,7 +193,7 @@ fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPoll
     slow_polls
 }
 
-/// Without a block, `disturbed` is why one was set aside.
+/// The state of a cell. If it has no block, `disturbed` says why a block was set aside.
 fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> CellState {
     if measured {
         return CellState::Measured;
@@ -233,30 +239,36 @@ fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     })
 }
 
-/// By the lower end of the range, and then by variant: the change from what candidates are compared with.
+/// How the share of polls of `Connection::poll` over 50 µs differs from that of the baseline and its control together, by the time
+/// since the change of variant. The key is the lower end of a range in ms, and the values are by variant.
 pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
 fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
-    let of_range = |from_ms: u64, variants: &[usize]| {
+    let estimate_range = |from_ms: u64, variants: &[usize]| {
         let part = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
-            let range = ranges.find(|it| it.from_ms == from_ms);
-            let part = range.map(|it| RatioPart::of_counts(it.slow_polls, it.polls));
+            let range = ranges.find(|range| range.from_ms == from_ms);
+            let part = range.map(|range| RatioPart::of_counts(range.slow_polls, range.polls));
             Some(part.unwrap_or_default())
         };
-        let parts = blocks.of(variants, part, RatioPart::sum)?;
+        let parts = blocks.sums_by_block(variants, part, RatioPart::sum)?;
         stats::ratio(&parts, RatioKind::Share)
     };
     let slices = blocks.launches.iter().flat_map(|run| &run.slices);
-    let ranges = slices.flat_map(|slice| &slice.after_switch);
-    let ranges: BTreeSet<u64> = ranges.map(|it| it.from_ms).collect();
+    let ranges: BTreeSet<u64> = slices
+        .flat_map(|slice| &slice.after_switch)
+        .map(|range| range.from_ms)
+        .collect();
     let changes = |from_ms: u64| {
-        let reference = of_range(from_ms, &setup.reference);
+        let reference = estimate_range(from_ms, &setup.reference);
         let change = |variant| {
-            let estimate = of_range(from_ms, &[variant])?;
+            let estimate = estimate_range(from_ms, &[variant])?;
             Some(stats::change(reference.as_ref()?, &estimate)?.difference)
         };
         (0..setup.budgets * setup.subjects).map(change).collect()
     };
-    ranges.into_iter().map(|it| (it, changes(it))).collect()
+    ranges
+        .into_iter()
+        .map(|from_ms| (from_ms, changes(from_ms)))
+        .collect()
 }

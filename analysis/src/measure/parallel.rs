@@ -1,5 +1,4 @@
-//! What ran at the same time: runs beside others, and the same runs alone; and what each worker of central did, where there are
-//! several.
+//! What ran at the same time: runs that were measured beside others and again alone, and the workers of central.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,9 +14,9 @@ use crate::stats::{self, LaunchCounts};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct JobsOfCell {
-    /// How many runs were measured beside so many others, themselves included.
+    /// The number of runs by how many runs were measured at the same time, themselves included.
     pub(crate) runs: BTreeMap<usize, usize>,
-    /// Beside others and alone, by variant.
+    /// The sums of runs beside others and of the same runs alone, by variant.
     pub(crate) pairs: Vec<[Vec<SliceSums>; 2]>,
 }
 
@@ -26,34 +25,35 @@ pub(super) fn jobs(files: &CellRuns, variants: usize) -> Result<JobsOfCell> {
         let row = file.row.as_ref().filter(|row| row.is_measured());
         row.and_then(|row| row.config.jobs)
     };
-    let mut of = JobsOfCell::default();
+    let mut cell = JobsOfCell::default();
     for beside in &files.runs {
         let Some(jobs_beside) = jobs_of(beside) else {
             continue;
         };
-        *of.runs.entry(jobs_beside).or_default() += 1;
-        let is_same = |it: &&RunFiles| (it.subject, it.number) == (beside.subject, beside.number);
+        *cell.runs.entry(jobs_beside).or_default() += 1;
+        let is_same =
+            |file: &&RunFiles| (file.subject, file.number) == (beside.subject, beside.number);
         let alone = files.alone.iter().find(is_same);
-        if let Some(alone) = alone.filter(|it| jobs_of(it).is_some()) {
+        if let Some(alone) = alone.filter(|file| jobs_of(file).is_some()) {
             let sums = |file: &RunFiles| of_run(&file.dir, variants);
-            of.pairs.push([sums(beside)?, sums(alone)?]);
+            cell.pairs.push([sums(beside)?, sums(alone)?]);
         }
     }
-    Ok(of)
+    Ok(cell)
 }
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Workers {
-    /// Sums. The first is the main thread.
+    /// The sums of each thread. The first one is the main thread.
     pub(crate) threads: Vec<WorkerRow>,
     pub(crate) sampled_ms: f64,
-    /// How late co-tenants ran: one that another thread wakes, so that any worker may run it, and one that a connection
-    /// wakes on its own worker.
+    /// How late the co-tenant ran that another thread wakes, so that any worker may run it.
     pub(crate) any_worker_ns: Counts,
+    /// How late the co-tenant ran that a connection wakes on its own worker.
     pub(crate) same_worker_ns: Counts,
 }
 
-/// By variant of every subject. Empty where central has one worker.
+/// The workers by variant of every subject. Empty if central has one worker.
 pub(super) fn workers(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Workers> {
     if !runs.iter().any(LoadedRun::has_workers) {
         return Vec::new();
@@ -85,9 +85,9 @@ impl Workers {
         self.same_worker_ns = Counts::sum(&[&self.same_worker_ns, &other.same_worker_ns]);
     }
 
-    /// Of a co-tenant's delays. None of too few.
+    /// The 90th percentile of a co-tenant's delays. None if there are too few.
     pub(crate) fn p90_us(delays_ns: &Counts) -> Option<f64> {
-        let all = [LaunchCounts::of(vec![Cow::Borrowed(delays_ns)])];
+        let all = [LaunchCounts::new(vec![Cow::Borrowed(delays_ns)])];
         Some(stats::quantile(&all, 0.9)?.value / 1e3)
     }
 }

@@ -1,4 +1,4 @@
-//! What bounds would have done to the polls of the baseline: the recorded iterations of its polls, cut into pieces.
+//! What bounds would have done to the polls of the baseline. The recorded iterations of its polls are cut into pieces for that.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use crate::stats::{self, BareEstimate, RatioKind, RatioPart};
 #[derive(Clone, Debug)]
 pub(crate) struct Predicted {
     pub(crate) site: Site,
-    /// None is no bound: the polls as they were.
+    /// None stands for the polls as they were.
     pub(crate) limit: Option<Limit>,
     pub(crate) slices: usize,
     pub(crate) polls: u64,
@@ -22,9 +22,9 @@ pub(crate) struct Predicted {
     pub(crate) beyond_ms_per_s: BareEstimate,
 }
 
-/// Sorted by site, and by limit: none first, then counts, then times. The recordings know one threshold only, so at
-/// another one there is nothing.
-pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
+/// The predictions, sorted by site and by limit: first none, then counts, then times. Recordings know only one threshold, so there is
+/// no prediction for another.
+pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     let mut found: BTreeMap<_, Vec<Recorded>> = BTreeMap::new();
     if setup.threshold_ns != SLOW_NS {
         return Vec::new();
@@ -32,12 +32,14 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     for (run, loaded) in runs.iter().enumerate() {
         let first = loaded.blocks.iter().filter_map(|block| block.first());
         let used: BTreeSet<u32> = first.map(|at| loaded.slices[*at].row.block).collect();
-        let slices = loaded.slices.iter();
-        let slices = slices.filter(|it| used.contains(&it.row.block));
+        let slices = loaded
+            .slices
+            .iter()
+            .filter(|slice| used.contains(&slice.row.block));
         for slice in slices {
             let whole = slice.sites().filter(|site| site.lost() == 0);
             for row in whole.flat_map(|site| &site.bounds) {
-                let limit = row.budget.at(row.site).map(|it| it.limit);
+                let limit = row.budget.at(row.site).map(|bound| bound.limit);
                 let seconds = slice.row.duration_ms / 1e3;
                 let recorded = Recorded { run, seconds, row };
                 let key = (row.site, limit.map(room));
@@ -45,8 +47,7 @@ pub(super) fn of(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
             }
         }
     }
-    let found = found.values();
-    found.filter_map(|all| predicted(all)).collect()
+    found.values().filter_map(|all| predicted(all)).collect()
 }
 
 struct Recorded<'a> {
@@ -56,14 +57,15 @@ struct Recorded<'a> {
 }
 
 fn predicted(all: &[Recorded]) -> Option<Predicted> {
-    let rows = || all.iter().map(|it| it.row);
-    let part = |it: &Recorded| RatioPart::new(it.row.beyond_ns as f64, it.seconds);
+    let rows = || all.iter().map(|recorded| recorded.row);
+    let part =
+        |recorded: &Recorded| RatioPart::new(recorded.row.beyond_ns as f64, recorded.seconds);
     let runs = all.chunk_by(|one, other| one.run == other.run);
     let parts: Vec<_> = runs.map(|run| run.iter().map(part).collect()).collect();
     let first = all.first()?.row;
     Some(Predicted {
         site: first.site,
-        limit: first.budget.at(first.site).map(|it| it.limit),
+        limit: first.budget.at(first.site).map(|bound| bound.limit),
         slices: all.len(),
         polls: rows().map(|row| row.pieces).sum(),
         slow_polls: rows().map(|row| row.slow_pieces).sum(),
@@ -72,7 +74,7 @@ fn predicted(all: &[Recorded]) -> Option<Predicted> {
     })
 }
 
-/// Sorts limits: among limits of one kind, a larger number is more room.
+/// A key that sorts limits by kind, and limits of one kind by how much they allow.
 pub(crate) fn room(limit: Limit) -> (u8, u128) {
     match limit {
         Limit::Count(count) => (0, u128::from(count.get())),

@@ -34,7 +34,9 @@ impl Quantity {
     }
 
     pub(crate) fn of_metric(metric: Metric) -> Option<Quantity> {
-        Quantity::all().into_iter().find(|it| it.metric == metric)
+        Quantity::all()
+            .into_iter()
+            .find(|quantity| quantity.metric == metric)
     }
 
     pub(crate) fn is_lower_better(self) -> bool {
@@ -68,10 +70,10 @@ pub(crate) struct Margin {
 
 impl Margin {
     /// The margin of a quantity: the last that was given, or the default.
-    pub(crate) fn of(quantity: Quantity, given: &[Margin]) -> f64 {
-        let mut given = given.iter().rev();
-        let of_quantity = given.find(|it| it.quantity.metric == quantity.metric);
-        of_quantity.map_or(quantity.margin, |it| it.value)
+    pub(crate) fn in_force(quantity: Quantity, given: &[Margin]) -> f64 {
+        let mut latest_first = given.iter().rev();
+        let of_quantity = latest_first.find(|margin| margin.quantity.metric == quantity.metric);
+        of_quantity.map_or(quantity.margin, |margin| margin.value)
     }
 }
 
@@ -90,10 +92,12 @@ impl FromStr for Margin {
         let (name, value) = text
             .split_once('=')
             .ok_or_else(|| format!("{text:?} is not QUANTITY=VALUE, such as throughput=1%"))?;
-        let quantity = all().find(|it| it.name == name).ok_or_else(|| {
-            let names = joined(all().map(|it| it.name), ", ");
-            format!("unknown quantity {name:?} (accepted: {names})")
-        })?;
+        let quantity = all()
+            .find(|quantity| quantity.name == name)
+            .ok_or_else(|| {
+                let names = joined(all().map(|quantity| quantity.name), ", ");
+                format!("unknown quantity {name:?} (accepted: {names})")
+            })?;
         let number = match quantity.metric.info().is_share {
             true => POINTS,
             false => PERCENT,

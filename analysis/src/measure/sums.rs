@@ -1,4 +1,4 @@
-//! What the figures of a cell are computed from.
+//! The sums over slices from which the figures of a cell are computed.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,34 +11,35 @@ use super::metric::MetricKey;
 use crate::load::{LoadedRun, LoadedSlice};
 use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
 
-/// The complete blocks of a cell: a slice of each budget, of each program if several take turns.
+/// The complete blocks of a cell. A block has a slice of each budget, for each program if several take turns.
 pub(super) struct CellBlocks<'a> {
     pub(super) launches: Vec<&'a LoadedRun>,
-    /// How often the programs were launched.
+    /// The number of launches of each program.
     pub(super) count: usize,
-    /// By launch, or by host if several measured the cell: the launches of a host have more in common than others.
+    /// The blocks of each launch. If several hosts measured the cell, those of each host, because launches of one host have more in
+    /// common than others.
     runs: Vec<Vec<Block<'a>>>,
 }
 
-/// By variant the slice, with its launch. None of a program that always failed.
+/// The slice of each variant, with its launch. None for a program that always failed.
 type Block<'a> = Vec<Option<(&'a LoadedRun, &'a LoadedSlice)>>;
 
 #[derive(Clone, Debug)]
 pub(crate) struct SweepSetup {
-    /// Budgets that take turns inside a program.
+    /// The number of budgets that take turns inside a program.
     pub(crate) budgets: usize,
-    /// Programs that take turns; 1 where there is one.
+    /// The number of programs that take turns, at least 1.
     pub(crate) subjects: usize,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    /// The baseline, and its A/A control if there is one. Candidates are compared with both together: they are the same,
-    /// took their turns at random, and twice as much is known of them.
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because both are the same and
+    /// two are known better than one.
     pub(crate) reference: Vec<usize>,
 }
 
 impl SweepSetup {
-    /// Every variant by itself, and last what candidates are compared with.
+    /// The groups of variants that have an estimate: each variant by itself, and last the reference.
     pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
         let variants = self.budgets * self.subjects;
         let alone = (0..variants).map(|variant| vec![variant]);
@@ -55,8 +56,8 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    /// Of each launch the blocks that every program has. A program without any launch, because all of them failed, does
-    /// not cost the others theirs.
+    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so that the
+    /// others keep their blocks.
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
@@ -64,10 +65,11 @@ impl<'a> CellBlocks<'a> {
             let numbered = blocks.map(|block| (run.slices[block[0]].row.block, block));
             numbered.collect()
         };
-        let of_launch = |number: u32| {
+        let blocks_of_launch = |number: u32| {
             let launch = runs.iter().filter(|run| run.number == number);
-            let programs = launch.map(|run| (run.subject, (run, numbered(run))));
-            let programs: BTreeMap<usize, _> = programs.collect();
+            let programs: BTreeMap<usize, _> = launch
+                .map(|run| (run.subject, (run, numbered(run))))
+                .collect();
             // Without the first program there is nothing to compare with.
             let (first, of_first) = programs.get(&0)?;
             if programs.len() < present.len() {
@@ -85,7 +87,7 @@ impl<'a> CellBlocks<'a> {
             let blocks: Vec<_> = of_first.keys().filter_map(block).collect();
             (!blocks.is_empty()).then(|| (first.host(), blocks))
         };
-        let launches: Vec<_> = (1..=setup.repeat).filter_map(of_launch).collect();
+        let launches: Vec<_> = (1..=setup.repeat).filter_map(blocks_of_launch).collect();
         let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
             launches: runs.iter().collect(),
@@ -97,13 +99,13 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
-    /// By launch, which layout of its program the first one ran.
+    /// The layout of the first program in each launch.
     pub(super) fn layouts(&self) -> Vec<Option<u32>> {
-        let of_launch = |blocks: &Vec<Block<'a>>| {
+        let layout = |blocks: &Vec<Block<'a>>| {
             let (run, _) = blocks.first()?.first().copied().flatten()?;
             run.row.as_ref()?.config.layout
         };
-        self.runs.iter().map(of_launch).collect()
+        self.runs.iter().map(layout).collect()
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -114,64 +116,69 @@ impl<'a> CellBlocks<'a> {
         self.runs.iter().map(Vec::len).sum()
     }
 
-    /// What some variants have in every block, summed up. None if any slice has none.
-    pub(super) fn of<T>(
+    /// The sum of some variants' parts in every block, by run. None if the part of any slice is unknown.
+    pub(super) fn sums_by_block<T>(
         &self,
         variants: &[usize],
         part: impl Fn(&'a LoadedRun, &'a LoadedSlice) -> Option<T>,
         sum: impl Fn(Vec<T>) -> T,
     ) -> Option<Vec<Vec<T>>> {
-        let of_block = |block: &Block<'a>| {
-            let of_variant = |variant: &usize| {
+        let sum_block = |block: &Block<'a>| {
+            let part_of_variant = |variant: &usize| {
                 let (run, slice) = block[*variant]?;
                 part(run, slice)
             };
-            let parts = variants.iter().map(of_variant);
-            let mut parts = parts.collect::<Option<Vec<T>>>()?;
+            let mut parts = variants
+                .iter()
+                .map(part_of_variant)
+                .collect::<Option<Vec<T>>>()?;
             match parts.len() {
                 1 => parts.pop(),
                 _ => Some(sum(parts)),
             }
         };
-        let of_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(of_block).collect();
-        self.runs.iter().map(of_run).collect()
+        let sum_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(sum_block).collect();
+        self.runs.iter().map(sum_run).collect()
     }
 }
 
-/// What figures are made of, by variant, and last what candidates are compared with. None if there is no data for it.
+/// The estimates of every metric by variant, and last that of the reference. None if there is no data for it.
 pub(crate) type Estimates = BTreeMap<MetricKey, Vec<Option<CellEstimate>>>;
 
-/// By variant, and last of what candidates are compared with. None if any slice did not count them.
+/// Sums by variant, and last that of the reference. None if any slice did not measure them.
 type ByVariant<T> = Vec<Option<Vec<T>>>;
 
-/// Empty without a complete block.
+/// The sums of a cell. Empty without a complete block.
 #[derive(Default)]
 pub(super) struct CellSums<'a> {
     /// The values that every variant counted, by launch.
     pub(super) launches: BTreeMap<HistogramOf, ByVariant<LaunchCounts<'a>>>,
-    /// What ratios are made of, by run and block.
+    /// The summands of every ratio, by run and block.
     pub(super) ratios: BTreeMap<MetricKey, ByVariant<Vec<RatioPart>>>,
 }
 
 impl<'a> CellSums<'a> {
-    pub(super) fn of(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> CellSums<'a> {
+    pub(super) fn add_up(blocks: &CellBlocks<'a>, setup: &SweepSetup) -> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
         let counts = |what: HistogramOf, variants: Vec<usize>| {
             let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
-            let sum = |launch: Vec<Cow<'_, Counts>>| {
-                let launch: Vec<&Counts> = launch.iter().map(Cow::as_ref).collect();
-                Cow::Owned(Counts::sum(&launch))
+            let sum = |variants: Vec<Cow<'_, Counts>>| {
+                let counts: Vec<&Counts> = variants.iter().map(Cow::as_ref).collect();
+                Cow::Owned(Counts::sum(&counts))
             };
-            let launches = blocks.of(&variants, counts, sum)?.into_iter();
-            Some(launches.map(LaunchCounts::of).collect())
+            let launches = blocks.sums_by_block(&variants, counts, sum)?.into_iter();
+            Some(launches.map(LaunchCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
         let estimated: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
         let launches = estimated.into_iter().map(|what| {
             let variants = setup.estimated();
-            (what, variants.map(|it| counts(what, it)).collect())
+            (
+                what,
+                variants.map(|variants| counts(what, variants)).collect(),
+            )
         });
         let keys = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
@@ -189,21 +196,21 @@ impl<'a> CellSums<'a> {
         });
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
-            let (of, at) = key.quantile()?;
+            let (histogram, at) = key.quantile()?;
             let info = key.metric.info();
-            // In the unit that formulas calculate in.
+            // Formulas calculate in another unit than figures are shown in.
             let least = info.least / info.scale;
             let quantile = |launches: &Option<Vec<_>>| {
                 Some(stats::quantile(launches.as_ref()?, at)?.with_least(least))
             };
-            let variants = self.launches.get(&of)?.iter();
+            let variants = self.launches.get(&histogram)?.iter();
             Some((key, variants.map(quantile).collect()))
         });
         ratios.chain(quantiles).collect()
     }
 }
 
-/// The summands of a ratio, by variant, and last of what candidates are compared with.
+/// The summands of a ratio by variant, and last those of the reference.
 pub(super) fn ratio_parts(
     key: MetricKey,
     blocks: &CellBlocks,
@@ -218,12 +225,12 @@ pub(super) fn ratio_parts(
         })
     };
     let variants = setup.estimated();
-    let parts = variants.map(|it| blocks.of(&it, parts, RatioPart::sum));
+    let parts = variants.map(|variants| blocks.sums_by_block(&variants, parts, RatioPart::sum));
     parts.collect()
 }
 
-/// The estimate of each variant with its change: of the A/A control from the baseline, and of candidates from both
-/// together, which come last. Their level is also that of the baseline, since changes start there.
+/// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both together.
+/// The estimate of both together comes last in `estimates`. It is also shown for the baseline, because changes start there.
 pub(crate) fn with_changes(
     estimates: &[Option<CellEstimate>],
     control: Option<usize>,
@@ -237,9 +244,9 @@ pub(crate) fn with_changes(
             _ if Some(variant) == control => (&variants[variant], variants[BASELINE].as_ref()),
             _ => (&variants[variant], reference.as_ref()),
         };
-        let estimate = estimate.as_ref()?;
-        let change = from.and_then(|from| stats::change(from, estimate));
-        Some((estimate, change))
+        let known = estimate.as_ref()?;
+        let change = from.and_then(|from| stats::change(from, known));
+        Some((known, change))
     };
     (0..variants.len()).map(with_change).collect()
 }
@@ -251,8 +258,9 @@ mod tests {
     #[test]
     fn launches_of_a_host_are_one_run() {
         let launches = [("b", vec![1]), ("a", vec![2, 3]), ("b", vec![4])];
-        let launches = launches.into_iter();
-        let launches = launches.map(|(host, blocks)| (Some(host.to_owned()), blocks));
+        let launches = launches
+            .into_iter()
+            .map(|(host, blocks)| (Some(host.to_owned()), blocks));
         assert_eq!(by_host(launches), [vec![2, 3], vec![1, 4]]);
     }
 }

@@ -1,5 +1,5 @@
-//! What the turns of a cell are too short for, or too different; and two levels of throughput: a mode that lasts for several slices,
-//! of which a mean would tell nothing.
+//! Two properties of a cell that make its means misleading. Turns can be too short for requests, or not of the same number for all
+//! variants. And throughput can have two levels: a mode that lasts for several slices.
 
 use run_format::{BASELINE, Pass, SliceRow};
 
@@ -9,7 +9,7 @@ use crate::load::{LoadedRun, LoadedSlice};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    /// Most requests were sent before the turn that they were answered in, so under any variant.
+    /// Whether most requests were sent before the turn in which they were answered, so under any variant.
     is_short_for_requests: bool,
     /// Variants that had fewer turns than the baseline in some blocks. Noise that changes from block to block has
     /// another weight in them.
@@ -17,8 +17,11 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    pub(super) fn of(runs: &[LoadedRun], variants: usize) -> Turns {
-        let rows = runs.iter().flat_map(|run| &run.slices).map(|it| &it.row);
+    pub(super) fn examine(runs: &[LoadedRun], variants: usize) -> Turns {
+        let rows = runs
+            .iter()
+            .flat_map(|run| &run.slices)
+            .map(|slice| &slice.row);
         let compared = rows.filter(|row| row.pass == Pass::Compare);
         let sum =
             |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
@@ -45,24 +48,27 @@ impl Turns {
 /// Requests per second, the lower level first.
 pub(crate) type Levels = [f64; 2];
 
-/// By variant, of the first launch in which it has two levels.
+/// The two levels of each variant in the first launch that has two.
 pub(super) fn levels(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<Option<Levels>> {
     /// With fewer, whole numbers of requests look like levels.
     const FEWEST_REQUESTS: u64 = 100;
     let rate = |_: &_, slice: &LoadedSlice| {
-        let requests = slice.row.requests.filter(|it| *it >= FEWEST_REQUESTS)?;
+        let requests = slice
+            .row
+            .requests
+            .filter(|requests| *requests >= FEWEST_REQUESTS)?;
         Some(requests as f64 / slice.row.duration_ms * 1e3)
     };
-    let of_variant = |variant| {
-        let launches = blocks.of(&[variant], rate, |rates| rates.iter().sum())?;
+    let levels_of_variant = |variant| {
+        let launches = blocks.sums_by_block(&[variant], rate, |rates| rates.iter().sum())?;
         launches.into_iter().find_map(two_levels)
     };
     let variants = 0..setup.budgets * setup.subjects;
-    variants.map(of_variant).collect()
+    variants.map(levels_of_variant).collect()
 }
 
-/// There are two if, of all but the outermost tenth, one gap is more than half of the range, and a quarter or more of the
-/// slices lies on either side. Of sets of 20 values that are spread evenly at random, one in 6,000 has such a gap.
+/// There are two levels if one gap is more than half of the range of all rates but the outermost tenth, and if a quarter or more of
+/// the slices lies on either side of the gap. Of sets of 20 values that are spread evenly at random, one in 6,000 has such a gap.
 fn two_levels(mut rates: Vec<f64>) -> Option<Levels> {
     const FEWEST: usize = 20;
     const LEAST_RATIO: f64 = 1.2;

@@ -34,7 +34,7 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         sum.unwrap_or_default()
     };
     let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
-    let found = BesideOthers::of(&sums);
+    let found = BesideOthers::compare(&sums);
     let rows = found.iter().map(|found| {
         let interval = Interval::new(found.interval.0, found.interval.1);
         Row::of("beside others, compared with alone", found.quantity)

@@ -24,7 +24,7 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
 
 pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
-    let sites = SiteNames::of(None);
+    let sites = SiteNames::of_nodes(None);
     let last = search.rounds.last();
     let method = last.and_then(|last| method::text(&last.summary));
     let parts = [last.map(|last| left(search, last)), method];

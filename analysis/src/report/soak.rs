@@ -23,7 +23,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
 
 pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {
     let (file, config) = (&soak.file, &soak.file.config);
-    let sites = SiteNames::of(Some((&file.tool, &config.node)));
+    let sites = SiteNames::of_nodes(Some((&file.tool, &config.node)));
     let networks = file.end.iter().map(|end| &end.network);
     let program = format!("{}soak", method::BENCHMARK);
     let text = prose::text(&prose!('a "soak.txt" {

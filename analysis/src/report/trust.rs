@@ -209,7 +209,7 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
         let [from, to] = [0, variant].map(|variant| estimates.get(variant)?.as_ref());
         Some((launch_parts(from?, to?)?, cell.measured.layouts.clone()))
     });
-    VarianceParts::of(&cells.collect::<Vec<_>>())
+    VarianceParts::estimate(&cells.collect::<Vec<_>>())
 }
 
 /// How many blocks were set aside, and why. Empty if none was.

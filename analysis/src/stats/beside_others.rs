@@ -1,14 +1,16 @@
-//! What changes when cells are measured at the same time.
+//! How figures change when several cells are measured at the same time.
 
 use run_format::plan::cells::FEWEST_PAIRS;
 use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT};
 
-use super::student::{CONFIDENCE, critical};
+use super::mean::MeanChange;
+use super::student::CONFIDENCE;
+use super::variance::{Interval, Uncertain};
 
-/// What a run saw beside others, and what it saw alone. All variants together.
+/// The sums of a run that was measured beside others, and of the same run alone. Each is the sum of all variants.
 pub(crate) type AlonePair = [SliceSums; 2];
 
-/// A change of more than so many percent disturbs.
+/// Jobs disturb each other if a quantity changes by more than this.
 pub(crate) const LIMIT_PERCENT: f64 = 5.0;
 
 const QUANTITIES: [(&str, Quantity); 3] = [
@@ -27,29 +29,35 @@ pub(crate) struct BesideOthers {
 }
 
 impl BesideOthers {
-    /// Of every quantity that is known of enough pairs. Launches differ by factors, so the mean is that of logarithms.
-    pub(crate) fn of(pairs: &[AlonePair]) -> Vec<BesideOthers> {
-        let of_quantity = |(name, quantity): (&'static str, Quantity)| {
+    /// Compares every quantity that enough pairs have. Launches differ by factors, so logarithms are averaged.
+    pub(crate) fn compare(pairs: &[AlonePair]) -> Vec<BesideOthers> {
+        let change = |(name, quantity): (&'static str, Quantity)| {
             let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
             let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
-            let logs = pairs.iter().filter_map(log);
-            let logs: Vec<f64> = logs.filter(|log| log.is_finite()).collect();
+            let logs: Vec<f64> = pairs
+                .iter()
+                .filter_map(log)
+                .filter(|log| log.is_finite())
+                .collect();
             let count = logs.len() as f64;
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
-            let error = (squares / (count - 1.0) / count).sqrt();
-            let percent = |log: f64| 100.0 * log.exp_m1();
             (logs.len() >= FEWEST_PAIRS).then(|| {
-                let reach = critical(count - 1.0, CONFIDENCE) * error;
+                let change = MeanChange::Ratio(Uncertain {
+                    value: mean,
+                    standard_error: (squares / (count - 1.0) / count).sqrt(),
+                    df: count - 1.0,
+                });
+                let Interval { low, high } = change.interval(CONFIDENCE);
                 BesideOthers {
                     quantity: name,
-                    percent: percent(mean),
-                    interval: (percent(mean - reach), percent(mean + reach)),
+                    percent: change.value(),
+                    interval: (low, high),
                     pairs: logs.len(),
                 }
             })
         };
-        QUANTITIES.into_iter().filter_map(of_quantity).collect()
+        QUANTITIES.into_iter().filter_map(change).collect()
     }
 
     pub(crate) fn disturbs(&self) -> bool {
@@ -75,13 +83,14 @@ mod tests {
     }
 
     #[test]
-    fn what_all_pairs_have_in_common_is_told_from_what_launches_differ_by() {
+    fn a_common_effect_of_all_pairs_is_distinguished_from_noise_of_launches() {
         let pairs = |beside: [u64; 4]| {
             let alone = [1000, 1500, 700, 1200];
             let pair = |(beside, alone)| [sums(beside), sums(alone)];
             beside.into_iter().zip(alone).map(pair).collect::<Vec<_>>()
         };
-        let [throughput, cpu_time, beyond] = &BesideOthers::of(&pairs([900, 1350, 630, 1080]))[..]
+        let [throughput, cpu_time, beyond] =
+            &BesideOthers::compare(&pairs([900, 1350, 630, 1080]))[..]
         else {
             panic!("all are known")
         };
@@ -89,12 +98,12 @@ mod tests {
         assert!((cpu_time.percent - 11.1).abs() < 0.1 && cpu_time.disturbs());
         assert!(beyond.percent == 0.0 && beyond.is_harmless());
         // Mean of the logarithms 0.095, -0.105, 0.095, -0.105; their standard error 0.0579, t 3.18.
-        let noisy = BesideOthers::of(&pairs([1100, 1350, 770, 1080]))[0];
+        let noisy = BesideOthers::compare(&pairs([1100, 1350, 770, 1080]))[0];
         assert!(!noisy.disturbs() && !noisy.is_harmless());
         assert!(
             (noisy.interval.0 + 17.3).abs() < 0.2 && (noisy.interval.1 - 19.6).abs() < 0.2,
             "{noisy:?}"
         );
-        assert_eq!(BesideOthers::of(&pairs([1; 4])[..3]), []);
+        assert_eq!(BesideOthers::compare(&pairs([1; 4])[..3]), []);
     }
 }

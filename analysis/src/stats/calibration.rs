@@ -1,10 +1,11 @@
-//! Whether standard errors are as large as the real errors, which the A/A control shows, a second copy of the baseline; and the
-//! correction for the number of comparisons: among many cells, some seem changed by chance.
+//! Two corrections of the changes in cells. Calibration compares standard errors with the real errors, which the A/A control
+//! shows: it is a second copy of the baseline. The second one allows for the number of comparisons, because among many cells some
+//! seem changed by chance.
 
 use super::student::normal_score;
 use super::variance::Uncertain;
 
-/// The spread of fewer scores is too uncertain.
+/// With fewer pairs the spread of their scores is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -17,11 +18,11 @@ pub(crate) struct Calibration {
     pub(crate) flagged_after: usize,
 }
 
-/// From the change of the A/A control in each cell. Standard errors are never made smaller.
+/// Calibrates by the changes of the A/A control in all cells. Standard errors are never made smaller.
 pub(crate) fn calibrate(differences: &[Uncertain]) -> Calibration {
     let pairs = differences.len();
     let factor = (pairs >= FEWEST_PAIRS).then(|| spread(differences).max(1.0));
-    let inflated = |of: &Uncertain| of.inflated(factor.unwrap_or(1.0));
+    let inflated = |change: &Uncertain| change.inflated(factor.unwrap_or(1.0));
     let calibrated: Vec<Uncertain> = differences.iter().map(inflated).collect();
     Calibration {
         pairs,
@@ -38,9 +39,11 @@ impl Calibration {
     }
 }
 
-/// The root mean square of scores that are standard normal if the standard errors are right.
+/// The root mean square of the scores. They are standard normal if the standard errors are right.
 fn spread(differences: &[Uncertain]) -> f64 {
-    let scores = differences.iter().map(|of| normal_score(of.t(), of.df));
+    let scores = differences
+        .iter()
+        .map(|change| normal_score(change.t(), change.df));
     let squares: f64 = scores.map(|score| score.powi(2)).sum();
     (squares / differences.len() as f64).sqrt()
 }
@@ -53,12 +56,14 @@ fn flagged(differences: &[Uncertain]) -> usize {
 /// The false discovery rate: the greatest expected share of changes called resolved that are no changes.
 pub(crate) const RESOLVED: f64 = 0.05;
 
-/// Benjamini and Hochberg's. If all changes up to some adjusted p-value are called resolved, the expected share of false
-/// ones among them is at most that value. A family is all measured cells of one variant, metric and site.
+/// Benjamini and Hochberg's adjustment. If all changes up to some adjusted p-value are called resolved, the expected share of
+/// false ones among them is at most that value. One call is about all measured cells of one variant, metric and site.
 pub(crate) fn adjusted_p_values(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let tested = p_values.iter().enumerate();
-    let tested = tested.filter_map(|(cell, p)| Some((cell, (*p)?)));
-    let mut tested: Vec<(usize, f64)> = tested.collect();
+    let mut tested: Vec<(usize, f64)> = p_values
+        .iter()
+        .enumerate()
+        .filter_map(|(cell, p)| Some((cell, (*p)?)))
+        .collect();
     tested.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let count = tested.len() as f64;
     let mut adjusted = vec![None; p_values.len()];

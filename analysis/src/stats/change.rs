@@ -1,17 +1,18 @@
-//! The change from the baseline to another variant, in the blocks that both share; and of one variant between two sweeps.
+//! The change from the baseline to another variant in the blocks that both share, and the change of one variant between two
+//! sweeps.
 
 use super::estimate::{BareEstimate, CellEstimate};
 use super::parts::LaunchParts;
 use super::variance::{Uncertain, Variance, between, together, within};
 
-/// A change in the launches that were measured. A launch shifts all of its variants alike, and that shift cancels out.
+/// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) difference: Uncertain,
     pub(crate) relative: Option<Uncertain>,
 }
 
-/// None if the two do not share their blocks, or if nothing varied in any.
+/// None if the two do not share their blocks, or if no block varied.
 pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Change> {
     let pair = PairedEstimates::new(baseline, other, 0.0)?;
     let ratio = pair.variance_of_ratio()?;
@@ -24,7 +25,7 @@ pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Ch
         }
     };
     (difference.value > 0.0).then(|| Change {
-        difference: difference.of(other.value - baseline.value),
+        difference: difference.around(other.value - baseline.value),
         relative,
     })
 }
@@ -35,14 +36,15 @@ pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Opt
     if before.is_of_one_launch || after.is_of_one_launch {
         return None;
     }
-    let [of_before, of_after] = [before.level?, after.level?].map(|of| Variance::of_error(&of));
-    let [base, value] = [before, after].map(|of| of.value.max(of.least));
+    let [of_before, of_after] =
+        [before.level?, after.level?].map(|level| Variance::of_error(&level));
+    let [base, value] = [before, after].map(|side| side.value.max(side.least));
     let ratio = value / base;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
     let of_ratio = of_before.scaled(ratio).plus(of_after).scaled(1.0 / base);
     Some(Change {
-        difference: of_before.plus(of_after).of(after.value - before.value),
-        relative: (base > 0.0).then(|| of_ratio.of(ratio - 1.0)),
+        difference: of_before.plus(of_after).around(after.value - before.value),
+        relative: (base > 0.0).then(|| of_ratio.around(ratio - 1.0)),
     })
 }
 
@@ -80,16 +82,18 @@ pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Opt
 struct PairedEstimates<'a> {
     baseline: &'a CellEstimate,
     other: &'a CellEstimate,
-    /// Of both, each at least the least value.
+    /// The values of the two, each raised to the least value if it is below.
     values: [f64; 2],
-    /// The factors that scale each to the lower value, so that a shift of both by one factor is the same in both.
+    /// The factors that scale each of the two to the lower value. A launch that shifts both by one factor then shifts both by the
+    /// same amount.
     weights: [f64; 2],
 }
 
 impl<'a> PairedEstimates<'a> {
     fn new(baseline: &'a CellEstimate, other: &'a CellEstimate, least: f64) -> Option<Self> {
-        let blocks = |of: &CellEstimate| of.deviations.iter().map(Vec::len).collect::<Vec<_>>();
-        let values = [baseline, other].map(|of| of.value.max(least));
+        let blocks =
+            |estimate: &CellEstimate| estimate.deviations.iter().map(Vec::len).collect::<Vec<_>>();
+        let values = [baseline, other].map(|estimate| estimate.value.max(least));
         let higher = values[0].max(values[1]);
         let share = |value: f64| if higher > 0.0 { value / higher } else { 1.0 };
         (blocks(baseline) == blocks(other)).then(|| PairedEstimates {
@@ -100,7 +104,8 @@ impl<'a> PairedEstimates<'a> {
         })
     }
 
-    /// The variance of the ratio of the two. Only here launches count as different: one may have a change, another none.
+    /// The variance of the ratio of the two. It includes how much launches differ, because one launch may have a change and
+    /// another none.
     fn variance_of_ratio(&self) -> Option<Variance> {
         let blocks = self.within(self.weights);
         match (blocks, between(&self.deviations(self.weights))) {
@@ -109,8 +114,8 @@ impl<'a> PairedEstimates<'a> {
         }
     }
 
-    /// The uncertainty of the baseline in the measured runs is a part of that of the difference. A difference is
-    /// thus not more certain than its two sides. How much launches differ is no part of it.
+    /// The variance of the difference of the two. It includes the uncertainty of the baseline in the measured runs, so that no
+    /// difference is more certain than its two sides.
     fn variance_of_difference(&self, ratio: Variance) -> Option<Variance> {
         let (Some(plain), Some(at_level)) = (self.within([1.0; 2]), self.within(self.weights))
         else {
@@ -133,11 +138,11 @@ impl<'a> PairedEstimates<'a> {
         // Converts from the scale of the lower one to that of the baseline.
         let scale = baseline * self.weights[1];
         let is_known = baseline > 0.0 && ratio.value > 0.0;
-        is_known.then(|| ratio.scaled(1.0 / scale).of(other / baseline - 1.0))
+        is_known.then(|| ratio.scaled(1.0 / scale).around(other / baseline - 1.0))
     }
 
     fn within(&self, weights: [f64; 2]) -> Option<Variance> {
-        within(&self.deviations(weights)).map(|of| of.at_least(self.floor(weights)))
+        within(&self.deviations(weights)).map(|variance| variance.at_least(self.floor(weights)))
     }
 
     fn deviations(&self, [of_baseline, of_other]: [f64; 2]) -> Vec<Vec<f64>> {
@@ -160,7 +165,7 @@ mod tests {
     use super::*;
     use crate::stats::{RatioKind, RatioPart, ratio};
 
-    /// Of 10,000 polls in every block.
+    /// The share of slow polls. Every block has 10,000 polls.
     fn slow(by_run: &[&[u32]]) -> CellEstimate {
         let part = |slow: &u32| RatioPart {
             num: f64::from(*slow),
@@ -173,19 +178,19 @@ mod tests {
         ratio(&parts, RatioKind::Share).expect("polls were seen")
     }
 
-    fn of(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
+    fn compared(baseline: &[&[u32]], other: &[&[u32]]) -> Change {
         change(&slow(baseline), &slow(other)).expect("the same blocks")
     }
 
     #[test]
-    fn a_shift_of_a_whole_run_does_not_hide_a_change() {
-        let alike = of(&[&[1000, 1100], &[1100, 1000]], &[&[800, 860], &[870, 810]]);
-        let shifted = of(
+    fn a_factor_that_shifts_a_whole_run_does_not_hide_a_change() {
+        let alike = compared(&[&[1000, 1100], &[1100, 1000]], &[&[800, 860], &[870, 810]]);
+        let shifted = compared(
             &[&[1000, 1100], &[1650, 1500]],
             &[&[800, 860], &[1305, 1215]],
         );
         assert!(shifted.p_value() < 0.01, "{}", shifted.p_value());
-        let error = |of: Change| of.relative.expect("a baseline").standard_error;
+        let error = |change: Change| change.relative.expect("a baseline").standard_error;
         assert!(
             error(shifted) < 1.5 * error(alike),
             "{} {}",
@@ -195,20 +200,20 @@ mod tests {
     }
 
     #[test]
-    fn a_change_that_one_launch_has_and_another_has_not_is_not_resolved() {
+    fn a_change_in_only_one_of_two_launches_is_not_resolved() {
         let baseline: &[&[u32]] = &[&[1000, 1010, 990, 1000], &[1000, 1010, 990, 1000]];
-        let change = of(baseline, &[&[500, 510, 490, 500], &[1000, 990, 1010, 1000]]);
+        let change = compared(baseline, &[&[500, 510, 490, 500], &[1000, 990, 1010, 1000]]);
         assert!(change.p_value() > 0.05);
         assert!(change.difference.df < 1.5, "{}", change.difference.df);
     }
 
     #[test]
-    fn to_swap_the_two_turns_the_sign_and_nothing_else() {
+    fn swapping_the_two_sides_changes_only_the_sign() {
         let (a, b) = (
             &[&[1000_u32, 1100, 900][..]][..],
             &[&[10_u32, 30, 20][..]][..],
         );
-        let (there, back) = (of(a, b), of(b, a));
+        let (there, back) = (compared(a, b), compared(b, a));
         assert_eq!(there.difference.value, -back.difference.value);
         assert!((there.p_value() - back.p_value()).abs() < 1e-12);
         assert_eq!(there.difference.df, back.difference.df);
@@ -229,17 +234,17 @@ mod tests {
     }
 
     #[test]
-    fn the_relative_change_is_by_the_baseline() {
-        let halved = of(&[&[1000, 1200, 800]], &[&[500, 610, 390]]);
-        assert_eq!(halved.relative.map(|of| of.value), Some(-0.5));
-        let doubled = of(&[&[500, 610, 390]], &[&[1000, 1200, 800]]);
+    fn the_relative_change_is_divided_by_the_baseline() {
+        let halved = compared(&[&[1000, 1200, 800]], &[&[500, 610, 390]]);
+        assert_eq!(halved.relative.map(|change| change.value), Some(-0.5));
+        let doubled = compared(&[&[500, 610, 390]], &[&[1000, 1200, 800]]);
         let (down, up) = (
             halved.relative.expect("some"),
             doubled.relative.expect("some"),
         );
         // The same uncertainty of the same ratio, four times as large about 2 as about a half.
         assert!((up.standard_error / down.standard_error - 4.0).abs() < 0.05);
-        assert_eq!(of(&[&[0, 0]], &[&[1, 0]]).relative, None);
+        assert_eq!(compared(&[&[0, 0]], &[&[1, 0]]).relative, None);
     }
 
     #[test]
@@ -261,13 +266,13 @@ mod tests {
     }
 
     #[test]
-    fn none_against_none_is_no_change_and_not_certainly_none() {
-        let none = of(&[&[0, 0]], &[&[0, 0]]);
+    fn two_variants_without_slow_polls_may_still_differ() {
+        let none = compared(&[&[0, 0]], &[&[0, 0]]);
         assert_eq!((none.difference.value, none.p_value()), (0.0, 1.0));
         assert!(none.difference.interval(0.95).high > 1e-4);
     }
 
-    /// Launches of four blocks each.
+    /// Launches with four blocks each, in which this many of 10,000 polls are slow.
     fn launched(by_run: &[f64]) -> BareEstimate {
         let run = |slow: &f64| {
             vec![
@@ -294,14 +299,14 @@ mod tests {
     #[test]
     fn a_relative_change_between_sweeps_does_not_explode_either() {
         let least = |by_run: &[f64]| {
-            let mut of = launched(by_run);
-            of.least = 0.01;
-            of
+            let mut estimate = launched(by_run);
+            estimate.least = 0.01;
+            estimate
         };
-        let change = change_between(&least(&[1.0, 2.0, 1.0]), &least(&[40.0, 60.0, 50.0]));
-        let change = change.expect("several launches");
+        let change = change_between(&least(&[1.0, 2.0, 1.0]), &least(&[40.0, 60.0, 50.0]))
+            .expect("several launches");
         assert!(change.difference.value > 0.004);
-        assert_eq!(change.relative.map(|of| of.value), Some(0.0));
+        assert_eq!(change.relative.map(|change| change.value), Some(0.0));
     }
 
     #[test]
@@ -320,7 +325,7 @@ mod tests {
         assert!(near.p_value() > 0.05);
         assert!(
             near.relative
-                .is_some_and(|of| of.value < 0.0 && of.standard_error > 0.1)
+                .is_some_and(|change| change.value < 0.0 && change.standard_error > 0.1)
         );
     }
 }

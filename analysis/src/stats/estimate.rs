@@ -9,11 +9,11 @@ use super::{quotient, student};
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {
     pub(crate) value: f64,
-    /// By run, then by block; the error of `value` is about their sum.
+    /// What each block adds to the error of `value`, by run and then by block.
     pub(super) deviations: Vec<Vec<f64>>,
-    /// The variance by chance alone. Blocks that vary less agree by chance.
+    /// The variance that counting alone causes. Blocks that vary less agree by chance.
     pub(super) floor: f64,
-    /// In a relative change, a smaller value counts as this.
+    /// In a relative change, a smaller value is raised to this one.
     pub(super) least: f64,
     pub(super) ends: IntervalShape,
 }
@@ -22,12 +22,12 @@ pub(crate) struct CellEstimate {
 #[derive(Clone, Debug)]
 pub(super) enum IntervalShape {
     Symmetric,
-    /// Of `of` things counted; a rate's variance is in proportion to `rate · (1 − curvature · rate)`.
+    /// The interval of a rate of `counted` things. Its variance is in proportion to `rate · (1 − curvature · rate)`.
     Score {
-        of: f64,
+        counted: f64,
         curvature: f64,
     },
-    /// Read from the histogram, in another unit. A standard error in value is `slope` times one in share.
+    /// The interval is read from the histogram and multiplied by `scale`. A standard error in value is `slope` times one in share.
     Inverted {
         histogram: Arc<Histogram>,
         share: f64,
@@ -36,13 +36,13 @@ pub(super) enum IntervalShape {
     },
 }
 
-/// What is left of an estimate without its blocks. It cannot be compared with another variant of the same launches.
+/// An estimate without its blocks. It cannot be compared with another variant of the same launches.
 #[derive(Clone, Debug)]
 pub(crate) struct BareEstimate {
     pub(crate) value: f64,
-    /// With its standard error. None if nothing varied or there is only one block, since then the error is unknown.
+    /// The value with its standard error. None if nothing varied or there is only one block, because then the error is unknown.
     pub(crate) level: Option<Uncertain>,
-    /// Then the interval is that of this launch, and another launch of the same variant may be outside.
+    /// If so, the interval is about this launch, and another launch of the same variant may be outside of it.
     pub(crate) is_of_one_launch: bool,
     pub(super) least: f64,
     ends: IntervalShape,
@@ -55,8 +55,8 @@ impl CellEstimate {
 
     pub(crate) fn bare(&self) -> BareEstimate {
         let mut ends = self.ends.clone();
-        if let IntervalShape::Score { of, curvature } = &mut ends {
-            *of = self.independent(*of, *curvature);
+        if let IntervalShape::Score { counted, curvature } = &mut ends {
+            *counted = self.independent(*counted, *curvature);
         }
         BareEstimate {
             value: self.value,
@@ -68,29 +68,29 @@ impl CellEstimate {
     }
 
     pub(crate) fn level(&self) -> Option<Uncertain> {
-        let blocks = within(&self.deviations).map(|of| of.at_least(self.floor));
+        let blocks = within(&self.deviations).map(|variance| variance.at_least(self.floor));
         let variance = match (blocks, between(&self.deviations)) {
             (Some(blocks), Some(runs)) => wider(runs, blocks),
             (blocks, runs) => runs.or(blocks)?,
         };
-        (variance.value > 0.0).then(|| variance.of(self.value))
+        (variance.value > 0.0).then(|| variance.around(self.value))
     }
 
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         self.bare().interval(confidence)
     }
 
-    /// The number of independent things that would vary as the blocks do, but not more than were counted.
-    fn independent(&self, of: f64, curvature: f64) -> f64 {
+    /// The number of independent things that would vary as the blocks do, at most the number that was counted.
+    fn independent(&self, counted: f64, curvature: f64) -> f64 {
         let variance = within(&self.deviations).map_or(0.0, |within| within.value);
         let by_one = self.value * (1.0 - curvature * self.value);
-        let independent = quotient(by_one, variance).filter(|it| *it > 0.0);
-        independent.map_or(of, |it| it.min(of))
+        let independent = quotient(by_one, variance).filter(|independent| *independent > 0.0);
+        independent.map_or(counted, |independent| independent.min(counted))
     }
 }
 
 impl BareEstimate {
-    pub(crate) fn of(value: f64) -> BareEstimate {
+    pub(crate) fn without_error(value: f64) -> BareEstimate {
         BareEstimate {
             value,
             level: None,
@@ -100,7 +100,7 @@ impl BareEstimate {
         }
     }
 
-    /// `confidence` as 0.95. None if [`BareEstimate::level`] is.
+    /// The interval with a confidence such as 0.95. None if [`BareEstimate::level`] is None.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let level = self.level?;
         let symmetric = level.interval(confidence).clipped(0.0, self.highest());
@@ -110,7 +110,9 @@ impl BareEstimate {
         let t = student::critical(level.df, confidence);
         Some(match &self.ends {
             IntervalShape::Symmetric => symmetric,
-            IntervalShape::Score { of, curvature } => self.score_interval(t, *of, *curvature),
+            IntervalShape::Score { counted, curvature } => {
+                self.score_interval(t, *counted, *curvature)
+            }
             IntervalShape::Inverted {
                 histogram,
                 share,
@@ -125,8 +127,8 @@ impl BareEstimate {
 
     pub(crate) fn inflated(mut self, factor: f64) -> BareEstimate {
         self.level = self.level.map(|level| level.inflated(factor));
-        if let IntervalShape::Score { of, .. } = &mut self.ends {
-            *of /= factor.powi(2);
+        if let IntervalShape::Score { counted, .. } = &mut self.ends {
+            *counted /= factor.powi(2);
         }
         self
     }
@@ -136,8 +138,8 @@ impl BareEstimate {
         self.level = self.level.map(|level| level.times(factor));
         match &mut self.ends {
             IntervalShape::Symmetric => {}
-            IntervalShape::Score { of, curvature } => {
-                *of /= factor;
+            IntervalShape::Score { counted, curvature } => {
+                *counted /= factor;
                 *curvature /= factor;
             }
             IntervalShape::Inverted { slope, scale, .. } => {
@@ -155,11 +157,10 @@ impl BareEstimate {
         }
     }
 
-    /// All rates from which the value is at most `t` standard errors away, each with the error that
-    /// it would give (Wilson's interval, with as many things counted as if they were independent).
-    /// For rare things it is not symmetric, as their chances are not.
-    fn score_interval(&self, t: f64, of: f64, curvature: f64) -> Interval {
-        let spread = t.powi(2) / of;
+    /// Wilson's interval: all rates from which the value is at most `t` standard errors away, where each rate has the error that
+    /// it would cause. It is not symmetric for rare things, because their chances are not.
+    fn score_interval(&self, t: f64, counted: f64, curvature: f64) -> Interval {
+        let spread = t.powi(2) / counted;
         let scale = 1.0 + spread * curvature;
         let middle = (self.value + spread / 2.0) / scale;
         let square = middle.powi(2) - self.value.powi(2) / scale;
@@ -172,7 +173,7 @@ impl BareEstimate {
 mod tests {
     use super::*;
 
-    fn of(deviations: Vec<Vec<f64>>, floor: f64) -> CellEstimate {
+    fn estimate(deviations: Vec<Vec<f64>>, floor: f64) -> CellEstimate {
         CellEstimate {
             value: 0.1,
             deviations,
@@ -183,24 +184,30 @@ mod tests {
     }
 
     #[test]
-    fn one_run_speaks_for_itself_and_several_for_their_like() {
+    fn the_interval_of_one_run_comes_from_its_blocks_and_that_of_several_from_the_runs() {
         let blocks = vec![0.01, -0.01, 0.01, -0.01];
-        let one = of(vec![blocks.clone()], 0.0);
+        let one = estimate(vec![blocks.clone()], 0.0);
         assert_eq!(
-            (one.bare().is_of_one_launch, one.level().map(|of| of.df)),
+            (
+                one.bare().is_of_one_launch,
+                one.level().map(|level| level.df)
+            ),
             (true, Some(3.0))
         );
-        let shifted = |by: f64| blocks.iter().map(|of| of + by).collect::<Vec<_>>();
-        let three = of([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
+        let shifted = |by: f64| blocks.iter().map(|block| block + by).collect::<Vec<_>>();
+        let three = estimate([-0.1, 0.0, 0.1].map(shifted).to_vec(), 0.0);
         assert_eq!(
-            (three.bare().is_of_one_launch, three.level().map(|of| of.df)),
+            (
+                three.bare().is_of_one_launch,
+                three.level().map(|level| level.df)
+            ),
             (false, Some(2.0))
         );
     }
 
     #[test]
     fn runs_that_agree_by_luck_are_as_uncertain_as_their_blocks() {
-        let three = of(vec![vec![0.01, -0.01]; 3], 0.0)
+        let three = estimate(vec![vec![0.01, -0.01]; 3], 0.0)
             .level()
             .expect("blocks differ");
         assert!((three.standard_error - (3.0 * 4.0 * 1e-4_f64).sqrt()).abs() < 1e-12);
@@ -208,24 +215,24 @@ mod tests {
 
     #[test]
     fn agreement_is_not_believed_below_the_floor() {
-        let level = of(vec![vec![0.0; 4]], 0.04)
+        let level = estimate(vec![vec![0.0; 4]], 0.04)
             .level()
             .expect("there is a floor");
         assert!((level.standard_error - 0.2).abs() < 1e-12);
-        assert_eq!(of(vec![vec![0.0; 4]], 0.0).level(), None);
+        assert_eq!(estimate(vec![vec![0.0; 4]], 0.0).level(), None);
     }
 
     #[test]
-    fn what_cannot_be_negative_has_no_negative_end() {
-        let interval = of(vec![vec![0.1, -0.1, 0.1, -0.1]], 0.0).interval(0.95);
-        assert_eq!(interval.map(|of| of.low), Some(0.0));
+    fn no_end_of_an_interval_is_negative() {
+        let interval = estimate(vec![vec![0.1, -0.1, 0.1, -0.1]], 0.0).interval(0.95);
+        assert_eq!(interval.map(|interval| interval.low), Some(0.0));
     }
 
     #[test]
     fn the_score_interval_of_independent_polls_is_wilsons() {
-        let mut estimate = of(vec![vec![1e-9, -1e-9]], 0.0);
+        let mut estimate = estimate(vec![vec![1e-9, -1e-9]], 0.0);
         estimate.ends = IntervalShape::Score {
-            of: 100.0,
+            counted: 100.0,
             curvature: 1.0,
         };
         let Interval { low, high } = estimate.bare().score_interval(1.96, 100.0, 1.0);
@@ -236,8 +243,8 @@ mod tests {
     }
 
     #[test]
-    fn inflation_is_that_of_the_standard_error() {
-        let estimate = of(vec![vec![0.01, -0.01], vec![0.02, 0.0]], 0.0);
+    fn inflation_multiplies_the_standard_error() {
+        let estimate = estimate(vec![vec![0.01, -0.01], vec![0.02, 0.0]], 0.0);
         let before = estimate.level().expect("blocks differ");
         let after = estimate.bare().inflated(1.5).level.expect("blocks differ");
         assert!((after.standard_error / before.standard_error - 1.5).abs() < 1e-12);

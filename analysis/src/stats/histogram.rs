@@ -5,9 +5,9 @@ use run_format::counts::Counts;
 use super::quotient;
 use super::variance::Interval;
 
-/// At each value the share of all that lies below it, including half of those at the value itself (the
-/// mid-distribution), with straight lines between. Without the lines a quantile would jump from bucket to
-/// bucket, and its neighbourhood would not show its uncertainty.
+/// The mid-distribution of counted values: for each value the share of all that lies below it, including half of those at the
+/// value itself. Straight lines lead from value to value. Without them a quantile would jump from bucket to bucket, and its
+/// neighbourhood would not show its uncertainty.
 #[derive(Clone, Debug)]
 pub(crate) struct Histogram {
     values: Vec<u64>,
@@ -15,7 +15,7 @@ pub(crate) struct Histogram {
     pub(super) total: f64,
 }
 
-/// Between two neighbouring values: `weight` of the way up.
+/// A place between two neighbouring values, at `weight` of the way up.
 pub(super) struct Position {
     lower: u64,
     upper: u64,
@@ -23,7 +23,7 @@ pub(super) struct Position {
 }
 
 impl Histogram {
-    pub(super) fn of(counts: &Counts) -> Option<Histogram> {
+    pub(super) fn from_counts(counts: &Counts) -> Option<Histogram> {
         let total = counts.total();
         let mut below = 0;
         let mut share = |count: u64| {
@@ -37,7 +37,7 @@ impl Histogram {
         })
     }
 
-    /// The position with this share of all below it, but not beyond the outermost values.
+    /// The position below which this share of all lies. It is not beyond the outermost values.
     pub(super) fn position(&self, share: f64) -> Position {
         let next = self.shares.partition_point(|below| *below < share);
         let upper = next.min(self.values.len() - 1);
@@ -54,7 +54,8 @@ impl Histogram {
         self.position(share).value()
     }
 
-    /// The slope of the quantiles around `share`: the difference in value by that in share, over a margin to either side.
+    /// The slope of the quantiles around `share`: the difference in value over the difference in share, between a margin below and
+    /// a margin above.
     pub(super) fn slope(&self, share: f64, margin: f64) -> f64 {
         let (first, last) = (self.shares[0], self.shares[self.shares.len() - 1]);
         let low = (share - margin).clamp(first, last);
@@ -62,7 +63,7 @@ impl Histogram {
         quotient(self.quantile(high) - self.quantile(low), high - low).unwrap_or(0.0)
     }
 
-    /// The quantiles a margin to either side. An end beyond the largest value is infinite.
+    /// The quantiles a margin below and a margin above `share`. An end beyond the largest value is infinite.
     pub(super) fn interval(&self, share: f64, margin: f64) -> Interval {
         let (lower, upper) = (share - margin, share + margin);
         let low = (lower >= self.shares[0]).then(|| self.quantile(lower));
@@ -82,7 +83,7 @@ impl Position {
     }
 }
 
-/// Half of those at the value itself included.
+/// The number above a value, including half of those at the value itself.
 fn above(counts: &Counts, value: u64) -> f64 {
     counts.above(value) as f64 + counts.at(value) as f64 / 2.0
 }
@@ -92,7 +93,7 @@ mod tests {
     use super::*;
 
     fn histogram(counts: &[(u64, u64)]) -> Histogram {
-        Histogram::of(&Counts::of(counts.iter().copied())).expect("something was counted")
+        Histogram::from_counts(&Counts::of(counts.iter().copied())).expect("something was counted")
     }
 
     #[test]
@@ -108,19 +109,19 @@ mod tests {
     }
 
     #[test]
-    fn slices_are_merged_and_empty_ones_are_nothing() {
+    fn slices_are_merged_and_empty_ones_add_nothing() {
         let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]].map(Counts::of);
-        let merged =
-            Histogram::of(&Counts::sum(&slices.each_ref())).expect("something was counted");
+        let merged = Histogram::from_counts(&Counts::sum(&slices.each_ref()))
+            .expect("something was counted");
         assert_eq!(
             (merged.values.as_slice(), merged.total),
             ([1, 5].as_slice(), 4.0)
         );
-        assert!(Histogram::of(&Counts::of([(3, 0)])).is_none());
+        assert!(Histogram::from_counts(&Counts::of([(3, 0)])).is_none());
     }
 
     #[test]
-    fn just_the_share_asked_for_lies_below_a_position() {
+    fn the_rest_of_the_share_lies_above_a_position() {
         let counts = [(1, 5), (2, 50), (3, 30), (8, 15)];
         let position = histogram(&counts).position(0.9);
         assert!((position.count_above(&Counts::of(counts)) - 10.0).abs() < 1e-9);

@@ -1,9 +1,9 @@
 //! Turns the sums and histograms of slices into values with intervals, and tests which changes are
 //! significant. `METHODS.md` has the reasons, the assumptions, and the coverage of the intervals.
 //!
-//! [`ratio()`] and [`quantile()`] estimate everything, from slices by run and by block: a value, and what each block adds to
-//! its error. All variants of a cell have the same runs and blocks, since a block is one slice of each. Intervals, changes
-//! between variants and means over cells follow from these in the same way for every metric.
+//! [`ratio()`] and [`quantile()`] estimate all figures from slices, which are grouped by run and by block. An estimate has a value,
+//! and what each block adds to its error. All variants of a cell have the same runs and blocks, because a block is one slice of each.
+//! Intervals, changes between variants and means over cells follow from estimates in the same way for every metric.
 
 mod beside_others;
 mod calibration;
@@ -37,7 +37,7 @@ pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
 pub(crate) use self::variance::{Interval, Uncertain};
 
-/// None of a division by nothing.
+/// None if the whole is not positive.
 pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }

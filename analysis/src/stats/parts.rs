@@ -1,5 +1,5 @@
-//! What a change between two programs varies by: blocks of a launch, launches, and the layouts of the programs. After Kalibera
-//! and Jones, "Rigorous benchmarking in reasonable time" (ISMM 2013).
+//! The parts of the variance of a change between two programs: blocks of a launch, launches, and the layouts of the programs. The
+//! method is Kalibera and Jones', "Rigorous benchmarking in reasonable time" (ISMM 2013).
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use serde::Serialize;
 
 /// The relative change of one cell by launch, in percent.
 pub(crate) struct LaunchParts {
-    /// From the change of all launches together.
+    /// How far each launch is from the change of all launches together.
     pub(super) deviations: Vec<f64>,
     /// The variance of a launch's deviation that its blocks explain.
     pub(super) of_blocks: f64,
@@ -17,29 +17,29 @@ pub(crate) struct LaunchParts {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub(crate) struct VarianceParts {
     pub(crate) blocks: f64,
-    /// What blocks and layouts do not explain.
+    /// The part that blocks and layouts do not explain.
     pub(crate) launches: f64,
     /// None if there are too few launches to tell layouts from launches.
     pub(crate) layouts: Option<f64>,
 }
 
 impl VarianceParts {
-    /// Of cells, each with the layout of each launch, if programs have several.
-    pub(crate) fn of(cells: &[(LaunchParts, Vec<Option<u32>>)]) -> Option<VarianceParts> {
+    /// Estimates the parts from cells. The layout of each launch stands beside its cell, if programs have several layouts.
+    pub(crate) fn estimate(cells: &[(LaunchParts, Vec<Option<u32>>)]) -> Option<VarianceParts> {
         let deviations = || cells.iter().flat_map(|(cell, _)| &cell.deviations);
-        let squares: f64 = deviations().map(|it| it.powi(2)).sum();
+        let squares: f64 = deviations().map(|deviation| deviation.powi(2)).sum();
         let free = deviations().count() as f64 - cells.len() as f64;
         if free < 1.0 {
             return None;
         }
-        let blocks: f64 = cells.iter().map(|(cell, _)| cell.of_blocks).sum();
-        let blocks = blocks / cells.len() as f64;
+        let of_blocks: f64 = cells.iter().map(|(cell, _)| cell.of_blocks).sum();
+        let blocks = of_blocks / cells.len() as f64;
         let beyond = (squares / free - blocks).max(0.0);
         let by_layout = cells.iter().flat_map(|(cell, layouts)| {
             let launches = layouts.iter().zip(&cell.deviations);
             launches.filter_map(|(layout, deviation)| Some(((*layout)?, *deviation)))
         });
-        let layouts = between_groups(by_layout).map(|of| of.min(beyond));
+        let layouts = between_groups(by_layout).map(|variance| variance.min(beyond));
         let parts = VarianceParts {
             blocks,
             launches: beyond - layouts.unwrap_or(0.0),
@@ -52,20 +52,20 @@ impl VarianceParts {
         self.blocks + self.launches + self.layouts.unwrap_or(0.0)
     }
 
-    /// By what factor intervals shrink with launches that are twice as long.
+    /// The factor by which intervals shrink if launches are twice as long.
     pub(crate) fn with_twice_the_time(&self) -> f64 {
         ((self.sum() - self.blocks / 2.0) / self.sum()).sqrt()
     }
 }
 
-/// The variance that groups have in common, by an analysis of variance. None unless groups have two values on average.
+/// The variance between groups, by an analysis of variance. None unless groups have two values on average.
 fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
     let mut groups: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
     for (group, value) in values {
         groups.entry(group).or_default().push(value);
     }
     let count = groups.len() as f64;
-    let all: f64 = groups.values().map(|it| it.len() as f64).sum();
+    let all: f64 = groups.values().map(|group| group.len() as f64).sum();
     if count < 2.0 || all < 2.0 * count {
         return None;
     }
@@ -75,7 +75,10 @@ fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         let size = group.len() as f64;
         let of_group = group.iter().sum::<f64>() / size;
         between += size * (of_group - mean).powi(2);
-        within += group.iter().map(|it| (it - of_group).powi(2)).sum::<f64>();
+        within += group
+            .iter()
+            .map(|value| (value - of_group).powi(2))
+            .sum::<f64>();
         squared += size.powi(2);
     }
     let size = (all - squared / all) / (count - 1.0);
@@ -106,11 +109,11 @@ mod tests {
             )
         };
         let cells: Vec<_> = (0..cells).map(|_| cell()).collect();
-        VarianceParts::of(&cells).expect("eight launches")
+        VarianceParts::estimate(&cells).expect("eight launches")
     }
 
     #[test]
-    fn each_part_is_found_where_it_is() {
+    fn the_variances_of_launches_and_of_layouts_are_found() {
         let of_layouts = parts(5.0, 0.0, 12);
         assert!((of_layouts.layouts.expect("many launches") - 50.0).abs() < 25.0);
         assert!(of_layouts.launches < 2.0, "{of_layouts:?}");
@@ -120,27 +123,27 @@ mod tests {
     }
 
     #[test]
-    fn longer_launches_help_only_where_blocks_are_what_varies() {
+    fn longer_launches_help_only_where_blocks_vary() {
         assert!(parts(0.0, 50.0, 2).with_twice_the_time() > 0.99);
         let of_blocks = parts(0.0, 0.0, 2).with_twice_the_time();
         assert!((of_blocks - 0.5_f64.sqrt()).abs() < 0.05, "{of_blocks}");
     }
 
     #[test]
-    fn launches_of_a_layout_each_do_not_tell_layouts() {
+    fn with_one_launch_for_each_layout_the_part_of_layouts_is_unknown() {
         let layouts = (1..=4).map(Some).collect();
         let deviations = vec![1.0, -1.0, 2.0, -2.0];
         let cell = LaunchParts {
             deviations,
             of_blocks: 0.1,
         };
-        let parts = VarianceParts::of(&[(cell, layouts)]).expect("four launches");
+        let parts = VarianceParts::estimate(&[(cell, layouts)]).expect("four launches");
         assert_eq!(parts.layouts, None);
         assert!(parts.launches > 3.0);
         let single = LaunchParts {
             deviations: vec![0.0],
             of_blocks: 0.1,
         };
-        assert_eq!(VarianceParts::of(&[(single, vec![None])]), None);
+        assert_eq!(VarianceParts::estimate(&[(single, vec![None])]), None);
     }
 }

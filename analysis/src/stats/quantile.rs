@@ -1,4 +1,4 @@
-//! A quantile of durations, as the 99th percentile of how long a poll takes.
+//! Quantiles of durations, such as the 99th percentile of how long a poll takes.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,21 +9,22 @@ use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
 use super::variance::within;
 
-/// The values that one variant counted in a launch, and their sum, which is slow to make and serves all quantiles.
+/// The values that one variant counted in each block of a launch, and their sum. The sum is kept because it is slow to make and all
+/// quantiles need it.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchCounts<'a> {
     blocks: Vec<Cow<'a, Counts>>,
     pub(crate) sum: Counts,
-    /// Of the sum. None if nothing was counted.
+    /// The histogram of the sum. None if nothing was counted.
     histogram: Option<Arc<Histogram>>,
 }
 
 impl<'a> LaunchCounts<'a> {
-    pub(crate) fn of(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
+    pub(crate) fn new(blocks: Vec<Cow<'a, Counts>>) -> LaunchCounts<'a> {
         let sum = Counts::sum(&blocks.iter().map(Cow::as_ref).collect::<Vec<_>>());
         LaunchCounts {
             blocks,
-            histogram: Histogram::of(&sum).map(Arc::new),
+            histogram: Histogram::from_counts(&sum).map(Arc::new),
             sum,
         }
     }
@@ -31,15 +32,19 @@ impl<'a> LaunchCounts<'a> {
 
 /// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond it.
 pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEstimate> {
-    let runs = launches.iter().map(|run| RunQuantile::of(run, q));
-    let runs: Vec<RunQuantile> = runs.collect::<Option<_>>()?;
+    let runs: Vec<RunQuantile> = launches
+        .iter()
+        .map(|run| RunQuantile::estimate(run, q))
+        .collect::<Option<_>>()?;
     let count = runs.len() as f64;
     let value = runs.iter().map(|run| run.value).sum::<f64>() / count;
-    // The difference of a run to the mean is spread over all of its blocks.
+    // The difference between a run and the mean is spread over all blocks of the run.
     let by_block = |run: &RunQuantile| {
         let apart = (run.value - value) / run.deviations.len() as f64;
         let deviations = run.deviations.iter();
-        deviations.map(|it| (it + apart) / count).collect()
+        deviations
+            .map(|deviation| (deviation + apart) / count)
+            .collect()
     };
     Some(CellEstimate {
         value,
@@ -59,7 +64,7 @@ struct RunQuantile {
 }
 
 impl RunQuantile {
-    fn of(launch: &LaunchCounts<'_>, q: f64) -> Option<RunQuantile> {
+    fn estimate(launch: &LaunchCounts<'_>, q: f64) -> Option<RunQuantile> {
         let histogram = launch.histogram.clone()?;
         let total = histogram.total;
         if total * q.min(1.0 - q) < 1.0 {
@@ -67,13 +72,17 @@ impl RunQuantile {
         }
         let position = histogram.position(q);
         // The share above the quantile differs between blocks, as any ratio of counts does.
-        let beyond = |of: &Counts| position.count_above(of) - (1.0 - q) * of.total() as f64;
-        let shares = launch.blocks.iter().map(|block| beyond(block) / total);
-        let shares: Vec<f64> = shares.collect();
+        let beyond =
+            |block: &Counts| position.count_above(block) - (1.0 - q) * block.total() as f64;
+        let shares: Vec<f64> = launch
+            .blocks
+            .iter()
+            .map(|block| beyond(block) / total)
+            .collect();
         let by_chance = q * (1.0 - q) / total;
-        // From share to value by how steep the quantiles are within one standard error (Woodruff).
-        let variance =
-            within(std::slice::from_ref(&shares)).map_or(by_chance, |of| of.value.max(by_chance));
+        // A share becomes a value by the slope of the quantiles within one standard error (Woodruff).
+        let variance = within(std::slice::from_ref(&shares))
+            .map_or(by_chance, |variance| variance.value.max(by_chance));
         let slope = histogram.slope(q, variance.sqrt());
         Some(RunQuantile {
             value: position.value(),
@@ -85,7 +94,7 @@ impl RunQuantile {
     }
 }
 
-/// Only the interval of a single run is read off its histogram.
+/// The interval of a single run is read from its histogram. That of several runs is symmetric.
 fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
     if runs.len() > 1 {
         return Some(IntervalShape::Symmetric);
@@ -106,7 +115,7 @@ pub(super) mod tests {
     pub(in crate::stats) fn launches(slices: &[Vec<Counts>]) -> Vec<LaunchCounts<'_>> {
         let launches = slices.iter();
         launches
-            .map(|blocks| LaunchCounts::of(blocks.iter().map(Cow::Borrowed).collect()))
+            .map(|blocks| LaunchCounts::new(blocks.iter().map(Cow::Borrowed).collect()))
             .collect()
     }
 
@@ -114,19 +123,19 @@ pub(super) mod tests {
         super::quantile(&launches(slices), q)
     }
 
-    /// 1 to 100 times a scale, each once.
+    /// The numbers from 1 to 100, each once and multiplied by `scale`.
     fn even(scale: u64) -> Counts {
         Counts::of((1..=100).map(|value| (value * scale, 1)))
     }
 
     #[test]
-    fn the_value_of_one_run_is_that_of_its_merged_slices() {
+    fn the_value_of_one_run_comes_from_its_merged_slices() {
         let estimate = quantile(&[vec![even(10), even(10)]], 0.9).expect("200 values");
         assert_eq!(estimate.value, 905.0);
     }
 
     #[test]
-    fn a_run_that_is_slower_is_that_much_off_the_mean_of_runs() {
+    fn deviations_of_a_slower_run_add_up_to_its_distance_from_the_mean() {
         let estimate = quantile(&[vec![even(10), even(10)], vec![even(12), even(12)]], 0.9)
             .expect("200 values each");
         assert!((estimate.value - (905.0 + 1086.0) / 2.0).abs() < 1e-9);
@@ -135,14 +144,14 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_block_with_more_above_drives_the_quantile_up() {
+    fn a_block_with_more_values_above_the_quantile_has_a_positive_deviation() {
         let estimate = quantile(&[vec![even(10), even(12)]], 0.9).expect("200 values");
         let deviations = &estimate.deviations[0];
         assert!(deviations[1] > 0.0 && (deviations[0] + deviations[1]).abs() < 1e-9);
     }
 
     #[test]
-    fn a_percentile_of_fewer_values_than_a_hundred_was_not_measured() {
+    fn a_99th_percentile_needs_a_hundred_values() {
         let half = Counts::of(even(1).values().take(50));
         assert!(quantile(&[vec![half]], 0.99).is_none());
         assert!(quantile(&[vec![even(1)], vec![Counts::default()]], 0.5).is_none());
@@ -151,7 +160,10 @@ pub(super) mod tests {
     #[test]
     fn the_interval_is_open_where_too_little_lies_beyond() {
         let few = quantile(&[vec![even(1), even(1)]], 0.99).expect("200 values");
-        assert_eq!(few.interval(0.95).map(|of| of.high), Some(f64::INFINITY));
+        assert_eq!(
+            few.interval(0.95).map(|interval| interval.high),
+            Some(f64::INFINITY)
+        );
         let median = quantile(&[vec![even(1), even(1), even(1)]], 0.5).expect("300 values");
         let interval = median.interval(0.95).expect("three blocks");
         assert!(interval.low < 50.5 && 50.5 < interval.high && interval.high < 100.0);

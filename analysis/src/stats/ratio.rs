@@ -1,4 +1,4 @@
-//! A ratio of sums, as slow polls of all polls.
+//! Ratios of sums, such as slow polls over all polls.
 
 use super::estimate::{CellEstimate, IntervalShape};
 
@@ -29,12 +29,12 @@ impl RatioPart {
 /// What is counted, which determines the variance by chance alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RatioKind {
-    /// A share of the things counted, as slow polls of all polls.
+    /// A share of the things counted, such as slow polls of all polls.
     Share,
-    /// Random events divided by something else, as slow polls by requests. Not for events at a steady pace, as
-    /// requests, which vary less.
+    /// Random events divided by something else, such as slow polls by requests. Events at a steady pace, such as requests, vary less
+    /// and are amounts.
     Count,
-    /// Any other value that is not negative, as slow nanoseconds by second.
+    /// Any other value that is not negative, such as slow nanoseconds by second.
     Amount,
 }
 
@@ -58,8 +58,8 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
 }
 
 impl RatioKind {
-    /// As if one more of either kind had been counted (Agresti and Caffo), since zero of a thousand does not
-    /// mean that the true share is zero.
+    /// The variance if one more of either kind had been counted (Agresti and Caffo), because zero of a thousand does not mean that
+    /// the true share is zero.
     fn variance_by_chance(self, num: f64, den: f64) -> f64 {
         match self {
             RatioKind::Share => {
@@ -77,7 +77,10 @@ impl RatioKind {
             RatioKind::Count => 0.0,
             RatioKind::Amount => return IntervalShape::Symmetric,
         };
-        IntervalShape::Score { of: den, curvature }
+        IntervalShape::Score {
+            counted: den,
+            curvature,
+        }
     }
 }
 
@@ -90,19 +93,19 @@ mod tests {
     }
 
     #[test]
-    fn the_value_is_that_of_the_sums_not_the_mean_of_ratios() {
+    fn the_value_is_the_ratio_of_sums_and_not_the_mean_of_ratios() {
         let parts = [
             vec![part(1.0, 10.0), part(0.0, 90.0)],
             vec![part(9.0, 100.0)],
         ];
         assert_eq!(
-            ratio(&parts, RatioKind::Share).map(|of| of.value),
+            ratio(&parts, RatioKind::Share).map(|estimate| estimate.value),
             Some(0.05)
         );
     }
 
     #[test]
-    fn deviations_sum_to_nothing_and_an_empty_slice_has_none() {
+    fn deviations_add_up_to_zero_and_that_of_an_empty_slice_is_zero() {
         let parts = [vec![part(3.0, 10.0), part(0.0, 0.0), part(1.0, 30.0)]];
         let deviations = ratio(&parts, RatioKind::Share)
             .expect("polls were seen")
@@ -112,24 +115,26 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_seen_has_no_ratio() {
+    fn a_ratio_needs_events() {
         assert!(ratio(&[vec![part(0.0, 0.0)]], RatioKind::Count).is_none());
         assert!(ratio(&[], RatioKind::Share).is_none());
     }
 
     #[test]
-    fn none_seen_of_many_is_not_certainly_none() {
+    fn zero_of_many_events_has_an_interval_above_zero() {
         let none = ratio(
             &[vec![part(0.0, 500.0), part(0.0, 500.0)]],
             RatioKind::Share,
         );
-        let interval = none.and_then(|of| of.interval(0.95)).expect("two blocks");
+        let interval = none
+            .and_then(|estimate| estimate.interval(0.95))
+            .expect("two blocks");
         assert_eq!(interval.low, 0.0);
         assert!(interval.high > 0.003, "the rule of three");
     }
 
     #[test]
-    fn no_amount_in_any_slice_gives_no_interval() {
+    fn an_amount_that_is_zero_in_every_slice_has_no_interval() {
         let none =
             ratio(&[vec![part(0.0, 1.0), part(0.0, 1.0)]], RatioKind::Amount).expect("time passed");
         assert_eq!(none.value, 0.0);

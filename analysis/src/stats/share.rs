@@ -1,19 +1,18 @@
-//! Parts of a whole.
-
-/// In percent: a number from 0 to 100.
+/// A part of a whole in percent, from 0 to 100.
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
 pub(crate) struct Share(f64);
 
 impl Share {
     const ALL: f64 = 100.0;
 
-    /// None of nothing. Where the two are measured apart, a part may be a little more than the whole, and is then all of it.
+    /// None if the whole is zero. If the two are measured apart, the part may be a little more than the whole, and counts as all of
+    /// it.
     pub(crate) fn part(part: f64, whole: f64) -> Option<Share> {
         let percent = Share::ALL * part / whole;
         (whole > 0.0 && percent >= 0.0).then(|| Share(percent.min(Share::ALL)))
     }
 
-    /// Of a whole, with another part of it.
+    /// The share of two parts of the same whole together.
     pub(crate) fn with(self, other: Share) -> Share {
         Share((self.0 + other.0).min(Share::ALL))
     }

@@ -8,16 +8,16 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// The confidence of the intervals in reports and pictures.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// That of each of so many intervals, with which all of them hold together (Bonferroni).
+/// The confidence that each of so many intervals needs so that all of them hold together with 95 % (Bonferroni).
 pub(crate) fn confidence_of_each(intervals: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
 }
 
-/// More degrees of freedom change nothing that is printed, and far more are beyond what the inverse is accurate for.
+/// More degrees of freedom than this change no figure that is printed, and for far more the inverse is not accurate.
 const ABOUT_NORMAL: f64 = 10_000.0;
 
-/// Half the width of an interval of this confidence, in standard errors. The search for it is slow and most
-/// estimates of a sweep have the same degrees of freedom, so results are kept.
+/// Half the width of an interval with this confidence, in standard errors. Results are kept, because computing them is slow and
+/// most estimates of a sweep have the same degrees of freedom.
 pub(super) fn critical(df: f64, confidence: f64) -> f64 {
     const MOST_KEPT: usize = 100_000;
     thread_local! {
@@ -40,7 +40,7 @@ pub(super) fn two_sided_p(t: f64, df: f64) -> f64 {
 
 /// The standard normal value as unlikely as `t`, so that estimates of different degrees of freedom can be combined.
 pub(super) fn normal_score(t: f64, df: f64) -> f64 {
-    // Chances below this would be a score without bound.
+    // A smaller probability would give an infinite score.
     let beyond = student(df).sf(t.abs()).max(f64::MIN_POSITIVE);
     -t.signum() * Normal::standard().inverse_cdf(beyond)
 }
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn at_the_critical_value_p_is_what_the_interval_leaves_out() {
+    fn the_p_value_of_a_critical_value_is_one_minus_its_confidence() {
         // Means over many cells have thousands of degrees of freedom.
         let few = (100..6000)
             .step_by(7)
@@ -77,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_has_the_sign_and_the_chance_of_t() {
+    fn a_score_has_the_sign_and_the_probability_of_t() {
         assert!((normal_score(4.303, 2.0) - 1.96).abs() < 0.001);
         assert!((normal_score(-4.303, 2.0) + 1.96).abs() < 0.001);
         assert!(normal_score(1e12, 30.0).is_finite());

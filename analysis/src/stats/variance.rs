@@ -1,4 +1,4 @@
-//! The variance of a sum over blocks: from the blocks of a run, from runs, and from both.
+//! The variance of a sum over blocks, estimated from the blocks of each run, from runs, and from both.
 //!
 //! A deviation is the part of an estimate's error that comes from one block. The error is the sum of all
 //! deviations, and these functions estimate the variance of that sum.
@@ -11,8 +11,8 @@ use super::student::{self, CONFIDENCE};
 /// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
 const ALIKE: f64 = 0.25;
 
-/// A variance that is no more than chance has this many times the degrees of freedom. More would be as good
-/// for intervals, but would trust too often blocks that agree by chance.
+/// A variance that is no more than counting causes has this many times the degrees of freedom. A larger factor would be as good for
+/// intervals, but would too often trust blocks that agree by chance.
 const KNOWN: f64 = 4.0;
 
 /// The factor for the variance of a few launches, so that intervals contain the truth nearly as often if
@@ -34,7 +34,7 @@ impl Variance {
         student::critical(self.df, CONFIDENCE) * self.value.sqrt()
     }
 
-    /// Of the sum of two independent values, by Satterthwaite.
+    /// The variance of the sum of two independent values, with Satterthwaite's degrees of freedom.
     pub(super) fn plus(self, other: Variance) -> Variance {
         let value = self.value + other.value;
         let parts = self.value.powi(2) / self.df + other.value.powi(2) / other.df;
@@ -49,8 +49,8 @@ impl Variance {
         }
     }
 
-    /// Not below the variance by chance alone. That variance is known, so the nearer this one is to it, the
-    /// more degrees of freedom it has.
+    /// Raises the variance to that of counting alone. That variance is known, so the nearer this one is to it, the more degrees of
+    /// freedom it has.
     pub(super) fn at_least(self, floor: f64) -> Variance {
         let value = self.value.max(floor);
         let known = quotient(floor, value).unwrap_or(0.0).powi(2);
@@ -58,9 +58,9 @@ impl Variance {
     }
 }
 
-/// From the differences between the blocks of a run, not those between launches. None if a run has a single block.
+/// The variance from the differences between blocks of the same run. None if a run has a single block.
 pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
-    let runs: Vec<RunSums> = deviations.iter().map(|run| RunSums::of(run)).collect();
+    let runs: Vec<RunSums> = deviations.iter().map(|run| RunSums::add_up(run)).collect();
     if runs.is_empty() || runs.iter().any(|run| run.blocks < 2.0) {
         return None;
     }
@@ -74,15 +74,15 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     Some(Variance::new(value, df.max(1.0)))
 }
 
-/// From the differences between runs, whatever their cause. None with a single run.
+/// The variance from the differences between runs, whatever their cause. None with a single run.
 pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
     let totals: Vec<f64> = deviations.iter().map(|run| run.iter().sum()).collect();
-    let runs = RunSums::of(&totals);
+    let runs = RunSums::add_up(&totals);
     (runs.blocks > 1.0).then(|| Variance::new(runs.variance(), runs.blocks - 1.0))
 }
 
-/// If runs differ no more than their blocks explain, one pooled estimate, for which a few runs are enough.
-/// Otherwise the variance of blocks, plus that by which runs differ more.
+/// One pooled estimate, if runs differ no more than their blocks explain. A few runs are enough for that. Otherwise the variance of
+/// blocks, plus the variance by which runs differ more.
 pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     let f = FisherSnedecor::new(runs.df, blocks.df).expect("both were estimated");
     // Blocks that do not vary at all give no ratio.
@@ -96,12 +96,12 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     Variance::new((runs.df * runs.value + blocks.df * blocks.value) / df, df)
 }
 
-/// The variance with the wider interval: that of runs, or that of blocks if runs agree by chance.
+/// The variance of runs or that of blocks, whichever has the wider interval.
 ///
-/// Runs alone would give the promised coverage, however much launches differ. But an interval from runs that
-/// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for
-/// that, the variance of runs is reduced by a part of that of blocks. And two or three launches that are not
-/// normal are less certain than Student's t assumes.
+/// The variance of runs alone would give the promised coverage, however much launches differ. But an interval from runs that agree
+/// better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance of runs is
+/// reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's t assumes, so it is
+/// also multiplied by [`NOT_NORMAL`].
 pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     let explained = blocks.value * runs.df.min(2.0) / 6.0;
     let beyond = Variance {
@@ -114,23 +114,25 @@ pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     }
 }
 
-/// The sums over one run that variances need, about the run's mean.
+/// The sums over the deviations of one run, about its mean, from which variances are made.
 struct RunSums {
     blocks: f64,
     squares: f64,
-    /// Products of blocks that follow each other.
+    /// The sum of products of blocks that follow each other.
     neighbours: f64,
 }
 
 impl RunSums {
-    fn of(deviations: &[f64]) -> RunSums {
+    fn add_up(deviations: &[f64]) -> RunSums {
         let blocks = deviations.len() as f64;
         let mean = deviations.iter().sum::<f64>() / blocks;
         let neighbours = deviations.windows(2);
         RunSums {
             blocks,
-            squares: deviations.iter().map(|of| (of - mean).powi(2)).sum(),
-            neighbours: neighbours.map(|of| (of[0] - mean) * (of[1] - mean)).sum(),
+            squares: deviations.iter().map(|block| (block - mean).powi(2)).sum(),
+            neighbours: neighbours
+                .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+                .sum(),
         }
     }
 
@@ -138,7 +140,8 @@ impl RunSums {
         self.squares * self.blocks / (self.blocks - 1.0)
     }
 
-    /// Of the sum over neighbours. About their own mean even independent ones seem opposed.
+    /// The covariance of neighbours, summed up. About their own mean even independent blocks seem to have a negative one, which is
+    /// corrected.
     fn covariance(&self) -> f64 {
         self.neighbours + self.squares / self.blocks
     }
@@ -159,13 +162,13 @@ pub(crate) struct Interval {
 }
 
 impl Uncertain {
-    /// Symmetric; `confidence` as 0.95.
+    /// The symmetric interval with a confidence such as 0.95.
     pub(crate) fn interval(&self, confidence: f64) -> Interval {
         let margin = student::critical(self.df, confidence) * self.standard_error;
         Interval::new(self.value - margin, self.value + margin)
     }
 
-    /// The probability that chance alone would give at least this distance from zero, if the true value were zero.
+    /// The probability that chance alone gives at least this distance from zero, if the true value is zero.
     pub(crate) fn p_value(&self) -> f64 {
         student::two_sided_p(self.t(), self.df)
     }
@@ -178,7 +181,7 @@ impl Uncertain {
     /// The difference from a value whose error is independent of this one's.
     pub(crate) fn minus(&self, other: &Uncertain) -> Uncertain {
         let [own, others] = [self, other].map(Variance::of_error);
-        own.plus(others).of(self.value - other.value)
+        own.plus(others).around(self.value - other.value)
     }
 
     pub(crate) fn times(self, factor: f64) -> Uncertain {
@@ -188,7 +191,7 @@ impl Uncertain {
         }
     }
 
-    /// With the standard error multiplied by the factor of a calibration.
+    /// Multiplies the standard error by the factor of a calibration.
     pub(crate) fn inflated(self, factor: f64) -> Uncertain {
         Uncertain {
             standard_error: factor * self.standard_error,
@@ -198,11 +201,11 @@ impl Uncertain {
 }
 
 impl Variance {
-    pub(super) fn of_error(of: &Uncertain) -> Variance {
-        Variance::new(of.standard_error.powi(2), of.df)
+    pub(super) fn of_error(estimate: &Uncertain) -> Variance {
+        Variance::new(estimate.standard_error.powi(2), estimate.df)
     }
 
-    pub(super) fn of(self, value: f64) -> Uncertain {
+    pub(super) fn around(self, value: f64) -> Uncertain {
         Uncertain {
             value,
             standard_error: self.value.sqrt(),
@@ -235,35 +238,31 @@ impl Interval {
 mod tests {
     use super::*;
 
-    fn of(value: f64, df: f64) -> Variance {
-        Variance { value, df }
-    }
-
     #[test]
-    fn blocks_that_alternate_are_taken_as_independent() {
+    fn alternating_blocks_count_as_independent() {
         let variance = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert_eq!(variance.df, 3.0);
         assert!((variance.value - 4.0 * 4.0 / 3.0).abs() < 1e-12);
     }
 
     #[test]
-    fn blocks_that_drift_are_not() {
+    fn drifting_blocks_have_a_larger_variance_than_alternating_ones() {
         let drifting = within(&[vec![1.0, 1.0, -1.0, -1.0]]).expect("four blocks");
         let alternating = within(&[vec![1.0, -1.0, 1.0, -1.0]]).expect("four blocks");
         assert!(drifting.value > alternating.value);
     }
 
     #[test]
-    fn a_level_that_a_run_has_is_no_variance_within_it() {
+    fn the_level_of_a_run_adds_no_variance_within_it() {
         let shifted = [vec![11.0, 9.0, 11.0, 9.0], vec![1.0, -1.0, 1.0, -1.0]];
-        assert_eq!(within(&shifted).map(|of| of.df), Some(6.0));
+        assert_eq!(within(&shifted).map(|variance| variance.df), Some(6.0));
         assert!((within(&shifted).expect("blocks").value - 2.0 * 16.0 / 3.0).abs() < 1e-12);
         // Totals of 40 and 0.
-        assert_eq!(between(&shifted), Some(of(1600.0, 1.0)));
+        assert_eq!(between(&shifted), Some(Variance::new(1600.0, 1.0)));
     }
 
     #[test]
-    fn one_run_says_nothing_of_runs_and_one_block_nothing_of_blocks() {
+    fn variances_need_two_runs_or_two_blocks() {
         assert_eq!(between(&[vec![1.0, 2.0]]), None);
         assert_eq!(within(&[vec![1.0]]), None);
         assert_eq!(within(&[]), None);
@@ -271,19 +270,19 @@ mod tests {
 
     #[test]
     fn runs_that_differ_no_more_than_blocks_explain_are_pooled() {
-        let (blocks, df) = (of(1.0, 33.0), 2.0);
-        let pooled = together(of(1.2, df), blocks);
+        let (blocks, df) = (Variance::new(1.0, 33.0), 2.0);
+        let pooled = together(Variance::new(1.2, df), blocks);
         assert_eq!(pooled.df, 35.0);
         assert!((pooled.value - (2.4 + 33.0) / 35.0).abs() < 1e-12);
-        let apart = together(of(9.0, df), blocks);
+        let apart = together(Variance::new(9.0, df), blocks);
         assert_eq!(apart.value, 9.0);
         assert!(apart.df < 3.0, "{}", apart.df);
     }
 
     #[test]
-    fn runs_are_believed_where_they_differ_and_blocks_where_runs_agree_by_luck() {
-        let blocks = of(1.0, 33.0);
-        let runs = |value| of(value, 2.0);
+    fn the_wider_variance_is_taken() {
+        let blocks = Variance::new(1.0, 33.0);
+        let runs = |value| Variance::new(value, 2.0);
         assert_eq!(wider(runs(0.2), blocks), blocks);
         let apart = wider(runs(1.0), blocks);
         assert_eq!(apart.df, 2.0);
@@ -291,14 +290,14 @@ mod tests {
     }
 
     #[test]
-    fn blocks_that_do_not_vary_leave_it_to_the_runs() {
-        let (blocks, runs) = (of(0.0, 33.0), of(1.0, 2.0));
+    fn with_blocks_that_do_not_vary_the_variance_is_that_of_runs() {
+        let (blocks, runs) = (Variance::new(0.0, 33.0), Variance::new(1.0, 2.0));
         assert_eq!(together(runs, blocks), runs);
     }
 
     #[test]
-    fn what_is_no_more_than_chance_is_better_known() {
-        let blocks = of(1.0, 5.0);
+    fn a_variance_that_is_no_more_than_chance_has_more_degrees_of_freedom() {
+        let blocks = Variance::new(1.0, 5.0);
         let by_chance = blocks.at_least(2.0);
         assert_eq!(by_chance.value, 2.0);
         assert!((by_chance.df - 20.0).abs() < 1e-9);
@@ -307,11 +306,11 @@ mod tests {
     }
 
     #[test]
-    fn a_sum_has_the_freedom_of_what_dominates_it() {
-        let few = of(100.0, 2.0);
-        let many = of(1.0, 33.0);
+    fn a_sum_has_the_degrees_of_freedom_of_its_dominant_part() {
+        let few = Variance::new(100.0, 2.0);
+        let many = Variance::new(1.0, 33.0);
         assert!((few.plus(many).df - 2.04).abs() < 0.01);
-        let nothing = of(0.0, 33.0);
+        let nothing = Variance::new(0.0, 33.0);
         assert_eq!(few.plus(nothing), few);
         assert_eq!(nothing.plus(nothing), nothing);
     }
@@ -323,7 +322,7 @@ mod tests {
     };
 
     #[test]
-    fn an_interval_reaches_zero_just_when_p_exceeds_what_it_leaves_out() {
+    fn an_interval_contains_zero_exactly_if_p_exceeds_one_minus_its_confidence() {
         let p = THREE.p_value();
         assert!(THREE.interval(1.0 - 0.99 * p).low < 0.0);
         assert!(THREE.interval(1.0 - 1.01 * p).low > 0.0);

@@ -1,5 +1,5 @@
-//! Compares variants with the baseline of the same sweep, metric by metric, over all cells; and one variant of two sweeps, cell by
-//! cell.
+//! Compares variants with the baseline of the same sweep, metric by metric over all cells. Also compares one variant of two sweeps,
+//! cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -24,11 +24,11 @@ use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
 use crate::text::{joined_any, unique};
 
 impl Summary {
-    /// Reads every run of a sweep, and forgets each.
-    pub(crate) fn of(sweep: &mut Sweep, options: &Options) -> Result<Summary, Failure> {
+    /// Reads the runs of a sweep one after the other and keeps only their figures.
+    pub(crate) fn read(sweep: &mut Sweep, options: &Options) -> Result<Summary, Failure> {
         let variants = sweep.compared();
         let axes = sweep.manifest.config.axes.clone().sorted();
-        let identity = Identity::of(sweep);
+        let identity = Identity::from_sweep(sweep);
         let mut cells = measure(sweep, options, options.first_site(&identity.sites))?;
         let calibrations = with_baseline(&mut cells, &variants);
         Ok(Summary {
@@ -42,13 +42,13 @@ impl Summary {
 }
 
 impl CellSummary {
-    pub(crate) fn of(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
+    pub(crate) fn compare(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let figures = estimates.iter().map(|(key, estimates)| {
+        let of_metrics = estimates.iter().map(|(key, estimates)| {
             let figures = figures_of(*key, estimates, control, &measured);
             (*key, figures)
         });
-        let figures = figures.collect();
+        let figures = of_metrics.collect();
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
@@ -72,17 +72,17 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         reference: iter::once(BASELINE).chain(control).collect(),
     };
     let shown = shown::axes(&sweep.manifest.config.axes);
-    // One by one: a worker with several cells left would work alone at the end.
+    // Each worker takes one cell at a time. One that had several cells left would work alone at the end.
     let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
-    let of_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
-        let mut measured = CellMeasured::of(&files, &setup)?;
+    let compare_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
+        let mut measured = CellMeasured::measure(&files, &setup)?;
         if !shown::has(&shown, &measured.cell) {
             measured.details = PageDetails::default();
         }
-        Ok(CellSummary::of(measured, control, site))
+        Ok(CellSummary::compare(measured, control, site))
     };
-    let measured: anyhow::Result<Vec<_>> = cells.map(of_cell).collect();
-    let measured = measured.map_err(bad_input)?;
+    let read: anyhow::Result<Vec<_>> = cells.map(compare_cell).collect();
+    let measured = read.map_err(bad_input)?;
     let launches = measured.iter().flat_map(|cell| &cell.measured.launches);
     check_sites(launches).map_err(bad_input)?;
     let is_measured = |cell: &CellSummary| cell.measured.state == CellState::Measured;
@@ -95,14 +95,15 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     Ok(measured)
 }
 
-/// Launches of one program record the same sites, whatever they measure.
+/// Refuses launches of one program that recorded different sites. All launches of a program record the same sites.
 fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::Result<()> {
     let mut of_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
     for launch in launches {
         let first = of_subject.entry(launch.subject).or_insert(launch);
-        let [ours, theirs] = [launch, first].map(|it| joined_any(&it.sites, ", "));
+        let [ours, theirs] = [launch, first].map(|launch| joined_any(&launch.sites, ", "));
         if ours != theirs {
-            let [ours, theirs] = [ours, theirs].map(|it| it.unwrap_or_else(|| "none".to_owned()));
+            let [ours, theirs] =
+                [ours, theirs].map(|sites| sites.unwrap_or_else(|| "none".to_owned()));
             let (path, first) = (launch.dir.join(SITES), first.dir.join(SITES));
             let (path, first) = (path.display(), first.display());
             bail!("{path}: its sites are {ours}, but those in {first} are {theirs}");
@@ -111,6 +112,7 @@ fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::R
     Ok(())
 }
 
+/// Calibrates the changes of all cells and decides which of them are resolved. Returns the calibration of each metric.
 pub(crate) fn with_baseline(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
@@ -124,9 +126,13 @@ pub(crate) fn with_baseline(
             changes.filter_map(|change| change?.difference)
         });
         let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
-        let figures = cells.iter_mut().filter_map(|it| it.figures.get_mut(&what));
+        let figures = cells
+            .iter_mut()
+            .filter_map(|cell| cell.figures.get_mut(&what));
         for figure in figures.flatten() {
-            *figure = figure.take().map(|it| it.inflated(calibration.inflation()));
+            *figure = figure
+                .take()
+                .map(|figure| figure.inflated(calibration.inflation()));
         }
         for variant in 1..variants.len() {
             // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
@@ -140,7 +146,7 @@ pub(crate) fn with_baseline(
     whats.map(calibrate).collect()
 }
 
-/// Decides which changes of a variant are resolved. That depends on all cells, and a cell by itself may have too few blocks.
+/// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never is.
 pub(super) fn resolve(
     cells: &mut [CellSummary],
     what: MetricKey,
@@ -148,7 +154,9 @@ pub(super) fn resolve(
     has_enough: impl Fn(&CellSummary) -> bool,
 ) {
     let p_value = |cell: &CellSummary| {
-        let change = cell.change(what, variant).filter(|it| it.is_bounded)?;
+        let change = cell
+            .change(what, variant)
+            .filter(|change| change.is_bounded)?;
         Some(change.difference?.p_value())
     };
     let p_values: Vec<Option<f64>> = cells.par_iter().map(p_value).collect();
@@ -171,15 +179,12 @@ fn figures_of(
 ) -> Vec<Option<CellFigure>> {
     let is_blurred = cell.turns.blur(what.metric);
     let baseline = estimates.first().and_then(Option::as_ref);
-    let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| {
-        let change = change.filter(|_| !is_blurred);
-        CellFigure {
-            change: change.map(|change| ChangeFigure {
-                is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),
-                ..ChangeFigure::of(&change, what.metric.info().scale)
-            }),
-            ..CellFigure::of(what, estimate.bare())
-        }
+    let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| CellFigure {
+        change: change.filter(|_| !is_blurred).map(|change| ChangeFigure {
+            is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),
+            ..ChangeFigure::scaled(&change, what.metric.info().scale)
+        }),
+        ..CellFigure::without_change(what, estimate.bare())
     };
     let estimates = with_changes(estimates, control).into_iter();
     estimates.map(|estimate| estimate.map(figure)).collect()
@@ -198,15 +203,15 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
                 })
         }
     };
-    let of_cell = |cell: &CellSummary| {
+    let idle_variants_of_cell = |cell: &CellSummary| {
         let is_one = |at: &usize| !cell.measured.turns.fewer.contains(at) && is_idle(cell, *at);
         (0..variants.len()).filter(is_one).collect()
     };
-    cells.iter().map(of_cell).collect()
+    cells.iter().map(idle_variants_of_cell).collect()
 }
 
-/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it;
-/// then its distance from another percentile is not known either.
+/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The distance of
+/// such a percentile from another one is not known either.
 fn is_bounded(estimate: &CellEstimate) -> bool {
     let interval = estimate.interval(CONFIDENCE);
     interval.is_none_or(|interval| interval.high.is_finite())
@@ -214,13 +219,15 @@ fn is_bounded(estimate: &CellEstimate) -> bool {
 
 impl Summary {
     fn with_budgets(&self, budgets: Budgets) -> Option<usize> {
-        self.variants.iter().position(|it| it.budgets == budgets)
+        self.variants
+            .iter()
+            .position(|variant| variant.budgets == budgets)
     }
 
-    /// The budgets that both sides have, in the order of this one.
+    /// The budgets that both sides have, in the order of this side.
     pub(crate) fn shared_budgets(&self, other: &Summary) -> Vec<Budgets> {
-        let own = self.variants.iter().map(|it| it.budgets);
-        unique(own.filter(|it| other.with_budgets(*it).is_some()))
+        let own = self.variants.iter().map(|variant| variant.budgets);
+        unique(own.filter(|budgets| other.with_budgets(*budgets).is_some()))
     }
 
     pub(crate) fn shared_cells(&self, other: &Summary) -> usize {
@@ -229,16 +236,21 @@ impl Summary {
     }
 }
 
+/// The change of a variant from one sweep to another, as a summary with two variants. None if a side does not have the budgets.
 pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
     let sides = [before, after];
     let [from, to] = sides.map(|side| side.with_budgets(budgets));
     let variants = [from?, to?];
-    let pairs = after.cells.iter();
-    let pairs = pairs.filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
+    let pairs = after
+        .cells
+        .iter()
+        .filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
     let cells = pairs.map(|pair| {
-        // What one side alone has cannot be compared.
-        let keys = pair[1].figures.keys();
-        let keys = keys.filter(|key| pair[0].figures.contains_key(key));
+        // A figure that only one side has cannot be compared.
+        let keys = pair[1]
+            .figures
+            .keys()
+            .filter(|key| pair[0].figures.contains_key(key));
         let figures = keys.map(|key| (*key, figures(*key, sides, pair, variants)));
         CellSummary {
             figures: figures.collect(),
@@ -284,7 +296,7 @@ fn measured(pair: [&CellSummary; 2]) -> CellMeasured {
     }
 }
 
-/// Before and after, the latter with its change instead of that within its own sweep.
+/// The figures before and after. The latter has the change between the sweeps instead of that within its own sweep.
 fn figures(
     what: MetricKey,
     sides: [&Summary; 2],
@@ -302,15 +314,17 @@ fn figures(
         }
         _ => None,
     };
-    let figures = estimates.into_iter().zip([None, change]);
-    let figures = figures.map(|(estimate, change)| {
-        let estimate = estimate?.clone();
-        Some(CellFigure { estimate, change })
-    });
+    let figures = estimates
+        .into_iter()
+        .zip([None, change])
+        .map(|(estimate, change)| {
+            let estimate = estimate?.clone();
+            Some(CellFigure { estimate, change })
+        });
     figures.collect()
 }
 
-/// A change that is not yet resolved. If a side has only one launch, or no estimates, it has no uncertainty.
+/// A change that is not yet resolved. It has no uncertainty if a side has only one launch or no interval.
 fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
     if was.is_of_one_launch || is.is_of_one_launch {
         return Some(ChangeFigure {
@@ -321,5 +335,5 @@ fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
             resolved: Resolved::No,
         });
     }
-    Some(ChangeFigure::of(&stats::change_between(was, is)?, 1.0))
+    Some(ChangeFigure::scaled(&stats::change_between(was, is)?, 1.0))
 }

@@ -1,4 +1,4 @@
-//! Where figures come from: the small print of a picture and a line of a report.
+//! Where figures come from. The small print of pictures and a line of the report say this.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,22 +18,22 @@ use crate::text::{self, count, date, joined, joined_any};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) name: String,
-    /// What made the delay, in the cells that have a delay.
+    /// What made the delays, in cells that have a delay.
     pub(crate) backends: Vec<DelayBackend>,
-    /// The machines, by name. Those of launches that did not end are not among them.
+    /// The machines, by name. Launches that did not end name none.
     pub(crate) hosts: Vec<Machine>,
-    /// What there is to say if the network was no lab's.
+    /// A sentence about the network, if it was not a lab's.
     pub(crate) real_network: Option<String>,
-    /// Absent for a published table, and for an application.
+    /// None for a published table and for an application.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) application: Option<Application>,
     pub(crate) sites: SiteNames,
     pub(crate) took_ms: u64,
     /// The number of runs whose files have no checksums.
     pub(crate) unsealed: usize,
-    /// A sentence for each subject that failed after it had begun, such as one that stops answering.
+    /// A sentence for each subject whose nodes failed, for example because they stopped answering.
     pub(crate) stopped: Vec<String>,
-    /// What is known of subjects that failed from launches without the inserted lines.
+    /// A sentence for each subject that failed and was launched again without the inserted lines.
     pub(crate) without_lines: Vec<String>,
 }
 
@@ -72,23 +72,25 @@ fn without_lines(sweep: &Sweep) -> Vec<String> {
 }
 
 impl Identity {
-    pub(crate) fn of(sweep: &Sweep) -> Identity {
+    pub(crate) fn from_sweep(sweep: &Sweep) -> Identity {
         let runs = sweep.cells.iter().flat_map(|cell| &cell.runs);
         let rows = runs.filter_map(|run| run.row.as_ref());
         let labs = rows.clone().filter_map(|row| row.network.lab.as_ref());
-        let backends = labs.filter_map(|lab| lab.backend);
-        let mut backends: Vec<DelayBackend> = backends.collect();
+        let mut backends: Vec<DelayBackend> = labs.filter_map(|lab| lab.backend).collect();
         backends.sort_by_key(ToString::to_string);
         backends.dedup();
         let of_sweep = &sweep.manifest.machine;
-        let machines = rows.clone();
-        let machines = machines.map(|row| row.machine.as_ref().unwrap_or(of_sweep));
-        let mut hosts: BTreeMap<_, _> = machines.map(|it| (text::host(it), it.clone())).collect();
+        let machines = rows
+            .clone()
+            .map(|row| row.machine.as_ref().unwrap_or(of_sweep));
+        let mut hosts: BTreeMap<_, _> = machines
+            .map(|machine| (text::host(machine), machine.clone()))
+            .collect();
         if hosts.is_empty() {
             hosts.insert(String::new(), of_sweep.clone());
         }
         let networks = rows.clone().map(|row| &row.network);
-        // Programs that take turns take their time together.
+        // Programs that take turns share their time.
         let took_ms = |row: &RunRow| row.took_ms / (1 + row.config.beside as u64);
         Identity {
             name: sweep.name(),
@@ -99,7 +101,9 @@ impl Identity {
             application: sweep.application.clone(),
             sites: match &sweep.application {
                 Some(application) => SiteNames::of_application(&application.sites),
-                None => SiteNames::of(Some((&sweep.manifest.tool, &sweep.manifest.config.node))),
+                None => {
+                    SiteNames::of_nodes(Some((&sweep.manifest.tool, &sweep.manifest.config.node)))
+                }
             },
             took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
@@ -114,7 +118,7 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// Whether the peers run this program, too, if it is not the first one.
+    /// Whether the peers run this program, too. The first program is not asked about.
     pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
         let subjects = self
             .manifest
@@ -124,7 +128,7 @@ impl Identity {
         others.any(|(at, other)| at == subject && other.peers == subject)
     }
 
-    /// Whose terms a report explains.
+    /// Which terms a report has to explain.
     pub(crate) fn kind(&self) -> &'static str {
         match self.application {
             Some(_) => "application",
@@ -137,8 +141,14 @@ impl Identity {
     }
 
     pub(crate) fn line(&self) -> String {
-        let of_sweep = self.manifest.as_ref().map(|it| it.created_unix_s);
-        let begun = self.application.as_ref().map(|it| it.file.created_unix_s);
+        let of_sweep = self
+            .manifest
+            .as_ref()
+            .map(|manifest| manifest.created_unix_s);
+        let begun = self
+            .application
+            .as_ref()
+            .map(|application| application.file.created_unix_s);
         prose::text(&prose!('a "identity.txt" {
             identity: &'a Identity = self,
             day: String = date(begun.or(of_sweep).unwrap_or_default()),
@@ -162,9 +172,12 @@ impl Identity {
 }
 
 fn measured(manifest: &Manifest) -> String {
-    let subjects = manifest.config.subjects.iter();
-    let subjects = subjects.filter(|subject| subject.role != Role::Control);
-    let labels = joined_any(subjects.map(|it| &it.label), " and ");
+    let subjects = manifest
+        .config
+        .subjects
+        .iter()
+        .filter(|subject| subject.role != Role::Control);
+    let labels = joined_any(subjects.map(|subject| &subject.label), " and ");
     labels.unwrap_or_else(|| of_upstream(&manifest.tool))
 }
 
@@ -178,7 +191,7 @@ pub(crate) fn of_upstream(tool: &Tool) -> String {
     joined(names, ", ")
 }
 
-/// "2 hosts: d1, d2 (2 cores of …)", or what the only one is like.
+/// The hosts in words, such as "2 hosts: d1, d2 (2 cores of …)". A single host has no name.
 pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
     if let [machine] = hosts {
         return text::machine(machine);
@@ -188,8 +201,9 @@ pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
         let name = machine.host.as_deref().unwrap_or("one without a name");
         alike.entry(text::machine(machine)).or_default().push(name);
     }
-    let alike = alike.iter();
-    let alike = alike.map(|(machine, names)| format!("{} ({machine})", names.join(", ")));
+    let alike = alike
+        .iter()
+        .map(|(machine, names)| format!("{} ({machine})", names.join(", ")));
     format!("{}: {}", count(hosts.len(), "host"), joined(alike, "; "))
 }
 
@@ -205,16 +219,16 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
     format!("latency-benchmark {}{commit}", tool.version)
 }
 
-/// What is said of a network that is no lab's: the hosts, the round trips and central's network cards. None of a lab.
+/// A sentence about a network that is not a lab's: the hosts, the round trips and central's network cards. None for a lab.
 pub(crate) fn of_real_network<'a>(
     lab: &LabConfig,
     runs: impl Iterator<Item = &'a NetworkReport> + Clone,
 ) -> Option<String> {
-    let of = lab.peer_hosts.as_ref()?;
-    let hosts = of.hosts.iter().map(|host| host.name.to_string());
+    let peers = lab.peer_hosts.as_ref()?;
+    let hosts = peers.hosts.iter().map(|host| host.name.to_string());
     Some(prose::text(&prose!('a "real_network.txt" {
         hosts: Vec<String> = hosts.collect(),
-        command: String = of.command.join(" "),
+        command: String = peers.command.join(" "),
         times: Option<(f64, f64, f64)> = round_trips(runs.clone()),
         congestion_control: &'a str = &lab.congestion_control,
         cards: BTreeSet<String> = runs.flat_map(|run| &run.cards).map(ToString::to_string).collect(),

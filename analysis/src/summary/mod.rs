@@ -1,4 +1,4 @@
-//! The figures of all cells: what differs from the baseline, by how much, and whether it is resolved.
+//! The figures of all cells: how much each variant differs from the baseline, and whether that is resolved.
 
 pub(crate) mod compare;
 mod identity;
@@ -24,8 +24,8 @@ use crate::measure::{
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
 
-/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop
-/// early have at least as many.
+/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop early have at
+/// least this many.
 pub(crate) use run_format::plan::run::FEWEST_BLOCKS;
 
 pub(crate) use crate::stats::CONFIDENCE;
@@ -38,7 +38,7 @@ pub(crate) struct Summary {
     pub(crate) calibrations: BTreeMap<MetricKey, Calibration>,
 }
 
-/// A cell and its figures. Estimates with their blocks take most memory, and are kept only of what decides.
+/// A cell and its figures. Estimates with their blocks take most memory, so only those that decide a verdict are kept.
 #[derive(Default)]
 pub(crate) struct CellSummary {
     pub(crate) measured: Arc<CellMeasured>,
@@ -92,8 +92,8 @@ impl Resolved {
 }
 
 impl ChangeFigure {
-    /// Of values that the factor `scale` brings to their unit.
-    fn of(change: &Change, scale: f64) -> ChangeFigure {
+    /// Makes a figure of a change, whose values the factor `scale` brings to their unit.
+    fn scaled(change: &Change, scale: f64) -> ChangeFigure {
         const PERCENT: f64 = 100.0;
         let difference = change.difference.times(scale);
         ChangeFigure {
@@ -107,14 +107,17 @@ impl ChangeFigure {
 
     fn inflated(self, factor: f64) -> ChangeFigure {
         ChangeFigure {
-            difference: self.difference.map(|it| it.inflated(factor)),
-            relative: self.relative.map(|it| it.inflated(factor)),
+            difference: self
+                .difference
+                .map(|difference| difference.inflated(factor)),
+            relative: self.relative.map(|relative| relative.inflated(factor)),
             ..self
         }
     }
 
     pub(crate) fn interval(&self) -> Option<Interval> {
-        self.difference.map(|of| of.interval(CONFIDENCE))
+        self.difference
+            .map(|difference| difference.interval(CONFIDENCE))
     }
 }
 
@@ -154,13 +157,18 @@ impl Summary {
             .filter_map(move |cell| cell.value(what, variant))
     }
 
-    /// In how many cells it is resolved to be lower, in how many to be higher, and the number of all that have a change.
+    /// The number of cells in which the metric is resolved to be lower, that in which it is higher, and that of all with a change.
     pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
         let cells = self.measured();
         let changes: Vec<_> = cells
             .filter_map(|cell| cell.change(what, variant))
             .collect();
-        let count = |wanted| changes.iter().filter(|it| it.resolved == wanted).count();
+        let count = |wanted| {
+            changes
+                .iter()
+                .filter(|change| change.resolved == wanted)
+                .count()
+        };
         [
             count(Resolved::Lower),
             count(Resolved::Higher),
@@ -186,7 +194,7 @@ impl Summary {
             let estimates = cell.estimates.get(&what)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
-            Some(ChangeFigure::of(&change, what.metric.info().scale))
+            Some(ChangeFigure::scaled(&change, what.metric.info().scale))
         });
         changes.collect()
     }
@@ -222,7 +230,7 @@ impl CellSummary {
         self.figure(MetricKey { site: None, metric }, variant)
     }
 
-    /// Of the baseline.
+    /// The slow polls of the baseline.
     pub(crate) fn slow_polls(&self, site: Site) -> Option<SlowPollCounts> {
         self.measured.slow_polls.get(&site).copied()
     }
@@ -237,14 +245,14 @@ impl CellSummary {
 }
 
 impl CellFigure {
-    fn of(what: MetricKey, estimate: BareEstimate) -> CellFigure {
+    fn without_change(what: MetricKey, estimate: BareEstimate) -> CellFigure {
         CellFigure {
             estimate: estimate.times(what.metric.info().scale),
             change: None,
         }
     }
 
-    /// With standard errors that were too small by this factor.
+    /// Multiplies the standard errors by the factor of a calibration.
     fn inflated(self, factor: f64) -> CellFigure {
         CellFigure {
             estimate: self.estimate.inflated(factor),

@@ -1,4 +1,4 @@
-//! What bounds would have done, beside what budgets did: `predicted.csv`.
+//! The table `predicted.csv`: what bounds would have done, beside what budgets did.
 
 use anyhow::Result;
 use poll_probe::Limit;
@@ -14,7 +14,8 @@ pub(crate) const FILE: &str = "predicted.csv";
 
 pub(crate) const METRIC: Metric = Metric::BeyondMsPerS;
 
-/// The time beyond the threshold under a bound: as predicted, and as measured where a variant has this bound and no other.
+/// The time beyond the threshold under a bound, as it was predicted. Beside it stands what was measured, if a variant has this bound
+/// and no other.
 pub(crate) struct SideBySide<'a> {
     pub(crate) of: &'a Predicted,
     pub(crate) predicted: CellFigure,
@@ -31,33 +32,40 @@ impl SideBySide<'_> {
 }
 
 impl Summary {
-    /// All predictions of a cell. One that several variants measured is there once for each.
+    /// All predictions of a cell. A prediction that several variants measured is there once for each of them.
     pub(crate) fn predicted<'a>(
         &'a self,
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
-        cell.measured.predicted.iter().flat_map(move |of| {
-            let what = MetricKey::new(of.site, METRIC);
+        cell.measured.predicted.iter().flat_map(move |predicted| {
+            let what = MetricKey::new(predicted.site, METRIC);
             let inflation = self.inflation(what);
             let side_by_side = move |measured| SideBySide {
-                of,
-                predicted: CellFigure::of(what, of.beyond_ms_per_s.clone()).inflated(inflation),
+                of: predicted,
+                predicted: CellFigure::without_change(what, predicted.beyond_ms_per_s.clone())
+                    .inflated(inflation),
                 measured,
             };
-            let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, of));
-            let measured = variants.filter_map(|at| Some((at, cell.figure(what, at)?)));
-            let mut measured: Vec<_> = measured.map(Some).collect();
+            let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, predicted));
+            let mut measured: Vec<_> = variants
+                .filter_map(|at| Some((at, cell.figure(what, at)?)))
+                .map(Some)
+                .collect();
             measured.resize(measured.len().max(1), None);
             measured.into_iter().map(side_by_side)
         })
     }
 
     /// Whether a variant has this bound and no other. Without a bound it is the baseline.
-    fn is_bound_by(&self, variant: usize, of: &Predicted) -> bool {
-        let bounds = self.variants[variant].bounds();
-        let bounds: Vec<(Site, Limit)> = bounds.map(|(site, it)| (site, it.limit)).collect();
-        match of.limit {
-            Some(limit) => self.variants[variant].subject == 0 && bounds == [(of.site, limit)],
+    fn is_bound_by(&self, variant: usize, predicted: &Predicted) -> bool {
+        let bounds: Vec<(Site, Limit)> = self.variants[variant]
+            .bounds()
+            .map(|(site, bound)| (site, bound.limit))
+            .collect();
+        match predicted.limit {
+            Some(limit) => {
+                self.variants[variant].subject == 0 && bounds == [(predicted.site, limit)]
+            }
             None => variant == 0 && bounds.is_empty(),
         }
     }
@@ -67,16 +75,17 @@ impl CellSummary {
     /// The polls of a site that were recorded with their iterations.
     pub(crate) fn recorded_polls(&self, site: Site) -> Option<u64> {
         let mut found = self.measured.predicted.iter();
-        let whole = found.find(|it| it.site == site && it.limit.is_none());
-        whole.map(|it| it.polls)
+        let whole = found.find(|predicted| predicted.site == site && predicted.limit.is_none());
+        whole.map(|whole| whole.polls)
     }
 
     /// The bounds that would have ended none of the [recorded polls](Self::recorded_polls) of a site.
     pub(crate) fn bounds_without_effect(&self, site: Site) -> impl Iterator<Item = Limit> {
         let polls = self.recorded_polls(site);
         let all = self.measured.predicted.iter();
-        let idle = all.filter(move |it| it.site == site && Some(it.polls) == polls);
-        idle.filter_map(|it| it.limit)
+        let idle =
+            all.filter(move |predicted| predicted.site == site && Some(predicted.polls) == polls);
+        idle.filter_map(|predicted| predicted.limit)
     }
 }
 
@@ -84,43 +93,64 @@ const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_poll
                     predicted_high,variant,measured,measured_low,measured_high,difference,difference_low,difference_high";
 
 pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
-    let of_cell = |cell| summary.predicted(cell).map(move |it| (cell, it));
-    let all = summary.measured().flat_map(of_cell);
-    let all = all.filter(|(_, it)| sites.contains(&it.of.site));
-    text::csv(HEAD, all.map(|(cell, it)| row(summary, cell, &it)))
+    let predictions = |cell| {
+        summary
+            .predicted(cell)
+            .map(move |side_by_side| (cell, side_by_side))
+    };
+    let all = summary
+        .measured()
+        .flat_map(predictions)
+        .filter(|(_, side_by_side)| sites.contains(&side_by_side.of.site));
+    text::csv(
+        HEAD,
+        all.map(|(cell, side_by_side)| row(summary, cell, &side_by_side)),
+    )
 }
 
-fn row(summary: &Summary, cell: &CellSummary, it: &SideBySide) -> [String; 20] {
+fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [String; 20] {
     let number = |value: Option<f64>| {
-        let value = value.filter(|it| it.is_finite()).map(rounded);
-        value.map_or_else(String::new, |value| format!("{value:?}"))
+        let finite = value.filter(|value| value.is_finite()).map(rounded);
+        finite.map_or_else(String::new, |value| format!("{value:?}"))
     };
-    let ends = |of: Option<Interval>| [of.map(|it| it.low), of.map(|it| it.high)].map(number);
-    let [low, high] = ends(it.predicted.interval());
-    let measured = it.measured.map(|(_, figure)| figure);
+    let ends = |interval: Option<Interval>| {
+        [
+            interval.map(|interval| interval.low),
+            interval.map(|interval| interval.high),
+        ]
+        .map(number)
+    };
+    let [low, high] = ends(side_by_side.predicted.interval());
+    let measured = side_by_side.measured.map(|(_, figure)| figure);
     let [measured_low, measured_high] = ends(measured.and_then(CellFigure::interval));
-    let variant = it.measured.map(|(at, _)| &summary.variants[at]);
-    let difference = it.difference().map(|it| it.interval(CONFIDENCE));
+    let variant = side_by_side.measured.map(|(at, _)| &summary.variants[at]);
+    let difference = side_by_side
+        .difference()
+        .map(|difference| difference.interval(CONFIDENCE));
     let [difference_low, difference_high] = ends(difference);
     [
         cell.measured.cell.peers.to_string(),
         number(Some(cell.measured.cell.rtt_ms.ms())),
         cell.measured.cell.payload_bytes.bytes().to_string(),
-        it.of.site.to_string(),
-        in_words(it.of.limit),
-        it.of.slices.to_string(),
-        it.of.polls.to_string(),
-        it.of.slow_polls.to_string(),
-        it.of.longest_ns.to_string(),
+        side_by_side.of.site.to_string(),
+        in_words(side_by_side.of.limit),
+        side_by_side.of.slices.to_string(),
+        side_by_side.of.polls.to_string(),
+        side_by_side.of.slow_polls.to_string(),
+        side_by_side.of.longest_ns.to_string(),
         METRIC.to_string(),
-        number(Some(it.predicted.estimate.value)),
+        number(Some(side_by_side.predicted.estimate.value)),
         low,
         high,
-        variant.map_or_else(String::new, |it| text::cell(&it.label).into_owned()),
+        variant.map_or_else(String::new, |variant| {
+            text::cell(&variant.label).into_owned()
+        }),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,
-        number(measured.map(|figure| figure.estimate.value - it.predicted.estimate.value)),
+        number(
+            measured.map(|figure| figure.estimate.value - side_by_side.predicted.estimate.value),
+        ),
         difference_low,
         difference_high,
     ]

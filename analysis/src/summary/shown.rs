@@ -1,10 +1,10 @@
-//! What pictures and the page show of a large grid: not every value of its axes.
+//! The part of a large grid that pictures and the page show: not every value of its axes.
 
 use run_format::{Axes, Cell};
 
 use super::{CellSummary, Summary};
 
-/// Nobody reads a picture of more. On a page of seven variants each takes 18 kB.
+/// Nobody reads a picture of more cells. On a page with seven variants each cell takes 18 kB.
 const MOST_CELLS: usize = 500;
 
 /// The axes, with every second value of the longest one left out until there are few enough cells.
@@ -43,7 +43,9 @@ impl Summary {
     pub(crate) fn shown_cells(&self) -> Vec<&CellSummary> {
         let axes = self.shown_axes();
         let cells = self.cells.iter();
-        cells.filter(|it| has(&axes, &it.measured.cell)).collect()
+        cells
+            .filter(|cell| has(&axes, &cell.measured.cell))
+            .collect()
     }
 
     /// None if all cells are shown.
@@ -54,7 +56,7 @@ impl Summary {
 
     /// Where the figures come from, and how many of them are shown.
     pub(crate) fn line(&self) -> String {
-        let shown = self.what_is_shown().map(|it| format!("shown: {it}"));
+        let shown = self.what_is_shown().map(|shown| format!("shown: {shown}"));
         let parts = [Some(self.identity.line()), shown];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
     }
@@ -84,11 +86,14 @@ mod tests {
         assert_eq!(steps, [8, 10]);
         assert!(has(&shown, &shown.cells()[0]));
         let all = grid(22, 30, 20).cells();
-        assert_eq!(all.iter().filter(|it| has(&shown, it)).count(), 6 * 8 * 10);
+        assert_eq!(
+            all.iter().filter(|cell| has(&shown, cell)).count(),
+            6 * 8 * 10
+        );
     }
 
     #[test]
-    fn of_few_cells_all_are_shown() {
+    fn a_small_grid_is_shown_as_it_is() {
         assert_eq!(axes(&grid(10, 10, 5)), grid(10, 10, 5));
         assert_eq!(axes(&grid(5, 6, 4)), grid(5, 6, 4));
     }

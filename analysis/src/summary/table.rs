@@ -1,4 +1,4 @@
-//! `summary.csv` and `summary.parquet`: one row for each figure.
+//! The table of figures, which has one row for each figure: `summary.csv` of a report, and Parquet for `export`.
 
 use anyhow::{Context, Result};
 use polars_core::prelude::{Column, CompatLevel, DataFrame, SchemaExt};
@@ -16,10 +16,9 @@ use crate::options::Options;
 use crate::text::{cell, rounded};
 
 pub(crate) const FILE: &str = "summary.csv";
-/// The same rows with types. What is empty in the other file is null here.
-pub(crate) const PARQUET: &str = "summary.parquet";
 
-/// The figures that the options ask for, in parts: a table of all cells of a large grid takes more memory than its files.
+/// The tables of the figures that the options ask for. Each is about some of the cells, because a table of all cells of a large grid
+/// takes more memory than its files.
 pub(crate) fn tables<'a>(
     summary: &'a Summary,
     options: &'a Options,
@@ -39,22 +38,22 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
     let mut rows = Vec::new();
     for cell in cells {
         for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
-            let figures = figures.iter().zip(&summary.variants);
-            rows.extend(figures.filter_map(|(figure, variant)| {
+            let of_variants = figures.iter().zip(&summary.variants);
+            rows.extend(of_variants.filter_map(|(figure, variant)| {
                 let label = variant.label.as_str();
                 Some((cell.measured.cell, what, label, figure.as_ref()?))
             }));
         }
     }
-    let number = |name: &str, of: fn(&CellFigure) -> Option<f64>| {
-        numbers(name, rows.iter().map(|(.., figure)| of(figure)))
+    let number = |name: &str, value: fn(&CellFigure) -> Option<f64>| {
+        numbers(name, rows.iter().map(|(.., figure)| value(figure)))
     };
     let keys = || rows.iter().map(|(_, key, ..)| key);
     let changes = rows.iter().map(|(.., figure)| figure.change);
     let cells = || rows.iter().map(|(cell, ..)| cell);
-    let peers = cells().map(|it| u32::try_from(it.peers).unwrap_or(u32::MAX));
-    let rtt_ms = cells().map(|it| it.rtt_ms.ms());
-    let payloads = cells().map(|it| i64::from(it.payload_bytes.bytes()));
+    let peers = cells().map(|cell| u32::try_from(cell.peers).unwrap_or(u32::MAX));
+    let rtt_ms = cells().map(|cell| cell.rtt_ms.ms());
+    let payloads = cells().map(|cell| i64::from(cell.payload_bytes.bytes()));
     let columns = vec![
         Column::new("peers".into(), peers.collect::<Vec<u32>>()),
         Column::new("rtt_ms".into(), rtt_ms.collect::<Vec<f64>>()),
@@ -62,38 +61,43 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
         texts("variant", rows.iter().map(|(_, _, label, _)| Some(*label))),
         texts("site", keys().map(|key| key.site.map(Site::name))),
         texts("metric", keys().map(|key| Some(key.metric.info().name))),
-        number("value", |it| Some(it.estimate.value)),
-        number("low", |it| Some(it.interval()?.low)),
-        number("high", |it| Some(it.interval()?.high)),
-        number("change", |it| Some(it.change?.value)),
-        number("change_low", |it| Some(it.change?.interval()?.low)),
-        number("change_high", |it| Some(it.change?.interval()?.high)),
-        texts("resolved", changes.map(|it| Some(it?.resolved.name()))),
+        number("value", |figure| Some(figure.estimate.value)),
+        number("low", |figure| Some(figure.interval()?.low)),
+        number("high", |figure| Some(figure.interval()?.high)),
+        number("change", |figure| Some(figure.change?.value)),
+        number("change_low", |figure| Some(figure.change?.interval()?.low)),
+        number("change_high", |figure| {
+            Some(figure.change?.interval()?.high)
+        }),
+        texts(
+            "resolved",
+            changes.map(|change| Some(change?.resolved.name())),
+        ),
     ];
     Ok(DataFrame::new_infer_height(columns)?)
 }
 
 pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
-    let values = values.map(|value| value.map(cell));
-    Column::new(name.into(), values.collect::<Vec<_>>())
+    let cells = values.map(|value| value.map(cell));
+    Column::new(name.into(), cells.collect::<Vec<_>>())
 }
 
-/// Numbers with four significant digits. One that is not finite, such as the open end of an interval, is absent.
+/// A column of numbers with four significant digits. A number that is not finite, such as the open end of an interval, is absent.
 pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
-    let values = values.map(|value| value.filter(|it| it.is_finite()).map(rounded));
-    Column::new(name.into(), values.collect::<Vec<_>>())
+    let finite = values.map(|value| value.filter(|value| value.is_finite()).map(rounded));
+    Column::new(name.into(), finite.collect::<Vec<_>>())
 }
 
 pub(crate) struct Tables {
     pub(crate) rows: usize,
     pub(crate) csv: Vec<u8>,
-    /// Not compressed: readers of every kind open it.
+    /// The file is not compressed, so that readers of every kind can open it.
     pub(crate) parquet: Vec<u8>,
 }
 
 impl Tables {
-    /// Of tables with the same columns, which follow each other.
-    pub(crate) fn of(parts: impl IntoIterator<Item = Result<DataFrame>>) -> Result<Tables> {
+    /// Encodes tables with the same columns one after the other.
+    pub(crate) fn encode(parts: impl IntoIterator<Item = Result<DataFrame>>) -> Result<Tables> {
         let options = WriteOptions {
             statistics: StatisticsOptions::default(),
             compression: CompressionOptions::Uncompressed,
@@ -102,8 +106,8 @@ impl Tables {
         };
         let level = CompatLevel::oldest();
         let (mut rows, mut csv, mut parquet) = (0, Vec::new(), None);
-        for part in parts {
-            let mut part = part?;
+        for table in parts {
+            let mut part = table?;
             let schema = part.schema().to_arrow(level);
             let file = match &mut parquet {
                 Some(_) if part.height() == 0 => continue,
@@ -128,8 +132,8 @@ impl Tables {
         Ok(Tables { rows, csv, parquet })
     }
 
-    pub(crate) fn files(&self) -> [(&str, &[u8]); 2] {
-        [(FILE, &self.csv), (PARQUET, &self.parquet)]
+    pub(crate) fn files(&self) -> [(&str, &[u8]); 1] {
+        [(FILE, &self.csv)]
     }
 }
 
@@ -149,7 +153,7 @@ mod tests {
             Ok(DataFrame::new_infer_height(columns)?)
         };
         let parts = [vec![], vec![Some(1.0), None], vec![], vec![Some(3.0)]].map(part);
-        let tables = Tables::of(parts).expect("tables");
+        let tables = Tables::encode(parts).expect("tables");
         assert_eq!(tables.csv, b"name,value\na,1.0\na,\na,3.0\n");
         let about = read_metadata(&mut Cursor::new(&tables.parquet)).expect("a table");
         assert_eq!((tables.rows, about.num_rows), (3, 3));

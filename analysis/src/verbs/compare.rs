@@ -79,7 +79,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             caveats: warnings,
             ..Page::default()
         }),
-        tables: Tables::of(frames)?,
+        tables: Tables::encode(frames)?,
         text,
         on_terminal: in_short,
         pictures,
@@ -90,7 +90,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
 }
 
 fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
-    let place = InGrid::of(folder, lab, options)?;
+    let place = InGrid::find(folder, lab, options)?;
     let budgets = budgets(&place.application, &place.lab, options)?;
     let verdict = Verdict::of(&place.lab, options);
     let shared = comparison::shared(&place, &verdict, &budgets);
@@ -100,7 +100,7 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
     let in_short = comparison::sentences_in_grid(&place, &shared);
     let frame = Frame::new(&in_short, &pictures, options);
     let content = Content {
-        tables: Tables::of(tables(&place.lab, options))?,
+        tables: Tables::encode(tables(&place.lab, options))?,
         text: comparison::text_in_grid(&title, &place, &verdict, &shared, frame),
         on_terminal: in_short,
         pictures,
@@ -114,7 +114,7 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
     match path.is_file() {
         true => published::read(path, options),
-        false => Summary::of(&mut Sweep::open(path)?, options),
+        false => Summary::read(&mut Sweep::open(path)?, options),
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure
         let run = run.display();
         reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
     }
-    let summary = Summary::of(&mut Sweep::open(run)?, options)?;
+    let summary = Summary::read(&mut Sweep::open(run)?, options)?;
     let verdict = Verdict::of(&summary, options);
     print(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
@@ -95,7 +95,7 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
     refuse_inside(&out, [path])?;
     let in_short = comparison::of_published(&summary, summary.first_site(options), 0);
     let content = Content {
-        tables: Tables::of(tables(&summary, options))?,
+        tables: Tables::encode(tables(&summary, options))?,
         text: comparison::text_of_published(&summary, Frame::new(&in_short, &pictures, options)),
         on_terminal: in_short,
         pictures,
@@ -128,13 +128,13 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     }
     let mut sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
-    let mut summary = Summary::of(&mut sweep, options)?;
+    let mut summary = Summary::read(&mut sweep, options)?;
     if let Some(name) = name {
         name.clone_into(&mut summary.identity.name);
     }
     check_sites(&summary, options)?;
     let verdict = Verdict::of(&summary, options);
-    let explanation = Explanation::of(&sweep, options)?;
+    let explanation = Explanation::read(&sweep, options)?;
     let scene = Scene::new(&summary, &verdict, options);
     let pictures = scene.entries();
     let in_short = report::in_short(&summary, &verdict);
@@ -161,7 +161,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     };
     Ok(Content {
         page: Some(page),
-        tables: Tables::of(tables(&summary, options))?,
+        tables: Tables::encode(tables(&summary, options))?,
         files: files(&scene, &pictures, explained)?,
         on_terminal: on_terminal(&summary, &verdict),
         pictures,
@@ -222,7 +222,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     };
     Ok(Content {
         page: Some(page),
-        tables: Tables::of(tables(&last.summary, options))?,
+        tables: Tables::encode(tables(&last.summary, options))?,
         files: files(&scene, &pictures, Vec::new())?,
         on_terminal: on_terminal(&last.summary, &last.verdict),
         text: report::search::text(&name, &search, frame),
@@ -234,11 +234,11 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
 fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
     let mut sweep = Sweep::open_rr(run)?;
-    let summary = Summary::of(&mut sweep, options)?;
+    let summary = Summary::read(&mut sweep, options)?;
     let pictures = vec![views::lines::rr(&summary, options)];
     let in_short = report::rr::sentences(&summary);
     Ok(Content {
-        tables: Tables::of(tables(&summary, options))?,
+        tables: Tables::encode(tables(&summary, options))?,
         text: report::rr::text(&summary, Frame::new(&in_short, &pictures, options)),
         on_terminal: in_short,
         pictures,
@@ -251,13 +251,13 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
 fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
     options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
     let soak = Soak::open(dir)?;
-    let drifts = Drifts::of(&soak.rows);
+    let drifts = Drifts::find(&soak.rows);
     let picture = views::lines::drift(&drifts, report::soak::identity(&soak), options);
     let pictures = Vec::from_iter(picture);
     let in_short = drifts.sentences();
     let title = format!("What drifts in a soak: {}", soak.name());
     Ok(Content {
-        tables: Tables::of([drift::table(&drifts)])?,
+        tables: Tables::encode([drift::table(&drifts)])?,
         text: report::soak::text(
             &title,
             &soak,
@@ -331,7 +331,7 @@ pub(crate) fn export(runs: &[PathBuf], options: &Options) -> Result<(), Failure>
         sweeps.push(sweep);
     }
     for mut sweep in sweeps {
-        let summary = Summary::of(&mut sweep, options)?;
+        let summary = Summary::read(&mut sweep, options)?;
         let asked = &options.figures.metric;
         let is_asked = |metric: &&Metric| asked.is_empty() || asked.contains(metric);
         for &metric in Metric::ALL.iter().filter(is_asked) {
@@ -341,7 +341,7 @@ pub(crate) fn export(runs: &[PathBuf], options: &Options) -> Result<(), Failure>
             });
             // Its name is that of the folder.
             let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
-            let tables = Tables::of(parts)?;
+            let tables = Tables::encode(parts)?;
             if tables.rows == 0 {
                 continue;
             }

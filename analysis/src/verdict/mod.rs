@@ -73,7 +73,7 @@ impl Verdict {
         };
         let mut quantities = Quantity::all();
         quantities.retain(|it| is_measured(it.metric));
-        let margin = |it: Quantity| (it, Margin::of(it, &options.figures.margin));
+        let margin = |it: Quantity| (it, Margin::in_force(it, &options.figures.margin));
         let mut verdict = Verdict {
             site,
             site_words: summary.identity.sites.clone(),

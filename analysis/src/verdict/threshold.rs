@@ -45,7 +45,7 @@ pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
     let Some(quantity) = Quantity::of_metric(Metric::BeyondMsPerS) else {
         return Vec::new();
     };
-    let margin = Margin::of(quantity, &options.figures.margin);
+    let margin = Margin::in_force(quantity, &options.figures.margin);
     let outcome = |at: &AtThreshold| Some(Outcome::of_loss(at.together?, margin));
     let own = curve
         .iter()

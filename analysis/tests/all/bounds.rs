@@ -1,4 +1,4 @@
-//! What a bound would do, from the table that a run writes about it.
+//! The report says what a bound would do, from the table that a run writes about bounds.
 
 use std::fs;
 
@@ -20,10 +20,13 @@ fn with_bounds() -> Copy {
             rows.collect()
         };
         let mut table = "slice,site,budget,pieces,slow_pieces,longest_ns,beyond_ns\n".to_owned();
-        for slice in lines("slices.csv").iter().filter(|it| it[1] == "children") {
+        for slice in lines("slices.csv")
+            .iter()
+            .filter(|slice| slice[1] == "children")
+        {
             let sites = lines("sites.csv");
-            let mut of_slice = sites.iter().filter(|it| it[0] == slice[0]);
-            let muxer = of_slice.find(|it| it[1] == "muxer").expect("a row");
+            let mut of_slice = sites.iter().filter(|site| site[0] == slice[0]);
+            let muxer = of_slice.find(|site| site[1] == "muxer").expect("a row");
             let polls: u64 = muxer[2].parse().expect("a number");
             for (budget, cuts, more) in [("none", 0, 1), ("muxer=1", 2, 0), ("muxer=4", 0, 1)] {
                 let (pieces, slow) = (polls * (cuts + 1), polls / 4 + more);
@@ -39,7 +42,7 @@ fn with_bounds() -> Copy {
     copy
 }
 
-/// The fields of the row that begins so.
+/// The fields of the row that begins with a text.
 fn row(table: &str, begins: &str) -> Vec<String> {
     let found = table.lines().find(|line| line.starts_with(begins));
     let row = found.unwrap_or_else(|| panic!("{begins}: {table}"));

@@ -10,7 +10,7 @@ use crate::bench::soak::soak;
 use crate::bench::{Copy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
 use tempfile::TempDir;
 
-/// No measurement has the last one in any column.
+/// No column of a measurement can have the last value.
 const VALUES: [&str; 3] = ["0", "1", "1000000000000000"];
 
 /// Changes each column of the first row of these tables, and reports.
@@ -62,7 +62,7 @@ fn tables(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("a folder");
     let paths = entries.map(|entry| entry.expect("an entry").path());
     let mut tables: Vec<PathBuf> = paths
-        .filter(|path| path.extension().is_some_and(|it| it == "csv"))
+        .filter(|path| path.extension().is_some_and(|extension| extension == "csv"))
         .collect();
     tables.sort();
     assert!(!tables.is_empty(), "{}", dir.display());
@@ -71,31 +71,31 @@ fn tables(dir: &Path) -> Vec<PathBuf> {
 
 const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
 
-/// One datagram in each call.
+/// A table of QUIC with one datagram in each call.
 pub(crate) const QUIC: &str = "slice,rtt_ns,packets_sent,packets_lost,congestion_events,acks_sent,acks_received,datagrams_sent,\
 datagrams_received,send_calls,receive_calls\n4,1000000,1000,1,1,100,100,1000,1000,1000,1000\n";
 
 #[test]
-fn no_column_of_a_sweep_makes_a_figure_that_cannot_be() {
+fn no_column_of_a_sweep_gives_an_impossible_figure() {
     let copy = Copy::new();
     fs::write(copy.run_file("quic.csv"), QUIC).expect("a table");
     set_each_column(&copy.dir(), &tables(&copy.dir().join(RUN)), &FAST);
 }
 
 #[test]
-fn no_column_of_evidence_makes_a_figure_that_cannot_be() {
+fn no_column_of_evidence_gives_an_impossible_figure() {
     let copy = Copy::explained();
     set_each_column(&copy.dir(), &tables(&evidence::dir(&copy)), &FAST);
 }
 
 #[test]
-fn no_column_of_a_soak_makes_a_figure_that_cannot_be() {
+fn no_column_of_a_soak_gives_an_impossible_figure() {
     let folder = soak(1);
     set_each_column(folder.path(), &tables(folder.path()), &FAST[..2]);
 }
 
 #[test]
-fn no_column_of_rr_makes_a_figure_that_cannot_be() {
+fn no_column_of_rr_gives_an_impossible_figure() {
     let folder = TempDir::new().expect("a folder");
     let dir = folder.path().join("run");
     copy(&fixture().with_file_name("fixture-rr"), &dir);

@@ -1,4 +1,4 @@
-//! Command lines at random. Each ends with success or with one line about wrong input.
+//! Random command lines: each ends with success or with one line about wrong input.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ const VERBS: [&str; 10] = [
 const OPTIONS: [&str; 9] = [
     "--threshold", "--site", "--margin", "--metric", "--budget", "--picture", "--format", "--link-base", "--nothing",
 ];
-/// What options take, and what none takes.
+/// Values that some option accepts, and values that none accepts.
 const VALUES: [&str; 28] = [
     "50us",
     "1ns",
@@ -58,7 +58,7 @@ fn a_command_line_succeeds_or_is_refused_in_one_line() {
     for seed in 0..tries() as u64 {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut arguments = vec![*VERBS.choose(&mut rng).expect("a verb")];
-        // Most lines should come as far as their values.
+        // Most lines should be right up to their values.
         for _ in 0..*[1, 1, 1, 2, 0].choose(&mut rng).expect("a number") {
             arguments.push(folders[*[0, 0, 0, 1, 2, 3].choose(&mut rng).expect("a number")]);
         }

@@ -14,7 +14,7 @@ fn edit_json(file: &Path, change: impl FnOnce(&mut Value)) {
     });
 }
 
-/// Two runs of each of two cells, each also alone. Alone, each had this part of its CPU time.
+/// A copy with two runs of each cell, which were also measured alone. Alone, runs used this part of their CPU time.
 fn beside_others(cpu_time_alone: f64) -> Copy {
     let copy = Copy::new();
     edit_json(&copy.dir().join("manifest.json"), |manifest| {
@@ -57,11 +57,10 @@ fn in_column(file: &Path, name: &str, change: impl Fn(&str) -> String) {
     let header = text.lines().next().expect("a header");
     let at = header
         .split(',')
-        .position(|it| it == name)
+        .position(|column| column == name)
         .expect("a column");
     let row = |line: &str| {
-        let fields = line.split(',').enumerate();
-        let fields = fields.map(|(column, field)| {
+        let fields = line.split(',').enumerate().map(|(column, field)| {
             if column == at {
                 change(field)
             } else {
@@ -75,7 +74,7 @@ fn in_column(file: &Path, name: &str, change: impl Fn(&str) -> String) {
 }
 
 #[test]
-fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_other() {
+fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
     for (cpu_time_alone, says) in [
         (
             1.0,
@@ -109,9 +108,9 @@ fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_oth
     holds(&copy.text("report.md"), &["There are too few pairs to say"]);
 }
 
-/// Of 17 slices. The workers share the polls of the connections.
+/// The tables have 17 slices, and two workers share the polls of connections.
 #[test]
-fn what_each_worker_did_is_shown_and_has_to_be_all() {
+fn each_worker_is_shown_and_their_polls_have_to_add_up() {
     let copy = Copy::new();
     let sites = fs::read_to_string(copy.run_file("sites.csv")).expect("a table");
     let polls = sites.lines().filter_map(|line| {

@@ -1,10 +1,10 @@
-//! A run that was changed, mixed up or made up is refused, and `verify` looks at everything that it vouches for.
+//! Runs that were changed or mixed up are refused, and `verify` notices a change of any file.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{self, Copy, RUN, analysis, edit, path, seal};
+use crate::bench::{self, Copy, RUN, analysis, edit, path};
 use tempfile::TempDir;
 
 const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
@@ -17,7 +17,9 @@ fn files(dir: &Path) -> Vec<PathBuf> {
 }
 
 fn name(path: &Path) -> &str {
-    path.file_name().and_then(|it| it.to_str()).expect("a name")
+    path.file_name()
+        .and_then(|name| name.to_str())
+        .expect("a name")
 }
 
 fn pipe_at(path: &Path) {
@@ -78,10 +80,12 @@ fn runs_without_checksums_are_declared() {
     );
 }
 
-/// Sets a field in the first row that begins so.
+/// Sets a field of the first row that begins with `start`.
 fn set(text: &str, start: &str, field: usize, value: &str) -> String {
-    let row = text.lines().find(|line| line.starts_with(start));
-    let row = row.expect("a row");
+    let row = text
+        .lines()
+        .find(|line| line.starts_with(start))
+        .expect("a row");
     let mut fields: Vec<&str> = row.split(',').collect();
     fields[field] = value;
     text.replacen(row, &fields.join(","), 1)
@@ -159,7 +163,7 @@ fn figures_that_no_run_can_have_are_refused() {
     }
 }
 
-/// Two launches of each cell.
+/// A copy with two launches of each cell.
 fn twice() -> Copy {
     let copy = Copy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
@@ -179,7 +183,7 @@ fn twice() -> Copy {
 }
 
 #[test]
-fn rows_that_others_tell_of_are_not_missing() {
+fn missing_rows_that_other_tables_imply_are_refused() {
     twice().report(&["--format", "svg"]).succeeds();
     let without = |tables: &[(&str, &str)]| {
         let copy = twice();
@@ -187,8 +191,10 @@ fn rows_that_others_tell_of_are_not_missing() {
             edit(
                 &copy.dir().join(RUN).with_file_name("run-2").join(table),
                 |text| {
-                    let kept = text.lines().enumerate();
-                    let kept = kept.filter(|(at, line)| *at == 0 || !line.contains(start));
+                    let kept = text
+                        .lines()
+                        .enumerate()
+                        .filter(|(at, line)| *at == 0 || !line.contains(start));
                     kept.map(|(_, line)| format!("{line}\n")).collect()
                 },
             );
@@ -212,7 +218,7 @@ fn rows_that_others_tell_of_are_not_missing() {
     ]);
 }
 
-/// How the program ends below a limit of the shell.
+/// Runs the program under a limit. Returns its exit code and what it said.
 fn limited(limit: &str, arguments: &[&str]) -> (Option<i32>, String) {
     let mut command = Command::new("prlimit");
     command.arg(limit).arg(env!("CARGO_BIN_EXE_analysis"));
@@ -231,17 +237,17 @@ fn a_file_that_becomes_too_large_is_one_line() {
     assert_eq!((code, said.lines().count()), (Some(1), 1), "{said}");
     assert!(said.contains("File too large"), "{said}");
     let files = files(&copy.dir());
-    assert!(!files.iter().any(|it| name(it).starts_with(".report-")));
+    assert!(!files.iter().any(|file| name(file).starts_with(".report-")));
 }
 
-/// How much is enough depends on the machine.
+/// The test tries many limits, because how much memory is enough depends on the machine.
 #[test]
 fn too_little_memory_is_one_line() {
     const MIB: u64 = 1 << 20;
     let mut refused = 0;
     for size in (40..300).step_by(20) {
         let limit = format!("--as={}", size * MIB);
-        // With less the kernel does not start it.
+        // With less memory the program does not even start.
         if limited(&limit, &["--version"]).0 != Some(0) {
             continue;
         }
@@ -276,7 +282,7 @@ fn a_page_is_written_over_no_other_file() {
 }
 
 #[test]
-fn what_is_no_letter_is_refused_in_a_table() {
+fn characters_that_are_no_letters_are_refused_in_tables() {
     for letter in ["\u{1b}", "\u{ffff}"] {
         let copy = Copy::new();
         copy.edit("children.csv", |text| {
@@ -287,7 +293,7 @@ fn what_is_no_letter_is_refused_in_a_table() {
 }
 
 #[test]
-fn what_is_no_regular_file_or_has_no_end_is_refused() {
+fn pipes_and_endless_files_are_refused() {
     for file in ["run.json", "sites.csv", "histograms.hlog", "peers.csv"] {
         let copy = Copy::new();
         pipe_at(&copy.run_file(file));
@@ -326,10 +332,15 @@ fn verify_looks_at_everything() {
         assert!(ended.err.contains(words), "{}", ended.err);
     };
     analysis(["verify", path(&copy.dir())]).succeeds();
-    for extension in ["svg", "png"] {
-        let is_one = |path: &PathBuf| path.extension().is_some_and(|it| it == extension);
-        let picture = files(&report.join("charts")).into_iter().find(is_one);
-        let picture = picture.expect("a picture");
+    for format in ["svg", "png"] {
+        let is_one = |path: &PathBuf| {
+            path.extension()
+                .is_some_and(|extension| extension == format)
+        };
+        let picture = files(&report.join("charts"))
+            .into_iter()
+            .find(is_one)
+            .expect("a picture");
         let kept = fs::read(&picture).expect("a picture");
         fs::write(&picture, "<svg/>").expect("a picture");
         verify(&format!("{}: it is not what the run gives", name(&picture)));
@@ -355,12 +366,4 @@ fn verify_looks_at_everything() {
         verify(name);
         fs::write(&file, kept).expect("a file");
     }
-}
-
-/// The checksums hold whatever order the fields have.
-#[test]
-fn a_run_that_was_sealed_again_is_accepted() {
-    let copy = Copy::new();
-    seal(&copy.dir());
-    analysis(["report", path(&copy.dir())]).succeeds();
 }

@@ -1,4 +1,4 @@
-//! The report about explained subjects: what stands beside what, and what is left if one fails.
+//! The report about explained subjects shows them side by side, and what is left if one fails.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use crate::bench::evidence::{self, BUDGET, CELL, report};
 use crate::bench::{Copy, edit, holds, links};
 use crate::golden::with_subjects;
 
-/// What [`evidence`] has of the baseline is the first subject's, and what it has of the budget the second's.
+/// A copy in which the first subject has the [`evidence`] of the baseline, and the second one that of the budget.
 fn explained() -> Copy {
     let copy = Copy::new();
     with_subjects(&copy, 1);
@@ -19,13 +19,19 @@ fn explained() -> Copy {
     for (subject, variant) in [0, BUDGET].into_iter().enumerate() {
         let launch = cell.join(format!("s{subject}"));
         fs::create_dir(&launch).expect("a folder");
-        let slices = evidence::slices().into_iter();
-        let slices = slices.filter(|slice| slice.variant == variant);
-        let slices: Vec<String> = slices.map(|slice| slice.number.to_string()).collect();
+        let slices: Vec<String> = evidence::slices()
+            .into_iter()
+            .filter(|slice| slice.variant == variant)
+            .map(|slice| slice.number.to_string())
+            .collect();
         for file in &files {
             let name = file.file_name().into_string().expect("text");
             let text = fs::read_to_string(file.path()).expect("a file");
-            let is_of = |line: &str| slices.iter().any(|it| line.split(',').next() == Some(it));
+            let is_of = |line: &str| {
+                slices
+                    .iter()
+                    .any(|number| line.split(',').next() == Some(number))
+            };
             let lines = text.lines().enumerate();
             let lines =
                 lines.filter(|(at, line)| *at == 0 || !name.ends_with(".csv") || is_of(line));
@@ -92,8 +98,12 @@ fn subjects_are_side_by_side() {
         &["<title>[kernel] sendto (120 samples, 25.00%; -15.00%)</title>"],
     );
     let worst = copy.explain_file(&format!("{CELL}.worst.csv"));
-    let of = |label: &str| worst.lines().filter(|line| line.starts_with(label)).count();
-    assert_eq!((of("here@base,"), of("released,")), (3, 3), "{worst}");
+    let rows_of = |label: &str| worst.lines().filter(|line| line.starts_with(label)).count();
+    assert_eq!(
+        (rows_of("here@base,"), rows_of("released,")),
+        (3, 3),
+        "{worst}"
+    );
 }
 
 #[test]

@@ -24,7 +24,9 @@ fn every_figure_is_in_the_folder_of_its_metric() {
         let mut file = File::open(folder.path().join("figures.parquet")).unwrap();
         let about = read_metadata(&mut file).unwrap();
         let columns = about.schema_descr.columns().iter();
-        let names: Vec<&str> = columns.map(|it| it.path_in_schema[0].as_str()).collect();
+        let names: Vec<&str> = columns
+            .map(|column| column.path_in_schema[0].as_str())
+            .collect();
         assert!(names.contains(&"variant") && !names.contains(&"metric"));
         found.insert(folder.file_name().into_string().unwrap(), about.num_rows);
     }

@@ -76,7 +76,7 @@ fn a_behaviour_that_wakes_itself_is_the_first_finding() {
 fn tasks_that_spend_their_budget_do_not_count_as_waking_themselves() {
     let copy = Copy::explained();
     set(&copy, "task_self_wakes", |_| 900);
-    // Each time with something to do.
+    // The task found something to do each time.
     assert_eq!(kinds(&copy), Vec::<String>::new());
     set(&copy, "connection_polls_idle", |_| 700);
     assert_eq!(kinds(&copy), ["self-waking"]);

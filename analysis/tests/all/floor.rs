@@ -1,4 +1,4 @@
-//! What central's core does without requests is taken off what is measured with them.
+//! What central uses without requests is subtracted from what is measured with them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -7,12 +7,16 @@ use crate::bench::{Copy, holds};
 
 const CELL: &str = "cells/pl065536_rtt000_n02/run-1";
 
-/// The figure of the baseline in that cell.
+/// The figure of the baseline in [`CELL`].
 fn figure(copy: &Copy, metric: &str) -> f64 {
     let table = copy.text("summary.csv");
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let head = rows.headers().expect("a head").clone();
-    let column = |name: &str| head.iter().position(|it| it == name).expect("the column");
+    let column = |name: &str| {
+        head.iter()
+            .position(|column| column == name)
+            .expect("the column")
+    };
     let [payload, variant, name, value] =
         ["payload_bytes", "variant", "metric", "value"].map(column);
     let mut rows = rows.records().map(|row| row.expect("a row"));
@@ -33,14 +37,14 @@ fn with(runs: &[&str], name: &str, text: &str) -> Copy {
     copy
 }
 
-/// In which the launch saw that before it had requests.
+/// A copy in which the launch of [`CELL`] has this row in `idle.csv`.
 fn with_idle(row: &str) -> Copy {
     let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
     with(&[CELL], "idle.csv", &format!("{head}\n{row}\n"))
 }
 
 #[test]
-fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
+fn the_floor_and_the_benchmarks_own_cpu_time_are_subtracted() {
     let old = Copy::new();
     for run in RUNS {
         fs::remove_file(old.dir().join(run).join("idle.csv")).expect("it is there");
@@ -53,7 +57,7 @@ fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
     );
     new.report(&["--format", "svg"]).succeeds();
     let [before, after] = [&old, &new].map(|copy| figure(copy, "cotenant_p90_us"));
-    // The buckets of a histogram are that coarse.
+    // The buckets of a histogram are not finer than this.
     assert!(
         (before - after - 20.0).abs() < 0.01 * before,
         "{before} {after}"
@@ -74,7 +78,7 @@ fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
     assert!(!report.contains("counted from its floor"), "{report}");
 }
 
-/// The example of METHODS.md.
+/// Computes the example of METHODS.md from the tables.
 #[test]
 fn cpu_time_per_request_follows_from_two_tables() {
     let copy = Copy::new();
@@ -90,9 +94,12 @@ fn cpu_time_per_request_follows_from_two_tables() {
             requests += number("requests") * number("sampled_ms") / number("duration_ms");
         }
     }
-    let idle = csv::Reader::from_path(copy.dir().join(CELL).join("idle.csv")).expect("idle.csv");
-    let idle = idle.into_deserialize::<BTreeMap<String, f64>>().next();
-    let idle = idle.expect("a row").expect("of numbers");
+    let idle = csv::Reader::from_path(copy.dir().join(CELL).join("idle.csv"))
+        .expect("idle.csv")
+        .into_deserialize::<BTreeMap<String, f64>>()
+        .next()
+        .expect("a row")
+        .expect("of numbers");
     let share = idle["central_cpu_ns"] / idle["duration_ms"];
     let own_ns = share * sampled_ms;
     let us = (cpu_ns - own_ns) / requests / 1e3;
@@ -100,8 +107,11 @@ fn cpu_time_per_request_follows_from_two_tables() {
         "({cpu_ns} − {share:.2}·{sampled_ms:.3}) / {requests:.2} = {:.0} ns, which is **{us:.1} µs per request**",
         us * 1e3
     );
-    let methods = fs::read_to_string("METHODS.md").expect("beside the manifest");
-    let methods = methods.split_whitespace().collect::<Vec<_>>().join(" ");
+    let methods = fs::read_to_string("METHODS.md")
+        .expect("beside the manifest")
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
     assert!(methods.contains(&example), "{example}");
     copy.report(&["--format", "svg"]).succeeds();
     let reported = figure(&copy, "cpu_us_per_request");

@@ -1,4 +1,4 @@
-//! Runs of another sweep, rows that are there twice or not at all, and folders that are read are no place to write to.
+//! Refuses runs of another sweep, rows that are missing or there twice, and to write into a folder that is read.
 
 use std::fs;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::bench::{Copy, RUN, analysis, edit, path};
 use tempfile::TempDir;
 
-/// Each as another sweep would have it.
+/// Each value is one that another sweep could have.
 #[test]
 fn a_run_with_other_options_than_its_sweep_is_refused() {
     for (was, is, words) in [
@@ -51,7 +51,7 @@ fn a_run_with_other_options_than_its_sweep_is_refused() {
     let copy = Copy::new();
     manifest(&copy, "\"turn_ms\": 250", "\"turn_ms\": 100");
     copy.is_refused(&["run.json", "its `plan` is not that of the manifest"]);
-    // Of a version with other lengths, in one of two cells.
+    // One of the two cells has the lengths of another version.
     let copy = Copy::new();
     copy.edit("run.json", |text| {
         let text = text.replacen("\"settle_ms\": 10", "\"settle_ms\": 12", 1);
@@ -60,7 +60,7 @@ fn a_run_with_other_options_than_its_sweep_is_refused() {
     copy.is_refused(&["run.json", "its plan is not that of the other runs"]);
 }
 
-/// The row that begins so.
+/// The row that begins with `start`.
 fn row<'a>(text: &'a str, start: &str) -> &'a str {
     let mut rows = text.split_inclusive('\n');
     rows.find(|row| row.starts_with(start)).expect("a row")
@@ -134,13 +134,15 @@ fn figures_of_peers_that_no_run_can_have_are_refused() {
     }
 }
 
-/// Co-tenants of the same variant, whose numbers no table has.
+/// The histograms are of co-tenants under the same variant, whose numbers are in no table.
 #[test]
 fn histograms_with_swapped_tags_are_refused() {
     let copy = Copy::new();
     copy.edit("histograms.hlog", |text| {
-        let tags = text.lines().filter_map(|line| line.split_once(','));
-        let tags = tags.map(|(tag, _)| format!("{tag},"));
+        let tags = text
+            .lines()
+            .filter_map(|line| line.split_once(','))
+            .map(|(tag, _)| format!("{tag},"));
         let is_one = |tag: &String| tag.starts_with("Tag=cotenant-wake.s") && tag.ends_with(".v0,");
         let mut tags = tags.filter(is_one);
         let [one, other] = [tags.next(), tags.next()].map(|tag| tag.expect("two slices"));
@@ -149,7 +151,7 @@ fn histograms_with_swapped_tags_are_refused() {
     copy.is_refused(&["histograms.hlog", "histogram cotenant-wake"]);
 }
 
-/// All polls of the slice have an iteration, so that both have as many values.
+/// Both histograms have equally many values, because all polls of the slice have an iteration.
 #[test]
 fn histograms_of_one_slice_with_swapped_tags_are_refused() {
     let (polls, longest) = ("connection", "connection-longest-iteration");
@@ -165,8 +167,7 @@ fn histograms_of_one_slice_with_swapped_tags_are_refused() {
         copy.edit("histograms.hlog", |text| {
             let [one, other] = [one, other].map(|of| format!("Tag={of}.s4.v0,"));
             assert!(text.contains(&one) && text.contains(&other));
-            let text = text.replacen(&one, "Tag=,", 1);
-            let text = text.replacen(&other, &one, 1);
+            let text = text.replacen(&one, "Tag=,", 1).replacen(&other, &one, 1);
             text.replacen("Tag=,", &other, 1)
         });
         copy.is_refused(&["histograms.hlog", words]);
@@ -200,7 +201,7 @@ fn entries(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).expect("a folder");
     let name = |entry: std::io::Result<fs::DirEntry>| entry.expect("an entry").file_name();
     let mut names: Vec<String> = entries
-        .map(|it| name(it).into_string().expect("text"))
+        .map(|entry| name(entry).into_string().expect("text"))
         .collect();
     names.sort();
     names

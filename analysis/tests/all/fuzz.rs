@@ -23,13 +23,13 @@ use tempfile::TempDir;
 
 const FIRST_SEED: u64 = 6438;
 
-/// Damages of runs that were once taken for measurements, or ended the program, and why.
+/// Seeds of damages that the program once accepted or could not handle, and why.
 const ONCE_MISSED: [(u64, &str); 1] = [(
     6589,
     "a version of 10,000 letters took more than 10 s to draw",
 )];
 
-/// The least that is drawn, since a debug build draws slowly.
+/// Options that draw little, because a debug build draws slowly.
 const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
 
 /// How many seeds the tests of chance try.
@@ -59,21 +59,21 @@ fn fuzz(known: &[(u64, &str)], mut finds: impl FnMut(u64) -> Result<&'static str
     );
 }
 
-/// Runs the program. An error if it panics, computes for more than 10 s, hangs, or takes more than 1 GiB.
+/// Runs the program. Returns an error if it panics, computes for more than 10 s, hangs, or needs more than 1 GiB.
 pub(crate) fn run(arguments: &[&str]) -> Result<(i32, String), String> {
     let Output {
         status,
         stdout,
         stderr,
     } = Command::new("timeout")
-        // A busy machine may take long for what takes little of its time.
+        // On a busy machine little CPU time can take long.
         .args(["--signal=KILL", "100", "prlimit", "--cpu=10"])
         .arg(env!("CARGO_BIN_EXE_analysis"))
         .args(arguments)
         .output()
         .expect("coreutils and util-linux are there");
     let said = [stdout, stderr]
-        .map(|it| String::from_utf8_lossy(&it).into_owned())
+        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .concat();
     let of_children = getrusage(UsageWho::RUSAGE_CHILDREN).expect("the kernel counts");
     let mib = of_children.max_rss() / 1024;
@@ -86,17 +86,17 @@ pub(crate) fn run(arguments: &[&str]) -> Result<(i32, String), String> {
     }
 }
 
-/// What is damaged, and its report before.
+/// A folder to damage, and the figures that its report had before.
 struct Original {
     folder: TempDir,
-    /// The file that the figures are in.
+    /// The content of `summary.csv`.
     figures: String,
 }
 
 const SUMMARY: &str = "report/summary.csv";
 
 impl Original {
-    fn of(fill: impl FnOnce(&Path), options: &[&str]) -> Original {
+    fn report(fill: impl FnOnce(&Path), options: &[&str]) -> Original {
         let folder = TempDir::new().expect("a folder");
         let dir = folder.path().join("run");
         fill(&dir);
@@ -146,14 +146,14 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
     };
     let of_application = |to: &Path| copy(&application(&Copy::new()), to);
     let originals = [
-        (Original::of(searched, &FAST), &FAST[..]),
-        (Original::of(of_quic, &FAST), &FAST[..]),
-        (Original::of(of_application, &FAST), &FAST[..]),
-        (Original::of(soaked, &FAST[..2]), &FAST[..2]),
-        (Original::of(committed("fixture"), &FAST), &FAST[..]),
-        (Original::of(explained, &FAST), &FAST[..]),
+        (Original::report(searched, &FAST), &FAST[..]),
+        (Original::report(of_quic, &FAST), &FAST[..]),
+        (Original::report(of_application, &FAST), &FAST[..]),
+        (Original::report(soaked, &FAST[..2]), &FAST[..2]),
+        (Original::report(committed("fixture"), &FAST), &FAST[..]),
+        (Original::report(explained, &FAST), &FAST[..]),
         (
-            Original::of(committed("fixture-rr"), &FAST[..2]),
+            Original::report(committed("fixture-rr"), &FAST[..2]),
             &FAST[..2],
         ),
     ];
@@ -184,7 +184,8 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
     });
 }
 
-/// A change that was sealed again can be one that no table contradicts. Its figures are at least such as a run can have.
+/// Judges how `report` ended. If the damaged folder was sealed again, there may be no table that contradicts the damage. Then the
+/// figures have to be possible ones.
 fn judge(
     original: &Original,
     dir: &Path,
@@ -214,7 +215,7 @@ fn judge(
 
 #[test]
 fn a_damaged_report_is_noticed() {
-    let original = Original::of(committed("fixture"), &FAST);
+    let original = Original::report(committed("fixture"), &FAST);
     fuzz(&[], |seed| {
         let mut rng = StdRng::seed_from_u64(seed);
         let folder = original.copy();

@@ -1,14 +1,13 @@
-//! The committed sweep, from the real program, gives the figures that are committed beside it.
+//! The committed sweep, which the real program measured, gives the committed figures.
 
 use std::collections::BTreeMap;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
 use crate::bench::{self, Copy, RUN, analysis, edit, holds, links, path, seal};
-use polars_parquet::read::read_metadata;
 use run_format::files::HISTOGRAMS;
 
-/// The figures of the fixture. `BLESS=1` writes them anew.
+/// `BLESS=1` writes the committed figures anew.
 #[test]
 fn the_fixture_gives_the_committed_figures() {
     let copy = Copy::new();
@@ -56,7 +55,7 @@ fn a_report_is_whole_and_short_enough_to_paste() {
     let names = |dir: &Path| -> Vec<String> {
         let entries = fs::read_dir(dir).expect("a folder").flatten();
         entries
-            .filter_map(|it| it.file_name().into_string().ok())
+            .filter_map(|entry| entry.file_name().into_string().ok())
             .collect()
     };
     let charts = names(&report.join("charts"));
@@ -74,15 +73,6 @@ fn a_report_is_whole_and_short_enough_to_paste() {
         !left.iter().any(|name| name.starts_with(".report")),
         "{left:?}"
     );
-}
-
-#[test]
-fn links_can_lead_elsewhere() {
-    let copy = Copy::new();
-    copy.report(&["--format", "svg", "--link-base", "https://example.org/run/"])
-        .succeeds();
-    let text = copy.text("report.md");
-    holds(&text, &["](https://example.org/run/charts/before-after."]);
 }
 
 #[test]
@@ -116,21 +106,6 @@ fn the_report_names_the_command_whichever_verb_measured() {
 }
 
 #[test]
-fn both_tables_have_the_same_columns_and_rows() {
-    let copy = Copy::new();
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("summary.csv");
-    let mut parquet = File::open(copy.dir().join("report/summary.parquet")).expect("a table");
-    let metadata = read_metadata(&mut parquet).expect("a table");
-    assert_eq!(metadata.num_rows + 1, text.lines().count());
-    let columns = metadata.schema_descr.columns().iter();
-    let columns: Vec<_> = columns
-        .map(|column| column.path_in_schema[0].as_str())
-        .collect();
-    assert_eq!(columns.join(","), text.lines().next().expect("a line"));
-}
-
-#[test]
 fn a_report_can_be_made_again_and_is_verified() {
     let copy = Copy::new();
     copy.report(&["--format", "svg", "--threshold", "100us"])
@@ -140,7 +115,6 @@ fn a_report_can_be_made_again_and_is_verified() {
         analysis(["verify", path(&dir)])
     };
     verify().succeeds();
-    let of_other_threshold = fs::read(copy.dir().join("report/summary.parquet")).expect("a table");
     copy.report(&["--format", "svg"]).succeeds();
     verify().succeeds();
 
@@ -159,14 +133,6 @@ fn a_report_can_be_made_again_and_is_verified() {
         &["summary.csv: line 4: ", ",123.4,", "but the run gives"],
     );
     fs::write(&table, kept).expect("a table");
-
-    let parquet = copy.dir().join("report/summary.parquet");
-    let kept = fs::read(&parquet).expect("a table");
-    fs::write(&parquet, of_other_threshold).expect("a table");
-    let ended = verify();
-    assert_eq!(ended.code, 1);
-    assert!(ended.err.contains("summary.parquet"), "{}", ended.err);
-    fs::write(&parquet, kept).expect("a table");
 
     let report = copy.dir().join("report/report.md");
     edit(&report, |text| text.replacen("Verdict", "Opinion", 1));
@@ -235,7 +201,7 @@ const SUBJECTS: &str = r#""subjects": [
      "tree_sha256": null}, "peers": 0},
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
 
-/// The fixture's only run as five launches of two programs that took turns.
+/// Turns the only run of the fixture into five launches of two programs that took turns.
 pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
     const BLOCKS: u32 = 5;
     edit(&copy.dir().join("manifest.json"), |text| {
@@ -283,7 +249,7 @@ fn launches_of_subjects_are_compared_and_named() {
     let rows: Vec<&str> = table.lines().filter(of_second).collect();
     assert_eq!(rows.len(), 2, "{table}");
     for row in rows {
-        let change = row.rsplit(',').nth(3).and_then(|it| it.parse().ok());
+        let change = row.rsplit(',').nth(3).and_then(|field| field.parse().ok());
         assert_eq!(change, Some(0.0), "the same launches differ: {row}");
         assert!(row.ends_with(",no"), "{row}");
     }
@@ -296,7 +262,7 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
     for cell in fs::read_dir(copy.dir().join("cells")).expect("cells") {
         for launch in fs::read_dir(cell.expect("a cell").path()).expect("launches") {
             let launch = launch.expect("a launch").path();
-            let is_first = launch.file_name().is_some_and(|it| it == "s0-run-1");
+            let is_first = launch.file_name().is_some_and(|name| name == "s0-run-1");
             let cpu_ns = if is_first { 10_000_000 } else { 40_000_000 };
             let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
             let row = format!("{head}\n250.0,{cpu_ns},250,20000,30000\n");
@@ -316,7 +282,7 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
 }
 
 #[test]
-fn blocks_of_programs_are_those_that_all_have() {
+fn a_block_of_programs_needs_all_of_them() {
     let copy = Copy::new();
     with_subjects(&copy, 1);
     for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
@@ -371,7 +337,7 @@ fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
     holds(&copy.text("report.md"), &[says]);
 }
 
-/// Empties a column of the rows of a site.
+/// Empties a column in the rows of a site.
 fn empty(table: &Path, site: &str, column: &str) {
     edit(table, |text| {
         let names: Vec<&str> = text.lines().next().expect("a heading").split(',').collect();
@@ -392,7 +358,7 @@ fn empty(table: &Path, site: &str, column: &str) {
 }
 
 #[test]
-fn what_a_subject_does_not_record_is_absent_and_named() {
+fn the_report_names_what_a_subject_did_not_record() {
     const LEVELS: &str = r#""build": {"id": "0", "profile": "release", "rustc": "rustc", "features": [], "crates": [],
      "levels": [{"site": "connection", "level": "outer", "not_there": null},
      {"site": "connection", "level": "inner", "not_there": "poll in line 7 has no loop"},
@@ -465,7 +431,7 @@ fn messages_that_did_not_reach_central_are_counted() {
     assert!(!report.contains("of 40 messages"), "{report}");
 }
 
-/// As METHODS.md calculates it, from tables alone.
+/// Computes the example of METHODS.md from the tables.
 #[test]
 fn the_time_beyond_follows_from_the_tables() {
     type Row = BTreeMap<String, String>;
@@ -483,27 +449,30 @@ fn the_time_beyond_follows_from_the_tables() {
         let is_used =
             |slice: &&Row| slice["pass"] == "compare" && variants.contains(&slice["variant"]);
         let slices: Vec<&Row> = slices.iter().filter(is_used).collect();
-        let ms: f64 = slices.iter().map(|it| number(it, "duration_ms")).sum();
+        let ms: f64 = slices
+            .iter()
+            .map(|slice| number(slice, "duration_ms"))
+            .sum();
         let is_slow = |band: &&Row| {
-            let is_of_slice = slices.iter().any(|it| it["slice"] == band["slice"]);
+            let is_of_slice = slices.iter().any(|slice| slice["slice"] == band["slice"]);
             is_of_slice && band["site"] == "connection" && number(band, "from_ns") >= 50_000.0
         };
         let slow = bands.iter().filter(is_slow);
-        let beyond_ns = slow.map(|it| number(it, "ns") - 50_000.0 * number(it, "polls"));
+        let beyond_ns = slow.map(|band| number(band, "ns") - 50_000.0 * number(band, "polls"));
         let beyond = beyond_ns.sum::<f64>() / 1e3 / ms;
         let stated = format!("**{beyond:.3} ms per s**");
         assert!(
             methods.contains(&stated),
             "METHODS.md does not say {stated}"
         );
-        let figure = figures.iter().find(|it| {
-            let cell = (&*it["peers"], &*it["rtt_ms"], &*it["payload_bytes"]);
-            let what = (&*it["site"], &*it["metric"]);
+        let figure = figures.iter().find(|row| {
+            let cell = (&*row["peers"], &*row["rtt_ms"], &*row["payload_bytes"]);
+            let what = (&*row["site"], &*row["metric"]);
             cell == ("2", "0.0", "4096")
                 && what == ("connection", "beyond_ms_per_s")
-                && it["variant"] == label
+                && row["variant"] == label
         });
-        // A duration counts there as the lower end of its bucket, at most 0.1 % less.
+        // In the report a duration counts as the lower end of its bucket, which is at most 0.1 % less.
         let reported = number(figure.unwrap(), "value");
         assert!(
             (reported / beyond - 1.0).abs() < 0.01,

@@ -1,4 +1,4 @@
-//! An application that writes what a cell of the fixture has is found there in the grid.
+//! An application whose polls are those of a cell of the fixture is found in this cell of the grid.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ pub(crate) fn application(of: &Copy) -> PathBuf {
     let dir = of.beside("ab-run");
     let run = dir.join("cells/application/run-1");
     copy(&of.dir().join(RUN), &run);
-    // It knows of no peers.
+    // An application knows of no peers.
     edit(&run.join("peers.csv"), |text| {
         text.lines()
             .take(1)
@@ -66,7 +66,7 @@ fn the_cell_with_the_same_polls_is_the_nearest_whichever_side_is_the_application
 }
 
 #[test]
-fn checks_that_an_application_cannot_have_are_no_rows() {
+fn the_table_of_checks_leaves_out_what_applications_cannot_have() {
     let sweep = Copy::new();
     let node = application(&sweep);
     analysis(["report", path(&node), "--format", "svg"]).succeeds();

@@ -1,11 +1,11 @@
-//! What the machine did to a sweep is said in its report, and blocks that it disturbed are set aside.
+//! The report says what the machine did to a sweep, and disturbed blocks are set aside.
 
 use crate::bench::{Copy, analysis, edit, holds, path};
 
 const QUIET: &str = "0.1,0,0.0,0.0";
 
-/// A copy in which both cells have rows of `blocks.csv`, of a second each. In the second cell nothing happened. In blocks of
-/// the first one the hypervisor took so many ms from central's core, and the last four columns are these.
+/// A copy in which both cells have blocks of a second each. In each block of the first cell, the hypervisor took this many ms from
+/// central's core, and the last four columns of `blocks.csv` are these. In the second cell nothing happened.
 fn with_blocks(blocks: [(u32, &str); 5]) -> Copy {
     let copy = Copy::new();
     let rows = |blocks: [(u32, &str); 5]| {
@@ -28,7 +28,7 @@ fn with_blocks(blocks: [(u32, &str); 5]) -> Copy {
     copy
 }
 
-/// Each in one block of one cell.
+/// One block of one cell is disturbed, in each of four ways.
 #[test]
 fn a_disturbed_block_is_set_aside_and_the_report_says_why() {
     for (columns, why) in [
@@ -50,7 +50,6 @@ fn a_disturbed_block_is_set_aside_and_the_report_says_why() {
     }
 }
 
-/// However many they are, no figure is made of a standstill.
 #[test]
 fn a_cell_of_disturbed_blocks_alone_has_no_figures() {
     let copy = with_blocks([(0, "3000.0,0,0.0,0.0"); 5]);
@@ -75,7 +74,7 @@ fn blocks_count_however_much_the_hypervisor_took() {
 }
 
 #[test]
-fn nothing_is_said_of_what_no_kernel_said() {
+fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
     let copy = Copy::new();
     for cell in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
         let blocks = copy.dir().join("cells").join(cell).join("run-1/blocks.csv");
@@ -96,7 +95,7 @@ fn nothing_is_said_of_what_no_kernel_said() {
     assert!(!text.contains("The machine took"), "{text}");
 }
 
-/// In the slices of every variant, polls soon after the change of variant are slow less often.
+/// Polls soon after the change of variant are slow less often, in the slices of every variant.
 #[test]
 fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
     let copy = Copy::new();
@@ -122,7 +121,7 @@ fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
     analysis(["verify", path(&copy.dir())]).succeeds();
 }
 
-/// Throughput and latency of a cell say nothing about variants if most requests were sent in another turn.
+/// Throughput and latency say nothing about variants if most requests of a cell were sent in another turn.
 #[test]
 fn requests_of_other_turns_are_not_compared() {
     let copy = Copy::new();
@@ -131,7 +130,12 @@ fn requests_of_other_turns_are_not_compared() {
             .lines()
             .map(|line| line.split(',').map(str::to_owned).collect())
             .collect();
-        let at = |name: &str| rows[0].iter().position(|it| it == name).expect("a column");
+        let at = |name: &str| {
+            rows[0]
+                .iter()
+                .position(|column| column == name)
+                .expect("a column")
+        };
         let (all, before) = (at("requests"), at("requests_begun_before"));
         for row in &mut rows[1..] {
             row[before] = row[all].clone();

@@ -1,14 +1,14 @@
-//! The margins decide, and are recorded; and what is pasted into an issue.
+//! The verdict depends on the margins, which are recorded, and the comment is short.
 
 use crate::bench::{Copy, analysis, edit, holds, path};
 
 #[test]
-fn the_verdict_is_by_the_margins_which_are_recorded() {
+fn the_verdict_depends_on_the_margins_which_are_recorded() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
     holds(&copy.text("report.md"), &["| **−"]);
     let margins = ["beyond=99.9%", "wake-up=99.9%", "late=50pp"];
-    let options = margins.map(|it| ["--margin", it]).concat();
+    let options = margins.map(|margin| ["--margin", margin]).concat();
     copy.report(&[&["--format", "svg"], &options[..]].concat())
         .succeeds();
     let text = copy.text("report.md");
@@ -58,7 +58,7 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     assert_eq!(printed.out.trim_end(), comment.trim_end());
 }
 
-/// A script reads the answer up to the colon of the first line.
+/// Scripts read the answer, which ends at the colon of the first line.
 #[test]
 fn a_verdict_begins_with_its_answer_and_shows_the_noise() {
     let copy = Copy::new();
@@ -70,9 +70,12 @@ fn a_verdict_begins_with_its_answer_and_shows_the_noise() {
     };
     let text = told(&[]);
     let answers = ["better", "no worse than the margin", "unknown", "worse"];
-    let places = text.lines().map_while(|line| line.split_once(": `"));
-    let places = places.map(|(answer, _)| answers.iter().position(|it| *it == answer));
-    let places: Vec<usize> = places.map(|place| place.expect("an answer")).collect();
+    let places: Vec<usize> = text
+        .lines()
+        .map_while(|line| line.split_once(": `"))
+        .map(|(answer, _)| answers.iter().position(|known| *known == answer))
+        .map(|place| place.expect("an answer"))
+        .collect();
     assert!(!places.is_empty(), "{text}");
     assert!(
         places.is_sorted_by(|a, b| a >= b),
@@ -93,6 +96,6 @@ fn a_verdict_begins_with_its_answer_and_shows_the_noise() {
         "cpu=5000%",
         "latency=5000%",
     ];
-    let text = told(&nothing_matters.map(|it| ["--margin", it]).concat());
+    let text = told(&nothing_matters.map(|margin| ["--margin", margin]).concat());
     assert!(text.starts_with("no worse than the margin: `"), "{text}");
 }

@@ -1,4 +1,4 @@
-//! Shards of a sweep, and sweeps of several hosts, become one run. What does not belong together is refused.
+//! Shards of a sweep and sweeps of several hosts become one sweep. Runs that do not belong together are refused.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use crate::bench::{self, Copy, Ended, analysis, copy, fixture, holds, path};
 use run_format::files::{MANIFEST, RUN, read_json, write_json};
 use run_format::{Manifest, Pace, RunRow, Shard, plan};
 
-/// The fixture as a machine measured it: of its cells only those of the shard.
+/// A copy of the fixture with a changed manifest, and with only the cells that the manifest then plans.
 fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBuf {
     let dir = beside.beside(name);
     copy(&fixture(), &dir);
@@ -17,7 +17,7 @@ fn part(beside: &Copy, name: &str, change: impl FnOnce(&mut Manifest)) -> PathBu
     write_json(&dir.join(MANIFEST), &manifest).unwrap();
     for cell in manifest.config.axes.cells() {
         if !plan::cells::cells(&manifest.config).contains(&cell) {
-            // A cell that the fixture does not have is not there.
+            // The fixture does not have every cell that a manifest can plan.
             let _ = fs::remove_dir_all(dir.join("cells").join(cell.id()));
         }
     }
@@ -42,7 +42,7 @@ fn merge(runs: &[&Path], out: &Path) -> Ended {
     )
 }
 
-/// Refused in one line, and nothing is written.
+/// Asserts that merging is refused in one line, and that nothing is written.
 #[track_caller]
 fn is_refused(runs: &[&Path], words: &[&str]) {
     let folder = tempfile::tempdir().unwrap();
@@ -121,7 +121,7 @@ fn launches_of_several_hosts_are_launches_and_hosts_are_named() {
 }
 
 #[test]
-fn what_does_not_belong_together_is_refused_in_one_line() {
+fn runs_that_do_not_belong_together_are_refused_in_one_line() {
     let copy = Copy::new();
     let [one, two] = [shard(&copy, 1, 2), shard(&copy, 2, 2)];
     let again = copy.beside("again");

@@ -1,4 +1,4 @@
-//! Text from outside is data wherever it is shown, and few processes are an error in one line.
+//! Text from outside is shown as data, and a limit on processes is an error in one line.
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt, chown};
@@ -7,7 +7,7 @@ use std::process::Command;
 
 use crate::bench::{Copy, analysis, edit, path};
 
-/// What Markdown, HTML and terminals would take for their own.
+/// Text that means something in Markdown, HTML and terminals.
 const HOSTILE: &str =
     r"</details><img src=x onerror=alert(1)>|`![x](https://evil.example)`\u001b[2J\n# heading";
 
@@ -17,7 +17,10 @@ fn all_text(dir: &Path) -> String {
         let path = entry.expect("an entry").path();
         if path.is_dir() {
             text += &all_text(&path);
-        } else if path.extension().is_some_and(|it| it == "md" || it == "svg") {
+        } else if path
+            .extension()
+            .is_some_and(|extension| extension == "md" || extension == "svg")
+        {
             text += &fs::read_to_string(&path).expect("text");
         }
     }
@@ -87,10 +90,10 @@ fn an_address_that_is_markup_is_refused() {
 #[test]
 fn few_processes_are_one_line() {
     if fs::metadata("/proc/self").expect("it is there").uid() != 0 {
-        return; // The limit of one's own user may be used up by other processes.
+        return; // Other processes of the user may have used up the limit.
     }
     let copy = Copy::new();
-    // Where the program was built is not for everybody to see.
+    // Another user may not be able to read the folder in which the program was built.
     let program = copy.beside("analysis");
     fs::copy(env!("CARGO_BIN_EXE_analysis"), &program).expect("a copy");
     let nobody = Some(65_534);
@@ -99,8 +102,11 @@ fn few_processes_are_one_line() {
     let mut command = Command::new("setpriv");
     command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
     command.args(["prlimit", "--nproc=1"]).arg(&program);
-    let output = command.arg("report").arg(copy.dir()).output();
-    let output = output.expect("util-linux is there");
+    let output = command
+        .arg("report")
+        .arg(copy.dir())
+        .output()
+        .expect("util-linux is there");
     let said = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");

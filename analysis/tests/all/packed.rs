@@ -7,7 +7,7 @@ use tempfile::TempDir;
 use crate::bench::{Copy, analysis, edit, path};
 
 #[test]
-fn a_packed_sweep_holds_its_verdict_and_what_is_judged() {
+fn a_packed_sweep_has_its_verdict_and_the_judged_figures() {
     let (copy, place) = (Copy::new(), TempDir::new().expect("a folder"));
     let report = place.path().join("report");
     copy.report(&["--out", path(&report)]).succeeds();

@@ -1,4 +1,4 @@
-//! The page, in a real browser: it shows what the tables have, and does what a reader asks.
+//! The page in a real browser: it shows the figures of the tables, and reacts to its reader.
 
 use std::fs;
 use std::path::PathBuf;
@@ -10,12 +10,13 @@ use serde_json::Value;
 
 const CELL: &str = "pl065536_rtt000_n02";
 
+/// Makes a report. Returns the path of its page.
 fn made(copy: &Copy) -> PathBuf {
     copy.report(&["--format", "svg"]).succeeds();
     copy.dir().join("report/index.html")
 }
 
-/// A page in a browser, whose window is large.
+/// A report's page in a browser with a large window.
 fn opened(fragment: &str) -> Option<(Copy, Browser)> {
     let browser = Browser::start()?;
     let copy = Copy::new();
@@ -31,11 +32,11 @@ fn row(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
     let rest = table.lines().find_map(|line| line.strip_prefix(&start));
     rest.expect("a row")
         .split(',')
-        .map(|it| it.replace('-', "−"))
+        .map(|field| field.replace('-', "−"))
         .collect()
 }
 
-/// What hovering over a cell of the grid shows.
+/// The text that is shown while the pointer is over a cell of the grid.
 fn hovered(browser: &Browser, variant: usize) -> String {
     browser.hover(&format!(
         ".cell[data-cell={CELL}][data-variant='{variant}']"
@@ -121,7 +122,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         at_40.contains(&format!("none: {value} ")),
         "{at_40:?} has not {value}"
     );
-    // From counts between edges a time can only be estimated.
+    // The page has counts between edges, from which it can only estimate a time.
     let value: f64 = row(&copy, "none", "connection,beyond_ms_per_s")[0]
         .parse()
         .expect("a number");
@@ -135,7 +136,7 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
     assert!((shown / value - 1.0).abs() < 0.1, "{beyond_40:?}: {value}");
 }
 
-/// A cell without white space: its colour and its value.
+/// The colour and the value of a cell, without white space.
 fn plain(cell: &str) -> String {
     cell.split_whitespace().collect()
 }
@@ -195,8 +196,8 @@ fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
     browser.click("[data-filter=hiddenPayload][value='0']");
     browser.click("[name=view][value=after]");
     browser.click(&format!(".cell[data-cell={CELL}]"));
-    let fragment = browser.eval("location.hash");
-    let fragment = fragment.as_str().expect("text");
+    let hash = browser.eval("location.hash");
+    let fragment = hash.as_str().expect("text");
     for part in ["m=requests_per_s", "w=after", "hp=0", &format!("c={CELL}")] {
         assert!(fragment.contains(part), "{fragment}");
     }
@@ -251,7 +252,7 @@ fn the_table_sorts_and_filters() {
         caption
             .split(' ')
             .next()
-            .and_then(|it| it.parse::<usize>().ok())
+            .and_then(|count| count.parse::<usize>().ok())
             .expect("a number")
     };
     let table = copy.text("summary.csv");
@@ -393,9 +394,9 @@ fn files_that_explain_a_cell_are_linked_and_shown() {
         return;
     };
     let cell = fs::read_dir(&explained).expect("a folder").flatten();
-    let mut names = cell.filter_map(|it| it.file_name().into_string().ok());
+    let mut names = cell.filter_map(|entry| entry.file_name().into_string().ok());
     let name = names
-        .find(|it| it.ends_with(".all.svg"))
+        .find(|name| name.ends_with(".all.svg"))
         .expect("a flame graph");
     let cell = name.trim_end_matches(".all.svg");
     browser.open(&file, &format!("#c={cell}"));
@@ -469,10 +470,13 @@ fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
     let shown = browser.text("#hover");
     let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
     let head: Vec<&str> = table.lines().next().expect("a head").split(',').collect();
-    let at = head.iter().position(|it| *it == "tasks").expect("a column");
+    let at = head
+        .iter()
+        .position(|column| *column == "tasks")
+        .expect("a column");
     let mut tasks = table.lines().filter_map(|line| line.split(',').nth(at));
     assert!(
-        tasks.any(|it| shown.ends_with(&format!("{it} "))),
+        tasks.any(|tasks| shown.ends_with(&format!("{tasks} "))),
         "{shown:?} is no row"
     );
     browser.eval("document.querySelector('#soak svg').focus()");

@@ -1,4 +1,4 @@
-//! What is said of a table in the format of the first published benchmark, alone and beside a sweep.
+//! Reports on a table in the format of the first published benchmark, alone and beside a sweep.
 
 use std::fs;
 

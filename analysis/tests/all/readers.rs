@@ -1,4 +1,4 @@
-//! A reader that goes away is no failure, and output that is lost is said.
+//! The program does not fail if nobody reads its output, and says so if its output is lost.
 
 use std::fs::File;
 use std::io::pipe;
@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 
 use crate::bench::{Copy, path};
 
+/// Runs a verb with this standard output. Returns the exit code and what the program said.
 fn on(stdout: Stdio, verb: &str, copy: &Copy) -> (Option<i32>, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_analysis"))
         .args([verb, path(&copy.dir())])

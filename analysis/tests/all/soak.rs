@@ -15,7 +15,7 @@ fn text(folder: &Path, name: &str) -> String {
 }
 
 #[test]
-fn rows_that_are_not_those_of_the_soak_are_refused() {
+fn rows_of_another_soak_are_refused() {
     let soak = soak(0);
     edit(&soak.path().join("soak.csv"), |text| {
         let rows: Vec<&str> = text.lines().take(360).collect();

@@ -1,4 +1,4 @@
-//! No text of a picture overlaps another or leaves the picture, whatever the number of rows, columns and payloads.
+//! Checks that no text of a picture overlaps another or leaves the picture, for many numbers of rows, columns and payloads.
 
 use resvg::tiny_skia::Pixmap;
 
@@ -42,7 +42,7 @@ fn value(value: f64) -> ChartValue {
     within(value, 0.92, 1.08)
 }
 
-/// Values of every kind: of one and of four digits, exact, zero, below zero, with lopsided intervals, and those that there are not.
+/// A heatmap with values of every kind: with one and with four digits, exact, zero, negative, with lopsided intervals, and absent.
 fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
     let cell = |row: usize, column: usize| HeatmapCell {
         value: match 3 * row + column {
@@ -77,7 +77,7 @@ fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
     })
 }
 
-/// In each panel one value is missing.
+/// A line chart with a missing value in each panel.
 fn lines(series: usize, panels: usize) -> Picture {
     let line = |level: usize| {
         let values = (0..LABELS.len())
@@ -113,8 +113,13 @@ fn number(svg: &str, name: &str) -> f64 {
 fn texts(svg: &str) -> Vec<(String, Rect)> {
     let text = |element: &str| {
         let content = element.split_once('>').expect("its content").1;
-        let text = content.split("</text>").next().unwrap_or_default().trim();
-        let text = text.replace("&lt;", "<").replace("&gt;", ">");
+        let text = content
+            .split("</text>")
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .replace("&lt;", "<")
+            .replace("&gt;", ">");
         let size = number(element, "font-size");
         assert!(size >= 8.0, "{text} has {size} px");
         let lettering = Lettering::new(size).bold(attribute(element, "font-weight").is_some());
@@ -175,9 +180,9 @@ fn pixels_have_the_size_of_the_picture_and_white_edges() {
         (number(&svg, "width"), number(&svg, "height"))
     );
     let is_white = |x, y| {
-        pixels
-            .pixel(x, y)
-            .is_some_and(|it| [it.red(), it.green(), it.blue(), it.alpha()] == [255; 4])
+        pixels.pixel(x, y).is_some_and(|pixel| {
+            [pixel.red(), pixel.green(), pixel.blue(), pixel.alpha()] == [255; 4]
+        })
     };
     assert!((0..width).all(|x| is_white(x, 3) && is_white(x, height - 4)));
     assert!((0..height).all(|y| is_white(3, y) && is_white(width - 4, y)));

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::Path;
 use std::{env, fs};
 
-use super::{Metric, MetricKey};
+use super::Metric;
 use crate::measure::{Better, Place};
 
 /// `BLESS=1` writes the document anew.
@@ -42,16 +42,9 @@ fn every_metric_says_what_it_is() {
 }
 
 #[test]
-fn what_a_search_judges_by_a_verdict_knows() {
+fn every_quantity_of_a_search_is_one_of_verdicts() {
     for metric in Metric::shown_in(Place::Search) {
         assert!(metric.info().verdict.is_some(), "{metric:?}");
-    }
-}
-
-#[test]
-fn a_key_has_a_site_where_the_metric_is_of_sites() {
-    for key in MetricKey::all(&run_format::Site::ALL) {
-        assert_eq!(key.site.is_some(), key.metric.is_by_site(), "{key:?}");
     }
 }
 

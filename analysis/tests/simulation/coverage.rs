@@ -23,7 +23,7 @@ const COLUMNS: [&str; 10] = [
     "value", "change", "relative", "A/A", "p99", "p99 change", "bootstrap value", "bootstrap change", "polls value",
     "polls change",
 ];
-/// Of those, the ones that the report uses.
+/// The number of columns that are intervals of the report. They come first.
 const OURS: usize = 6;
 
 /// The number of times that each column's interval contained the true value. A missing interval never does.
@@ -68,7 +68,7 @@ impl CoverageRow {
     }
 }
 
-/// One cell: whether each interval contains the true value.
+/// Simulates one cell. Returns for each column whether its interval contains the true value.
 fn look(world: &World, rng: &mut StdRng) -> [bool; COLUMNS.len()] {
     let mut course = world.course(rng);
     let mut slices = [
@@ -105,12 +105,13 @@ fn look_at_shares(
         unreachable!("there are polls in every slice")
     };
     let (level, changed) = (world.true_share(course), world.true_change(course));
-    let of_rival = |of: Rival| [of.level.covers(level), of.change.covers(changed)];
+    let of_rival = |rival: Rival| [rival.level.covers(level), rival.change.covers(changed)];
     let ([a, b], [c, d]) = (of_rival(boot), of_rival(polls));
     let of_level = level_holds(&baseline, level);
     let of_change = change_holds(&baseline, &other, changed);
-    let relative = change(&baseline, &other).and_then(|of| of.relative);
-    let of_relative = relative.is_some_and(|of| of.interval(CONFIDENCE).covers(world.ratio - 1.0));
+    let relative = change(&baseline, &other).and_then(|change| change.relative);
+    let of_relative =
+        relative.is_some_and(|relative| relative.interval(CONFIDENCE).covers(world.ratio - 1.0));
     [
         of_level,
         of_change,
@@ -141,11 +142,12 @@ fn look_at_durations(world: &World, course: &Course, rng: &mut StdRng) -> [bool;
 fn level_holds(estimate: &CellEstimate, truth: f64) -> bool {
     estimate
         .interval(CONFIDENCE)
-        .is_some_and(|of| of.covers(truth))
+        .is_some_and(|interval| interval.covers(truth))
 }
 
 fn change_holds(baseline: &CellEstimate, other: &CellEstimate, truth: f64) -> bool {
-    change(baseline, other).is_some_and(|of| of.difference.interval(CONFIDENCE).covers(truth))
+    change(baseline, other)
+        .is_some_and(|change| change.difference.interval(CONFIDENCE).covers(truth))
 }
 
 fn simulate(worlds: &[World], times: u32) -> Vec<CoverageRow> {
@@ -162,10 +164,10 @@ fn simulate(worlds: &[World], times: u32) -> Vec<CoverageRow> {
     worlds.iter().map(row).collect()
 }
 
-/// In whole percent, which is the precision of the simulation. `METHODS.md` explains every range that is not
-/// 93 to 97.
+/// The percentages that are accepted. They are whole numbers, because the simulation is not more precise. `METHODS.md` explains every
+/// range that is not 93 to 97.
 fn promised(world: &World) -> RangeInclusive<f64> {
-    // A handful of slow polls in all.
+    // Such a world has only a handful of slow polls.
     let is_rare = world.share < 0.002;
     93.0..=if is_rare { 98.0 } else { 97.0 }
 }
@@ -185,11 +187,11 @@ fn intervals_hold_the_truth_as_often_as_they_say() {
 
 #[test]
 #[ignore = "takes minutes"]
-fn what_else_cells_may_be_is_printed() {
+fn further_kinds_of_cells_are_printed() {
     simulate(&beyond(), FULL);
 }
 
-/// Of 150, 95 % ± 7 % is four standard errors.
+/// With 150 cells, four standard errors of 95 % are 7 %.
 #[test]
 fn in_a_few_simulations_intervals_hold_the_truth_about_as_often_as_they_say() {
     for row in simulate(&shaped(&[ROUGH, RARER], &[(1, 6), (3, 6)]), 150) {

@@ -20,17 +20,17 @@ const WORLD: World = World {
     ..ROUGH
 };
 
-/// Over many sweeps of which some cells are changed.
+/// Counts over many sweeps in which some cells are changed.
 #[derive(Default)]
 struct Discoveries {
     sweeps: u32,
-    /// Those with any false alarm.
+    /// The number of sweeps with any false alarm.
     alarmed: u32,
     unchanged: u32,
     false_alarms: u32,
     changed: u32,
     discoveries: u32,
-    /// A/A controls that were flagged, each by itself, before and after calibration.
+    /// The number of A/A controls that were flagged, each by itself, before and after calibration.
     controls: [usize; 2],
 }
 
@@ -52,9 +52,9 @@ impl Discoveries {
         };
         let (controls, others): (Vec<Change>, Vec<Change>) =
             (0..CELLS).map(|number| look(&cell(number), rng)).unzip();
-        let controls: Vec<Uncertain> = controls.iter().map(|it| it.difference).collect();
+        let controls: Vec<Uncertain> = controls.iter().map(|change| change.difference).collect();
         let calibration = calibrate(&controls);
-        let p = |of: Change| Some(of.inflated(calibration.inflation()).p_value());
+        let p = |change: Change| Some(change.inflated(calibration.inflation()).p_value());
         let adjusted = adjusted_p_values(&others.into_iter().map(p).collect::<Vec<_>>());
         let resolved: Vec<bool> = adjusted.into_iter().flatten().map(is_resolved).collect();
         let count = |cells: &[bool]| cells.iter().filter(|resolved| **resolved).count() as u32;
@@ -88,7 +88,7 @@ impl Discoveries {
     }
 }
 
-/// The change of the control and of the other variant.
+/// Simulates one cell. Returns the changes of the control and of the other variant.
 fn look(world: &World, rng: &mut StdRng) -> (Change, Change) {
     let course = world.course(rng);
     let mut estimate =
@@ -99,10 +99,10 @@ fn look(world: &World, rng: &mut StdRng) -> (Change, Change) {
     (control, other)
 }
 
-fn percent(count: u32, of: u32) -> String {
-    match of {
+fn percent(count: u32, all: u32) -> String {
+    match all {
         0 => "–".to_owned(),
-        of => format!("{:.1}", 100.0 * f64::from(count) / f64::from(of)),
+        all => format!("{:.1}", 100.0 * f64::from(count) / f64::from(all)),
     }
 }
 
@@ -122,7 +122,7 @@ fn rare(world: World) -> World {
     }
 }
 
-/// Slices that do not resemble their neighbours do not share their noise either.
+/// A world with more noise, in which slices do not resemble their neighbours.
 fn noisy(world: World) -> World {
     World {
         name: "13 %, noise 20 % by slice",
@@ -134,7 +134,7 @@ fn noisy(world: World) -> World {
 
 #[test]
 #[ignore = "takes minutes"]
-fn what_is_the_same_is_seldom_resolved_and_three_points_are_nearly_always() {
+fn unchanged_cells_are_seldom_resolved_and_changes_of_three_points_nearly_always() {
     print_head(500);
     for (runs, blocks) in [(1, 6), (1, 12), (3, 12)] {
         let world = World {
@@ -158,9 +158,9 @@ fn what_is_the_same_is_seldom_resolved_and_three_points_are_nearly_always() {
     }
 }
 
-/// A share of 5 % of 20 sweeps with 12 cells is 12; of 120 changed cells 90 % is 108.
+/// The 20 sweeps have 240 cells, of which 5 % are 12. Of 120 changed cells 90 % are 108.
 #[test]
-fn in_a_few_sweeps_little_is_resolved_that_is_the_same_and_most_that_is_not() {
+fn in_a_few_sweeps_few_unchanged_and_most_changed_cells_are_resolved() {
     print_head(20);
     assert!(Discoveries::over(WORLD, 0, 20).false_alarms <= 12);
     assert!(Discoveries::over(rare(World { runs: 1, ..WORLD }), 0, 20).false_alarms <= 12);

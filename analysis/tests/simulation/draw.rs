@@ -1,4 +1,4 @@
-//! Chance, from a seed.
+//! Draws random numbers.
 
 use std::sync::LazyLock;
 
@@ -15,26 +15,26 @@ static NORMAL: LazyLock<Vec<f64>> = LazyLock::new(|| {
         .collect()
 });
 
-/// Below this expectation a count's own skewness matters.
+/// Counts with a smaller expectation are too skewed for a normal distribution.
 const RARE: f64 = 30.0;
 
 pub(super) fn normal(rng: &mut StdRng) -> f64 {
     NORMAL[rng.random_range(0..NORMAL.len())]
 }
 
-/// With mean 1; `sigma` is about its relative standard deviation.
+/// A random factor with mean 1 and about the relative standard deviation `sigma`.
 pub(super) fn factor(sigma: f64, rng: &mut StdRng) -> f64 {
     (sigma * normal(rng) - sigma.powi(2) / 2.0).exp()
 }
 
-/// A random number of `of` things, each with this probability.
-pub(super) fn count(of: f64, chance: f64, rng: &mut StdRng) -> f64 {
-    let mean = of * chance;
+/// How many of `all` things happen, if each has this probability.
+pub(super) fn count(all: f64, chance: f64, rng: &mut StdRng) -> f64 {
+    let mean = all * chance;
     if mean < RARE {
         return poisson(mean, rng);
     }
     let spread = (mean * (1.0 - chance)).sqrt();
-    (mean + spread * normal(rng)).round().clamp(0.0, of)
+    (mean + spread * normal(rng)).round().clamp(0.0, all)
 }
 
 fn poisson(mean: f64, rng: &mut StdRng) -> f64 {

@@ -29,7 +29,8 @@ impl SimulatedSoak {
         let constant = |value: f64| vec![Some(value); self.rows];
         let times = (1..=self.rows).map(|row| Some(ROW_S * row as f64));
         let tasks = noise(40.0, 2.0, rng).into_iter().enumerate();
-        let tasks = tasks.map(|(row, tasks)| tasks.map(|it| (it + self.leak * row as f64).floor()));
+        let tasks =
+            tasks.map(|(row, tasks)| tasks.map(|tasks| (tasks + self.leak * row as f64).floor()));
         rows_of([
             ("at_s", times.collect()),
             ("interval_s", constant(ROW_S)),
@@ -48,12 +49,12 @@ impl SimulatedSoak {
     /// The number of soaks in which any series is reported to drift.
     fn flagged(&self, soaks: usize, seed: u64) -> usize {
         let mut rng = StdRng::seed_from_u64(seed);
-        let is_flagged = |_: &usize| Drifts::of(&self.soak(&mut rng)).drifting().count() > 0;
+        let is_flagged = |_: &usize| Drifts::find(&self.soak(&mut rng)).drifting().count() > 0;
         (0..soaks).filter(is_flagged).count()
     }
 }
 
-/// Standard normal.
+/// Standard normal values, of which neighbours have the correlation `memory`.
 fn remembering(memory: f64, count: usize, rng: &mut StdRng) -> Vec<f64> {
     let mut normal = || {
         let uniform: f64 = rng.random_range(1e-12..1.0);
@@ -108,7 +109,7 @@ fn a_leak_of_one_task_a_minute_is_found_in_half_an_hour() {
     let mut rng = StdRng::seed_from_u64(60);
     let mut slopes = 0.0;
     for _ in 0..SOAKS {
-        let drifts = Drifts::of(&leaking.soak(&mut rng));
+        let drifts = Drifts::find(&leaking.soak(&mut rng));
         let first = drifts.drifting().next().expect("the leak");
         assert_eq!(first.series.name, "tasks");
         let trend = first.trend.expect("a trend");

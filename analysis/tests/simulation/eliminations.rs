@@ -9,11 +9,11 @@ use crate::search::{MOST_STAY, eliminate};
 use crate::verdict::Verdict;
 
 const SEED: u64 = 31_902;
-/// Of all candidates together in a round: so many blocks of each if there are this many candidates.
+/// The number of blocks of each candidate in the first round. A round with fewer candidates has more blocks of each.
 const FIRST_BLOCKS: usize = 12;
 
-/// The first candidate is the best: a co-tenant's p90 is lower by four margins, at no cost. The others gain up to that
-/// less `margins`, and some cost something.
+/// True changes of candidates. The first one is the best: it lowers a co-tenant's p90 by four margins, at no cost. The others gain up
+/// to four margins less `margins`, and some have a cost.
 fn truth(candidates: usize, margins: f64, rng: &mut StdRng) -> Truth {
     let mut truth: Truth = vec![Default::default(); candidates];
     for (at, candidate) in truth.iter_mut().enumerate() {
@@ -30,7 +30,7 @@ fn truth(candidates: usize, margins: f64, rng: &mut StdRng) -> Truth {
     truth
 }
 
-/// Whether the best one is left at the end, and how many are.
+/// Simulates a search. Returns whether the best candidate is left at the end, and how many are.
 fn search(candidates: usize, margins: f64, sweeps: Sweeps, rng: &mut StdRng) -> (bool, usize) {
     let mut truth = truth(candidates, margins, rng);
     for most in MOST_STAY {
@@ -38,12 +38,12 @@ fn search(candidates: usize, margins: f64, sweeps: Sweeps, rng: &mut StdRng) -> 
         let (summary, _) = Sweeps { blocks, ..sweeps }.measured(&truth, rng);
         let left = eliminate(&summary, &Verdict::of(&summary, &options()), most);
         // The baseline and its control come before the candidates.
-        let stays = |at: usize| left.iter().all(|it| it.variant != at + 2);
+        let stays = |at: usize| left.iter().all(|left| left.variant != at + 2);
         if !stays(0) {
             return (false, 0);
         }
         let staying = truth.into_iter().enumerate().filter(|(at, _)| stays(*at));
-        truth = staying.map(|(_, it)| it).collect();
+        truth = staying.map(|(_, candidate)| candidate).collect();
         if truth.len() == 1 {
             break;
         }
@@ -93,7 +93,7 @@ fn searches_seldom_lose_the_best() {
 }
 
 #[test]
-fn a_few_searches_keep_what_is_much_better_and_lose_others() {
+fn a_few_searches_keep_a_much_better_candidate_and_lose_others() {
     let (lost, left) = lost(12, 2.0, 0.03, 5);
     assert_eq!(lost, 0);
     assert!(left < 10, "{left}");

@@ -1,4 +1,4 @@
-//! Two intervals in common use, for comparison with ours. Reports do not use them.
+//! Two intervals in common use, which are compared with those of reports.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -13,7 +13,7 @@ pub(super) struct Rival {
     pub(super) change: Interval,
 }
 
-/// As if every poll were independent of every other.
+/// Intervals that treat polls as independent of each other.
 pub(super) fn single_polls(baseline: &[Vec<RatioPart>], other: &[Vec<RatioPart>]) -> Rival {
     let [(baseline, of_baseline), (other, of_other)] = [baseline, other].map(|slices| {
         let RatioPart { num, den } = RatioPart::sum(slices.iter().flatten().copied());
@@ -34,9 +34,9 @@ pub(super) fn hierarchical_bootstrap(
     let (mut levels, mut changes) = (Vec::new(), Vec::new());
     for _ in 0..RESAMPLES {
         let drawn = resample(baseline, rng);
-        let share = |of: &[Vec<RatioPart>]| {
+        let share = |slices: &[Vec<RatioPart>]| {
             let RatioPart { num, den } =
-                RatioPart::sum(drawn.iter().map(|(run, block)| of[*run][*block]));
+                RatioPart::sum(drawn.iter().map(|(run, block)| slices[*run][*block]));
             num / den
         };
         levels.push(share(baseline));

@@ -3,14 +3,14 @@
 
 use crate::stats::{RatioPart, student};
 
-/// The sweep looks when their number has doubled.
+/// The numbers of blocks after which the sweep looks whether intervals are narrow enough.
 const LOOKS: [usize; 2] = [4, 8];
 
-/// Half the width of a 95 % interval that is precise enough: this, or this share of the value.
+/// An interval is narrow enough if half its width is at most this, or at most this share of the value.
 const MARGIN: f64 = 0.01;
 const MARGIN_OF_VALUE: f64 = 0.1;
 
-/// After how many blocks every variant is known well enough, or all.
+/// The number of blocks after which all intervals are narrow enough. If they never are, the number of all blocks.
 pub(super) fn blocks_until_precise(variants: &[Vec<RatioPart>]) -> usize {
     let all = variants[0].len();
     let is_precise = |blocks: &usize| variants.iter().all(|slices| is_within(&slices[..*blocks]));

@@ -15,7 +15,7 @@ use crate::verdict::{Judged, Outcome, Quantity, Verdict};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;
-/// In every slice. A share has a baseline of 20 %.
+/// The number of polls in every slice, and the baseline of a share.
 const POLLS: f64 = 3000.0;
 const SHARE: f64 = 0.2;
 
@@ -24,13 +24,13 @@ const SHARE: f64 = 0.2;
 pub(super) struct Sweeps {
     pub(super) cells: usize,
     pub(super) blocks: usize,
-    /// Relative standard deviation of a slice, in a cell like most.
+    /// The relative standard deviation of a slice in a typical cell.
     pub(super) noise: f64,
-    /// By this factor it differs between cells, typically.
+    /// The factor by which this standard deviation typically differs between cells.
     pub(super) unlike: f64,
     /// The standard deviation of a candidate's true changes from cell to cell, in margins.
     pub(super) apart: f64,
-    /// The round trips that cells have in turns, so that there are as many groups of them.
+    /// The round trips that cells have in turns. Each makes a group of cells.
     pub(super) rtts: &'static [f64],
 }
 
@@ -43,20 +43,20 @@ pub(super) const USUAL: Sweeps = Sweeps {
     rtts: &[0.0],
 };
 
-/// True changes over all cells, and last over those of each group.
+/// True changes over the cells of each group, and last over all cells.
 type TrueChanges = Vec<Truth>;
 
 const GROUPS: &[f64] = &[0.0, 5.0, 50.0];
 
-/// What a candidate truly changes by, in margins for every quantity; in a launch without shift.
+/// The true changes of candidates in a launch without shift, in margins of each quantity.
 pub(super) type Truth = Vec<[f64; QUANTITIES]>;
 
 const QUANTITIES: usize = 7;
 
-/// Those that a sweep has. The others are of applications that count bytes.
+/// The quantities of sweeps. The others are of applications that count bytes.
 pub(super) fn quantities() -> Vec<Quantity> {
     let mut all = Quantity::all();
-    all.retain(|it| ![Metric::MibPerS, Metric::CpuUsPerMib].contains(&it.metric));
+    all.retain(|quantity| ![Metric::MibPerS, Metric::CpuUsPerMib].contains(&quantity.metric));
     all
 }
 
@@ -81,7 +81,7 @@ impl Sweeps {
             *factor = if quantity.metric.info().is_share {
                 (1.0 + quantity.margin * margins / 100.0 / SHARE).max(0.0)
             } else {
-                // So that the mean of logarithms is that of the truth.
+                // This keeps the mean of logarithms at that of the true change.
                 let signed = if margins < 0.0 { -1.0 } else { 1.0 };
                 (signed * (1.0 + quantity.margin / 100.0).ln() * margins.abs()).exp()
             };
@@ -93,7 +93,7 @@ impl Sweeps {
         }
     }
 
-    /// With its true changes: in percentage points, or the logarithms of ratios.
+    /// Estimates of the variants of a simulated cell, and last that of the first two together.
     fn estimates(
         &self,
         quantity: Quantity,
@@ -131,7 +131,7 @@ impl Sweeps {
             .collect()
     }
 
-    /// The verdict on a sweep, and the true changes over its cells, by candidate and quantity.
+    /// Simulates a sweep. Returns the verdict and the true changes over its cells, by candidate and quantity.
     fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, TrueChanges) {
         let (summary, changes) = self.measured(truth, rng);
         (Verdict::of(&summary, &options()), changes)
@@ -147,7 +147,7 @@ impl Sweeps {
         let mut changes: TrueChanges = vec![vec![Default::default(); truth.len()]; groups + 1];
         let cells_in = |group: usize| {
             (1..=self.cells)
-                .filter(|it| group == groups || it % groups == group)
+                .filter(|cell| group == groups || cell % groups == group)
                 .count()
         };
         let counts: Vec<f64> = (0..=groups).map(|group| cells_in(group) as f64).collect();
@@ -173,11 +173,12 @@ impl Sweeps {
                 changes
                     .iter_mut()
                     .flatten()
-                    .for_each(|it| it[at] = 100.0 * it[at].exp_m1());
+                    .for_each(|change| change[at] = 100.0 * change[at].exp_m1());
             }
         }
-        let cells = cells.into_iter();
-        let cells = cells.map(|cell| CellSummary::of(cell, Some(1), Site::Connection));
+        let cells = cells
+            .into_iter()
+            .map(|cell| CellSummary::compare(cell, Some(1), Site::Connection));
         (summary(cells.collect(), truth.len()), changes)
     }
 }
@@ -206,17 +207,9 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
     let calibrations = with_baseline(&mut cells, &variants);
     Summary {
         identity: Identity {
-            sites: SiteNames::of(None),
             name: "simulated".to_owned(),
-            backends: Vec::new(),
-            hosts: Vec::new(),
-            real_network: None,
-            manifest: None,
-            application: None,
-            took_ms: 0,
-            unsealed: 0,
-            stopped: Vec::new(),
-            without_lines: Vec::new(),
+            sites: SiteNames::of_nodes(None),
+            ..Identity::default()
         },
         axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
         variants,
@@ -230,7 +223,7 @@ pub(super) fn options() -> Options {
     serde_json::from_str(text).expect("options")
 }
 
-/// How many sweeps say something wrong: better, worse, not worse.
+/// The number of sweeps with a wrong "better", "worse" and "not worse".
 fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
     let mut rng = StdRng::seed_from_u64(SEED);
     let mut wrong = [0; 3];
@@ -268,11 +261,11 @@ fn mark_wrong(is_wrong: &mut [bool; 3], judged: &[Judged], truth: &[f64; QUANTIT
     }
 }
 
-/// How many sweeps name the best candidate alone, and name it among others.
+/// The number of sweeps that name the best candidate alone, and of those that name it among others.
 fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
     let mut truth: Truth = vec![Default::default(); CANDIDATES];
-    let gain = |it: &mut [f64; _]| it[..2].copy_from_slice(&[-5.0, -10.0]);
+    let gain = |changes: &mut [f64; _]| changes[..2].copy_from_slice(&[-5.0, -10.0]);
     truth.iter_mut().for_each(gain);
     truth[2][0] -= margins;
     let mut named = [0; 2];
@@ -286,7 +279,7 @@ fn named(sweeps: Sweeps, margins: f64, times: u32) -> [u32; 2] {
     named
 }
 
-/// All true changes are at the margins, where claims are wrong most easily; half of them are gains.
+/// True changes that are all at the margins, where claims are wrong most easily. Half of them are gains.
 fn at_the_margins() -> Truth {
     let mut truth: Truth = vec![Default::default(); CANDIDATES];
     for (at, candidate) in truth.iter_mut().enumerate() {
@@ -347,7 +340,8 @@ fn print_wrong(times: u32) -> Vec<[u32; 3]> {
     println!("|---|---|---|---|");
     let row = |(name, sweeps): (&str, Sweeps)| {
         let wrong = wrong(sweeps, &at_the_margins(), times);
-        let percent = wrong.map(|it| format!("{:.1}", 100.0 * f64::from(it) / f64::from(times)));
+        let percent =
+            wrong.map(|count| format!("{:.1}", 100.0 * f64::from(count) / f64::from(times)));
         println!("| {name} | {} |", percent.join(" | "));
         wrong
     };
@@ -363,19 +357,19 @@ fn print_named(times: u32) {
         for margins in [0.5, 1.0, 2.0, 4.0] {
             let [alone, among] = named(sweeps, margins, times);
             let percent = [alone, among, times - alone - among]
-                .map(|it| format!("{:.1}", 100.0 * f64::from(it) / f64::from(times)));
+                .map(|count| format!("{:.1}", 100.0 * f64::from(count) / f64::from(times)));
             println!("| {name} | {margins} margins | {} |", percent.join(" | "));
         }
     }
 }
 
-/// How often the interval of the mean ratio holds the truth, in percent, with these confidences.
+/// The percentage of intervals of the mean ratio that contain the true value, with each of [`CONFIDENCES`].
 fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
     let mut rng = StdRng::seed_from_u64(SEED);
     let all = quantities();
     let at = all
         .iter()
-        .position(|it| it.metric == metric)
+        .position(|quantity| quantity.metric == metric)
         .expect("it decides");
     let mut held = [0; 2];
     for _ in 0..times {
@@ -390,7 +384,7 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
                 unreachable!("everything is measured")
             };
             let relative = change(baseline, other)
-                .and_then(|it| it.relative)
+                .and_then(|change| change.relative)
                 .expect("a change");
             changes.push(crate::stats::Uncertain {
                 value: 100.0 * relative.value,
@@ -404,10 +398,10 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
             *held += i32::from(interval.covers(100.0 * truth.exp_m1()));
         }
     }
-    held.map(|it| 100.0 * f64::from(it) / f64::from(times))
+    held.map(|held| 100.0 * f64::from(held) / f64::from(times))
 }
 
-/// Of an interval by itself, and of one of 28 that hold together.
+/// The confidence of an interval by itself, and of one of 28 that hold together.
 const CONFIDENCES: [f64; 2] = [0.95, 1.0 - 0.05 / 28.0];
 
 fn print_coverage(times: u32) -> Vec<[f64; 2]> {
@@ -417,12 +411,15 @@ fn print_coverage(times: u32) -> Vec<[f64; 2]> {
     println!("|---|---|---|---|");
     let row = |((name, sweeps), metric): ((&str, Sweeps), Metric)| {
         let [usual, wide] = coverage(sweeps, metric, times);
-        let margin = sweeps.apart * Quantity::of_metric(metric).map_or(0.0, |it| it.margin);
+        let margin =
+            sweeps.apart * Quantity::of_metric(metric).map_or(0.0, |quantity| quantity.margin);
         println!("| {name} | {margin} % | {usual:.1} | {wide:.2} |");
         [usual, wide]
     };
     let metrics = [Metric::CpuUsPerRequest, Metric::BeyondMsPerS];
-    let kinds = kinds().into_iter().filter(|(_, it)| it.rtts.len() == 1);
+    let kinds = kinds()
+        .into_iter()
+        .filter(|(_, sweeps)| sweeps.rtts.len() == 1);
     let kinds = kinds.flat_map(|kind| metrics.map(|metric| (kind, metric)));
     kinds.map(row).collect()
 }
@@ -432,14 +429,17 @@ fn print_coverage(times: u32) -> Vec<[f64; 2]> {
 fn verdicts_are_seldom_wrong() {
     print_coverage(2000);
     for wrong in print_wrong(500) {
-        assert!(wrong.into_iter().all(|it| it * 20 <= 500), "{wrong:?}");
+        assert!(
+            wrong.into_iter().all(|count| count * 20 <= 500),
+            "{wrong:?}"
+        );
     }
     print_named(200);
 }
 
-/// 5 % of 20 is one.
+/// One wrong verdict in 20 is 5 %.
 #[test]
-fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
+fn a_few_verdicts_are_seldom_wrong_and_name_a_much_better_candidate() {
     for sweeps in [
         USUAL,
         Sweeps {
@@ -448,7 +448,7 @@ fn a_few_verdicts_are_hardly_ever_wrong_and_name_what_is_much_better() {
         },
     ] {
         let wrong = wrong(sweeps, &at_the_margins(), 20);
-        assert!(wrong.into_iter().all(|it| it <= 4), "{wrong:?}");
+        assert!(wrong.into_iter().all(|count| count <= 4), "{wrong:?}");
     }
     let [alone, among] = named(USUAL, 4.0, 10);
     assert!(alone >= 5 && alone + among == 10, "{alone} {among}");

@@ -1,5 +1,4 @@
-//! A cell as it might be: launches that differ, slices that resemble their neighbours, polls that are
-//! seldom slow.
+//! Simulates a cell. Launches differ, slices resemble their neighbours, and polls are seldom slow.
 
 use rand::RngExt;
 use rand::rngs::StdRng;
@@ -10,10 +9,10 @@ use statrs::distribution::{ContinuousCDF, Normal};
 use super::draw;
 use crate::stats::RatioPart;
 
-/// Durations are lognormal: this much spread of their logarithms, about this one.
+/// Durations are lognormal. Their logarithms have this standard deviation and this mean.
 const SPREAD: f64 = 0.8;
 const MIDDLE: f64 = 9.0;
-/// Buckets are this far apart, relatively.
+/// The relative distance of buckets.
 const BUCKET: f64 = 0.01;
 
 #[derive(Clone, Copy, Debug)]
@@ -21,23 +20,23 @@ pub(super) struct World {
     pub(super) name: &'static str,
     pub(super) runs: usize,
     pub(super) blocks: usize,
-    /// The variants that take turns. Only those of [`SimulatedVariant`] are evaluated.
+    /// The number of variants that take turns. Only those of [`SimulatedVariant`] are evaluated.
     pub(super) variants: usize,
     pub(super) polls: f64,
-    /// Slow polls of all, under the baseline.
+    /// The share of slow polls under the baseline.
     pub(super) share: f64,
     /// The share of the other variant, divided by that of the baseline.
     pub(super) ratio: f64,
     /// The relative standard deviation of slices, beside that of counting.
     pub(super) noise: f64,
-    /// Of slices that follow each other.
+    /// The correlation of slices that follow each other.
     pub(super) correlation: f64,
     pub(super) launches: LaunchSpread,
     /// The relative standard deviation by which launches differ in the ratio.
     pub(super) disagreement: f64,
-    /// Whether it stops before `blocks` where the shares are known well enough. Of one run.
+    /// Whether a run stops early if its shares are known well enough. Only for cells with one run.
     pub(super) stops_early: bool,
-    /// Durations in a slice.
+    /// The number of durations in a slice.
     pub(super) timed: usize,
 }
 
@@ -57,7 +56,7 @@ pub(super) enum SimulatedVariant {
 
 /// The random factors of a cell, drawn before anything is counted.
 pub(super) struct Course {
-    /// By run.
+    /// The factor of each launch.
     shifts: Vec<f64>,
     /// The factors of everything, by variant, run and block.
     factors: [Vec<Vec<f64>>; 3],
@@ -82,8 +81,7 @@ impl World {
         course
     }
 
-    /// The noise of each slice, by role and block. It goes on through all variants in the order in
-    /// which they take turns.
+    /// The noise of each slice, by role and block. It is correlated in the order in which variants take turns.
     fn run(&self, rng: &mut StdRng) -> [Vec<f64>; 3] {
         let mut noise = draw::normal(rng);
         let mut by_role: [Vec<f64>; 3] = Default::default();
@@ -141,17 +139,17 @@ impl World {
         Counts::of(alike.map(|bucket| (value_of(bucket[0]), bucket.len() as u64)))
     }
 
-    /// The baseline's share of slow polls in what its interval is of: this launch, or all.
+    /// The true share of slow polls under the baseline: in this launch if there is one run, otherwise over all launches.
     pub(super) fn true_share(&self, course: &Course) -> f64 {
         self.share * self.true_shift(course)
     }
 
-    /// At the level that the launches had, on average.
+    /// The true change at the mean level of the launches.
     pub(super) fn true_change(&self, course: &Course) -> f64 {
         self.share * (self.ratio - 1.0) * mean(&course.shifts)
     }
 
-    /// As [`World::true_share`], of the duration's quantile.
+    /// Like [`World::true_share`], for a quantile of durations.
     pub(super) fn true_quantile(&self, q: f64, course: &Course) -> f64 {
         self.quantile(q) * self.true_shift(course)
     }
@@ -168,7 +166,7 @@ impl World {
         }
     }
 
-    /// Of all slices of a launch without shift: their noise spreads durations as well.
+    /// The quantile over all slices of a launch without shift. Noise of slices spreads durations, too.
     fn quantile(&self, q: f64) -> f64 {
         let spread = SPREAD.hypot(self.noise);
         (MIDDLE - self.noise.powi(2) / 2.0 + spread * Normal::standard().inverse_cdf(q)).exp()
@@ -186,7 +184,7 @@ impl LaunchSpread {
     fn shift(self, rng: &mut StdRng) -> f64 {
         match self {
             LaunchSpread::Uniform(by) => rng.random_range(1.0 - by..1.0 + by),
-            // A launch without any slow poll is not what is meant.
+            // No launch is without slow polls.
             LaunchSpread::Normal(by) => (1.0 + by * draw::normal(rng)).max(0.05),
         }
     }

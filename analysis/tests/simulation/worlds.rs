@@ -1,8 +1,8 @@
-//! The cells that are simulated. They have six variants, as a sweep has by default.
+//! The cells that are simulated. They have six variants, as the default sweep.
 
 use super::world::{LaunchSpread, World};
 
-/// Much is slow, and slices hardly differ.
+/// Many polls are slow, and slices hardly differ.
 pub(super) const COMMON: World = World {
     name: "13 → 10 %, noise 10 %, uniform launches",
     runs: 3,
@@ -19,7 +19,7 @@ pub(super) const COMMON: World = World {
     timed: 500,
 };
 
-/// As much, and everything else as bad as it gets.
+/// As many polls are slow, and everything else is as bad as it gets.
 pub(super) const ROUGH: World = World {
     name: "13 → 10 %, noise 20 %, autocorrelation 0.6, normal launches",
     noise: 0.2,
@@ -28,7 +28,7 @@ pub(super) const ROUGH: World = World {
     ..COMMON
 };
 
-/// A few slow polls a slice, or fewer.
+/// A slice has a few slow polls or none.
 pub(super) const RARE: World = World {
     name: "0.1 → 0.05 %, noise 15 %, autocorrelation 0.3, normal launches",
     share: 0.001,
@@ -104,7 +104,7 @@ pub(super) fn beyond() -> [World; 8] {
     ]
 }
 
-/// Each with these numbers of runs and blocks.
+/// Each world with each of these numbers of runs and blocks.
 pub(super) fn shaped(worlds: &[World], shapes: &[(usize, usize)]) -> Vec<World> {
     let in_shape = |world: World| {
         shapes.iter().map(move |&(runs, blocks)| World {

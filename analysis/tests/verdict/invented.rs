@@ -1,4 +1,4 @@
-//! Verdicts of intervals that were drawn: on all sides of zero and of the margins, and exactly on them.
+//! Verdicts with random intervals, on all sides of zero and of the margins and exactly on them.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,9 @@ use crate::verdict::{
 
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     let quantities = Quantity::all().into_iter().filter(|_| rng.random_bool(0.9));
-    let quantities: Vec<(Quantity, f64)> = quantities.map(|it| (it, it.margin)).collect();
+    let quantities: Vec<(Quantity, f64)> = quantities
+        .map(|quantity| (quantity, quantity.margin))
+        .collect();
     let count = rng.random_range(1..=4);
     let mut candidates: Vec<Candidate> = (0..count)
         .map(|at| candidate(at, &quantities, rng))
@@ -26,7 +28,10 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
             candidate.regimes.clear();
         }
     }
-    let gaining = candidates.iter().enumerate().filter(|(_, it)| it.gains());
+    let gaining = candidates
+        .iter()
+        .enumerate()
+        .filter(|(_, candidate)| candidate.gains());
     let gaining: Vec<usize> = gaining.map(|(at, _)| at).collect();
     let mut pairs = Vec::new();
     for (place, &from) in gaining.iter().enumerate() {
@@ -49,7 +54,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
 fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
     Verdict {
         site: Site::Connection,
-        site_words: SiteNames::of(None),
+        site_words: SiteNames::of_nodes(None),
         threshold: "50 µs".to_owned(),
         is_one_visit: false,
         cells: 8,
@@ -68,20 +73,22 @@ fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
 pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
     let known: Vec<Regime> = in_regimes.iter().map(|(regime, _)| *regime).collect();
     let beyond = Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides");
-    let regimes = known.iter().zip(in_regimes);
-    let regimes = regimes.map(|(regime, (_, percent))| InRegime {
-        regime: *regime,
-        place: places(&[*regime], &known),
-        cells: 8,
-        judged: vec![Judged {
-            quantity: beyond,
-            margin: beyond.margin,
-            value: *percent,
-            interval: Interval::new(percent - 5.0, percent + 5.0),
+    let regimes = known
+        .iter()
+        .zip(in_regimes)
+        .map(|(regime, (_, percent))| InRegime {
+            regime: *regime,
+            place: places(&[*regime], &known),
             cells: 8,
-            levels: None,
-        }],
-    });
+            judged: vec![Judged {
+                quantity: beyond,
+                margin: beyond.margin,
+                value: *percent,
+                interval: Interval::new(percent - 5.0, percent + 5.0),
+                cells: 8,
+                levels: None,
+            }],
+        });
     of_candidates(vec![Candidate {
         variant: 1,
         label: candidate_label(0),
@@ -105,7 +112,7 @@ pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
         }
     });
     let judged: Vec<Judged> = judged.collect();
-    let quantities = judged.iter().map(|it| (it.quantity, it.margin));
+    let quantities = judged.iter().map(|judged| (judged.quantity, judged.margin));
     Verdict {
         quantities: quantities.collect(),
         ..of_candidates(vec![Candidate {
@@ -181,19 +188,19 @@ fn all(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<Jud
         .collect::<Vec<_>>();
     known
         .into_iter()
-        .map(|it| judged(*it, beyond, rng))
+        .map(|quantity| judged(*quantity, beyond, rng))
         .collect()
 }
 
 fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) -> Judged {
     let mut ends = [end(margin, rng), end(margin, rng)];
     if rng.random_bool(0.3) {
-        // Shown to be small.
+        // The change is shown to be small.
         ends = ends.map(|_| margin * rng.random_range(-0.95..0.95));
     }
     if rng.random_bool(beyond) {
         let side = if rng.random_bool(0.6) { -1.0 } else { 1.0 };
-        ends = ends.map(|it| side * (margin * 1.01 + it.abs()));
+        ends = ends.map(|end| side * (margin * 1.01 + end.abs()));
     }
     let low = ends[0].min(ends[1]);
     let high = ends[0].max(ends[1]) + 0.01 * margin;

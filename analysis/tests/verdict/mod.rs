@@ -1,5 +1,5 @@
-//! Whatever the intervals are, every sentence, title and table field says what they show. The checks read the text and know
-//! nothing of how it is made.
+//! Every sentence, title and table field of a verdict says what its intervals show, whatever the intervals are. The checks only read
+//! the text.
 
 mod invented;
 
@@ -20,7 +20,7 @@ use crate::stats::Interval;
 const SEED: u64 = 20_253;
 const VERDICTS: usize = 4000;
 
-/// How much worse it may be, at least and at most.
+/// How much worse a quantity gets at least and at most.
 fn loss(judged: &Judged) -> (f64, f64) {
     let Interval { low, high } = judged.interval;
     if !judged.quantity.is_lower_better() {
@@ -30,17 +30,17 @@ fn loss(judged: &Judged) -> (f64, f64) {
     }
 }
 
-/// What the class promises, by the intervals that decide.
+/// Checks the class of a candidate against the intervals that decide.
 fn check_class(candidate: &Candidate, decision: Option<&str>) {
     let deciding = candidate.deciding();
     let any = |is: fn(f64, f64, f64) -> bool| {
         let mut judged = deciding.iter();
-        judged.any(|it| is(loss(it).0, loss(it).1, it.margin))
+        judged.any(|judged| is(loss(judged).0, loss(judged).1, judged.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
-    let mut costs = deciding.iter().filter(|it| !it.quantity.is_benefit);
-    let costs_known = costs.all(|it| loss(it).1 <= it.margin);
+    let mut costs = deciding.iter().filter(|judged| !judged.quantity.is_benefit);
+    let costs_known = costs.all(|judged| loss(judged).1 <= judged.margin);
     let result = candidate.result();
     if candidate.is_idle {
         return;
@@ -84,8 +84,8 @@ fn says_worse(decision: &str) -> bool {
     decision.contains("if what it costs is acceptable") || decision.contains("it harms")
 }
 
-/// The sentence of the decision that names the cells of a regime says what the regime's intervals show. One that names no
-/// cells is about all.
+/// Checks that the sentence of the decision about the cells of a regime says what the regime's intervals show. A sentence that names no
+/// cells is about all cells.
 fn check_place(decision: &str, regime: &InRegime) {
     let decision = decision.to_lowercase();
     let mut sentences = decision.split_inclusive(". ");
@@ -160,7 +160,7 @@ fn is_beyond(judged: &Judged) -> bool {
     low > judged.margin || high < -judged.margin
 }
 
-/// Each table shows the same candidates, and marks each change by its interval.
+/// Checks that each table shows the same candidates, and marks each change by its interval.
 fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     for effects in effects::tables(verdict) {
         for Row(fields) in effects.rows() {
@@ -187,15 +187,20 @@ fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
 
 fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     let sentences = verdict.sentences();
-    let gains =
-        |it: &&Candidate| !it.is_idle && it.deciding().iter().any(|it| loss(it).1 < -it.margin);
+    let gains = |candidate: &&Candidate| {
+        !candidate.is_idle
+            && candidate
+                .deciding()
+                .iter()
+                .any(|judged| loss(judged).1 < -judged.margin)
+    };
     let gaining: Vec<&Candidate> = verdict.candidates.iter().filter(gains).collect();
     let says_none = sentences[0].starts_with("No variant");
     assert_eq!(says_none, gaining.is_empty(), "{}", sentences[0]);
     check_clauses(&sentences);
     check_effects(verdict, marks);
     check_leaders(verdict);
-    let best = verdict.best().map(|it| it.variant);
+    let best = verdict.best().map(|candidate| candidate.variant);
     for candidate in &verdict.candidates {
         let is_best = Some(candidate.variant) == best;
         check_class(candidate, is_best.then_some(&*sentences[0]));
@@ -208,7 +213,7 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     }
 }
 
-/// Nobody reads a longer clause at once. The names of cells and quantities in a list are a clause each.
+/// Checks that no clause is too long to read. Each name in a list of cells or quantities is a clause.
 fn check_clauses(sentences: &[String]) {
     const MOST_WORDS: usize = 25;
     for sentence in sentences {
@@ -219,7 +224,7 @@ fn check_clauses(sentences: &[String]) {
     }
 }
 
-/// The first line says what to do, and how sure that is, and whether it depends on the threshold.
+/// Checks that the first line says what to do, how sure that is, and whether it depends on the threshold.
 fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
     let first = &sentences[0];
     assert!(
@@ -235,14 +240,19 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
     assert_eq!(depends, !best.opposite.is_empty(), "{first}");
 }
 
-/// What leads is beaten by none, and "beaten" means better in something and worse in nothing.
+/// Checks that no candidate beats the leading one. One beats another if it is better in something and worse in nothing.
 fn check_leaders(verdict: &Verdict) {
     let beats = |judged: &[Judged]| {
         let any = |is: fn(&Judged) -> bool| judged.iter().any(is);
-        any(|it| loss(it).1 < -it.margin) && !any(|it| loss(it).0 > it.margin)
+        any(|judged| loss(judged).1 < -judged.margin)
+            && !any(|judged| loss(judged).0 > judged.margin)
     };
-    let gaining = verdict.candidates.iter().filter(|it| it.gains()).count();
-    let best = verdict.best().map(|it| it.variant);
+    let gaining = verdict
+        .candidates
+        .iter()
+        .filter(|candidate| candidate.gains())
+        .count();
+    let best = verdict.best().map(|candidate| candidate.variant);
     let mut beaten = 0;
     for at in 0..verdict.candidates.len() {
         let is_beaten = verdict
@@ -255,7 +265,7 @@ fn check_leaders(verdict: &Verdict) {
         let at = verdict
             .candidates
             .iter()
-            .position(|it| Some(it.variant) == best);
+            .position(|candidate| Some(candidate.variant) == best);
         let at = at.expect("one is beaten by none");
         let is_beaten = verdict
             .pairs
@@ -311,13 +321,15 @@ fn the_first_line_says_for_which_cells_it_holds() {
 fn the_merge_and_the_own_node_have_a_line_each() {
     let [without, long] = [Regime::Without, Regime::Long];
     let mut verdict = invented::of_one(&[(without, -40.0), (long, 0.0)]);
-    let merged = invented::of_one(&[(without, 0.0), (long, 0.0)]);
-    let merged = merged.candidates.into_iter().map(|it| Candidate {
-        variant: 2,
-        label: "muxer=0@both".to_owned(),
-        ends: Ends::Both,
-        ..it
-    });
+    let merged = invented::of_one(&[(without, 0.0), (long, 0.0)])
+        .candidates
+        .into_iter()
+        .map(|candidate| Candidate {
+            variant: 2,
+            label: "muxer=0@both".to_owned(),
+            ends: Ends::Both,
+            ..candidate
+        });
     verdict.candidates.extend(merged);
     let sentences = verdict.sentences();
     assert_eq!(

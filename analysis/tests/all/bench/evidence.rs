@@ -1,5 +1,5 @@
-//! What `explain` would have left of a cell of the fixture, made by hand: nothing in it is needless, and its
-//! figures are round, so that what is made of them can be computed on paper.
+//! Evidence of a cell of the fixture as `explain` would have written it, made by hand. It shows no needless work, and its figures are
+//! round, so that what a report makes of them can be computed on paper.
 
 use std::fs;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ pub(crate) const CELL: &str = "pl065536_rtt000_n02";
 
 pub(crate) const BLOCKS: u64 = 6;
 
-/// One after the other, the baseline's before the budget's.
+/// The passes of a block, in their order. Each has a slice of the baseline and then one of the budget.
 #[rustfmt::skip]
 const PASSES: [&str; 6] = [
     "stacks", "allocations", "counters", "system-calls", "timeline", "activity",
@@ -20,7 +20,7 @@ const PASSES: [&str; 6] = [
 /// The budget that is compared with the baseline: `muxer=1/deferred`.
 pub(crate) const BUDGET: usize = 2;
 
-/// Of the baseline, by block: slow polls of 1,100, in slices as they are and with a warm core.
+/// The number of slow polls among the baseline's 1,100 polls by block, in normal slices and in slices with a warm core.
 pub(crate) const NORMAL: [u64; 6] = [100, 104, 96, 100, 102, 98];
 pub(crate) const WARM: [u64; 6] = [70, 72, 68, 71, 70, 69];
 
@@ -34,7 +34,7 @@ pub(crate) struct EvidenceSlice {
 }
 
 impl EvidenceSlice {
-    /// Polls of `Connection::poll` that take 120 µs, where others take 5 µs.
+    /// The number of polls of `Connection::poll` that take 120 µs. The others take 5 µs.
     fn slow(self) -> u64 {
         let block = self.block as usize - 1;
         match self.pass {
@@ -62,12 +62,12 @@ pub(crate) fn slices() -> Vec<EvidenceSlice> {
     slices
 }
 
-/// Where the cell's evidence is.
+/// The folder of the cell's evidence.
 pub(crate) fn dir(copy: &Copy) -> PathBuf {
     copy.dir().join("explain").join(CELL)
 }
 
-/// Writes all of it.
+/// Writes the evidence of the cell into a copy of the fixture.
 pub(crate) fn explain(copy: &Copy) {
     let dir = dir(copy);
     fs::create_dir_all(&dir).expect("a folder");
@@ -91,12 +91,17 @@ pub(crate) fn explain(copy: &Copy) {
     let row = fs::read_to_string(run.join("run.json")).expect("the fixture");
     let plan =
         format!(r#""measurement": {{"explain": {{"variants": [0, {BUDGET}], "blocks": 6}}}}"#);
-    let row = row.replacen(r#""measurement": "compare""#, &plan, 1);
-    let row = row.replacen(r#""took_ms": 5462"#, r#""took_ms": 60000"#, 1);
+    let row = row
+        .replacen(r#""measurement": "compare""#, &plan, 1)
+        .replacen(r#""took_ms": 5462"#, r#""took_ms": 60000"#, 1);
     fs::write(dir.join("run.json"), row).expect("a file");
     fs::write(dir.join("histograms.hlog"), "").expect("a file");
-    let header = fs::read_to_string(run.join("slices.csv")).expect("the fixture");
-    let header = header.lines().next().expect("a header").to_owned();
+    let header = fs::read_to_string(run.join("slices.csv"))
+        .expect("the fixture")
+        .lines()
+        .next()
+        .expect("a header")
+        .to_owned();
     write(copy, "slices.csv", &header, slice_row);
     for (name, header, rows) in TABLES {
         write(copy, name, header, rows);
@@ -115,7 +120,7 @@ fn write(copy: &Copy, name: &str, header: &str, rows: impl Fn(EvidenceSlice) -> 
     fs::write(dir(copy).join(name), text).expect("a table");
 }
 
-/// 250 ms and 200 requests each, 300 ms after each other.
+/// The row of a slice. Each slice has 250 ms and 200 requests, and begins 300 ms after the one before.
 fn slice_row(slice: EvidenceSlice) -> String {
     let EvidenceSlice {
         number,
@@ -179,7 +184,7 @@ fn bands(slice: EvidenceSlice) -> String {
     )
 }
 
-/// Of a slow poll of 120 µs: 90 µs, 18 µs, and 12 µs of its own.
+/// The children of polls. A slow poll of 120 µs has 90 µs and 18 µs of children, and 12 µs of its own.
 fn children(slice: EvidenceSlice) -> String {
     if !["stacks", "timeline"].contains(&slice.pass) {
         return String::new();
@@ -195,7 +200,8 @@ fn children(slice: EvidenceSlice) -> String {
     )
 }
 
-/// In slow polls 72 of 100 samples in the muxer, 40 of them in the kernel; 18 and 10 in the rest.
+/// Samples of stacks. Of 100 samples in slow polls 72 are in the muxer, 40 of these in the kernel, 18 in the handler, and 10 in the
+/// poll's own code.
 fn stacks(slice: EvidenceSlice) -> String {
     if slice.pass != "stacks" {
         return String::new();
@@ -214,7 +220,7 @@ fn stacks(slice: EvidenceSlice) -> String {
     )
 }
 
-/// 20 objects in a poll of the muxer's, 4 in one of the handler's.
+/// Allocations: 20 objects in each poll of the muxer, and 4 in each poll of the handler.
 fn allocations(slice: EvidenceSlice) -> String {
     if slice.pass != "allocations" {
         return String::new();
@@ -258,7 +264,7 @@ fn counters(slice: EvidenceSlice) -> String {
     )
 }
 
-/// 1,200 calls that take 6.1 ms, and 500 that wait for 50 ms.
+/// System calls: 1,200 that take 6.1 ms, and 500 that wait for 50 ms.
 fn system_calls(slice: EvidenceSlice) -> String {
     if slice.pass != "system-calls" {
         return String::new();
@@ -270,7 +276,7 @@ fn system_calls(slice: EvidenceSlice) -> String {
     )
 }
 
-/// Three polls of either variant, in the first block.
+/// The timeline: three polls of each variant, in the first block.
 fn timeline(slice: EvidenceSlice) -> String {
     if slice.pass != "timeline" || slice.block != 1 {
         return String::new();
@@ -298,7 +304,7 @@ fn timeline(slice: EvidenceSlice) -> String {
 
 fn activity(slice: EvidenceSlice) -> String {
     let number = slice.number;
-    // Up and down, and by chance a little more than the one before.
+    // These go up and down without a trend.
     let tasks = [12, 13, 12, 11, 12, 14, 12, 11, 13][number as usize % 9];
     let memory = 50_000_000 + [0, 4096, 0, 8192, 4096][number as usize % 5];
     let row = |(counter, value): (&str, u64)| format!("{number},,,,{counter},{value},\n");

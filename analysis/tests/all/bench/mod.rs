@@ -12,7 +12,7 @@ use run_format::files::{RUN as RUN_JSON, read_json};
 use serde_json::{Value, to_value};
 use tempfile::TempDir;
 
-/// The sweep that the writer's tests hold to what is written today.
+/// The committed sweep. Tests of the tool check that it is as the tool writes it today.
 pub(crate) fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../latency-benchmark/tests/fixture")
 }
@@ -66,14 +66,14 @@ impl Copy {
         self.text(&format!("explain/{name}"))
     }
 
-    /// Refused in one line, and no report.
+    /// Asserts that `report` refuses the copy in one line that has these words, and that it writes nothing.
     #[track_caller]
     pub(crate) fn is_refused(&self, words: &[&str]) {
         self.report(&[]).refuses(words);
         assert!(!self.dir().join("report").exists());
     }
 
-    /// A report of what a test changed, as if it had been measured so.
+    /// Reports on the copy, after its files got the checksums that they would have if they had been measured so.
     pub(crate) fn report(&self, options: &[&str]) -> Ended {
         let dir = self.dir();
         seal(&dir);
@@ -121,7 +121,7 @@ pub(crate) fn copy(from: &Path, to: &Path) {
     }
 }
 
-/// The addresses that a text links to.
+/// The addresses of the links in a text.
 pub(crate) fn links(text: &str) -> impl Iterator<Item = &str> {
     let after = text.split("](").skip(1);
     after.filter_map(|rest| rest.split(')').next())
@@ -159,7 +159,7 @@ pub(crate) fn analysis<'a>(arguments: impl IntoIterator<Item = &'a str>) -> Ende
 }
 
 impl Ended {
-    /// One line that holds all of these, exit code 2.
+    /// Asserts exit code 2 and a single line that has all of these words.
     #[track_caller]
     pub(crate) fn refuses(&self, words: &[&str]) {
         assert_eq!(self.code, 2, "{}{}", self.out, self.err);
@@ -174,22 +174,23 @@ impl Ended {
     }
 }
 
-/// Whether the figures of a report are such as a run can have: numbers, and shares that are at most all.
+/// Checks that a run can have the figures of a report: they are finite numbers, and shares are at most 100 %.
 pub(crate) fn possible(report: &Path) -> Result<(), String> {
     let figures = fs::read(report.join("summary.csv")).expect("a table");
     let mut reader = csv::Reader::from_reader(&figures[..]);
     let headers = reader.headers().expect("a header").clone();
-    let column = |name| headers.iter().position(|it| it == name);
+    let column = |name| headers.iter().position(|header| header == name);
     let (metric, value) = (column("metric"), column("value"));
     for row in reader.records() {
         let row = row.expect("a row");
         let mut numbers = row.iter().filter_map(|field| field.parse::<f64>().ok());
-        // One core of several that are busy is more than all of one.
+        // Several busy cores are more than 100 % of one.
         let is_share = |name: &str| name.ends_with("_percent") && name != "central_busy_percent";
         let is_share = metric.is_some_and(|at| is_share(&row[at]));
         let value = value.and_then(|at| row[at].parse::<f64>().ok());
         let most = if is_share { 100.0 } else { f64::MAX };
-        if numbers.any(|it| !it.is_finite()) || value.is_some_and(|it| !(0.0..=most).contains(&it))
+        if numbers.any(|number| !number.is_finite())
+            || value.is_some_and(|value| !(0.0..=most).contains(&value))
         {
             return Err(format!("a figure that no run can have: {row:?}"));
         }
@@ -203,14 +204,17 @@ pub(crate) fn possible(report: &Path) -> Result<(), String> {
             header = line;
         }
         let is_odd = |word: &str| matches!(word.trim_matches(['(', ')', ',']), "NaN" | "inf");
-        // A change and a comparison can be more, and so can the time of several cores.
+        // A change, a comparison and the time of several cores can be more than 100 %.
         let may_be_more = ["comparison", "compared", "other processes", "of a core"];
         let has = |words: &&str| line.contains(words) || header.contains(words);
         let words: Vec<&str> = line.split_whitespace().collect();
-        let shares = words.windows(2).filter(|pair| pair[1].starts_with('%'));
-        let mut shares = shares.filter_map(|pair| pair[0].parse::<f64>().ok());
+        let mut shares = words
+            .windows(2)
+            .filter(|pair| pair[1].starts_with('%'))
+            .filter_map(|pair| pair[0].parse::<f64>().ok());
         let is_share = !may_be_more.iter().any(has);
-        if words.iter().any(|word| is_odd(word)) || (is_share && shares.any(|it| it > 100.0)) {
+        if words.iter().any(|word| is_odd(word)) || (is_share && shares.any(|share| share > 100.0))
+        {
             return Err(format!("a figure that no run can have: {line}"));
         }
     }

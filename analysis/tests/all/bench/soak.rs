@@ -1,4 +1,4 @@
-//! A soak as if it had been measured.
+//! A made-up soak.
 
 use std::fmt::Write;
 use std::fs;
@@ -31,13 +31,13 @@ const HEADER: &str = "at_s,interval_s,connection_polls,connection_slow_polls,tas
 latency_p50_ns,latency_p99_ns,wakes,late_wakes,wake_p50_ns,wake_p90_ns,wake_p99_ns,resident_bytes,connections,\
 peers_connected,tasks,dials,dial_failures,connections_opened,connections_closed,restarts,central_cpu_ns,lost_records";
 
-/// An hour of rows that wobble, with so many more tasks every minute.
+/// A soak of an hour with noise, in which this many more tasks are alive every minute.
 pub(crate) fn soak(leaking: u32) -> TempDir {
     let folder = TempDir::new().expect("a folder");
     fs::write(folder.path().join("soak.json"), FILE).expect("a file");
     let mut rows = format!("{HEADER}\n");
     for row in 1..=360_u32 {
-        // In no order that a trend could be seen in.
+        // Noise without a trend.
         let wobble = row.wrapping_mul(2_654_435_761) >> 24;
         let minute = row / 6;
         let tasks = 20 + leaking * minute + wobble % 3;

@@ -75,8 +75,10 @@ impl Browser {
             "goog:chromeOptions": {"binary": chromium, "args": args},
             "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"},
         });
-        let runtime = Builder::new_current_thread().enable_all().build();
-        let runtime = runtime.expect("a runtime");
+        let runtime = Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .expect("a runtime");
         let client = runtime.block_on(
             ClientBuilder::new(HttpConnector::new())
                 .capabilities(from_value(capabilities).expect("an object"))
@@ -107,7 +109,7 @@ impl Browser {
         };
         let entries = entries.into_iter();
         entries
-            .filter_map(|it| it["message"].as_str().map(str::to_owned))
+            .filter_map(|entry| entry["message"].as_str().map(str::to_owned))
             .collect()
     }
 

@@ -10,7 +10,7 @@ use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use serde_json::{Value, json};
 
-/// What a field of a table or a value of a JSON file becomes.
+/// Values that replace a field of a table or of a JSON file.
 #[rustfmt::skip]
 const NUMBERS: [&str; 12] = [
     "NaN", "inf", "-1", "0", "1", "1e300", "1e-300", "999999999999999", "18446744073709551615", "0.5", "", "x",
@@ -39,10 +39,10 @@ pub(crate) fn files(dir: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What was done.
+/// A damage that was done.
 pub(crate) struct Damage {
     pub(crate) how: String,
-    /// Whether the other tables say otherwise, so that it is found even without checksums.
+    /// Whether other tables contradict the damage, so that it is found even without checksums.
     pub(crate) is_contradicted: bool,
 }
 
@@ -127,8 +127,8 @@ fn of_bytes(rng: &mut StdRng, file: &Path, mut bytes: Vec<u8>) -> String {
     format!("a bit of byte {at}")
 }
 
-/// Tables of a run whose rows are all told of by others.
-const TOLD: [&str; 4] = ["blocks.csv", "peers.csv", "sites.csv", "bands.csv"];
+/// Tables of a run of which every row is implied by another table.
+const IMPLIED: [&str; 4] = ["blocks.csv", "peers.csv", "sites.csv", "bands.csv"];
 
 /// Rows of a table or lines of a log. Returns also whether other tables contradict it.
 fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> (String, bool) {
@@ -138,16 +138,17 @@ fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> (String, bool) {
         rng.random_range(1..lines.len()),
     );
     let is_of_run = file.components().any(|part| part.as_os_str() == "cells");
-    let is_told = is_of_run && TOLD.iter().any(|name| file.ends_with(name));
+    let is_implied = is_of_run && IMPLIED.iter().any(|name| file.ends_with(name));
     let mut is_contradicted = false;
     let how = match rng.random_range(0..11) {
         0 => {
-            is_contradicted = is_told;
+            is_contradicted = is_implied;
             lines.remove(at);
             format!("line {at} deleted")
         }
         1 => {
-            is_contradicted = is_of_run && file.extension().is_some_and(|it| it == "csv");
+            is_contradicted =
+                is_of_run && file.extension().is_some_and(|extension| extension == "csv");
             let line = lines[at].clone();
             lines.insert(other, line);
             format!("line {at} twice")
@@ -167,7 +168,7 @@ fn of_table(rng: &mut StdRng, file: &Path, text: &str) -> (String, bool) {
         5 => {
             let tags = [at, other].map(|line| lines[line].split(',').next().unwrap_or_default());
             let tags = tags.map(str::to_owned);
-            // Both are read, and of different variants.
+            // Other tables contradict this if both are read and are of different variants.
             let is_read = |tag: &String| tag.starts_with("Tag=connection.");
             let variant = |tag: &String| tag.rsplit_once(".v").map(|(_, rest)| rest.to_owned());
             let is_of_one = variant(&tags[0]) == variant(&tags[1]);
