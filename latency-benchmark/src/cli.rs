@@ -7,7 +7,7 @@ use program::{Failure, count_interrupts, interrupts_seen};
 
 use crate::progress::INTERRUPTED;
 use crate::sweep::rr;
-use crate::{cell, central, explain, lab_verb, peer, pipeline, soak};
+use crate::{bundle, cell, central, explain, lab_verb, peer, pipeline, soak};
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]
@@ -40,6 +40,9 @@ enum BenchmarkVerb {
     Lab(lab_verb::LabArgs),
     /// List what this machine can and cannot do
     Preflight(lab_verb::PreflightArgs),
+    /// Measure what decides, where a bundle was unpacked; its run.sh starts this
+    #[command(hide = true)]
+    Bundled(bundle::BundledArgs),
     /// Measure one cell; the sweep starts this
     #[command(hide = true)]
     Cell,
@@ -62,6 +65,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         BenchmarkVerb::Central(args) => counted(|| central::run(args)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
         BenchmarkVerb::Preflight(args) => lab_verb::preflight(&args),
+        BenchmarkVerb::Bundled(args) => counted(|| bundle::run(&args)),
         BenchmarkVerb::Cell => cell::run(),
         BenchmarkVerb::DelayLine => lab_verb::delay_line(),
     }?;

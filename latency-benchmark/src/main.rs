@@ -3,6 +3,7 @@
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic where nobody reads.
 
 mod args;
+mod bundle;
 mod cell;
 mod central;
 mod cli;

@@ -103,13 +103,17 @@ fn target_dir() -> Result<PathBuf> {
     target.ok_or_else(|| anyhow!("cannot find the target folder of {}", this.display()))
 }
 
-fn this_program() -> Result<PathBuf> {
+pub(crate) fn this_program() -> Result<PathBuf> {
     env::current_exe().context("cannot find this program's file")
 }
 
 /// The program `analysis`, which lies beside this one.
+pub(crate) fn analysis_program() -> Result<PathBuf> {
+    Ok(this_program()?.with_file_name("analysis"))
+}
+
 pub(crate) fn analysis(verb: &str, dir: &Path) -> Result<Command> {
-    let mut command = Command::new(this_program()?.with_file_name("analysis"));
+    let mut command = Command::new(analysis_program()?);
     command.arg(verb).arg(dir).stdin(Stdio::null());
     Ok(command)
 }

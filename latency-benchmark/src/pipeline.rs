@@ -12,13 +12,14 @@ use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
 
+use crate::bundle::BundleArgs;
 use crate::explain::args::ExplainArgs;
 use crate::gate::args::GateArgs;
 use crate::node_program::{NodeProgramArgs, analysis};
 use crate::progress::{INTERRUPTED, MEASURED, SOME_FAILED};
 use crate::search::{self, SearchArgs};
 use crate::sweep::args::{AskedSweep, SweepArgs};
-use crate::{explain, gate, manifest, sweep};
+use crate::{bundle, explain, gate, manifest, sweep};
 
 #[derive(Args)]
 pub(crate) struct PipelineArgs {
@@ -28,6 +29,8 @@ pub(crate) struct PipelineArgs {
     search: SearchArgs,
     #[command(flatten)]
     gate: GateArgs,
+    #[command(flatten)]
+    bundle: BundleArgs,
     /// After the sweep, run the worst cells again to find out why they are slow, each subject by itself
     #[arg(long, help_heading = "After the sweep", conflicts_with = "shard")]
     explain: bool,
@@ -37,6 +40,9 @@ pub(crate) struct PipelineArgs {
 }
 
 pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
+    if let Some(file) = &args.bundle.bundle {
+        return bundle::make(file, &args.sweep);
+    }
     if args.gate.gate {
         return gate::run(&args.gate, &args.sweep);
     }

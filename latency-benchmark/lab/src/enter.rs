@@ -67,7 +67,11 @@ pub fn enter() -> Result<Inside, EnterError> {
             remedy: "enter while there is one".to_owned(),
         });
     }
-    let rootless = unshare()?;
+    const LAB: CloneFlags = CloneFlags::CLONE_NEWNET
+        .union(CloneFlags::CLONE_NEWNS)
+        .union(CloneFlags::CLONE_NEWPID);
+    unshare(LAB)?;
+    let rootless = is_in_user_namespace();
     let signals =
         SupervisorSignals::block().map_err(refused("to deliver signals to a file descriptor"))?;
     // The outer process holds this pipe open as long as it lives.
@@ -91,7 +95,7 @@ const OUTSIDE: &str = "common in containers and under seccomp filters; run with 
     a pod of Kubernetes needs `seccompProfile: Unconfined`, `procMount: Unmasked` and `hostUsers: false`";
 const OF_KERNEL: &str = "use a kernel with CONFIG_USER_NS, CONFIG_PID_NS and CONFIG_NET_NS";
 
-fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
+pub(crate) fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     move |errno| {
         let (why, remedy) = match errno {
             Errno::EAGAIN => {
@@ -107,21 +111,24 @@ fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
     }
 }
 
-/// Root needs a user namespace only in a container where root has no rights.
-fn unshare() -> Result<bool, EnterError> {
-    const LAB: CloneFlags = CloneFlags::CLONE_NEWNET
-        .union(CloneFlags::CLONE_NEWNS)
-        .union(CloneFlags::CLONE_NEWPID);
+/// Enters new namespaces. Root needs a user namespace for that only in a container where root has no rights.
+pub(crate) fn unshare(namespaces: CloneFlags) -> Result<(), EnterError> {
     let (uid, gid) = (geteuid(), getegid());
-    if uid.is_root() && nix::sched::unshare(LAB).is_ok() {
-        return Ok(false);
+    if uid.is_root() && nix::sched::unshare(namespaces).is_ok() {
+        return Ok(());
     }
-    nix::sched::unshare(LAB.union(CloneFlags::CLONE_NEWUSER))
+    nix::sched::unshare(namespaces.union(CloneFlags::CLONE_NEWUSER))
         .and_then(|()| write("/proc/self/setgroups", "deny"))
         .and_then(|()| write("/proc/self/uid_map", &format!("0 {uid} 1")))
         .and_then(|()| write("/proc/self/gid_map", &format!("0 {gid} 1")))
-        .map_err(|errno| explain(errno, sysctl))?;
-    Ok(true)
+        .map_err(|errno| explain(errno, sysctl))
+}
+
+/// Whether the users of this process are not those of the machine. Only the machine's are all of them.
+fn is_in_user_namespace() -> bool {
+    const ALL: &str = "4294967295";
+    let map = fs::read_to_string("/proc/self/uid_map");
+    map.is_ok_and(|map| !map.trim_end().ends_with(ALL))
 }
 
 fn write(path: &str, text: &str) -> nix::Result<()> {
@@ -164,17 +171,22 @@ fn die_with_parent(outer_lives: &OwnedFd) -> Result<(), EnterError> {
     }
 }
 
-/// Makes mounts private to this namespace, and has `/proc` show the new pid namespace.
-fn mount_privately() -> Result<(), EnterError> {
+/// Has nothing that is mounted in this namespace appear in another.
+pub(crate) fn make_mounts_private() -> Result<(), EnterError> {
     const NONE: Option<&str> = None;
     nix::mount::mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)
-        .map_err(refused("to make the mounts private"))?;
+        .map_err(refused("to make the mounts private"))
+}
+
+/// Makes mounts private to this namespace, and has `/proc` show the new pid namespace.
+fn mount_privately() -> Result<(), EnterError> {
+    make_mounts_private()?;
     nix::mount::mount(
         Some("proc"),
         "/proc",
         Some("proc"),
         MsFlags::MS_NOSUID | MsFlags::MS_NODEV | MsFlags::MS_NOEXEC,
-        NONE,
+        None::<&str>,
     )
     .map_err(refused("to mount /proc"))
 }

@@ -17,6 +17,7 @@ mod netns;
 mod nfqueue;
 mod placement;
 pub mod preflight;
+mod root;
 pub mod run;
 mod signals;
 mod spec;
@@ -30,7 +31,8 @@ pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn};
 pub use measure::time_links;
 pub use nfqueue::delay_line;
-pub use placement::{Topology, move_to};
+pub use placement::{Topology, move_to, with_a_core_for};
+pub use root::enter_root;
 pub use run_format::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
     RttReport, Sharing, jitter, loss,

@@ -33,8 +33,7 @@ impl Topology {
         let mask = sched_getaffinity(Pid::from_raw(0));
         let mask = mask.context("the cores of this machine could not be read")?;
         let available = (0..CpuSet::count()).filter(|core| mask.is_set(*core) == Ok(true));
-        let sysfs = Path::new("/sys/devices/system/cpu");
-        Ok(Topology::read(sysfs, available))
+        Ok(Topology::read(Path::new(SYSFS), available))
     }
 
     /// Reads `sysfs`. A core without an entry there counts as a physical core of its own, and shares its cache with all;
@@ -118,10 +117,7 @@ impl Topology {
                 most = most.min(physical[0].len() - 1).max(1);
             }
         }
-        let threads = physical.iter().map(Vec::len).max().unwrap_or(0);
-        let rank = |rank: usize| physical.iter().filter_map(move |threads| threads.get(rank));
-        let in_order = (0..threads).flat_map(rank).take(most);
-        Cores::new(in_order.map(|core| core.number))
+        Cores::new(one_of_each_first(&physical).take(most))
             .unwrap_or_else(|| Cores::one(self.available().first()))
     }
 
@@ -134,6 +130,12 @@ impl Topology {
         let all = Cores::new(others.map(|core| core.number));
         let apart = Cores::new(apart.map(|core| core.number));
         apart.or(all).unwrap_or_else(|| central.clone())
+    }
+
+    fn core_of(&self, peer: usize, peers: usize) -> Option<usize> {
+        let physical = grouped(&self.cores, |core| core.physical);
+        let is_enough = self.cores.len() >= peers;
+        one_of_each_first(&physical).nth(peer).filter(|_| is_enough)
     }
 
     fn sharing(&self, central: &Cores, peers: &Cores) -> Sharing {
@@ -150,6 +152,26 @@ impl Topology {
         let those = self.cores.iter().filter(|core| cores.contains(core.number));
         those.map(|core| core.physical).collect()
     }
+}
+
+const SYSFS: &str = "/sys/devices/system/cpu";
+
+/// The placement for peer `peer` of `peers`, counted from zero: a core of its own if the peers have at least one for each,
+/// else all of the peers' cores. Peers share physical cores last.
+pub fn with_a_core_for(peer: usize, peers: usize, placement: &Placement) -> Placement {
+    let topology = Topology::read(Path::new(SYSFS), placement.peers.iter());
+    let own = topology.core_of(peer, peers).map(Cores::one);
+    Placement {
+        peers: own.unwrap_or_else(|| placement.peers.clone()),
+        ..placement.clone()
+    }
+}
+
+/// The numbers of cores: the first hardware thread of every physical core, then every second one, and so on.
+fn one_of_each_first<'a>(physical: &'a [Vec<&'a Core>]) -> impl Iterator<Item = usize> {
+    let threads = physical.iter().map(Vec::len).max().unwrap_or(0);
+    let rank = |rank: usize| physical.iter().filter_map(move |threads| threads.get(rank));
+    (0..threads).flat_map(rank).map(|core| core.number)
 }
 
 /// Items with the same key, in the order of their first ones.
@@ -303,6 +325,26 @@ mod tests {
         assert_eq!((asked.central, asked.peers), (2, cores("0-1,6-7")));
         let beside = plain.place(2, None, Some(cores("0-5"))).expect("all exist");
         assert_eq!(beside.workers, Some(cores("6-7")));
+    }
+
+    #[test]
+    fn every_peer_has_a_core_of_its_own_if_there_is_one_for_each() {
+        for (cores, smt, peers, expected) in [
+            ("1-7", &[][..], 5, Some([1, 2, 3, 4, 5])),
+            ("1-5", &[], 5, Some([1, 2, 3, 4, 5])),
+            ("1-4", &[], 5, None),
+            // Siblings are used last.
+            (
+                "2-9",
+                &["2-3", "4-5", "6-7", "8-9"],
+                5,
+                Some([2, 4, 6, 8, 3]),
+            ),
+        ] {
+            let topology = topology(cores, smt);
+            let own = [0, 1, 2, 3, 4].map(|peer| topology.core_of(peer, peers));
+            assert_eq!(own, expected.map_or([None; 5], |own| own.map(Some)));
+        }
     }
 
     #[test]

@@ -132,6 +132,7 @@ limits! { SliceRow, |of|;
     bytes: of.bytes();
     lost_entries: of.events();
     central_cpu_ns: of.ns();
+    // The kernel adds a wait when it ends, and tokio a busy stretch. Both may have begun in other slices.
     central_runqueue_ns: of.launch_ns_of_threads();
     helpers_cpu_ns: of.ns_of_all();
     observers_cpu_ns: of.ns_of_all();
@@ -203,7 +204,7 @@ limits! { BlockRow, |of|;
     duration_ms: length(of.launch_ms());
     steal_ms: of.ms_of_all();
     central_core_steal_ms: of.ms();
-    central_runqueue_ns: of.ns();
+    central_runqueue_ns: of.launch_ns_of_threads();
     central_voluntary_switches: of.events();
     central_involuntary_switches: of.events();
     central_user_ms: of.ms();
@@ -489,7 +490,7 @@ limits! { WorkerRow, |of|;
     slow_polls: part_of(polls);
     poll_ns: of.launch_ns();
     cpu_ns: of.ns_of_one();
-    runqueue_ns: of.ns_of_one();
+    runqueue_ns: of.launch_ns();
 }
 
 /// Each call has at least one datagram, and segmentation offload has an end.

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use lab::{Lab, Reaped, RttReport, Where, time_links};
+use lab::{Lab, Reaped, RttReport, Where, time_links, with_a_core_for};
 use program::{
     Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
 };
@@ -200,7 +200,8 @@ impl PeerProcess {
             program.args(words).arg(&task.peer);
         }
         let log = task.dir.join(format!("peer-{}.log", number + 1));
-        let place = (Where::Peer(number), &config.lab.placement);
+        let placement = with_a_core_for(number, config.cell.peers, &config.lab.placement);
+        let place = (Where::Peer(number), &placement);
         let mut process = nodes::start(lab, place, program, "peer", &log)?;
         if let Some(mut input) = process.child.stdin.take() {
             let is_restarted = matches!(config.measurement, Measurement::Soak(_));

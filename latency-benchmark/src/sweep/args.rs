@@ -124,6 +124,7 @@ const EXAMPLES: &str = "Examples:
   ./sweep.sh --prove muxer=1/deferred --peers 5 --rtt 0,25 --payload 64KiB
   ./sweep.sh --stack h2 --quick                       HTTP/2 instead of libp2p
   ./sweep.sh --peer-hosts node1,node2                 peers on other hosts, started by ssh
+  ./sweep.sh --bundle server.tar.xz                   an archive that measures on a server without Rust
   ./sweep.sh --resume results/2026-11-20T10-00-00Z    continue after an interruption
 
 Ctrl-C, SIGTERM and SIGHUP stop within seconds and keep everything measured; a second one stops at once.

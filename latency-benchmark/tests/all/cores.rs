@@ -4,6 +4,8 @@
 use std::collections::BTreeSet;
 use std::process::Command;
 
+use nix::sys::signal::Signal;
+
 use crate::bench::{self, Bench, analysis, can_run, json, number, table, text};
 
 /// Whether there are so many cores. If not, the test is skipped: `.ci/netem-in-qemu` has enough for it.
@@ -66,6 +68,33 @@ fn every_worker_has_a_core_of_its_own() {
     let busy = workers.iter().filter(|row| number(row, "polls") > 0);
     let busy: BTreeSet<&str> = busy.map(|row| &*row["worker"]).collect();
     assert!(busy.len() > 1 && !busy.contains("0"), "{busy:?}");
+}
+
+#[test]
+fn every_peer_has_a_core_of_its_own() {
+    if !has_cores(8) || !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let mut command = bench.sweep(&["--peers", "5", "--payload", "4KiB", "--turn", "100"]);
+    command.args(CELL).args(["--max-cell-seconds", "60"]);
+    let sweep = command.spawn().unwrap();
+    bench.wait_for("peer", 4);
+    let processes = bench.processes().into_iter();
+    let peers = processes.filter(|(_, command)| command.contains(" peer"));
+    let cores: BTreeSet<usize> = peers.map(|(process, _)| only_core(process)).collect();
+    assert_eq!(cores.len(), 5, "no two peers share a core: {cores:?}");
+    bench::signal(bench::pid(&sweep), Signal::SIGINT);
+    bench::finish(sweep);
+    bench.assert_nothing_left();
+}
+
+fn only_core(process: i32) -> usize {
+    let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
+    let line = status
+        .lines()
+        .find_map(|line| line.strip_prefix("Cpus_allowed_list:"));
+    line.unwrap().trim().parse().expect("one core")
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod architecture;
 mod arguments;
 mod bench;
 mod both_ends;
+mod bundle;
 mod cores;
 mod damaged;
 mod deaths;
