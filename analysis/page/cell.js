@@ -9,41 +9,41 @@ function openCell(id) {
 
 function drawCell() {
   const panel = byId("cell");
-  const at = run.cells.findIndex((it) => it.id === state.cell);
+  const at = run.cells.findIndex((cell) => cell.id === state.cell);
   panel.hidden = at < 0;
   if (at < 0) return;
   const cell = run.cells[at];
   const close = element("button", { type: "button", id: "close", onclick: () => setState({ cell: "" }) }, "Close");
   const parts = [element("h3", { id: "cell-title" }, cellName(run, cell)), close];
   if (cell.why) parts.push(element("p", {}, `Without figures: ${cell.why}.`));
-  parts.push(...cell.flaws.map((it) => element("p", { class: "flaw" }, it)));
+  parts.push(...cell.flaws.map((flaw) => element("p", { class: "flaw" }, flaw)));
   parts.push(element("div", { class: "pictures" }, ...cellPictures(at)));
   parts.push(figuresTable(at), checksTable(cell), launches(cell));
-  panel.replaceChildren(...parts.filter((it) => it !== null));
+  panel.replaceChildren(...parts.filter((part) => part !== null));
 }
 
 const cellPictures = (at) => [histogram(at, state.site, `Durations of polls of ${run.functions[state.site] ?? state.site}`, "polls"),
-  histogram(at, "worker", "Wake-up latency of another task", "wake-ups"), overBlocks(at), children(run.cells[at])].filter((it) => it !== null);
+  histogram(at, "worker", "Wake-up latency of another task", "wake-ups"), overBlocks(at), children(run.cells[at])].filter((picture) => picture !== null);
 
 const withTitle = (title, ...parts) => element("figure", {}, element("figcaption", {}, title), ...parts);
 
 // Shares of durations between edges that are a fifth of a decade apart, on logarithmic axes.
 function histogram(at, site, title, what) {
   const first = at * run.variants.length;
-  const variants = run.variants.map((_, variant) => variant).filter((it) => countsOf(run, site, first + it));
+  const variants = run.variants.map((_, variant) => variant).filter((variant) => countsOf(run, site, first + variant));
   if (variants.length === 0) return null;
-  const bins = [...new Set(run.edges.map((it) => Math.round(5 * Math.log10(it))))];
-  const stopOf = (bin) => run.edges.findIndex((it) => Math.abs(5 * Math.log10(it) - bin) < 0.1);
-  const known = bins.map(stopOf).filter((it) => it >= 0);
+  const bins = [...new Set(run.edges.map((edge) => Math.round(5 * Math.log10(edge))))];
+  const stopOf = (bin) => run.edges.findIndex((edge) => Math.abs(5 * Math.log10(edge) - bin) < 0.1);
+  const known = bins.map(stopOf).filter((stop) => stop >= 0);
   const shares = variants.map((variant) => {
     const counts = countsOf(run, site, first + variant);
     const all = total(counts);
-    const of = (stop, next) => above(counts, stop) - (next === undefined ? 0 : above(counts, next));
-    return [1 - above(counts, known[0]) / all, ...known.map((stop, place) => of(stop, known[place + 1]) / all)];
+    const between = (stop, next) => above(counts, stop) - (next === undefined ? 0 : above(counts, next));
+    return [1 - above(counts, known[0]) / all, ...known.map((stop, place) => between(stop, known[place + 1]) / all)];
   });
-  const used = shares.flatMap((it) => it.map((value, place) => (value > 0 ? place : -1)).filter((place) => place >= 0));
+  const used = shares.flatMap((values) => values.map((value, place) => (value > 0 ? place : -1)).filter((place) => place >= 0));
   const [low, high] = [Math.max(0, Math.min(...used) - 1), Math.min(known.length, Math.max(...used) + 1)];
-  const least = Math.floor(Math.log10(Math.min(...shares.flat().filter((it) => it > 0))));
+  const least = Math.floor(Math.log10(Math.min(...shares.flat().filter((share) => share > 0))));
   const edge = (place) => (place < 1 ? run.edges[known[0]] / 10 ** 0.2 : place > known.length ? run.edges[known.at(-1)] * 10 ** 0.2 : run.edges[known[place - 1]]);
   const [from, to] = [Math.log10(edge(low)), Math.log10(edge(high + 1))];
   const place = {
@@ -68,7 +68,7 @@ function histogram(at, site, title, what) {
   const mark = element("line", { x1: limit, x2: limit, y1: 8, y2: PLOT.height - PLOT.bottom, class: "limit" });
   const words = variants.map((variant, order) => `${run.variants[variant].label}: ${whole.format(total(countsOf(run, site, first + variant)))} ${what}, ${percentiles(countsOf(run, site, first + variant))}`);
   return withTitle(title, plot(PLOT, `${title}. ${words.join("; ")}`, { x: "duration", y: `share of ${what}` }, { x, y }, place, mark, ...lines),
-    legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((it) => element("p", {}, it))));
+    legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((line) => element("p", {}, line))));
 }
 
 // Between which edges percentiles are.
@@ -79,7 +79,7 @@ function percentiles(counts) {
     const high = stop < 0 ? null : run.edges[stop];
     return `p${percent} ${stop === 0 ? "" : duration(run.edges[stop < 0 ? run.edges.length - 1 : stop - 1])}–${high ? duration(high) : ""}`;
   };
-  return [50, 90, 99, 99.9].filter((it) => all * (1 - it / 100) >= 1).map(range).join(", ");
+  return [50, 90, 99, 99.9].filter((percent) => all * (1 - percent / 100) >= 1).map(range).join(", ");
 }
 
 // A dot for each block and variant; below, how much of the block central's worker was kept from its core.
@@ -88,25 +88,25 @@ function overBlocks(at) {
   const metric = run.byBlock[key(state.metric)] ? state.metric : page.metrics[0].name;
   const all = run.byBlock[key(metric)];
   const first = at * run.variants.length;
-  const variants = run.variants.map((_, variant) => variant).filter((it) => all?.[first + it]);
+  const variants = run.variants.map((_, variant) => variant).filter((variant) => all?.[first + variant]);
   if (variants.length === 0) return null;
   const { words, unit } = metrics.get(metric);
   const dots = variants.map((variant) => all[first + variant].flat());
   const waited = run.cells[at].waited.flat();
   const blocks = dots[0].length;
   const size = { ...PLOT, height: 300, bottom: 84 };
-  const values = dots.flat().filter((it) => it !== null);
+  const values = dots.flat().filter((value) => value !== null);
   const [low, high] = [Math.min(0, ...values), Math.max(...values) || 1];
   const place = {
     x: (block) => size.left + (size.width - size.left - 16) * ((block + 0.5) / blocks),
     y: (value) => size.height - size.bottom - (size.height - size.bottom - 20) * ((value - low) / (high - low)),
   };
   const lines = (variant, block, value) => [run.variants[variant].label, `block ${block + 1}: ${full(value)} ${unit}`];
-  const marks = dots.flatMap((of, order) => of.map((value, block) => value === null ? null : element("circle", {
+  const marks = dots.flatMap((values, order) => values.map((value, block) => value === null ? null : element("circle", {
     cx: place.x(block) + 5 * (order - (variants.length - 1) / 2), cy: place.y(value), r: 3.5, class: lineClass(variants[order]),
     ...hovering(() => lines(variants[order], block, value)),
   })));
-  const most = Math.max(10, ...waited.map((it) => it ?? 0));
+  const most = Math.max(10, ...waited.map((percent) => percent ?? 0));
   const bars = waited.map((value, block) => value === null ? null : element("rect", {
     x: place.x(block) - 6, width: 12, y: size.height - 24 - 30 * (value / most), height: Math.max(1, 30 * (value / most)), class: "waited",
     ...hovering(() => [`block ${block + 1}`, `kept from its core for ${full(value)} % of the time`]),
@@ -130,18 +130,18 @@ const percentBar = (percent) => element("span", { class: "bar", style: `--share:
 
 // Every figure of the chosen site and of the worker, as the report has them.
 function figuresTable(at) {
-  const known = page.metrics.filter((it) => figuresOf(run, it.name, state.site)?.value);
+  const known = page.metrics.filter((metric) => figuresOf(run, metric.name, state.site)?.value);
   if (known.length === 0) return null;
   const report = run.edges.indexOf(run.threshold);
-  const rows = known.map((it) => [`${it.words}, ${it.unit}`, ...run.variants.map((_, variant) => {
-    const value = level(run, it.name, state.site, at, variant, report);
-    const changed = variant > 0 && change(run, it.name, state.site, at, variant, report);
+  const rows = known.map((metric) => [`${metric.words}, ${metric.unit}`, ...run.variants.map((_, variant) => {
+    const value = level(run, metric.name, state.site, at, variant, report);
+    const changed = variant > 0 && change(run, metric.name, state.site, at, variant, report);
     if (!value) return "–";
     const known = changed && element("div", { class: changed.resolved === "n" ? "faint" : "resolved" }, `${signed(changed.value)}${interval(changed, signed)}`);
     return element("div", {}, `${full(value.value)}${interval(value)}`, known || null);
   })]);
   const caption = `Figures at ${duration(run.threshold)}; second line: the change, bold if resolved`;
-  return element("div", { class: "wide" }, tableOf(caption, ["", ...run.variants.map((it) => it.label)], rows));
+  return element("div", { class: "wide" }, tableOf(caption, ["", ...run.variants.map((variant) => variant.label)], rows));
 }
 
 function checksTable(cell) {
@@ -169,5 +169,5 @@ function launches(cell) {
     } }, "Show or hide here"));
   };
   const files = cell.files.length === 0 ? [] : [element("h4", {}, "Why it is slow"), element("ul", {}, ...cell.files.map(link)), frames];
-  return element("div", {}, element("h4", {}, "Launches"), ...lines.map((it) => element("p", {}, it)), ...files);
+  return element("div", {}, element("h4", {}, "Launches"), ...lines.map((line) => element("p", {}, line)), ...files);
 }

@@ -3,14 +3,14 @@ const STEP = 100;
 let rowsShown = STEP;
 
 const COLUMNS = [
-  ["cell", (it) => it.cell, (it) => cellName(run, run.cells[it.cell])],
-  ["variant", (it) => it.variant, (it) => run.variants[it.variant].label],
-  ["metric", (it) => it.name, (it) => it.name],
-  ["baseline", null, (it) => full(it.from)],
-  ["change", null, (it) => `${signed(it.change)}${interval(it, signed)} ${it.unit}`],
-  ["size, % of the baseline", (it) => -it.size, (it) => (Number.isFinite(it.size) ? short(it.size) : "–")],
-  ["certainty", (it) => -it.certainty, (it) => (it.certainty > 0 ? short(it.certainty) : "–")],
-  ["resolved", (it) => it.resolved, (it) => ({ n: "no", l: "lower", h: "higher" })[it.resolved] ?? "no"],
+  ["cell", (row) => row.cell, (row) => cellName(run, run.cells[row.cell])],
+  ["variant", (row) => row.variant, (row) => run.variants[row.variant].label],
+  ["metric", (row) => row.name, (row) => row.name],
+  ["baseline", null, (row) => full(row.from)],
+  ["change", null, (row) => `${signed(row.change)}${interval(row, signed)} ${row.unit}`],
+  ["size, % of the baseline", (row) => -row.size, (row) => (Number.isFinite(row.size) ? short(row.size) : "–")],
+  ["certainty", (row) => -row.certainty, (row) => (row.certainty > 0 ? short(row.certainty) : "–")],
+  ["resolved", (row) => row.resolved, (row) => ({ n: "no", l: "lower", h: "higher" })[row.resolved] ?? "no"],
 ];
 
 // Every change that the report has, once for each run.
@@ -18,18 +18,18 @@ function comparisons() {
   if (run.comparisons) return run.comparisons;
   run.comparisons = [];
   const count = run.variants.length;
-  const deciding = new Set(run.verdict.quantities.map((it) => it.metric));
-  for (const [key, of] of Object.entries(run.figures)) {
+  const deciding = new Set(run.verdict.quantities.map((quantity) => quantity.metric));
+  for (const [key, figures] of Object.entries(run.figures)) {
     const [site, metric] = key.split(" ");
     const { words, changeUnit } = metrics.get(metric);
     const name = site === "worker" ? words : `${words}, ${site}`;
     const decides = deciding.has(metric) && (site === "worker" || site === run.site);
-    of.change?.forEach((change, at) => {
+    figures.change?.forEach((change, at) => {
       if (change === null) return;
-      const [from, low, high] = [of.value[at - (at % count)], of.changeLow?.[at] ?? null, of.changeHigh?.[at] ?? null];
+      const [from, low, high] = [figures.value[at - (at % count)], figures.changeLow?.[at] ?? null, figures.changeHigh?.[at] ?? null];
       run.comparisons.push({
         cell: Math.floor(at / count), variant: at % count, site, metric, name, unit: changeUnit, decides, from, change, low, high,
-        resolved: of.resolved[at], size: Math.abs((100 * change) / from),
+        resolved: figures.resolved[at], size: Math.abs((100 * change) / from),
         certainty: high === null || high === low ? 0 : Math.abs(change) / ((high - low) / 2),
       });
     });
@@ -39,23 +39,23 @@ function comparisons() {
 
 function drawComparisons() {
   const cells = new Set(shownCells());
-  const words = state.words.toLowerCase().split(/\s+/).filter((it) => it !== "");
-  const has = (it) => {
-    const row = `${cellName(run, run.cells[it.cell])} ${run.variants[it.variant].label} ${it.name}`.toLowerCase();
+  const words = state.words.toLowerCase().split(/\s+/).filter((word) => word !== "");
+  const has = (comparison) => {
+    const row = `${cellName(run, run.cells[comparison.cell])} ${run.variants[comparison.variant].label} ${comparison.name}`.toLowerCase();
     return words.every((word) => row.includes(word));
   };
-  const kept = comparisons().filter((it) => cells.has(it.cell) && (!state.resolved || it.resolved !== "n")
-    && (!state.deciding || it.decides) && (words.length === 0 || has(it)));
+  const kept = comparisons().filter((comparison) => cells.has(comparison.cell) && (!state.resolved || comparison.resolved !== "n")
+    && (!state.deciding || comparison.decides) && (words.length === 0 || has(comparison)));
   const [column, isDown] = [Math.abs(state.sort) - 1, state.sort > 0];
   const [, sortBy] = COLUMNS[column];
   const order = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
-  const finite = (it) => (Number.isNaN(it) ? Infinity : it);
+  const finite = (value) => (Number.isNaN(value) ? Infinity : value);
   kept.sort((a, b) => (isDown ? 1 : -1) * order(finite(sortBy(a)), finite(sortBy(b))));
   const head = COLUMNS.map(([name, by], at) => element("th", { "aria-sort": at !== column ? "none" : isDown ? "ascending" : "descending" },
     by ? element("button", { type: "button", onclick: () => setState({ sort: state.sort === at + 1 ? -(at + 1) : at + 1 }) },
       at === column ? `${name} ${isDown ? "▾" : "▴"}` : name) : name));
-  const row = (it) => element("tr", {}, ...COLUMNS.map(([, , show], at) => element("td", {},
-    at === 0 ? element("a", { href: linkTo({ cell: run.cells[it.cell].id, metric: it.metric, site: it.site === "worker" ? state.site : it.site, variant: it.variant, view: "difference" }) }, show(it)) : show(it))));
+  const row = (comparison) => element("tr", {}, ...COLUMNS.map(([, , show], at) => element("td", {},
+    at === 0 ? element("a", { href: linkTo({ cell: run.cells[comparison.cell].id, metric: comparison.metric, site: comparison.site === "worker" ? state.site : comparison.site, variant: comparison.variant, view: "difference" }) }, show(comparison)) : show(comparison))));
   const caption = `${whole.format(kept.length)} comparisons. Certainty: the change divided by half the width of its interval; above 1 the interval excludes zero.`;
   const more = element("button", { type: "button", onclick: () => {
     rowsShown += 10 * STEP;

@@ -1,6 +1,6 @@
 // The data of the page, and what follows from them.
 const page = JSON.parse(document.getElementById("data").textContent);
-const metrics = new Map(page.metrics.map((it) => [it.name, it]));
+const metrics = new Map(page.metrics.map((metric) => [metric.name, metric]));
 
 // The four digits of the tables.
 function rounded(value) {
@@ -60,7 +60,7 @@ const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker")
 const figuresOf = (run, metric, site) => run.figures[`${siteOf(metric, site)} ${metric}`];
 // Counts above the threshold can be made from the counts of durations.
 const isRecounted = (run, metric) =>
-  metrics.get(metric)?.recounted && Object.values(run.durations).some((it) => it !== null);
+  metrics.get(metric)?.recounted && Object.values(run.durations).some((counts) => counts !== null);
 
 // The counts of durations between edges, after the number of empty ones before them.
 function countsOf(run, site, at) {
@@ -89,8 +89,8 @@ function events(run, metric, site, at, stop, less) {
   const counts = countsOf(run, siteOf(metric, site), at);
   const perRequest = metrics.get(metric).recounted === "request";
   if (!counts || (perRequest && !run.requests)) return null;
-  const of = perRequest ? run.requests[at] : total(counts);
-  const own = [above(counts, stop), of];
+  const all = perRequest ? run.requests[at] : total(counts);
+  const own = [above(counts, stop), all];
   if (less === undefined) return own;
   const other = events(run, metric, site, less, stop);
   return other && [own[0] - other[0], own[1] - other[1]];
@@ -144,7 +144,7 @@ function level(run, metric, site, cell, variant, stop) {
 // How many times slower than in the median cell the machine did a fixed piece of work.
 function slowness(run, cell) {
   const times = figuresOf(run, page.work)?.value.filter((_, at) => at % run.variants.length === 0);
-  const known = times?.filter((it) => it > 0).sort((a, b) => a - b) ?? [];
+  const known = times?.filter((time) => time > 0).sort((a, b) => a - b) ?? [];
   return known.length > 0 && times[cell] > 0 ? times[cell] / known[known.length >> 1] : null;
 }
 
@@ -158,10 +158,10 @@ function levelAtOneSpeed(run, metric, site, cell, variant, stop) {
   if (factor === null) return level(run, metric, site, cell, variant, stop);
   const apart = (edge) => Math.abs(Math.log(edge / (run.edges[stop] * factor)));
   const nearest = run.edges.reduce((best, edge, at) => (apart(edge) < apart(run.edges[best]) ? at : best), stop);
-  const of = level(run, metric, site, cell, variant, isRecounted(run, metric) ? nearest : stop);
-  if (!of || !metrics.get(metric).isOfSpeed) return of && { value: of.value };
-  const scaled = (it) => (it === null || it === undefined ? it : rounded(it / factor));
-  return { value: scaled(of.value), low: scaled(of.low), high: scaled(of.high) };
+  const own = level(run, metric, site, cell, variant, isRecounted(run, metric) ? nearest : stop);
+  if (!own || !metrics.get(metric).isOfSpeed) return own && { value: own.value };
+  const scaled = (value) => (value === null || value === undefined ? value : rounded(value / factor));
+  return { value: scaled(own.value), low: scaled(own.low), high: scaled(own.high) };
 }
 
 // The difference from the baseline; `resolved` is null where no interval was made.
@@ -190,5 +190,5 @@ function made(run, metric, site, cell, variant) {
   return `${n}${blocks} block${blocks === 1 ? "" : "s"} of ${runs} launch${runs === 1 ? "" : "es"}`;
 }
 
-const interval = (of, text = full) =>
-  of.low === undefined || of.low === null ? "" : ` [${text(of.low)}, ${of.high === null ? "?" : text(of.high)}]`;
+const interval = (shown, text = full) =>
+  shown.low === undefined || shown.low === null ? "" : ` [${text(shown.low)}, ${shown.high === null ? "?" : text(shown.high)}]`;

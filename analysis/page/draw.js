@@ -9,7 +9,7 @@ function element(name, attributes = {}, ...children) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, value);
   }
-  made.append(...children.filter((it) => it !== null && it !== undefined));
+  made.append(...children.filter((child) => child !== null && child !== undefined));
   return made;
 }
 
@@ -19,9 +19,9 @@ const svg = (width, height, label, ...children) =>
 const text = (x, y, words, attributes = {}) => element("text", { x, y, ...attributes }, words);
 
 function tableOf(caption, head, rows) {
-  const row = (tag, fields) => element("tr", {}, ...fields.map((it) => element(tag, {}, it)));
+  const row = (tag, fields) => element("tr", {}, ...fields.map((field) => element(tag, {}, field)));
   return element("table", {}, element("caption", {}, caption), element("thead", {}, row("th", head)),
-    element("tbody", {}, ...rows.map((it) => row("td", it))));
+    element("tbody", {}, ...rows.map((fields) => row("td", fields))));
 }
 
 // Shades are those of the report's pictures: a colour, the ink on it, and the part of the greatest value below which it
@@ -65,7 +65,7 @@ function plot(size, label, names, ticks, place, ...children) {
 function roundTicks(low, high) {
   const raw = (high - low) / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(raw));
-  const step = power * [1, 2, 5, 10].find((it) => it * power >= raw);
+  const step = power * [1, 2, 5, 10].find((factor) => factor * power >= raw);
   const ticks = [];
   for (let at = Math.ceil(low / step); at * step <= high + step / 1e6; at += 1) {
     const value = rounded(at * step);
@@ -77,12 +77,12 @@ function roundTicks(low, high) {
 
 function showHover(lines, near) {
   const hover = byId("hover");
-  hover.replaceChildren(...lines.map((it, at) => element(at === 0 ? "b" : "span", {}, it)));
+  hover.replaceChildren(...lines.map((line, at) => element(at === 0 ? "b" : "span", {}, line)));
   hover.hidden = false;
-  const of = near.getBoundingClientRect();
+  const box = near.getBoundingClientRect();
   const { width, height } = hover.getBoundingClientRect();
-  const left = Math.max(4, Math.min(of.left, document.documentElement.clientWidth - width - 4));
-  const top = of.bottom + 6 + height > window.innerHeight ? of.top - height - 6 : of.bottom + 6;
+  const left = Math.max(4, Math.min(box.left, document.documentElement.clientWidth - width - 4));
+  const top = box.bottom + 6 + height > window.innerHeight ? box.top - height - 6 : box.bottom + 6;
   hover.style.left = `${left}px`;
   hover.style.top = `${Math.max(4, top)}px`;
 }

@@ -14,7 +14,7 @@ function shownCells() {
 function facets() {
   const candidates = run.variants.map((_, at) => at);
   const chosen = state.variant === -1 ? candidates : [state.variant];
-  const changed = chosen.filter((it) => it !== 0);
+  const changed = chosen.filter((variant) => variant !== 0);
   if (state.view === "before") return [{ variant: 0, isChange: false }];
   const isChange = state.view === "difference";
   return (isChange ? changed : chosen).map((variant) => ({ variant, isChange }));
@@ -27,16 +27,16 @@ const valueIn = (facet, at) => (facet.isChange
 
 // One scale for all variants, so that their pictures can be laid side by side.
 function scales(cells) {
-  const of = { level: 0, change: 0 };
+  const most = { level: 0, change: 0 };
   for (const at of cells) {
     run.variants.forEach((_, variant) => {
       const value = levelIn(at, variant);
-      if (value) of.level = Math.max(of.level, value.value);
+      if (value) most.level = Math.max(most.level, value.value);
       const changed = variant > 0 && change(run, state.metric, state.site, at, variant, state.stop);
-      if (changed && (!state.grey || changed.resolved !== "n")) of.change = Math.max(of.change, Math.abs(changed.value));
+      if (changed && (!state.grey || changed.resolved !== "n")) most.change = Math.max(most.change, Math.abs(changed.value));
     });
   }
-  return of;
+  return most;
 }
 
 function describe(at, facet) {
@@ -72,8 +72,9 @@ function gridCell(at, facet, place, isFirst) {
   return { group, at };
 }
 
+// A value without an interval has at most two decimals, since more would not fit into a cell.
 function valueText(value, isChange) {
-  const words = value.low === undefined ? brief(value.value) : short(noFiner(value));
+  const words = value.low === undefined ? brief(Number(value.value.toFixed(2))) : short(noFiner(value));
   return isChange && value.value > 0 && words !== "0" ? `+${words}` : words;
 }
 
@@ -96,7 +97,7 @@ function paintCell({ group, at }, facet, most) {
 
 function paintGrid(isPainted = () => true) {
   const most = scales(shownCells());
-  for (const { facet, cells } of drawn.filter(isPainted)) cells.forEach((it) => paintCell(it, facet, most));
+  for (const { facet, cells } of drawn.filter(isPainted)) cells.forEach((cell) => paintCell(cell, facet, most));
   drawScales(most, facets());
 }
 
@@ -114,7 +115,7 @@ function facetPicture(facet, payload, cells) {
     const [row, column] = [peers.indexOf(run.cells[at].n), rtts.indexOf(run.cells[at].rtt)];
     return gridCell(at, facet, { x: CELL.left + column * CELL.width, y: CELL.top + row * CELL.height, row, column }, order === 0);
   });
-  const picture = svg(width, height, name, ...parts, ...own.map((it) => it.group));
+  const picture = svg(width, height, name, ...parts, ...own.map((cell) => cell.group));
   const figure = element("figure", { style: `--width: ${width}px` }, element("figcaption", {}, name), picture);
   drawn.push({ figure, facet, cells: own });
   return figure;
@@ -157,10 +158,10 @@ function drawScales(most, shown) {
   const bar = (name, shades, from, to, unit) => element("p", { class: "scale" }, `${name}: ${from} `,
     ...shades.map(([colour]) => element("span", { style: `background: ${colour}` })), ` ${to} ${unit}`);
   const bars = [];
-  if (shown.some((it) => !it.isChange)) {
+  if (shown.some((facet) => !facet.isChange)) {
     bars.push(bar(metric.words, page.colours.level, "0", short(most.level), metric.unit));
   }
-  if (shown.some((it) => it.isChange)) {
+  if (shown.some((facet) => facet.isChange)) {
     const shades = metric.better > 0 ? page.colours.change : [...page.colours.change].reverse();
     if (most.change > 0) bars.push(bar("difference", shades, `−${short(most.change)}`, `+${short(most.change)}`, metric.changeUnit));
     const meaning = metric.better === 0 ? "Blue is less, red is more." : "Blue is better, red is worse.";

@@ -3,13 +3,13 @@ let run = page.runs[0];
 let state = {};
 
 // Names in the fragment, with how each is read and written.
-const asText = { read: (it) => it, write: (it) => it };
+const asText = { read: (text) => text, write: (text) => text };
 const asNumber = { read: Number, write: String };
-const asFlag = { read: (it) => it === "1", write: (it) => (it ? "1" : "0") };
-const asList = { read: (it) => it.split(",").filter((of) => of !== ""), write: (it) => it.join(",") };
+const asFlag = { read: (value) => value === "1", write: (value) => (value ? "1" : "0") };
+const asList = { read: (value) => value.split(",").filter((part) => part !== ""), write: (value) => value.join(",") };
 const KEYS = {
   r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
-  t: ["stop", { read: (it) => run.stops.find((stop) => run.edges[stop] === Number(it)), write: (it) => String(run.edges[it]) }],
+  t: ["stop", { read: (value) => run.stops.find((stop) => run.edges[stop] === Number(value)), write: (value) => String(run.edges[value]) }],
   g: ["grey", asFlag], z: ["speed", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
   o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], x: ["across", asText], y: ["up", asText], l: ["theme", asText],
 };
@@ -17,14 +17,14 @@ const KEYS = {
 // What is shown where the fragment says nothing.
 function defaults() {
   const { quantities, candidates, leading } = run.verdict;
-  const has = (name) => quantities.some((it) => it.metric === name);
-  const known = page.metrics.map((it) => it.name).filter((it) => run.site && figuresOf(run, it, run.site));
+  const has = (name) => quantities.some((quantity) => quantity.metric === name);
+  const known = page.metrics.map((metric) => metric.name).filter((name) => run.site && figuresOf(run, name, run.site));
   const gain = page.opening.gains.find(has) ?? quantities[0]?.metric ?? "";
-  const firing = candidates.find((it) => !it.idle)?.variant;
+  const firing = candidates.find((candidate) => !candidate.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
     view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
-    cell: "", sort: 7, resolved: comparisons().some((it) => it.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
+    cell: "", sort: 7, resolved: comparisons().some((comparison) => comparison.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
   };
 }
 
@@ -74,11 +74,11 @@ const options = (select, pairs, chosen) => {
 
 function drawControls() {
   const known = (metric, site) => Boolean(figuresOf(run, metric, site));
-  options(byId("run"), page.runs.map((it, at) => [at, it.name]), state.run);
-  options(byId("metric"), page.metrics.filter((it) => Object.keys(run.functions).some((site) => known(it.name, site))).map((it) => [it.name, it.words]), state.metric);
+  options(byId("run"), page.runs.map((run, at) => [at, run.name]), state.run);
+  options(byId("metric"), page.metrics.filter((metric) => Object.keys(run.functions).some((site) => known(metric.name, site))).map((metric) => [metric.name, metric.words]), state.metric);
   const sites = Object.keys(run.functions).filter((site) => known(state.metric, site));
-  options(byId("site"), metrics.get(state.metric).bySite ? sites.map((it) => [it, run.functions[it]]) : [], state.site);
-  options(byId("variant"), [...run.variants.map((it, at) => [at, it.label]), [-1, "all side by side"]], state.variant);
+  options(byId("site"), metrics.get(state.metric).bySite ? sites.map((site) => [site, run.functions[site]]) : [], state.site);
+  options(byId("variant"), [...run.variants.map((variant, at) => [at, variant.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
   for (const flag of ["grey", "speed", "resolved", "deciding"]) byId(flag).checked = state[flag];
   byId("speed").closest("label").hidden = !isOfSpeed(run, state.metric);
@@ -87,7 +87,7 @@ function drawControls() {
   byId("threshold").value = run.stops.indexOf(state.stop);
   drawThreshold();
   if (byId("words").value !== state.words) byId("words").value = state.words;
-  const pairs = run.verdict.quantities.map((it) => [it.metric, it.words]);
+  const pairs = run.verdict.quantities.map((quantity) => [quantity.metric, quantity.words]);
   options(byId("across"), pairs, state.across);
   options(byId("up"), pairs, state.up);
   drawFilters();
@@ -101,12 +101,22 @@ function drawThreshold() {
   byId("note").textContent = !isRecounted(run, state.metric) ? "" : own === run.threshold
     ? "" : `At ${duration(own)} the cells have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
   drawCurve();
+  followInTables(own);
+}
+
+// The tables have the row of the time beyond each threshold. The one of the slider's threshold is shown.
+function followInTables(threshold) {
+  const rows = [...document.querySelectorAll("[data-threshold]")];
+  for (const row of rows) row.hidden = Number(row.dataset.threshold) !== threshold;
+  const hasLate = run.verdict.quantities.some((quantity) => quantity.metric === "cotenant_late_percent");
+  byId("at-threshold").textContent = rows.length === 0 || threshold === run.threshold || !hasLate ? ""
+    : `Only the first row follows the slider: late wake-ups are still those over ${duration(run.threshold)}.`;
 }
 
 function drawFilters() {
   const group = (name, key, words, values) => values.length < 2 ? [] : [element("span", { class: "filter", role: "group", "aria-label": name }, `${name} `,
     ...values.map((value) => element("label", {}, element("input", { type: "checkbox", checked: !state[key].includes(String(value)), "data-filter": key,
-      value, onchange: (event) => setState({ [key]: event.target.checked ? state[key].filter((it) => it !== String(value)) : [...state[key], String(value)] }) }), words(value))))];
+      value, onchange: (event) => setState({ [key]: event.target.checked ? state[key].filter((other) => other !== String(value)) : [...state[key], String(value)] }) }), words(value))))];
   const focused = document.activeElement?.dataset?.filter && [document.activeElement.dataset.filter, document.activeElement.value];
   const box = byId("filters");
   const parts = [...group("N", "hiddenN", String, run.peers), ...group("RTT, ms", "hiddenRtt", String, run.rtt),
@@ -139,22 +149,22 @@ function slide(stop) {
     return bottom > 0 && top < window.innerHeight;
   };
   const seen = new Set(drawn.filter(isSeen));
-  paintGrid((it) => seen.has(it));
-  const at = run.cells.findIndex((it) => it.id === state.cell);
+  paintGrid((picture) => seen.has(picture));
+  const at = run.cells.findIndex((cell) => cell.id === state.cell);
   if (at >= 0) document.querySelector("#cell .pictures").replaceChildren(...cellPictures(at));
   clearTimeout(resting);
   resting = setTimeout(() => {
-    paintGrid((it) => !seen.has(it));
+    paintGrid((picture) => !seen.has(picture));
     remember();
   }, 200);
 }
 
 function listen() {
   const on = (id, changes) => byId(id).addEventListener("change", (event) => setState(changes(event.target)));
-  on("run", (it) => ({ run: Number(it.value) }));
-  for (const id of ["metric", "site", "across", "up"]) on(id, (it) => ({ [id]: it.value }));
-  on("variant", (it) => ({ variant: Number(it.value) }));
-  for (const id of ["grey", "speed", "resolved", "deciding"]) on(id, (it) => ({ [id]: it.checked }));
+  on("run", (select) => ({ run: Number(select.value) }));
+  for (const id of ["metric", "site", "across", "up"]) on(id, (select) => ({ [id]: select.value }));
+  on("variant", (select) => ({ variant: Number(select.value) }));
+  for (const id of ["grey", "speed", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
   byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));

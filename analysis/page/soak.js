@@ -2,7 +2,7 @@
 function seriesPicture(series) {
   const size = { width: widthOf(660), height: 250, left: 62, bottom: 34 };
   const { times, values, trend } = series;
-  const known = [...values.filter((it) => it !== null), ...(trend ?? []).map(([, value]) => value)];
+  const known = [...values.filter((value) => value !== null), ...(trend ?? []).map(([, value]) => value)];
   const room = 0.05 * (Math.max(...known) - Math.min(...known) || Math.abs(known[0]) || 1);
   const [low, high] = [Math.min(...known) - room, Math.max(...known) + room];
   const [last, width] = [times.at(-1), size.width - size.left - 16];
@@ -37,9 +37,9 @@ function seriesPicture(series) {
   picture.setAttribute("tabindex", 0);
   picture.setAttribute("class", "soak");
   picture.addEventListener("mousemove", (event) => {
-    const of = picture.getBoundingClientRect();
-    const time = (((event.clientX - of.left) / of.width) * size.width - size.left) / width * last;
-    const after = times.findIndex((it) => it >= time);
+    const box = picture.getBoundingClientRect();
+    const time = (((event.clientX - box.left) / box.width) * size.width - size.left) / width * last;
+    const after = times.findIndex((other) => other >= time);
     show(after <= 0 ? (after < 0 ? times.length - 1 : 0) : time - times[after - 1] < times[after] - time ? after - 1 : after);
   });
   picture.addEventListener("keydown", (event) => {

@@ -38,7 +38,7 @@ const ALL: [SoakSeries; 14] = [
     SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |row| scaled(1e-3, row.wake_p99_ns?, 1.0) },
     SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |row| scaled(1.0, row.requests, row.interval_s) },
     SoakSeries { name: "latency_p50_ms", words: "request latency, median", unit: "ms", value: |row| scaled(1e-6, row.latency_p50_ns?, 1.0) },
-    SoakSeries { name: "latency_p99_ms", words: "request latency, p99", unit: "ms", value: |row| scaled(1e-6, row.latency_p99_ns?, 1.0) },
+    SoakSeries { name: "latency_p99_ms", words: "request latency (p99)", unit: "ms", value: |row| scaled(1e-6, row.latency_p99_ns?, 1.0) },
     SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |row| scaled(1e-7, row.central_cpu_ns?, row.interval_s) },
 ];
 

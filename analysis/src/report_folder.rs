@@ -13,6 +13,7 @@ use crate::new_folder::{self, RECORD};
 use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::CHARTS;
+use crate::report::terminal::{self, Line};
 use crate::summary::Tables;
 use crate::views::Entry;
 
@@ -20,7 +21,7 @@ pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
     /// The lines that are printed on the terminal.
-    pub(crate) on_terminal: Vec<String>,
+    pub(crate) on_terminal: Vec<Line>,
     pub(crate) tables: Tables,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
@@ -41,7 +42,7 @@ pub(crate) fn write(out: &Path, content: Content) -> Result<(), Failure> {
     let parent = new_folder::parent(out);
     fs::create_dir_all(parent).with_context(|| format!("cannot create {}", parent.display()))?;
     new_folder::write(out, ".report-", |partial| fill(partial, &content))?;
-    content.on_terminal.iter().for_each(print);
+    terminal::print(&content.on_terminal);
     print(out.join(TEXT).display());
     Ok(())
 }
@@ -60,7 +61,9 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
     let draw = |entry: &Entry| {
         let svg = entry.picture.svg();
         let mut files = entry.formats.iter().zip(entry.files());
-        files.try_for_each(|(format, name)| write(&format!("{CHARTS}/{name}"), &format.of(&svg)?))
+        files.try_for_each(|(format, name)| {
+            write(&format!("{CHARTS}/{name}"), &format.encoded(&svg)?)
+        })
     };
     content.pictures.par_iter().try_for_each(draw)?;
     for file in &content.files {

@@ -112,7 +112,7 @@ impl Search {
 impl Round {
     fn open(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
         let summary = Summary::read(&mut Sweep::open(folder)?, options)?;
-        let verdict = Verdict::of(&summary, options);
+        let verdict = Verdict::new(&summary, options);
         Ok(Round {
             left: eliminate(&summary, &verdict, most),
             summary,

@@ -1,12 +1,12 @@
-//! What is shown while something is measured: a bar on a terminal, else lines; and how the runs ended.
+//! What is shown while something is measured, and how the runs ended. A terminal has a bar, any other output has a line for each
+//! run.
 
 use std::path::Path;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use program::{in_words, print, printable, say};
 use run_format::End;
 
@@ -15,41 +15,43 @@ pub(crate) const MEASURED: u8 = 0;
 pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const INTERRUPTED: u8 = 130;
 
+/// What a terminal shows: a line with the bar, a line about what is measured now, and a line about the run that ended last. All
+/// are hidden where standard error is no terminal.
 pub(crate) struct Progress {
-    /// Of units of work: runs, blocks or milliseconds. Hidden where standard error is no terminal.
+    lines: MultiProgress,
+    /// Counts units of work: runs, blocks or milliseconds.
     bar: ProgressBar,
+    now: ProgressBar,
+    last: ProgressBar,
     /// The units that took no time.
     skipped: AtomicU64,
-    /// What is measured now.
-    current: Mutex<String>,
 }
 
 impl Progress {
     pub(crate) fn new(total: u64, has_numbers: bool) -> Progress {
-        let template = match has_numbers {
-            true => "{bar:24} {pos}/{len}  {prefix}\n{wide_msg}",
-            false => "{bar:24} {prefix}\n{wide_msg}",
+        let numbers = if has_numbers { " {pos}/{len}" } else { "" };
+        let lines = MultiProgress::new();
+        let line = |total: u64, template: &str| {
+            let style = ProgressStyle::with_template(template).expect("a constant template");
+            lines.add(ProgressBar::new(total).with_style(style))
         };
-        let style = ProgressStyle::with_template(template).expect("the template is a constant");
         Progress {
-            bar: ProgressBar::new(total).with_style(style),
+            bar: line(total, &format!("{{bar:24}}{numbers}  {{prefix}}")),
+            now: line(0, "{wide_msg}"),
+            last: line(0, "{wide_msg}"),
+            lines,
             skipped: AtomicU64::new(0),
-            current: Mutex::default(),
         }
     }
 
+    /// Says what is measured now.
     pub(crate) fn show(&self, current: &str) {
-        *self.current() = printable(current).into_owned();
+        self.now.set_message(printable(current).into_owned());
         self.tick();
     }
 
     pub(crate) fn tick(&self) {
-        let text = format!("{}{}", self.current(), self.left());
-        self.bar.set_prefix(text);
-    }
-
-    fn current(&self) -> MutexGuard<'_, String> {
-        self.current.lock().unwrap_or_else(PoisonError::into_inner)
+        self.bar.set_prefix(self.left());
     }
 
     pub(crate) fn advance(&self, units: u64) {
@@ -57,7 +59,7 @@ impl Progress {
         self.tick();
     }
 
-    /// Units that need not be done.
+    /// Advances by units that need not be done.
     pub(crate) fn skip(&self, units: u64) {
         self.skipped.fetch_add(units, Relaxed);
         self.advance(units);
@@ -71,34 +73,36 @@ impl Progress {
         !self.bar.is_hidden()
     }
 
-    /// A run that ended: below the bar of a terminal until the next one ends, else a line.
+    /// Says how a run ended. On a terminal the line stays until the next run ends.
     pub(crate) fn ended(&self, text: &str) {
         match self.is_bar() {
-            true => self.bar.set_message(printable(text).into_owned()),
+            true => self.last.set_message(printable(text).into_owned()),
             false => self.line(text),
         }
     }
 
     pub(crate) fn line(&self, text: &str) {
-        match self.is_bar() {
-            true => self.bar.suspend(|| say(text)),
-            false => say(format!("{text}{}", self.left())),
+        match self.left() {
+            left if self.is_bar() || left.is_empty() => self.lines.suspend(|| say(text)),
+            left => say(format!("{text}  {left}")),
         }
     }
 
     pub(crate) fn warn(&self, text: &str) {
-        self.bar.suspend(|| say(format!("warning: {text}")));
+        self.lines.suspend(|| say(format!("warning: {text}")));
     }
 
     /// The last line on standard error, and the folder of the results on standard output.
     pub(crate) fn finish(&self, summary: &str, dir: &Path) {
         let took = in_words(self.bar.elapsed());
-        self.bar.finish_and_clear();
+        for line in [&self.bar, &self.now, &self.last] {
+            line.finish_and_clear();
+        }
         say(format!("{summary} in {took}"));
         print(dir.display());
     }
 
-    /// By the mean of the units so far.
+    /// "3 min 5 s left", if the other units take as long as those so far. Empty as long as none is done.
     fn left(&self) -> String {
         let (done, total) = self.position();
         let measured = done - self.skipped.load(Relaxed);
@@ -108,7 +112,7 @@ impl Progress {
         }
         let factor = left as f64 / measured as f64;
         let left = Duration::try_from_secs_f64(self.bar.elapsed().as_secs_f64() * factor);
-        let left = left.map(|left| format!("  {} left", in_words(left)));
+        let left = left.map(|left| format!("{} left", in_words(left)));
         left.unwrap_or_default()
     }
 }

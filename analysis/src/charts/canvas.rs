@@ -1,4 +1,5 @@
-//! A sheet on which plotters, which knows whole pixels only, writes SVG; and places on it, from its upper left corner.
+//! The sheet on which plotters draws SVG, and places on it. A place counts from the upper left corner, and plotters rounds it
+//! to whole pixels.
 
 use std::fmt::Debug;
 
@@ -43,7 +44,7 @@ impl Canvas<'_> {
         written(self.0.draw_circle(pixel(centre), radius, &colour, true));
     }
 
-    /// Half the height of digits and capitals is at `at`, which is where the line starts, is centred or ends.
+    /// Draws a line of text. Half the height of its digits is at `y`, and its beginning, middle or end is at `x`.
     pub(crate) fn text(&mut self, (x, y): Point, text: &str, style: &Lettering) {
         let at = pixel((x, y - style.top_to_middle()));
         written(self.0.draw_text(text, &style.in_plotters(), at));
@@ -90,7 +91,7 @@ impl Rect {
         (self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    /// What is left without this much above.
+    /// What is left below a strip of this height.
     pub(crate) fn below(&self, height: f64) -> Self {
         Self {
             y: self.y + height,
@@ -99,7 +100,7 @@ impl Rect {
         }
     }
 
-    /// What is left without this much on the left.
+    /// What is left to the right of a strip of this width.
     pub(crate) fn right_of(&self, width: f64) -> Self {
         Self {
             x: self.x + width,

@@ -4,9 +4,9 @@ use plotters::style::RGBColor;
 
 pub(crate) type Colour = RGBColor;
 
-/// For text and for lines that have to be seen first.
+/// The colour of text and lines that are to be seen first.
 pub(crate) const INK: Colour = RGBColor(0x20, 0x20, 0x20);
-/// For less important text, still dark enough to read.
+/// The colour of less important text. It is dark enough to read.
 pub(crate) const FAINT_INK: Colour = RGBColor(0x59, 0x59, 0x59);
 
 pub(crate) fn grey(level: u8) -> Colour {
@@ -21,7 +21,7 @@ pub(crate) fn contrasting(background: Colour) -> Colour {
     }
 }
 
-/// As in the Web Content Accessibility Guidelines.
+/// The relative luminance of the Web Content Accessibility Guidelines, from 0 to 1.
 pub(super) fn luminance(RGBColor(red, green, blue): Colour) -> f64 {
     let linear = |channel: u8| {
         let part = f64::from(channel) / 255.0;

@@ -1,4 +1,4 @@
-//! Turns numbers into colours, and draws the bar that shows which colour is which number.
+//! Turns numbers into colours, and draws the bar that says which colour is which number.
 
 use plotters::style::RGBColor;
 use plotters::style::text_anchor::HPos;
@@ -12,7 +12,7 @@ use crate::stats::quotient;
 use crate::text::{short, with_plus};
 
 pub(crate) struct ColourScale {
-    /// With its unit.
+    /// The name of the numbers, with their unit.
     name: String,
     /// The greatest number, or the greatest difference in either direction. Nothing is clipped.
     max: f64,
@@ -21,19 +21,19 @@ pub(crate) struct ColourScale {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
-    /// For numbers from zero on: the darker, the greater.
+    /// For numbers from zero on. Greater ones are darker.
     Sequential,
-    /// For differences of which a negative one is better: blue for better, red for worse.
+    /// For differences. Better ones are blue, worse ones are red.
     LowerIsBetter,
     HigherIsBetter,
 }
 
-/// A scale has one colour more than this.
+/// The steps between the colours of a scale.
 const SHADES: usize = 64;
 
 impl Colours {
-    /// From the left of the bar to its right, each with the part of the greatest number below which it ends. Small values
-    /// would look alike beside a few large ones, so a colour is found by the root of that part.
+    /// The colours from the left of the bar to its right, each with the part of the greatest number below which it ends. The
+    /// parts grow with the square of the step, since small values would look alike beside a few large ones otherwise.
     fn shades(self) -> Vec<(Colour, f64)> {
         let (gradient, low) = match self {
             Colours::Sequential => (colorous::YELLOW_ORANGE_BROWN, 0.0),
@@ -51,7 +51,7 @@ impl Colours {
         (0..=SHADES).map(shade).collect()
     }
 
-    /// For the page: each colour, that of letters on it, and where it ends.
+    /// The same for the page: each colour, the colour of letters on it, and the part at which it ends.
     pub(crate) fn of_page(self) -> Vec<(String, String, f64)> {
         let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
         let of_page = |(shade, end)| (hex(shade), hex(contrasting(shade)), end);
@@ -85,7 +85,7 @@ impl ColourScale {
         shade.unwrap_or(&shades[SHADES]).0
     }
 
-    /// Numbers grow to the right, whether that is better or worse. Returns how far down the bar and its labels reach.
+    /// Draws the bar. Numbers grow to the right, whether that is better or worse. Returns how far down the labels reach.
     pub(crate) fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
         let (direction, ends) = match self.colours {
             Colours::Sequential => ("", vec![0.0, self.max]),

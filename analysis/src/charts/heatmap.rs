@@ -1,4 +1,4 @@
-//! One metric over a grid, in facets side by side: under two variants with the difference between them, say.
+//! A metric over a grid, in facets side by side. Usually the facets show two variants and the difference between them.
 
 use std::collections::BTreeSet;
 
@@ -14,10 +14,11 @@ use super::values::{Categories, ChartValue, cell_text};
 pub(crate) struct Heatmap {
     pub(crate) rows: Categories,
     pub(crate) columns: Categories,
-    /// From left to right, then down.
+    /// The facets of the first row, then those of the second, and so on.
     pub(crate) facets: Vec<Facet>,
+    /// The number of facets in a row.
     pub(crate) across: usize,
-    /// One or two.
+    /// One or two scales. A facet names its own by the index.
     pub(crate) scales: Vec<ColourScale>,
 }
 
@@ -67,11 +68,11 @@ impl HeatmapCell {
     }
 }
 
-/// Why a cell has no value. Each has its own word and a grey that no value has, so that none looks like a small value.
+/// Why a cell has no value. Each reason has a word and a grey that no value has, so that none looks like a small value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NoValue {
     Failed,
-    /// It was measured, but not under the conditions that were asked for.
+    /// The cell was measured, but not under the conditions that were asked for.
     Invalid,
     Missing,
     NotApplicable,
@@ -97,7 +98,7 @@ const UNRESOLVED: (u8, &str) = (
     0xe4,
     "grey: not resolved, that is, not significant after correction for the number of comparisons",
 );
-/// Between facets.
+/// The space between facets, to the right and below.
 const GAP: (f64, f64) = (16.0, 14.0);
 const TITLE_HEIGHT: f64 = 32.0;
 const AXIS_HEIGHT: f64 = 52.0;
@@ -139,7 +140,7 @@ impl Heatmap {
         })
     }
 
-    /// For values and for intervals: one size for all cells, so that no value looks more important than another.
+    /// The lettering of values and that of intervals. All cells have the same size, so that no value looks more important.
     fn cell_lettering(&self, area: Rect) -> [Lettering; 2] {
         let texts = self.cells().filter_map(|(facet, cell)| {
             let is_difference = self.scales[facet.scale].is_of_differences();
@@ -169,7 +170,7 @@ impl Heatmap {
         })
     }
 
-    /// Rows are named once for all facets side by side.
+    /// Draws the labels below a grid, and on its left if it is the leftmost of its row.
     fn draw_axes(&self, canvas: &mut Canvas, grid: Rect, is_leftmost: bool) {
         let style = Lettering::new(TICK).aligned(HPos::Center);
         let width = self.cell(grid, 0, 0).width - 4.0;
@@ -191,7 +192,7 @@ impl Heatmap {
         canvas.outline(grid, grey(0x80));
     }
 
-    /// With its title and its axis, but without the labels of rows.
+    /// The area of a facet with its title and its axis, but without the labels of rows.
     fn facet_area(&self, area: Rect, index: usize) -> Rect {
         let (_, cell_height) = self.cell_size(area);
         let height = TITLE_HEIGHT + cell_height * self.rows.labels.len() as f64 + AXIS_HEIGHT;
@@ -223,7 +224,7 @@ impl Heatmap {
         }
     }
 
-    /// In whole pixels, so that all edges are equally sharp.
+    /// The width and height of a cell, in whole pixels so that all edges are equally sharp.
     fn cell_size(&self, area: Rect) -> (f64, f64) {
         let across = self.across as f64;
         let facet = (area.width - self.row_label_width() - (across - 1.0) * GAP.0) / across;

@@ -1,4 +1,4 @@
-//! Letters of DejaVu Sans, which the program contains so that all machines draw alike; and how text fits into widths.
+//! Letters of DejaVu Sans, and how text fits into widths. The program contains the font, so that all machines draw alike.
 
 use std::sync::LazyLock;
 
@@ -8,17 +8,17 @@ use plotters::style::{FontDesc, FontFamily, FontStyle, TextStyle};
 
 use super::colour::{Colour, INK};
 
-/// Verdana has the same proportions, for a reader of an SVG who has no DejaVu.
+/// Verdana has the proportions of DejaVu, for a reader of an SVG who lacks that font.
 const FAMILY: &str = "DejaVu Sans, Verdana, sans-serif";
 
-/// The SVG of plotters has an em of the size divided by this,
+/// plotters writes a font size that is smaller by this factor than the size it is given.
 const SIZE_PER_EM: f64 = 1.24;
-/// and the line on which letters stand so many em below their top.
+/// The distance from the top of a line, where plotters places it, to the line on which its letters stand.
 pub(super) const TOP_TO_BASELINE_EM: f64 = 0.76;
 
 #[derive(Clone, Copy)]
 pub(crate) struct Lettering {
-    /// The em, in pixels.
+    /// The size of an em in pixels.
     pub(crate) size: f64,
     bold: bool,
     colour: Colour,
@@ -47,7 +47,7 @@ impl Lettering {
         Self { align, ..self }
     }
 
-    /// Smaller letters, if the widest of these texts needs them.
+    /// Makes the letters smaller if the widest of these texts needs that.
     pub(crate) fn fitting(self, texts: impl IntoIterator<Item: AsRef<str>>, width: f64) -> Self {
         let fitting = self.size * width / self.widest(texts);
         let size = self.size.min(fitting);
@@ -64,8 +64,8 @@ impl Lettering {
         self.size * f64::from(letters(font, text).1) / em(font)
     }
 
-    /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. What is still wider than a line
-    /// is broken anywhere.
+    /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. A word that is wider than a line is
+    /// broken anywhere.
     pub(crate) fn wrap(&self, text: &str, width: f64) -> Vec<String> {
         let fits = |line: &str| self.width_of(line.trim_end()) <= width;
         let mut lines: Vec<String> = Vec::new();

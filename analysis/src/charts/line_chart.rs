@@ -1,4 +1,4 @@
-//! Values at named places, joined by lines, in panels below each other with the same series.
+//! Values at named places, joined by lines. All panels have the same series and stand below each other.
 
 use plotters::coord::ranged1d::{BoldPoints, Ranged};
 use plotters::coord::types::RangedCoordf64;
@@ -13,7 +13,7 @@ use super::values::{Categories, ChartValue};
 use crate::text::{decimals_for, fixed};
 
 pub(crate) struct LineChart {
-    /// Without names, values are not joined by lines.
+    /// The names of the series. If there are none, no line joins the values.
     pub(crate) series: Vec<String>,
     pub(crate) places: Categories,
     /// Whether the series stand beside each other at a place, so that their bars stay apart.
@@ -22,10 +22,10 @@ pub(crate) struct LineChart {
 }
 
 pub(crate) struct LineChartPanel {
-    /// With its unit.
+    /// The name of the numbers, with their unit.
     pub(crate) name: String,
     pub(crate) axis: Axis,
-    /// By series and place.
+    /// The values of each series, by place.
     pub(crate) lines: Vec<Vec<Option<ChartValue>>>,
 }
 
@@ -34,15 +34,15 @@ pub(crate) enum Axis {
     /// From the least value to the greatest.
     Free,
     FromZero,
-    /// Two decades below the greatest value. What is smaller is not drawn.
+    /// A logarithmic axis over two decades below the greatest value. Smaller values are not drawn.
     TwoDecades,
 }
 
-/// With the name of its numbers above it.
+/// The height of a panel with the name above it.
 const PANEL: f64 = 250.0;
 const NAME: f64 = 48.0;
 const TO_LABEL: f64 = 9.0;
-/// Longer labels have several lines.
+/// Labels that would be smaller than this are broken into several lines.
 const SMALLEST: f64 = 14.0;
 const FURTHEST_APART: f64 = 16.0;
 /// Half the width of the ends of a bar.
@@ -144,7 +144,7 @@ impl Plot {
         }
     }
 
-    /// Lines at the ticks, a stronger one at zero, and the edges at the left and below.
+    /// Draws lines at the ticks, a stronger line at zero, and the edges at the left and below.
     fn draw_ground(&self, canvas: &mut Canvas) {
         let (left, right, bottom) = (self.area.x, self.area.right(), self.area.bottom());
         let style = Lettering::new(TICK).aligned(HPos::Right);
@@ -253,8 +253,8 @@ fn line_colour(series: usize) -> Colour {
     COLOURS[series % COLOURS.len()]
 }
 
-/// Colour or mark alone is enough to recognise a line among a few. Their numbers have no common factor, so that pairs
-/// differ for long. All marks look about equally large.
+/// Draws the mark of a series. A reader who sees no colours tells lines apart by their marks. There are seven colours and four
+/// marks, so only every 28th series looks the same. All marks look about equally large.
 fn draw_mark(canvas: &mut Canvas, at: Point, series: usize) {
     const SQUARE: &[Point] = &[(-5.0, -5.0), (6.0, -5.0), (6.0, 6.0), (-5.0, 6.0)];
     const TRIANGLE: &[Point] = &[(0.0, -8.0), (7.0, 5.0), (-7.0, 5.0)];

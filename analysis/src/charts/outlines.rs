@@ -1,5 +1,5 @@
-//! Outlines of letters in place of text. The renderer of pixels could read fonts by itself, but with what it needs for
-//! that, the tool's first build takes 107 s in place of 96 (two cores, 2026-11-27).
+//! Replaces text by the outlines of its letters, because the renderer of pixels is built without support for fonts. With it,
+//! the tool's first build takes 107 s instead of 96 (two cores, 2026-11-27).
 
 use std::fmt::Write as _;
 
@@ -9,10 +9,10 @@ use resvg::usvg::roxmltree::Document;
 
 use super::lettering::{TOP_TO_BASELINE_EM, em, font, letters};
 
-/// An SVG of plotters, with a path in place of each text.
+/// The SVG of plotters with a path in place of each text.
 pub(super) fn outlined(svg: &str) -> Result<String> {
     let (mut outlined, mut end) = (String::new(), 0);
-    for text in (Document::parse(svg)?.descendants()).filter(|it| it.has_tag_name("text")) {
+    for text in (Document::parse(svg)?.descendants()).filter(|node| node.has_tag_name("text")) {
         let attribute = |name| text.attribute(name).unwrap_or_default();
         let number = |name| attribute(name).parse::<f64>();
         let font = font(attribute("font-weight") == "bold");
@@ -36,13 +36,17 @@ pub(super) fn outlined(svg: &str) -> Result<String> {
     Ok(outlined + &svg[end..])
 }
 
-/// The letters of a line as the data of a path, and the end of the line, in units of the font.
+/// The data of a path that draws a line of text, and the width of the line. Both are in units of the font.
 fn outline(font: &FontRef, line: &str) -> (String, f32) {
     let (letters, end) = letters(font, line);
     let mut path = String::new();
     for (letter, place) in letters {
         let mut last = None;
-        for curve in font.outline(letter).into_iter().flat_map(|it| it.curves) {
+        for curve in font
+            .outline(letter)
+            .into_iter()
+            .flat_map(|outline| outline.curves)
+        {
             let (name, points) = match curve {
                 OutlineCurve::Line(from, to) => ('L', vec![from, to]),
                 OutlineCurve::Quad(from, by, to) => ('Q', vec![from, by, to]),

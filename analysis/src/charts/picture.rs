@@ -1,4 +1,4 @@
-//! A picture: its headings, what it shows, and the small print; and the files that it becomes.
+//! A picture has headings, a body and small print. It becomes a file of PNG or SVG.
 
 use anyhow::{Context, Result};
 use clap::ValueEnum;
@@ -12,7 +12,7 @@ use super::colour::{FAINT_INK, grey};
 use super::lettering::Lettering;
 use super::outlines::outlined;
 
-/// Text sizes; GitHub shows a picture at about two thirds of its size.
+/// The sizes of letters. GitHub shows a picture at about two thirds of its size.
 const LABEL: f64 = 18.0;
 pub(super) const TICK: f64 = 17.0;
 
@@ -23,7 +23,7 @@ pub(super) const BODY_WIDTH: f64 = WIDTH - 2.0 * MARGIN;
 pub(crate) struct Picture {
     pub(crate) title: String,
     pub(crate) subtitle: String,
-    /// Identifies the run.
+    /// The line that identifies the run.
     pub(crate) small_print: String,
     pub(crate) body: Box<dyn Body>,
 }
@@ -35,7 +35,7 @@ pub(crate) trait Body: Send + Sync {
 
 impl Picture {
     pub(crate) fn svg(&self) -> String {
-        // How high a picture is shows when it has been drawn.
+        // The height is known only after drawing, so the picture is drawn twice.
         let height = self.drawn(&mut String::new(), 0.0);
         let mut svg = String::new();
         self.drawn(&mut svg, height);
@@ -79,7 +79,8 @@ const TO_TEXT: f64 = 9.0;
 const TO_NEXT: f64 = 26.0;
 const ROW: f64 = 30.0;
 
-/// Explains the keys of a picture, in as many rows as they need. `draw_key` draws the key of a meaning, by index. Returns how far down the legend reaches.
+/// Explains the keys of a picture, in as many rows as they need. `draw_key` draws the key of the meaning with this index.
+/// Returns how far down the legend reaches.
 pub(super) fn draw_legend(
     canvas: &mut Canvas,
     area: Rect,
@@ -112,7 +113,8 @@ pub(crate) enum ChartFormat {
 }
 
 impl ChartFormat {
-    pub(crate) fn of(self, svg: &str) -> Result<Vec<u8>> {
+    /// The content of a file in this format.
+    pub(crate) fn encoded(self, svg: &str) -> Result<Vec<u8>> {
         match self {
             ChartFormat::Png => png(svg),
             ChartFormat::Svg => Ok(svg.into()),

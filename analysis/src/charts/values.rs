@@ -1,4 +1,4 @@
-//! What several kinds of picture show, and the words in a cell. The page has the same words.
+//! Values and labels that several kinds of picture show, and the text in a cell. The page has the same text in its cells.
 
 use crate::stats::Interval;
 use crate::text::{brief, rounded, short, with_plus};
@@ -6,7 +6,7 @@ use crate::text::{brief, rounded, short, with_plus};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChartValue {
     pub(crate) value: f64,
-    /// None if an end has no bound, too, since such an interval cannot be drawn.
+    /// None also if an end has no bound, since such an interval cannot be drawn.
     pub(crate) interval: Option<Interval>,
 }
 
@@ -25,7 +25,7 @@ impl ChartValue {
 }
 
 pub(crate) struct Categories {
-    /// With its unit, if it has one: "RTT, ms".
+    /// The name with its unit, if it has one: "RTT, ms".
     pub(crate) name: String,
     pub(crate) labels: Vec<String>,
 }

@@ -12,9 +12,25 @@ pub(crate) enum ComparedRole {
     /// A second copy of the baseline. It shows how large noise is.
     Control,
     Candidate,
-    /// Another variant of the A/A control's program, or a program's second copy of its first variant. Reports show it and never
-    /// recommend it.
+    /// Another variant of the A/A control's program, or a further copy of a program's first variant. A report shows it
+    /// and never advises to use it.
     Copy,
+}
+
+impl ComparedRole {
+    /// A variant without a bound, such as `none@both`, does what the baseline does. So it is a control, or a further copy
+    /// of the baseline if the sweep has a control.
+    fn of(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
+        let has_control = || {
+            let mut variants = config.variants.iter();
+            variants.any(|variant| variant.role == Role::Control)
+        };
+        match variant.role {
+            Role::Candidate if variant.budgets.is_none() && has_control() => ComparedRole::Copy,
+            Role::Candidate if variant.budgets.is_none() => ComparedRole::Control,
+            role => role.into(),
+        }
+    }
 }
 
 impl From<Role> for ComparedRole {
@@ -60,7 +76,7 @@ impl ComparedVariant {
 pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let variant = |variant: &VariantConfig| ComparedVariant {
         label: variant.label.clone(),
-        role: variant.role.into(),
+        role: ComparedRole::of(variant, config),
         budgets: variant.budgets,
         subject: 0,
     };
@@ -78,7 +94,9 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
             },
             role: match (subject.role, variant.role) {
                 (role, ComparedRole::Baseline) => role.into(),
-                (Role::Control, _) | (_, ComparedRole::Control) => ComparedRole::Copy,
+                (Role::Control, _) | (_, ComparedRole::Control | ComparedRole::Copy) => {
+                    ComparedRole::Copy
+                }
                 _ => ComparedRole::Candidate,
             },
             subject: number,
@@ -116,6 +134,42 @@ mod tests {
         assert_eq!(bounds("none"), []);
     }
 
+    fn fixture() -> Value {
+        let manifest = include_str!("../../../latency-benchmark/tests/fixture/manifest.json");
+        serde_json::from_str(manifest).expect("the manifest of a sweep")
+    }
+
+    #[test]
+    fn a_variant_that_changes_nothing_is_a_control_or_another_copy() {
+        let variant =
+            |label: &str, role: &str| json!({ "label": label, "role": role, "budgets": label });
+        let with_control =
+            |label: &str| json!({ "label": label, "role": "control", "budgets": "none" });
+        let roles = |variants: Value| {
+            let mut manifest = fixture();
+            manifest["config"]["variants"] = variants;
+            let manifest: Manifest = serde_json::from_value(manifest).expect("another sweep");
+            let compared = compared(&manifest.config);
+            compared
+                .iter()
+                .map(|variant| variant.role)
+                .collect::<Vec<_>>()
+        };
+        let [baseline, both] = [
+            variant("none", "baseline"),
+            variant("none@both", "candidate"),
+        ];
+        let alone = roles(json!([baseline, both]));
+        assert_eq!(alone, [ComparedRole::Baseline, ComparedRole::Control]);
+        let beside = roles(json!([baseline, with_control("none (A/A)"), both]));
+        let expected = [
+            ComparedRole::Baseline,
+            ComparedRole::Control,
+            ComparedRole::Copy,
+        ];
+        assert_eq!(beside, expected);
+    }
+
     #[test]
     fn copies_of_programs_and_of_budgets_are_no_candidates() {
         let subject = |label: &str, role: &str| {
@@ -124,8 +178,7 @@ mod tests {
             })
         };
         let variant = |label: &str, role: &str, budgets: &str| json!({ "label": label, "role": role, "budgets": budgets });
-        let manifest = include_str!("../../../latency-benchmark/tests/fixture/manifest.json");
-        let mut manifest: Value = serde_json::from_str(manifest).expect("the manifest of a sweep");
+        let mut manifest = fixture();
         manifest["config"]["subjects"] = json!([
             subject("released", "baseline"),
             subject("released (A/A)", "control"),

@@ -1,4 +1,7 @@
-//! The data of a page, as compact JSON: each figure once, by cell and then by variant.
+//! The data of a page as compact JSON. A list of figures has those of the first cell's variants, then those of the second
+//! cell's, and so on.
+
+use std::collections::BTreeSet;
 
 use run_format::{Axes, HistogramOf, Site};
 use serde_json::{Map, Value, json};
@@ -6,13 +9,14 @@ use serde_json::{Map, Value, json};
 use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
 use crate::explain::files::File;
-use crate::load::name_in_files;
-use crate::measure::details::{edges, stops};
+use crate::load::{ComparedVariant, name_in_files};
+use crate::measure::details::edges;
 use crate::measure::{CellState, Metric, MetricKey};
+use crate::options::Options;
 use crate::report::trust;
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
-use crate::verdict::{AtThreshold, Judged, RANKS, Verdict, holders};
+use crate::verdict::{AtThreshold, Candidate, Judged, Quantity, RANKS, Verdict, holders};
 use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
@@ -30,7 +34,7 @@ fn metrics() -> Value {
     Metric::ALL.iter().copied().map(metric).collect()
 }
 
-/// All that a page with these runs knows. It opens with the first of the gains that the verdict has, against the cost.
+/// All that a page with these runs knows. The trade-off shows the first of these gains that the verdict has, and the cost.
 pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
     let gains = RANKS.map(|metric| metric.info().name);
     json!({
@@ -44,35 +48,45 @@ pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
     })
 }
 
-/// One sweep, or one round of a search, or one budget in two sweeps. `name` is what a reader chooses it by.
-pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
+/// The thresholds of the slider: the report's own, and those up to 1 ms at which durations are counted and the verdict has
+/// an interval of the time beyond them.
+pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
+    const MOST_NS: u64 = 1_000_000;
+    let own_ns = options.figures.threshold;
+    let edges = edges(own_ns);
+    let curve = verdict.baseline_curve.iter().map(|at| at.threshold_ns);
+    let judged =
+        curve.filter(|threshold_ns| *threshold_ns <= MOST_NS && edges.contains(threshold_ns));
+    let all: BTreeSet<u64> = judged.chain([own_ns]).collect();
+    all.into_iter().collect()
+}
+
+/// What readers choose by this name: a sweep, a round of a search, or a budget in two sweeps.
+pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
     let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = summary.shown_axes();
-    let variants = summary.variants.iter();
-    let variants = variants.map(|it| json!({"label": it.label, "role": name_in_files(it.role)}));
-    let names = sites.iter();
-    let functions = names.map(|site| (site.name().to_owned(), summary.function(*site).into()));
+    let variant = |variant: &ComparedVariant| json!({"label": variant.label, "role": name_in_files(variant.role)});
+    let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let manifest = summary.identity.manifest.as_ref();
-    let payloads = axes.payload_bytes.iter().map(|it| it.in_words());
+    let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
     let edges = edges(options.figures.threshold);
-    let stops = stops(options.figures.threshold).into_iter();
-    let stops = stops.map(|stop| edges.iter().position(|edge| *edge == stop));
-    let cells = summary.shown_cells().into_iter();
-    let cells = cells.map(|it| of_cell(it, &axes, &sites, explained));
+    let place = |threshold_ns: u64| edges.iter().position(|edge| *edge == threshold_ns);
+    let stops = thresholds_ns(verdict, options).into_iter().map(place);
+    let cell = |cell: &CellSummary| of_cell(cell, &axes, &sites, explained);
     json!({
         "name": name,
         "identity": summary.line(),
-        "workload": manifest.map(|it| name_in_files(it.config.node.workload)),
+        "workload": manifest.map(|manifest| name_in_files(manifest.config.node.workload)),
         "threshold": options.figures.threshold,
         "site": verdict.site.name(),
-        "functions": functions.collect::<Map<_, _>>(),
-        "variants": variants.collect::<Value>(),
+        "functions": sites.iter().map(function).collect::<Map<_, _>>(),
+        "variants": summary.variants.iter().map(variant).collect::<Value>(),
         "peers": axes.peers,
-        "rtt": axes.rtt_ms.iter().map(|it| it.ms()).collect::<Vec<_>>(),
+        "rtt": axes.rtt_ms.iter().map(|rtt| rtt.ms()).collect::<Vec<_>>(),
         "payload": payloads.collect::<Vec<_>>(),
-        "cells": cells.collect::<Value>(),
+        "cells": summary.shown_cells().into_iter().map(cell).collect::<Value>(),
         "figures": figures(summary, &sites),
         "stops": stops.collect::<Vec<_>>(),
         "durations": durations(summary, &sites),
@@ -88,26 +102,26 @@ pub(crate) fn of(name: &str, scene: &Scene, explained: &[File]) -> Value {
 
 pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
     let (seconds, unit) = lines::time_unit(drifts.last_s);
-    let quiet = drifts.all.iter().filter(|it| !it.is_drifting());
-    let of_one = |it: &Drift| {
+    let quiet = drifts.all.iter().filter(|drift| !drift.is_drifting());
+    let of_one = |drift: &Drift| {
         let end = |(at_s, value): (f64, f64)| [number(at_s / seconds), number(value)];
-        let times = it.values.iter().map(|(at_s, _)| number(at_s / seconds));
-        let values = it.values.iter().map(|(_, value)| optional(*value));
+        let times = drift.values.iter().map(|(at_s, _)| number(at_s / seconds));
+        let values = drift.values.iter().map(|(_, value)| optional(*value));
         json!({
-            "words": it.series.words,
-            "inShort": lines::in_short(it, drifts),
-            "unit": it.series.unit,
+            "words": drift.series.words,
+            "inShort": lines::in_short(drift, drifts),
+            "unit": drift.series.unit,
             "timeUnit": unit,
             "warmUp": number(drifts.warm_up_s / seconds),
             "times": times.collect::<Value>(),
             "values": values.collect::<Value>(),
-            "trend": lines::trend(it).map(|ends| ends.map(end)),
+            "trend": lines::trend(drift).map(|ends| ends.map(end)),
         })
     };
     drifts.drifting().chain(quiet).map(of_one).collect()
 }
 
-/// With the four digits of `summary.csv`, or fewer; what is not finite is null there, too.
+/// A number with at most four digits, as in `summary.csv`. A number that is not finite is null there, too.
 fn number(value: f64) -> Value {
     let value = rounded(value);
     match value.fract() == 0.0 && value.abs() < 1e15 {
@@ -125,16 +139,18 @@ fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize
     cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)))
 }
 
-/// Values of every cell and variant, one after the other; nothing if none has a value.
-fn by_variant(summary: &Summary, of: impl Fn(&CellSummary, usize) -> Value) -> Value {
-    let all = every_variant(summary);
-    let all: Vec<Value> = all.map(|(cell, at)| of(cell, at)).collect();
+/// The values of every cell and variant, or null if none has a value.
+fn by_variant(summary: &Summary, value: impl Fn(&CellSummary, usize) -> Value) -> Value {
+    let all: Vec<Value> = every_variant(summary)
+        .map(|(cell, variant)| value(cell, variant))
+        .collect();
     match all.iter().all(Value::is_null) {
         true => Value::Null,
         false => all.into(),
     }
 }
 
+/// What the panel of a cell shows beside its figures.
 fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
     let id = cell.measured.cell.id();
     let measured = &cell.measured;
@@ -149,14 +165,15 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
         let (_, name) = file.name.split_once('/')?;
         name.starts_with(&start).then_some(name)
     });
-    let sites = sites.iter();
-    let children = sites.map(|site| (site.name().to_owned(), children(cell, *site)));
-    let waited = measured.details.waited.iter();
-    let waited = waited.map(|run| run.iter().map(|it| optional(*it)).collect::<Value>());
+    let of_site = |site: &Site| (site.name().to_owned(), children(cell, *site));
+    let waited = |run: &Vec<Option<f64>>| {
+        let percents = run.iter().map(|percent| optional(*percent));
+        percents.collect::<Value>()
+    };
     json!({
         "n": measured.cell.peers,
         "rtt": measured.cell.rtt_ms.ms(),
-        "payload": axes.payload_bytes.iter().position(|it| *it == measured.cell.payload_bytes),
+        "payload": axes.payload_bytes.iter().position(|payload| *payload == measured.cell.payload_bytes),
         "why": why,
         "flaws": measured.flaws,
         "runs": measured.runs,
@@ -164,69 +181,72 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
         "aside": measured.checks.set_aside.values().sum::<usize>(),
         "checks": trust::of_cell(&measured.checks),
         "connects": measured.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
-        "children": children.collect::<Map<_, _>>(),
-        "waited": waited.collect::<Value>(),
+        "children": sites.iter().map(of_site).collect::<Map<_, _>>(),
+        "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
         "launches": measured.details.launches,
         "files": files.collect::<Vec<_>>(),
         "id": id,
     })
 }
 
-/// Of the baseline: each child with its share of the time of all polls, and of that of slow polls.
+/// Each child with its share of the time of all polls of the baseline, and its share of the time of slow polls.
 fn children(cell: &CellSummary, site: Site) -> Value {
-    let [all, slow] = holders::of([cell].into_iter(), site);
+    let [all, slow] = holders::shares([cell].into_iter(), site);
     let row = |(child, percent): (&str, f64)| {
         let of_slow = slow.iter().find(|(other, _)| *other == child);
-        json!([child, number(percent), optional(of_slow.map(|it| it.1))])
+        json!([
+            child,
+            number(percent),
+            optional(of_slow.map(|(_, percent)| *percent))
+        ])
     };
     all.into_iter().map(row).collect()
 }
 
-fn by_metric(sites: &[Site], of: impl Fn(MetricKey) -> Option<Value>) -> Value {
-    let whats = MetricKey::all(sites).into_iter();
-    let all = whats.filter_map(|what| {
-        let site = what.site.map_or("worker", Site::name);
-        Some((format!("{site} {}", what.metric.info().name), of(what)?))
+fn by_metric(sites: &[Site], values: impl Fn(MetricKey) -> Option<Value>) -> Value {
+    let keys = MetricKey::all(sites).into_iter();
+    let all = keys.filter_map(|key| {
+        let site = key.site.map_or("worker", Site::name);
+        Some((format!("{site} {}", key.metric.info().name), values(key)?))
     });
     Value::Object(all.collect())
 }
 
-/// Values, ends of intervals, changes and their ends, and as letters whether changes are resolved.
+/// Values and changes, each with the ends of its interval, and a letter for each change: resolved to be lower, higher, or not.
 fn figures(summary: &Summary, sites: &[Site]) -> Value {
-    by_metric(sites, |what| {
-        let column = |of: fn(&CellFigure) -> Option<f64>| {
-            by_variant(summary, |cell, at| {
-                optional(cell.figure(what, at).and_then(of))
+    by_metric(sites, |key| {
+        let column = |number: fn(&CellFigure) -> Option<f64>| {
+            by_variant(summary, |cell, variant| {
+                optional(cell.figure(key, variant).and_then(number))
             })
         };
-        let value = column(|it| Some(it.estimate.value));
-        // The first letter: lower, higher, no.
-        let resolved = |(cell, at): (&CellSummary, usize)| {
-            let change = cell.change(what, at);
+        let letter = |(cell, variant): (&CellSummary, usize)| {
+            let change = cell.change(key, variant);
             change.map_or("-", |change| &change.resolved.name()[..1])
         };
         let figures = json!({
-            "low": column(|it| Some(it.interval()?.low)),
-            "high": column(|it| Some(it.interval()?.high)),
-            "change": column(|it| Some(it.change?.value)),
-            "changeLow": column(|it| Some(it.change?.interval()?.low)),
-            "changeHigh": column(|it| Some(it.change?.interval()?.high)),
-            "resolved": every_variant(summary).map(resolved).collect::<String>(),
-            "value": value,
+            "low": column(|figure| Some(figure.interval()?.low)),
+            "high": column(|figure| Some(figure.interval()?.high)),
+            "change": column(|figure| Some(figure.change?.value)),
+            "changeLow": column(|figure| Some(figure.change?.interval()?.low)),
+            "changeHigh": column(|figure| Some(figure.change?.interval()?.high)),
+            "resolved": every_variant(summary).map(letter).collect::<String>(),
+            "value": column(|figure| Some(figure.estimate.value)),
         });
         (!figures["value"].is_null()).then_some(figures)
     })
 }
 
-/// Counts between edges, each after the number of empty buckets before them.
+/// How many durations are between each two edges. The first number says how many buckets before the others are empty.
 fn durations(summary: &Summary, sites: &[Site]) -> Value {
-    let sites = sites.iter();
-    let of_sites = sites.map(|site| (site.name(), HistogramOf::Polls(*site)));
+    let of_sites = sites
+        .iter()
+        .map(|site| (site.name(), HistogramOf::Polls(*site)));
     let all = of_sites.chain([("worker", HistogramOf::CotenantWake)]);
-    let of_one = |(name, of): (&str, HistogramOf)| {
+    let of_one = |(name, what): (&str, HistogramOf)| {
         let counts = |cell: &CellSummary, at: usize| {
             let durations = &cell.measured.details.durations;
-            let counts = durations.get(&of)?.get(at)?.as_ref()?;
+            let counts = durations.get(&what)?.get(at)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
             let shown = counts[first..=last].iter().copied();
@@ -239,30 +259,29 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
 }
 
 fn by_block(summary: &Summary, sites: &[Site]) -> Value {
-    by_metric(sites, |what| {
-        let values = by_variant(summary, |cell, at| {
-            let of_cell = cell.measured.details.by_block.get(&what);
-            let runs = of_cell.and_then(|it| it.get(at)?.as_ref());
-            let run = |run: &Vec<f64>| run.iter().map(|it| three_digits(*it)).collect::<Value>();
+    by_metric(sites, |key| {
+        let values = by_variant(summary, |cell, variant| {
+            let of_cell = cell.measured.details.by_block.get(&key);
+            let runs = of_cell.and_then(|by_variant| by_variant.get(variant)?.as_ref());
+            let run = |run: &Vec<f64>| {
+                run.iter()
+                    .map(|value| three_digits(*value))
+                    .collect::<Value>()
+            };
             runs.map_or(Value::Null, |runs| runs.iter().map(run).collect())
         });
         (!values.is_null()).then_some(values)
     })
 }
 
-/// Enough for a dot.
+/// Three digits are enough for a dot.
 fn three_digits(value: f64) -> Value {
     format!("{value:.2e}").parse().map_or(Value::Null, number)
 }
 
-/// The means over cells at each threshold: the level, and the change with its interval.
+/// Each threshold with the time beyond it, a mean over cells.
 fn curve(curve: &[AtThreshold]) -> Value {
-    let point = |at: &AtThreshold| {
-        let change = at
-            .change
-            .map(|(value, ends)| [value, ends.low, ends.high].map(number));
-        json!([at.threshold_ns, number(at.level), change])
-    };
+    let point = |at: &AtThreshold| json!([at.threshold_ns, number(at.level)]);
     curve.iter().map(point).collect()
 }
 
@@ -272,24 +291,24 @@ fn of_verdict(verdict: &Verdict) -> Value {
         let name = judged.quantity.metric.info().name;
         (name.to_owned(), json!(ends.map(number)))
     };
+    let candidate = |candidate: &Candidate| {
+        let changes = candidate.judged.iter().map(judged);
+        json!({
+            "variant": candidate.variant, "idle": candidate.is_idle, "changes": changes.collect::<Map<_, _>>(),
+            "curve": curve(&candidate.curve),
+        })
+    };
     let candidates = verdict.candidates.iter().chain(&verdict.control);
-    let candidate = candidates.map(|it| {
-        let judged = it.judged.iter().map(judged);
+    let quantity = |(quantity, margin): &(Quantity, f64)| {
         json!({
-            "variant": it.variant, "idle": it.is_idle, "changes": judged.collect::<Map<_, _>>(), "curve": curve(&it.curve),
+            "metric": quantity.metric.info().name, "words": quantity.words, "unit": quantity.unit(), "margin": margin,
+            "lowerIsBetter": quantity.is_lower_better(),
         })
-    });
-    let quantities = verdict.quantities.iter();
-    let quantity = quantities.map(|(it, margin)| {
-        json!({
-            "metric": it.metric.info().name, "words": it.words, "unit": it.unit(), "margin": margin,
-            "lowerIsBetter": it.is_lower_better(),
-        })
-    });
+    };
     json!({
         "curve": curve(&verdict.baseline_curve),
-        "leading": verdict.best().map(|it| it.variant),
-        "candidates": candidate.collect::<Value>(),
-        "quantities": quantity.collect::<Value>(),
+        "leading": verdict.best().map(|best| best.variant),
+        "candidates": candidates.map(candidate).collect::<Value>(),
+        "quantities": verdict.quantities.iter().map(quantity).collect::<Value>(),
     })
 }

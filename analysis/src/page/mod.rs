@@ -1,13 +1,15 @@
-//! `index.html`: the report to explore. One file that asks no network for anything. A reader without JavaScript sees
-//! the verdict, the main picture and a table.
+//! `index.html`, in which a reader explores the report. It is one file, which asks no network for anything. A reader without
+//! JavaScript sees the verdict, the main picture and the tables.
 
 pub(crate) mod data;
 
 use serde_json::{Value, json};
 
+use crate::measure::Metric;
+use crate::options::Options;
 use crate::prose::{prose, rendered};
 use crate::report;
-use crate::report::effects::{Effects, legend};
+use crate::report::effects::{Effects, is_open as is_change_open, legend};
 use crate::report::markdown::Row;
 use crate::text::escaped;
 use crate::verdict::Verdict;
@@ -16,7 +18,7 @@ use crate::views::Entry;
 pub(crate) const FILE: &str = "index.html";
 
 const STYLE: &str = include_str!("../../page/page.css");
-/// One after the other they are one script.
+/// The files of the page's script, which are put together in this order.
 const SCRIPTS: [&str; 9] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/draw.js"),
@@ -33,11 +35,11 @@ const SCRIPTS: [&str; 9] = [
 pub(crate) struct Page {
     pub(crate) title: String,
     pub(crate) in_short: Vec<String>,
-    /// What the best candidates do, as HTML.
+    /// The tables of what the best candidates do, as HTML.
     pub(crate) effects: String,
     /// The first pictures, as HTML.
     pub(crate) opening: String,
-    /// What a reader without JavaScript sees, as HTML.
+    /// The part that only a reader without JavaScript sees, as HTML.
     pub(crate) still: String,
     pub(crate) caveats: Vec<String>,
     pub(crate) terms: Vec<String>,
@@ -46,7 +48,7 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Several pages as one, in which readers choose a run. It lies elsewhere, so files beside the reports are not linked.
+    /// One page of several, in which readers choose a run. The page lies elsewhere, so it links no files beside the reports.
     pub(crate) fn of_several(pages: Vec<Page>) -> Page {
         let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
         let mut all = Page {
@@ -98,37 +100,87 @@ impl Page {
 }
 
 pub(crate) fn opening(pictures: &[Entry]) -> String {
-    let first = pictures.iter().filter(|it| it.is_first);
+    let first = pictures.iter().filter(|entry| entry.is_first);
     match first.clone().count() {
         0 => String::new(),
         _ => format!("<div class=\"opening still\">\n{}</div>\n", figures(first)),
     }
 }
 
-/// A table for each candidate and group. The first one is open, the others unfold.
-pub(crate) fn effects(effects: &[Effects]) -> String {
-    let candidates = effects.first().map_or(0, Effects::candidates);
-    let tables = (0..candidates).flat_map(|candidate| {
-        let groups = effects.iter().enumerate();
-        groups.map(move |(at, effects)| table(&effects.rows_of(candidate), candidate + at == 0))
-    });
+/// A table for each candidate and group. The first one is open, the others unfold. The row of the time beyond the threshold
+/// is there at each of the slider's thresholds, and the page shows one of them.
+pub(crate) fn effects(effects: &[Effects], verdict: &Verdict, options: &Options) -> String {
+    let (thresholds_ns, own_ns) = (
+        data::thresholds_ns(verdict, options),
+        options.figures.threshold,
+    );
+    let tables: Vec<Vec<Effects>> = effects
+        .iter()
+        .map(|group| group.of_each_candidate().collect())
+        .collect();
+    let candidates = tables.first().map_or(0, Vec::len);
+    let mut html = String::new();
+    for candidate in 0..candidates {
+        for (group, of_group) in tables.iter().enumerate() {
+            let is_open = candidate + group == 0;
+            html += &table(&of_group[candidate], &thresholds_ns, own_ns, is_open);
+        }
+    }
     let legend = legend(effects).map(|legend| format!("<p class=\"faint\">{legend}</p>\n"));
-    tables.chain(legend).collect()
+    html + &legend.unwrap_or_default()
 }
 
-fn table(rows: &[Row], is_open: bool) -> String {
-    let head = rows.first().into_iter().flat_map(|row| &row.0);
-    let head: Vec<&str> = head.map(|(title, _)| &**title).collect();
-    let fields = |row: &Row| row.0.iter().map(|(_, field)| field.clone()).collect();
-    rendered(&prose!('a "effects.html" {
+struct EffectsRow {
+    fields: Vec<String>,
+    /// The threshold of the time beyond it. None of any other quantity.
+    threshold_ns: Option<u64>,
+    is_hidden: bool,
+}
+
+fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -> String {
+    let fields = |Row(fields): Row| -> Vec<String> {
+        // The unit in "149 ms per s" stays on one line.
+        let unbroken = |(_, field): (_, String)| field.replace(" per s", "\u{a0}per\u{a0}s");
+        fields.into_iter().map(unbroken).collect()
+    };
+    let rows = effects.rows();
+    let head = rows.first().into_iter().flat_map(|Row(fields)| fields);
+    let head: Vec<String> = head.map(|(title, _)| title.clone()).collect();
+    let mut shown = Vec::new();
+    for (quantity, row) in effects.quantities().into_iter().zip(rows) {
+        let is_beyond = quantity.metric == Metric::BeyondMsPerS;
+        shown.push(EffectsRow {
+            fields: fields(row),
+            threshold_ns: is_beyond.then_some(own_ns),
+            is_hidden: false,
+        });
+        let others = thresholds_ns.iter();
+        let others = others.filter(|threshold_ns| is_beyond && **threshold_ns != own_ns);
+        shown.extend(others.filter_map(|&threshold_ns| {
+            Some(EffectsRow {
+                fields: fields(effects.row_beyond(threshold_ns)?),
+                threshold_ns: Some(threshold_ns),
+                is_hidden: true,
+            })
+        }));
+    }
+    rendered(&prose!("effects.html" {
         is_open: bool = is_open,
-        title: String = match head[..] {
+        title: String = match &head[..] {
             [place, _, label, ..] => format!("{place}: {label}"),
             _ => String::new(),
         },
-        head: Vec<&'a str> = head,
-        rows: Vec<Vec<String>> = rows.iter().map(fields).collect(),
+        head: Vec<String> = head.into_iter().map(breakable).collect(),
+        rows: Vec<EffectsRow> = shown,
     }))
+}
+
+/// The label of a variant may be wider than its column, and should break where its parts end.
+fn breakable(label: String) -> String {
+    const SPACE_WITHOUT_WIDTH: char = '\u{200b}';
+    label
+        .replace(',', &format!(",{SPACE_WITHOUT_WIDTH}"))
+        .replace('@', &format!("{SPACE_WITHOUT_WIDTH}@"))
 }
 
 fn figures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) -> String {
@@ -150,10 +202,14 @@ pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) 
     )
 }
 
-/// The verdict's changes, each with a link to the grid of its cells.
+/// A table of the verdict's changes over all cells. Each change links to the map of its cells.
 fn over_all_cells(verdict: &Verdict) -> String {
     const MOST_ROWS: usize = 40;
-    if verdict.candidates.iter().all(|it| it.judged.is_empty()) {
+    if verdict
+        .candidates
+        .iter()
+        .all(|candidate| candidate.judged.is_empty())
+    {
         return String::new();
     }
     let candidates = verdict.candidates.iter().take(MOST_ROWS);

@@ -1,4 +1,5 @@
-//! What a bound would do to slow polls, predicted from recordings of single iterations; and whether budgets did that.
+//! Predicts from recordings of single iterations what a bound would do to slow polls, and compares that with budgets that were
+//! measured.
 
 use std::collections::BTreeMap;
 
@@ -32,7 +33,7 @@ fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String 
     rows.retain(|row| row.of.site == site);
     rows.dedup_by_key(|row| row.of.limit);
     let whole = || rows.iter().find(|row| row.of.limit.is_none());
-    // Bounds that end no poll have the figures of none.
+    // A bound that ends no poll has the figures of no bound.
     let is_shown = |row: &&SideBySide| {
         row.of.limit.is_none() || Some(row.of.polls) != cell.recorded_polls(site)
     };
@@ -42,7 +43,7 @@ fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String 
             (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
         let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
-        Row::of("bound", in_words(row.of.limit))
+        Row::new("bound", in_words(row.of.limit))
             .with(METRIC.title(), percent(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)
@@ -64,14 +65,14 @@ fn measured(summary: &Summary) -> String {
             stats::mean(cells.iter().filter_map(share)).map(number)
         };
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
-        let is_none = |it: &&Uncertain| it.interval(CONFIDENCE).covers(0.0);
+        let is_none = |difference: &&Uncertain| difference.interval(CONFIDENCE).covers(0.0);
         let agree = differences.iter().filter(is_none).count();
         let agree = format!("{agree} of {}", differences.len());
         let difference = stats::mean_over_cells(&differences);
-        let difference = difference.map(|it| text::uncertain(&it, METRIC.change_unit()));
+        let difference = difference.map(|mean| text::uncertain(&mean, METRIC.change_unit()));
         let predicted = mean(|pair| Some(pair.predicted.estimate.value));
         let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
-        Row::of("budget", quoted(&summary.variants[*variant].label))
+        Row::new("budget", quoted(&summary.variants[*variant].label))
             .with("polls of", site)
             .with_any(format!("predicted, {}", METRIC.info().unit), predicted)
             .with_any(format!("measured, {}", METRIC.info().unit), measured)

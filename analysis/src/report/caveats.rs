@@ -22,15 +22,16 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
     const MOST_LEVELS: usize = 5;
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
-    let config = manifest.map(|it| &it.config);
+    let config = manifest.map(|manifest| &manifest.config);
     let cells = || summary.measured().map(|cell| &cell.measured);
-    let is_beside_tcp = config.is_some_and(|it| it.measurement == Measurement::BesideTcp);
-    let is_real = config.is_some_and(|it| it.lab.peer_hosts.is_some());
-    let cores = manifest.and_then(|it| it.machine.cores);
-    let most_peers = config.and_then(|it| it.axes.peers.iter().max().copied());
+    let is_beside_tcp = config.is_some_and(|config| config.measurement == Measurement::BesideTcp);
+    let is_real = config.is_some_and(|config| config.lab.peer_hosts.is_some());
+    let cores = manifest.and_then(|manifest| manifest.machine.cores);
+    let most_peers = config.and_then(|config| config.axes.peers.iter().max().copied());
     let is_crowded = |peers: &usize| !is_real && cores.is_some_and(|cores| *peers >= cores);
-    let amiss = config.and_then(|it| it.lab.placement.too_few_cores(it.runtime.workers));
-    let lates = summary.checks().filter_map(|it| it.delay_late_us);
+    let amiss =
+        config.and_then(|config| config.lab.placement.too_few_cores(config.runtime.workers));
+    let lates = summary.checks().filter_map(|checks| checks.delay_late_us);
     let mut calibrations = summary.calibrations.values();
     let levels = summary.measured().flat_map(|cell| {
         let levels = cell.measured.levels.iter().zip(&summary.variants);
@@ -43,48 +44,49 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         summary: &'a Summary = summary,
         options: &'a Options = options,
         is_beside_tcp: bool = is_beside_tcp,
-        has_single_launches: bool = !is_beside_tcp && cells().any(|it| it.runs < 2),
-        at_cap: usize = cells().filter(|it| !is_beside_tcp && it.at_cap).count(),
+        has_single_launches: bool = !is_beside_tcp && cells().any(|cell| cell.runs < 2),
+        at_cap: usize = cells().filter(|cell| !is_beside_tcp && cell.at_cap).count(),
         is_nfqueue: bool = identity.backends.contains(&DelayBackend::Nfqueue),
         delay_late_us: Option<f64> = lates.reduce(f64::max),
         is_real: bool = is_real,
         crowded_peers: Option<usize> = most_peers.or(Some(0)).filter(is_crowded),
-        is_far: bool = config.is_some_and(|it| it.axes.rtt_ms.iter().any(|rtt| !rtt.is_zero())),
-        too_few_cores: Option<String> = amiss.map(|it| capitalised(&it)),
-        of_several: usize = cells().filter(|it| it.hosts > 1).count(),
-        few: usize = cells().filter(|it| it.blocks < FEWEST_BLOCKS).count(),
+        is_far: bool = config.is_some_and(|config| config.axes.rtt_ms.iter().any(|rtt| !rtt.is_zero())),
+        too_few_cores: Option<String> = amiss.map(|amiss| capitalised(&amiss)),
+        of_several: usize = cells().filter(|cell| cell.hosts > 1).count(),
+        few: usize = cells().filter(|cell| cell.blocks < FEWEST_BLOCKS).count(),
         levels: Vec<(Cell, String, f64, f64)> = levels.take(MOST_LEVELS).collect(),
-        is_calibrated: bool = calibrations.any(|it| it.factor.is_some()),
+        is_calibrated: bool = calibrations.any(|calibration| calibration.factor.is_some()),
         slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold),
         problems: Vec<String> = problems(summary),
     }))
 }
 
-/// What a sweep lacks that was interrupted or goes on, and how to measure it. Nothing if it lacks nothing.
+/// Says what a sweep lacks that was interrupted or goes on, and how to measure the rest. Empty if the sweep is complete.
 pub(crate) fn incomplete(summary: &Summary) -> Vec<String> {
     let Some(manifest) = &summary.identity.manifest else {
         return Vec::new();
     };
     let cells = || summary.cells.iter().map(|cell| &cell.measured);
-    let is_missing = |it: &&Arc<CellMeasured>| it.state == CellState::Missing;
+    let is_missing = |cell: &&Arc<CellMeasured>| cell.state == CellState::Missing;
     prose::sentences(&prose!("incomplete.txt" {
         missing: usize = cells().filter(is_missing).count(),
         all: usize = cells().count(),
-        cut_short: usize = cells().filter(|it| !is_missing(it) && it.is_unfinished).count(),
+        cut_short: usize = cells().filter(|cell| !is_missing(cell) && cell.is_unfinished).count(),
         program: String = method::program(manifest),
     }))
 }
 
-/// What the sources of a subject do not let anybody record, one line for each site.
+/// A line for each site of a subject of which something could not be recorded, because its sources lack a place for it.
 fn not_recorded(manifest: &Manifest) -> Vec<String> {
     let mut lines = Vec::new();
     let subjects = manifest.config.subjects.iter();
     for subject in subjects.filter(|subject| subject.role != Role::Control) {
         let levels = || subject.build.iter().flat_map(|build| &build.levels);
         for site in Site::ALL {
-            let missing = || levels().filter(|it| it.site == site && it.not_there.is_some());
-            if let Some(reason) = missing().find_map(|it| it.not_there.as_deref()) {
-                let what = missing().map(|it| match it.level {
+            let missing =
+                || levels().filter(|level| level.site == site && level.not_there.is_some());
+            if let Some(reason) = missing().find_map(|level| level.not_there.as_deref()) {
+                let what = missing().map(|level| match level.level {
                     SiteLevel::Outer => "durations of polls",
                     SiteLevel::Inner => "iterations and children",
                     SiteLevel::Budget => "the effect of budgets",
@@ -100,7 +102,7 @@ fn not_recorded(manifest: &Manifest) -> Vec<String> {
     lines
 }
 
-/// Of all machines, each caveat once.
+/// The caveats of all machines, each once.
 fn machines(hosts: &[Machine], lab: &LabConfig) -> Vec<String> {
     unique(hosts.iter().flat_map(|host| machine(lab, host)))
 }

@@ -1,12 +1,12 @@
-//! `comment.md`: what a maintainer reads in an issue. A line for each question, a table, and what is needed to measure it again.
+//! `comment.md`, which is pasted into an issue: a line for each question, a table, and the command that repeats the measurement.
 
 use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
 use run_format::Cell;
 
-use super::markdown::{CHARTS, table};
-use super::{effects, method};
+use super::markdown::{CHARTS, list, paragraphs, table};
+use super::{answers, effects, method, trust};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
@@ -15,51 +15,64 @@ use crate::views::{Entry, Scene};
 
 pub(crate) const COMMENT: &str = "comment.md";
 
-/// Beside the table.
+/// The most words beside the table. The name of the picture and the command count, too.
 const MOST_WORDS: usize = 120;
 
 pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
-    let options = scene.options;
-    let first = pictures.first();
-    let first = first.and_then(|first| Some((first, first.files().into_iter().next()?)));
-    // An image's address if there is one, else what a person drags in.
-    let mut end = first.map_or_else(String::new, |(picture, file)| {
-        let link = format!("{}{CHARTS}/{file}", options.link_base());
-        match options.pictures.link_base {
-            Some(_) => format!("\n![{}]({link})\n", picture.picture.title),
-            None => format!("\n(Drag the picture `{link}` here.)\n"),
-        }
-    });
-    if let Some(manifest) = &scene.summary.identity.manifest {
-        end += &format!("\n```\n{}\n```\n", method::command(manifest));
-    }
-    let words = |text: &str| text.split_whitespace().count();
     let (verdict, summary) = (scene.verdict, scene.summary);
-    let Some(best) = verdict.best() else {
-        return within(MOST_WORDS.saturating_sub(words(&end)), verdict.sentences()) + &end;
-    };
-    let answers = verdict.answers().into_iter();
-    let answers: String = answers.map(|answer| format!("- {answer}\n")).collect();
+    let answers = list(answers(summary, verdict));
     // The first group of cells is the one without delay, if there is one.
-    let table = effects::tables(verdict)
-        .first()
-        .map(|effects| table(effects.rows()));
-    let table = table.unwrap_or_default();
-    let left = MOST_WORDS.saturating_sub(words(&end) + words(&answers));
-    let others = within(left, lines(verdict, summary, best));
-    format!("{answers}\n{table}\n\n{others}{end}")
+    let tables = effects::tables(verdict);
+    let table = tables.first().map(|effects| table(effects.rows()));
+    let picture = pictures.first().and_then(|entry| picture(entry, scene));
+    let command = summary.identity.manifest.as_ref();
+    let command = command.map(|manifest| format!("```\n{}\n```", method::command(manifest)));
+    let always = [Some(&answers), picture.as_ref(), command.as_ref()];
+    let left =
+        MOST_WORDS.saturating_sub(always.into_iter().flatten().map(|text| words(text)).sum());
+    let others = list(within(left, lines(verdict, summary)));
+    paragraphs([Some(answers), table, Some(others), picture, command]) + "\n"
 }
 
-fn within(most_words: usize, lines: Vec<String>) -> String {
+/// Links the picture if the report has an address, else names the file that a person drags into the issue.
+fn picture(entry: &Entry, scene: &Scene) -> Option<String> {
+    let file = entry.files().into_iter().next()?;
+    let link = format!("{}{CHARTS}/{file}", scene.options.link_base());
+    Some(match scene.options.pictures.link_base {
+        Some(_) => format!("![{}]({link})", entry.picture.title),
+        None => format!("(Drag the picture `{link}` here.)"),
+    })
+}
+
+fn words(text: &str) -> usize {
+    text.split_whitespace().count()
+}
+
+/// Leaves out lines that would make more words than these.
+fn within(most_words: usize, lines: Vec<String>) -> impl Iterator<Item = String> {
     let mut left = most_words;
-    let lines = lines.into_iter().map_while(|line| {
-        left = left.checked_sub(line.split_whitespace().count() + 1)?;
-        Some(format!("- {line}\n"))
-    });
-    lines.collect()
+    lines.into_iter().filter_map(move |line| {
+        // The mark of the list counts, too.
+        left = left.checked_sub(words(&line) + 1)?;
+        Some(line)
+    })
 }
 
-fn lines(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {
+fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
+    let mut lines = match verdict.best() {
+        Some(best) => about_best(verdict, summary, best),
+        None => verdict.remarks(),
+    };
+    lines.extend(prose::sentences(&prose!('a "comment_end.txt" {
+        is_application: bool = summary.identity.application.is_some(),
+        verdict: &'a Verdict = verdict,
+        confidence: String = crate::text::confidence(verdict.confidence),
+    })));
+    lines.extend(trust::of_machine(summary));
+    lines
+}
+
+fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {
     let worst = summary.by_time_beyond(verdict.site).first().copied();
     let before_after = |metric: Metric| {
         let what = MetricKey::new(verdict.site, metric);
@@ -67,12 +80,12 @@ fn lines(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> 
         let values = [worst?.value(what, 0)?, worst?.value(what, best.variant)?];
         is_resolved.then_some(values)
     };
-    // None if it is another program.
+    // A candidate that is another program has neither remedies nor bounds.
     let variant = &summary.variants[best.variant];
     let remedies = variant.budgets.remedies();
     let remedies = remedies.map(|(remedy, way)| remedy.says(way).to_owned());
     let bounds = variant.bounds().map(|(_, budget)| in_words(budget));
-    let bounds: BTreeSet<String> = remedies.chain(bounds).collect();
+    let changes: BTreeSet<String> = remedies.chain(bounds).collect();
     prose::sentences(&prose!('a "comment.txt" {
         verdict: &'a Verdict = verdict,
         best: &'a Candidate = best,
@@ -81,8 +94,7 @@ fn lines(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> 
         worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
         beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),
         late_us: Option<[f64; 2]> = before_after(Metric::CotenantP90Us),
-        bounds: BTreeSet<String> = bounds,
-        confidence: String = crate::text::confidence(verdict.confidence),
+        changes: BTreeSet<String> = changes,
     }))
 }
 

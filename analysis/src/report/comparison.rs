@@ -1,5 +1,5 @@
-//! The reports of `compare`: of two sweeps, and where an application is in the grid of a lab and what the lab found there; and that of
-//! a published table. It has a figure per cell and no intervals, so nothing in it is judged.
+//! The reports of `compare` and of `published`. `compare` reports on two sweeps, or on an application and the cells of a lab that
+//! resemble it. A published table has a figure per cell and no intervals, so nothing in it is judged.
 
 use std::cmp::Reverse;
 use std::fmt::Debug;
@@ -23,14 +23,15 @@ pub(crate) struct Compared {
     pub(crate) summary: Summary,
 }
 
-/// The first says what is resolved, or without intervals on one side what each side has.
+/// Says in how many cells the time beyond the threshold is resolved to differ. If a side has no intervals, there is a sentence
+/// about each side instead.
 pub(crate) fn sentences(
     compared: &[Compared],
     sides: [&Summary; 2],
     options: &Options,
 ) -> Vec<String> {
     if is_published(sides) {
-        let summary = compared.first().map(|it| &it.summary);
+        let summary = compared.first().map(|pair| &pair.summary);
         let of_side = |(at, side): (usize, &Summary)| {
             let summary = summary?;
             let site = summary.first_site(options);
@@ -54,7 +55,7 @@ pub(crate) fn sentences(
 }
 
 fn is_published(sides: [&Summary; 2]) -> bool {
-    sides.iter().any(|it| it.identity.is_published())
+    sides.iter().any(|side| side.identity.is_published())
 }
 
 pub(crate) fn text(
@@ -72,7 +73,7 @@ pub(crate) fn text(
         .filter(|_| is_published && compared.len() == 1);
     let cells_of =
         |only: &Compared| table(cells(&only.summary, frame.options, &["before", "after"]));
-    let mut cells = compared.iter().flat_map(|it| it.summary.measured());
+    let mut cells = compared.iter().flat_map(|pair| pair.summary.measured());
     let text = prose::text(&prose!('a "comparison.txt" {
         published_cells: Option<String> = only.map(cells_of),
         table: String = table(rows(compared)),
@@ -87,7 +88,7 @@ pub(crate) fn text(
 fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
     const MOST_ROWS: usize = 8;
     compared.iter().take(MOST_ROWS).map(|pair| {
-        let row = Row::of("budget", quoted(&pair.budget));
+        let row = Row::new("budget", quoted(&pair.budget));
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             row.with(metric.title(), field(pair, metric))
@@ -141,7 +142,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     differing.map(in_words).collect()
 }
 
-/// What the lab found with budgets that the application has, too.
+/// The lab's candidates that have the budgets of the application.
 pub(crate) fn shared<'a>(
     place: &InGrid,
     verdict: &'a Verdict,
@@ -149,8 +150,8 @@ pub(crate) fn shared<'a>(
 ) -> Vec<&'a Candidate> {
     let variants = &place.lab.variants;
     let candidates = verdict.candidates.iter();
-    let shared = candidates.filter(|it| {
-        let variant = &variants[it.variant];
+    let shared = candidates.filter(|candidate| {
+        let variant = &variants[candidate.variant];
         variant.subject == 0 && budgets.contains(&variant.budgets)
     });
     shared.collect()
@@ -176,7 +177,7 @@ pub(crate) fn text_in_grid(
 ) -> String {
     let sites = &place.application.identity.sites;
     let levels = place.cells().map(|cell| {
-        let row = Row::of("cell", cell.measured.cell);
+        let row = Row::new("cell", cell.measured.cell);
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             let value = cell.value(MetricKey::new(place.site, metric), 0);
@@ -191,11 +192,12 @@ pub(crate) fn text_in_grid(
     markdown::report("in-grid", title, sites, frame, [Some(text)])
 }
 
-/// How many cells have more than one slow poll in a hundred, and the worst of them: of all cells, then by payload.
+/// Says how many cells have more than one slow poll in a hundred, and which is the worst. The first line is about all cells,
+/// and each other one about a payload.
 pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
     let what = MetricKey::new(site, Metric::SlowPercent);
     let share = |cell: &&CellSummary| cell.value(what, variant);
-    let of = |cells: Vec<&CellSummary>| {
+    let in_words = |cells: Vec<&CellSummary>| {
         let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
         let values = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
         let (worst, percent) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
@@ -206,11 +208,15 @@ pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec
         ))
     };
     let measured = || summary.measured().filter(|cell| share(cell).is_some());
-    let all = of(measured().collect());
+    let all = in_words(measured().collect());
     let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
-        let cells = measured().filter(|it| it.measured.cell.payload_bytes == *payload);
-        Some(format!("{}: {}", payload.in_words(), of(cells.collect())?))
+        let cells = measured().filter(|cell| cell.measured.cell.payload_bytes == *payload);
+        Some(format!(
+            "{}: {}",
+            payload.in_words(),
+            in_words(cells.collect())?
+        ))
     });
     all.into_iter().chain(payloads).collect()
 }
@@ -225,12 +231,12 @@ pub(crate) fn text_of_published(summary: &Summary, frame: Frame) -> String {
     markdown::report("published", &title, sites, frame, [Some(text)])
 }
 
-/// The figures of every cell under each variant, in these words. What no cell has is no column.
+/// The figures of every cell, under variants with these names. A metric that no cell has gets no column.
 fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
     const MOST_ROWS: usize = 300;
     let metrics = Metric::shown_in(Place::Published);
     let wanted = MetricKey::all(&options.sites()).into_iter();
-    let wanted = wanted.filter(|it| metrics.contains(&it.metric) && summary.has(*it));
+    let wanted = wanted.filter(|key| metrics.contains(&key.metric) && summary.has(*key));
     let wanted: Vec<MetricKey> = wanted.collect();
     let sides = match variants {
         [_] => String::new(),
@@ -240,9 +246,11 @@ fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
     rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
     let rows = rows.iter().take(MOST_ROWS).map(|cell| {
-        let mut row = Row::of("cell", cell.measured.cell);
+        let mut row = Row::new("cell", cell.measured.cell);
         for what in &wanted {
-            let site = what.site.map_or_else(String::new, |it| format!(" ({it})"));
+            let site = what
+                .site
+                .map_or_else(String::new, |site| format!(" ({site})"));
             let info = what.metric.info();
             let value = |at| cell.value(*what, at).map_or_else(|| "–".to_owned(), number);
             let values = joined((0..variants.len()).map(value), " / ");

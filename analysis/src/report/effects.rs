@@ -1,7 +1,8 @@
-//! What the best candidates do: a table for each group of cells. The report, the comment, the page and the terminal show the
-//! same rows.
+//! The tables of what the best candidates do, one for each group of cells. The report, the comment, the page and the terminal
+//! show the same rows.
 
 use super::markdown::{Row, quoted, table};
+use super::terminal::Line;
 use crate::measure::{Metric, Quantity};
 use crate::summary::Summary;
 use crate::text::{capitalised, count, joined, number};
@@ -39,7 +40,7 @@ pub(crate) fn quantities(verdict: &Verdict) -> Vec<Quantity> {
         .collect()
 }
 
-/// The candidates that the tables show. If none gains, they are the first that fired.
+/// The candidates that the tables show. If none gains, they are the first that fired; and if there are none, the A/A control.
 pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
     const MOST: usize = 2;
     let mut shown: Vec<&Candidate> = verdict.best_of_each().into_iter().flatten().collect();
@@ -47,6 +48,9 @@ pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
         let candidates = verdict.candidates.iter();
         let fired = candidates.filter(|candidate| !candidate.is_idle);
         shown.extend(fired.take(MOST));
+    }
+    if verdict.candidates.is_empty() {
+        shown.extend(&verdict.control);
     }
     shown
 }
@@ -78,14 +82,14 @@ pub(crate) fn legend(tables: &[Effects]) -> Option<String> {
     ))
 }
 
-/// The tables as Markdown, with the cells that they are of and what their marks mean.
+/// The tables as Markdown. Below them, the cells are named and the marks explained.
 pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> {
     let legend = legend(tables).map(|legend| format!("{} {legend}", cells(summary)));
     let tables = tables.iter().map(|effects| table(effects.rows()));
     tables.chain(legend).collect()
 }
 
-/// "Cells: 1, 5 peers; RTT 0, 5 ms; 16 KiB, 256 KiB." An application has no cells.
+/// "Cells: 1, 5 peers; RTT 0, 5 ms; payload 16 KiB, 256 KiB." Empty for an application, which has no cells.
 fn cells(summary: &Summary) -> String {
     let axes = &summary.axes;
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
@@ -100,24 +104,23 @@ fn cells(summary: &Summary) -> String {
     }
 }
 
-impl Effects<'_> {
-    pub(crate) fn candidates(&self) -> usize {
-        self.candidates.len()
+impl<'a> Effects<'a> {
+    /// A table of this group for each candidate.
+    pub(crate) fn of_each_candidate(&self) -> impl Iterator<Item = Effects<'a>> {
+        let candidates = self.candidates.iter();
+        candidates.map(move |candidate| Effects {
+            candidates: vec![*candidate],
+            ..*self
+        })
     }
 
-    /// The columns of one candidate.
-    pub(crate) fn rows_of(&self, candidate: usize) -> Vec<Row> {
-        let mut rows = self.rows();
-        for Row(fields) in &mut rows {
-            let own = fields.drain(2..).skip(2 * candidate).take(2);
-            let own: Vec<_> = own.collect();
-            fields.extend(own);
-        }
-        rows
+    /// The quantities of the rows.
+    pub(crate) fn quantities(&self) -> Vec<Quantity> {
+        quantities(self.verdict)
     }
 
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let quantities = quantities(self.verdict).into_iter();
+        let quantities = self.quantities().into_iter();
         quantities.map(|quantity| self.row(quantity)).collect()
     }
 
@@ -130,17 +133,35 @@ impl Effects<'_> {
     }
 
     fn row(&self, quantity: Quantity) -> Row {
+        self.row_of(quantity, &self.verdict.threshold, |candidate| {
+            candidate.judged_of(self.group, quantity)
+        })
+    }
+
+    /// The row of the time beyond another threshold.
+    pub(crate) fn row_beyond(&self, threshold_ns: u64) -> Option<Row> {
+        let beyond = Quantity::of_metric(Metric::BeyondMsPerS)?;
+        Some(
+            self.row_of(beyond, &words::duration(threshold_ns), |candidate| {
+                candidate.beyond_of(self.group, threshold_ns)
+            }),
+        )
+    }
+
+    fn row_of(
+        &self,
+        quantity: Quantity,
+        threshold: &str,
+        judged_of: impl Fn(&'a Candidate) -> Option<&'a Judged>,
+    ) -> Row {
         let level = |value: f64| format!("{} {}", number(value), quantity.metric.info().unit);
-        let candidates = self.candidates.iter();
-        let mut judged = candidates.map(|candidate| candidate.judged_of(self.group, quantity));
-        let first = judged.find_map(|judged| judged);
+        let candidates = self.candidates.iter().copied();
+        let first = candidates.clone().find_map(&judged_of);
         let before = first.and_then(|judged| Some(level(judged.levels?[0])));
-        let words = quantity
-            .words
-            .replace("the threshold", &self.verdict.threshold);
-        let row = Row::of(capitalised(&self.place()), words).with_any("before", before);
-        self.candidates.iter().fold(row, |row, candidate| {
-            let judged = candidate.judged_of(self.group, quantity);
+        let words = quantity.words.replace("the threshold", threshold);
+        let row = Row::new(capitalised(&self.place()), words).with_any("before", before);
+        candidates.fold(row, |row, candidate| {
+            let judged = judged_of(candidate);
             let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
             row.with_any(quoted(&candidate.label), after)
                 .with("change", judged.map_or_else(words::not_compared, change))
@@ -148,23 +169,25 @@ impl Effects<'_> {
     }
 }
 
-/// Every judged quantity of a candidate with the field that a table shows of its change.
+/// Every judged quantity of a candidate with the field in which a table shows its change.
 #[cfg(test)]
 pub(crate) fn changes(candidate: &Candidate) -> Vec<(Judged, String)> {
     let judged = candidate.deciding().into_iter();
     judged.map(|judged| (judged, change(&judged))).collect()
 }
 
-/// Without its middle if the interval includes zero.
+const NOT_RESOLVED: &str = "not resolved";
+
+/// The field of a change. If the interval includes zero, only the interval is shown.
 fn change(judged: &Judged) -> String {
     let change = emphasised(judged);
     match change.split_once('[') {
-        Some((_, interval)) if judged.interval.covers(0.0) => format!("not resolved [{interval}"),
+        Some((_, interval)) if judged.interval.covers(0.0) => format!("{NOT_RESOLVED} [{interval}"),
         _ => change,
     }
 }
 
-/// Bold if the whole interval is beyond the margin.
+/// The change with its interval, in bold if the whole interval is beyond the margin.
 pub(super) fn emphasised(judged: &Judged) -> String {
     match judged.is(Outcome::Better) || judged.is(Outcome::Worse) {
         true => format!("**{}**", judged.change()),
@@ -172,26 +195,43 @@ pub(super) fn emphasised(judged: &Judged) -> String {
     }
 }
 
+/// Whether the field of a change says nothing that a reader could act on.
+pub(crate) fn is_open(change: &str) -> bool {
+    change.starts_with(NOT_RESOLVED) || change == words::not_compared()
+}
+
 /// The tables for a terminal of 100 columns, with the first candidate only.
-pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<String> {
+pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<Line> {
     let tables = tables(verdict);
-    let lines = tables.iter().flat_map(|effects| {
-        let rows = effects.rows_of(0);
-        let titles = rows.iter().take(1).map(|Row(fields)| {
-            let titles = fields.iter().map(|(title, _)| &**title);
-            line(&titles.collect::<Vec<_>>())
+    let first = tables
+        .iter()
+        .filter_map(|effects| effects.of_each_candidate().next());
+    let lines = first.flat_map(|effects| {
+        let rows = effects.rows();
+        let titles = rows.first().map(|Row(fields)| {
+            let mut titles: Vec<&str> = fields.iter().map(|(title, _)| &**title).collect();
+            // The sentence above the tables has the whole name.
+            if let Some(label) = titles.get_mut(2)
+                && label.chars().count() > WIDEST_VALUE
+            {
+                *label = "after";
+            }
+            line(&titles)
         });
-        let texts = rows.iter().map(|Row(fields)| {
-            let texts = fields.iter().map(|(_, text)| &**text);
-            line(&texts.collect::<Vec<_>>())
-        });
-        titles.chain(texts).collect::<Vec<String>>()
+        let texts = rows
+            .iter()
+            .map(|Row(fields)| line(&fields.iter().map(|(_, text)| &**text).collect::<Vec<_>>()));
+        titles.into_iter().chain(texts).collect::<Vec<Line>>()
     });
     lines.collect()
 }
 
-fn line(fields: &[&str]) -> String {
+const WIDEST_VALUE: usize = 17;
+
+fn line(fields: &[&str]) -> Line {
     let plain = |at: usize| fields.get(at).map(|field| field.replace(['*', '`'], ""));
-    let [words, before, after, change] = [0, 1, 2, 3].map(|at| plain(at).unwrap_or_default());
-    format!("{words:<38}{before:>17}  {after:>17}  {change}")
+    let [words, before, after] = [0, 1, 2].map(|at| plain(at).unwrap_or_default());
+    let text = format!("{words:<38}{before:>WIDEST_VALUE$}  {after:>WIDEST_VALUE$}  ");
+    let change = fields.get(3).copied().unwrap_or_default();
+    Line::of_table(text, change.to_owned())
 }

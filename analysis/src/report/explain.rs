@@ -23,7 +23,7 @@ use crate::text::{self, count, joined, number, uncertain};
 pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options) -> String {
     const MOST_FINDINGS: usize = 6;
     let needed = [Pass::Stacks, Pass::Allocations, Pass::Activity].into_iter();
-    let unseen = needed.filter(|pass| explanation.launches().any(|it| !it.has(*pass)));
+    let unseen = needed.filter(|pass| explanation.launches().any(|evidence| !evidence.has(*pass)));
     let text = prose::text(&prose!('a "explain.txt" {
         explanation: &'a Explanation = explanation,
         link_base: String = options.link_base(),
@@ -55,9 +55,9 @@ fn caveats(explanation: &Explanation) -> String {
     // Evidence is usually unavailable in all cells, so each reason is written once.
     let mut unavailable: BTreeMap<(String, &str), BTreeSet<&str>> = BTreeMap::new();
     let launches = explanation.launches();
-    for it in launches.flat_map(|evidence| &evidence.seen.unavailable) {
-        let reason = (it.pass.to_string(), &*it.why);
-        unavailable.entry(reason).or_default().insert(&it.what);
+    for missing in launches.flat_map(|evidence| &evidence.seen.unavailable) {
+        let reason = (missing.pass.to_string(), &*missing.why);
+        unavailable.entry(reason).or_default().insert(&missing.what);
     }
     let of_launch = |evidence: &'_ CellEvidence| {
         let stacks = evidence.seen.allocation_stacks_lost;
@@ -76,8 +76,8 @@ fn caveats(explanation: &Explanation) -> String {
     }))
 }
 
-/// The µs of polls for each sample of the stack, as they are and as they were asked for. Returns None if samples are not much
-/// rarer than asked for.
+/// The time of polls between two samples of the stack, in µs: what the machine gave, and what was asked for. Returns None if
+/// samples are not much rarer than asked for.
 fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
     let asked_ns = evidence.seen.stack_interval_ns? as f64;
     let given_ns = evidence.given_interval_ns()?;
@@ -99,7 +99,7 @@ impl Section<'_> {
         format!("{}{FOLDER}/{}.{what}", self.link_base, self.cell.id())
     }
 
-    /// The values of the baseline, then of what is compared with it and was launched.
+    /// A value of each variant that was launched. The baseline comes first.
     fn by_variant<T>(&self, value: impl Fn(&CellEvidence, usize) -> T) -> Vec<(String, T)> {
         let variants = self.explanation.variants.iter();
         let values = variants.filter_map(|explained| {
@@ -110,7 +110,7 @@ impl Section<'_> {
         values.collect()
     }
 
-    /// Says which program or variant figures of the baseline alone are about.
+    /// Names the program or the variant of figures that only the baseline has.
     fn of_baseline(&self) -> String {
         match self.explanation.has_subjects() {
             true => format!("of {}", quoted(&self.explanation.variants[0].label)),
@@ -131,7 +131,7 @@ impl Section<'_> {
             })
         });
         let links = flamegraphs(self.explanation, self.cell).into_iter();
-        let links = links.map(|it| format!("[{}]({})", it.link, self.link(&it.name)));
+        let links = links.map(|graph| format!("[{}]({})", graph.link, self.link(&graph.name)));
         prose::text(&prose!('a "explained.txt" {
             section: &'a Section<'a> = self,
             of_launches: Vec<String> = of_launches.collect(),
@@ -148,13 +148,13 @@ impl Section<'_> {
             let interval = change.interval(CONFIDENCE).times(percent);
             Some(text::change(percent * change.value, "pp", interval))
         };
-        let is_resolved = change.is_some_and(|it| it.p_value() < 1.0 - CONFIDENCE);
+        let is_resolved = change.is_some_and(|change| change.p_value() < 1.0 - CONFIDENCE);
         Some(prose::text(&prose!("warm.txt" {
             normal_percent: f64 = 100.0 * normal,
             warm_percent: f64 = 100.0 * with,
-            change: Option<(String, bool)> = pp(1.0).map(|it| (it, is_resolved)),
+            change: Option<(String, bool)> = pp(1.0).map(|change| (change, is_resolved)),
             prevented: String = pp(-1.0).unwrap_or_default().replace('+', ""),
-            share_percent: Option<f64> = quotient(normal - with, normal).map(|it| 100.0 * it.min(1.0)),
+            share_percent: Option<f64> = quotient(normal - with, normal).map(|part| 100.0 * part.min(1.0)),
         })))
     }
 
@@ -169,7 +169,7 @@ impl Section<'_> {
             ));
         }
         let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
-            let row = Row::of("innermost frame in slow polls", quoted(name));
+            let row = Row::new("innermost frame in slow polls", quoted(name));
             found.iter().fold(row, |row, (label, (frames, samples))| {
                 let same = frames.iter().find(|(other, _)| other == name);
                 let percent = number(same.map_or(0.0, |(_, percent)| *percent));
@@ -227,7 +227,7 @@ impl Section<'_> {
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
         let rows = keys.into_iter().take(MOST_ROWS + 2).map(|key| {
-            let row = Row::of("site", key.0).with("child", quoted(&key.1));
+            let row = Row::new("site", key.0).with("child", quoted(&key.1));
             by_variant.iter().fold(row, |row, (label, rates)| {
                 let rates = rates.get(key).map(|(_, rates)| rates);
                 with_rates(row, label, rates)
@@ -238,7 +238,7 @@ impl Section<'_> {
         let functions = functions.iter().take(MOST_ROWS);
         let functions = functions.map(|(function, [objects, bytes])| {
             let percent = 100.0 * *objects as f64 / all.max(1) as f64;
-            Row::of("function", quoted(function))
+            Row::new("function", quoted(function))
                 .with("share of objects, %", number(percent))
                 .with("objects", objects)
                 .with("bytes", bytes)
@@ -249,14 +249,14 @@ impl Section<'_> {
     fn counters(&self, has_polls: bool) -> String {
         let by_variant = self.by_variant(CellEvidence::counter_rates);
         let variants = by_variant.iter();
-        let rates =
-            variants.flat_map(|(label, of)| of.iter().map(move |(name, it)| (name, label, it)));
+        let rates = variants
+            .flat_map(|(label, of)| of.iter().map(move |(name, rates)| (name, label, rates)));
         let mut rates: Vec<_> = rates.collect();
         rates.sort_by_key(|(name, ..)| *name);
         table(rates.into_iter().map(|(name, label, rates)| {
             let by_poll = [rates.per_poll, rates.per_slow_poll];
-            let [per_poll, per_slow_poll] = by_poll.map(|it| it.filter(|_| has_polls));
-            Row::of("counter", quoted(name))
+            let [per_poll, per_slow_poll] = by_poll.map(|rate| rate.filter(|_| has_polls));
+            Row::new("counter", quoted(name))
                 .with("variant", label)
                 .with_any("per poll", per_poll.map(number))
                 .with_any("per slow poll", per_slow_poll.map(number))
@@ -268,7 +268,7 @@ impl Section<'_> {
         let by_variant = self.by_variant(CellEvidence::call_rates);
         let (_, baseline) = by_variant.first()?;
         let rows = baseline.iter().take(MOST_ROWS).map(|of_baseline| {
-            let row = Row::of("call", quoted(&of_baseline.name));
+            let row = Row::new("call", quoted(&of_baseline.name));
             by_variant.iter().fold(row, |row, (label, calls)| {
                 let same = calls.iter().find(|call| call.name == of_baseline.name);
                 let per_request = same.and_then(|call| call.per_request).map(pair);
@@ -285,22 +285,22 @@ impl Section<'_> {
         let of_baseline = worst.iter();
         let of_baseline = of_baseline.filter(|poll| poll.variant == VariantOfSubject::BASELINE);
         table(of_baseline.take(MOST_ROWS).map(|worst| {
-            Row::of("rank", worst.poll.rank)
+            Row::new("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
                 .with_any("iterations", worst.poll.iterations)
                 .with("iteration by iteration", worst.words())
         }))
     }
 
-    /// The flame graphs of slow polls, and below them what changes.
+    /// The flame graphs of slow polls beside each other, and below them the graphs of differences.
     fn side_by_side(&self) -> String {
         let all = flamegraphs(self.explanation, self.cell);
-        let of_slow = |end| all.iter().filter(move |it| it.name.ends_with(end));
-        let picture = |it: &CellFlamegraph| {
-            let file = self.link(&it.name);
-            format!("[![{}]({file})]({file})", it.link.replace('`', ""))
+        let of_slow = |end| all.iter().filter(move |graph| graph.name.ends_with(end));
+        let picture = |graph: &CellFlamegraph| {
+            let file = self.link(&graph.name);
+            format!("[![{}]({file})]({file})", graph.link.replace('`', ""))
         };
-        let row = of_slow("slow.svg").map(|it| (it.link.clone(), picture(it)));
+        let row = of_slow("slow.svg").map(|graph| (graph.link.clone(), picture(graph)));
         let row = Some(Row(row.collect())).filter(|row| !row.0.is_empty());
         let differences = of_slow("slow-difference.svg").map(picture);
         paragraphs([table(row)].into_iter().chain(differences).map(Some))
@@ -318,11 +318,11 @@ impl Section<'_> {
         let counted = self.by_variant(|evidence, variant| evidence.by_request(variant, &calls));
         let (_, baseline) = &counted[0];
         let rows = baseline.iter().enumerate().map(|(at, (what, before))| {
-            let row = Row::of("per request", what);
+            let row = Row::new("per request", what);
             let launches = counted.iter().enumerate();
             launches.fold(row, |row, (launch, (label, counts))| {
                 let (_, counted) = &counts[at];
-                let row = row.with_any(label, counted.as_ref().map(|it| number(it.value)));
+                let row = row.with_any(label, counted.as_ref().map(|count| number(count.value)));
                 match launch {
                     0 => row,
                     _ => row.with_any("change", changed(before.as_ref(), counted.as_ref())),

@@ -10,13 +10,13 @@ use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";
 
-/// The sentences of a verdict that are not folded away.
+/// The number of sentences of a verdict after the first that are not folded away.
 pub(crate) const MOST_SENTENCES: usize = 8;
-/// What the first sentence of a verdict begins with.
+/// The first sentence of a verdict begins with this.
 pub(crate) const VERDICT: &str = "**Verdict.** ";
 
-/// The terms that a report explains before it uses them, a line each: the term, the reports that use it, and what it
-/// means. `SITES` stands for the names of a stack's sites.
+/// The terms that a report explains before it uses them. A line has the term, the reports that use it, and its meaning.
+/// `SITES` stands for the names of a stack's sites.
 const TERMS: &str = include_str!("terms.txt");
 
 pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = String> {
@@ -33,7 +33,7 @@ pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = Stri
 pub(crate) struct Row(pub(crate) Vec<(String, String)>);
 
 impl Row {
-    pub(super) fn of(title: impl Display, text: impl Display) -> Row {
+    pub(super) fn new(title: impl Display, text: impl Display) -> Row {
         Row(Vec::new()).with(title, text)
     }
 
@@ -63,11 +63,11 @@ pub(crate) fn table(rows: impl IntoIterator<Item = Row>) -> String {
     lines.join("\n")
 }
 
-/// What any report begins and ends with.
+/// The parts that all reports have.
 #[derive(Clone, Copy)]
 pub(crate) struct Frame<'a> {
     pub(crate) in_short: &'a [String],
-    /// What the best candidates do, if variants are compared.
+    /// The tables of what the best candidates do, if variants are compared.
     pub(crate) tables: &'a [String],
     pub(crate) pictures: &'a [Entry],
     pub(crate) options: &'a Options,
@@ -84,7 +84,7 @@ impl<'a> Frame<'a> {
     }
 }
 
-/// A whole report. Pictures that it does not open with come last.
+/// Writes a whole report. Pictures that it does not open with come last.
 pub(super) fn report(
     about: &str,
     title: &str,
@@ -102,9 +102,9 @@ pub(super) fn report(
     });
     let (opening, others): (Vec<_>, Vec<_>) =
         frame.pictures.iter().partition(|entry| entry.is_first);
-    let picture = |it: &Entry| {
-        let (title, base) = (&it.picture.title, options.link_base());
-        let files = it.files();
+    let picture = |entry: &Entry| {
+        let (title, base) = (&entry.picture.title, options.link_base());
+        let files = entry.files();
         Some(format!("![{title}]({base}{CHARTS}/{})", files.first()?))
     };
     let has_others = !others.is_empty();
@@ -117,7 +117,7 @@ pub(super) fn report(
     paragraphs(head.chain(parts).chain([others])) + "\n"
 }
 
-/// With an empty line between every two that are there and say something.
+/// Joins the parts that are not empty, with an empty line between them.
 pub(super) fn paragraphs(parts: impl IntoIterator<Item = Option<String>>) -> String {
     let parts = parts.into_iter().flatten();
     joined(parts.filter(|part| !part.is_empty()), "\n\n")

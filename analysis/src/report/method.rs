@@ -19,24 +19,30 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
     let config = &manifest.config;
     let payloads = summary.axes.payload_bytes.iter();
     let cells = || summary.measured().map(|cell| &cell.measured);
-    let labels = summary.variants.iter().map(|it| quoted(&it.label));
+    let labels = summary
+        .variants
+        .iter()
+        .map(|variant| quoted(&variant.label));
     let mut calibrations = summary.calibrations.values();
     Some(prose::text(&prose!('a "method.txt" {
         summary: &'a Summary = summary,
         manifest: &'a Manifest = manifest,
         config: &'a SweepConfig = config,
-        payloads: Vec<String> = payloads.map(|it| it.in_words()).collect(),
-        runs: usize = cells().map(|it| it.runs).sum(),
-        blocks: usize = cells().map(|it| it.blocks).sum(),
+        payloads: Vec<String> = payloads.map(|payload| payload.in_words()).collect(),
+        runs: usize = cells().map(|cell| cell.runs).sum(),
+        blocks: usize = cells().map(|cell| cell.blocks).sum(),
         delay: String = capitalised(&summary.identity.delay()),
         labels: String = joined(labels, ", "),
-        is_widened: bool = calibrations.any(|it| it.factor.is_some()),
-        has_settings: bool = config.subjects.iter().any(|it| it.runtime.is_some()),
+        is_widened: bool = calibrations.any(|calibration| calibration.factor.is_some()),
+        has_settings: bool = config.subjects.iter().any(|subject| subject.runtime.is_some()),
     })))
 }
 
 fn of_application(summary: &Summary, Application { file, .. }: &Application) -> String {
-    let labels = summary.variants.iter().map(|it| quoted(&it.label));
+    let labels = summary
+        .variants
+        .iter()
+        .map(|variant| quoted(&variant.label));
     prose::text(&prose!('a "application.txt" {
         file: &'a ApplicationFile = file,
         blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
@@ -46,7 +52,7 @@ fn of_application(summary: &Summary, Application { file, .. }: &Application) -> 
     }))
 }
 
-/// How an application ended, unless that was as planned. Empty of a sweep.
+/// Says how the comparison in an application ended, unless it ended as planned. Empty for a sweep.
 pub(super) fn ended(summary: &Summary) -> Vec<String> {
     let Some(Application { run, .. }) = &summary.identity.application else {
         return Vec::new();
@@ -72,10 +78,10 @@ pub(super) fn program(manifest: &Manifest) -> String {
     }
 }
 
-/// What the verbs of the tool are typed after.
+/// The command before a verb of the tool.
 pub(super) const BENCHMARK: &str = "cargo run --profile tools -p latency-benchmark -- ";
 
-/// The arguments after the program and its verb, with the commit that was checked out and the seed that was drawn.
+/// The command that repeats a measurement: the checkout of its commit, the program, the arguments and the seed.
 pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -> String {
     let words = command.iter().skip(2);
     let mut words: Vec<String> = words.map(|word| for_shell(word)).collect();

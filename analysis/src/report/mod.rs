@@ -1,4 +1,4 @@
-//! `report.md`: short enough to paste, with the verdict first and the details folded away.
+//! `report.md`. It is short enough to paste, and has the verdict first and the details folded away.
 
 mod bounds;
 pub(crate) mod caveats;
@@ -14,6 +14,7 @@ mod questions;
 pub(crate) mod rr;
 pub(crate) mod search;
 pub(crate) mod soak;
+pub(crate) mod terminal;
 pub(crate) mod trust;
 mod variants;
 pub(crate) mod verdict;
@@ -24,13 +25,18 @@ use crate::explain::Explanation;
 use crate::summary::Summary;
 use crate::verdict::Verdict;
 
-/// GitHub accepts 65,536 characters in a comment.
+/// Somewhat less than the 65,536 characters that GitHub accepts in a comment.
 const MOST_BYTES: usize = 60_000;
 
+/// Whether patches do what their budgets do, and then what the verdict answers.
+pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let proofs = prove::sentences(summary, verdict).into_iter();
+    proofs.chain(verdict.answers()).collect()
+}
+
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    // Whether a patch does what the budget does comes before what either gains.
-    let mut sentences = prove::sentences(summary, verdict);
-    sentences.extend(verdict.sentences());
+    let mut sentences = answers(summary, verdict);
+    sentences.extend(verdict.remarks());
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
     sentences.extend(trust::of_machine(summary));
@@ -51,7 +57,8 @@ pub(crate) fn text(
     };
     let title = format!("Poll latency before and after {change}: {}", identity.name);
     let options = frame.options;
-    let is_compared = !verdict.candidates.is_empty();
+    let has_candidates = !verdict.candidates.is_empty();
+    let is_compared = has_candidates || verdict.control.is_some();
     let caveats = || list(caveats::of_sweep(summary, options));
     let trusted = || {
         let texts = [
@@ -66,7 +73,7 @@ pub(crate) fn text(
             Some(prove::text(summary, verdict)),
             explanation.map(|found| explain::text(found, detailed, options)),
             method::text(summary),
-            is_compared.then(|| questions::text(summary, verdict)),
+            has_candidates.then(|| questions::text(summary, verdict)),
             bounds::text(summary, verdict.site),
             Some(questions::of_quic(summary, verdict)),
             parallel::of_workers(summary, options),

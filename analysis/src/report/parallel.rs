@@ -1,5 +1,4 @@
-//! What ran at the same time: whether cells that were measured together disturbed each other, and what each of central's workers
-//! did.
+//! Says whether cells that were measured at the same time disturbed each other, and what each of central's workers did.
 
 use std::collections::BTreeMap;
 
@@ -37,18 +36,18 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     let found = BesideOthers::compare(&sums);
     let rows = found.iter().map(|found| {
         let interval = Interval::new(found.interval.0, found.interval.1);
-        Row::of("beside others, compared with alone", found.quantity)
+        Row::new("beside others, compared with alone", found.quantity)
             .with("change", text::change(found.percent, "%", interval))
             .with("pairs", found.pairs)
     });
-    let named = |of: fn(&BesideOthers) -> bool| {
-        let named = found.iter().filter(|it| of(it));
-        named.map(|it| it.quantity).collect()
+    let named = |is_named: fn(&BesideOthers) -> bool| {
+        let named = found.iter().filter(|found| is_named(found));
+        named.map(|found| found.quantity).collect()
     };
     let control = config
         .variants
         .iter()
-        .position(|it| it.role == Role::Control);
+        .position(|variant| variant.role == Role::Control);
     let of_control = |side: usize| {
         let noise = |pair: &&[Vec<SliceSums>; 2]| {
             let variants = &pair[side];
@@ -63,7 +62,7 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         pairs: usize = pairs.len(),
         found: String = table(rows),
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
-        unknown: Vec<&'static str> = named(|it| !it.is_harmless()),
+        unknown: Vec<&'static str> = named(|found| !found.is_harmless()),
         noise: Option<[f64; 2]> = of_control(0).zip(of_control(1)).map(<[f64; 2]>::from),
     })))
 }
@@ -86,7 +85,7 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
             0 => "main".to_owned(),
             number => format!("worker {number}"),
         };
-        Row::of("thread", thread)
+        Row::new("thread", thread)
             .with_any("cores", row.cores.as_ref())
             .with("polls", row.polls)
             .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
@@ -102,7 +101,7 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
     };
     let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
     let variants = summary.variants.iter().zip(&sums).map(|(variant, sums)| {
-        Row::of("variant", quoted(&variant.label))
+        Row::new("variant", quoted(&variant.label))
             .with_any("any worker: late", late(&sums.any_worker_ns))
             .with_any("p90, µs", p90_us(&sums.any_worker_ns))
             .with_any("same worker: late", late(&sums.same_worker_ns))

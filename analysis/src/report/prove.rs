@@ -1,5 +1,5 @@
-//! Whether a program with the printed patch at both ends does what the budget does that takes turns at both ends of the
-//! unpatched one.
+//! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes turns at
+//! both ends of the unpatched program.
 
 use run_format::{Ends, SubjectConfig};
 
@@ -11,8 +11,9 @@ use crate::verdict::{Judged, Verdict};
 
 struct Proof {
     patch_label: String,
-    /// The variants of the unpatched program with the budget, and of the patched one without.
+    /// The variant of the unpatched program with the budget.
     budget: usize,
+    /// The variant of the patched program without a budget.
     patch: usize,
 }
 
@@ -24,9 +25,11 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
     let subjects = &manifest.config.subjects;
     let variant = |subject: usize, label: &str, ends: Ends| {
         let mut variants = summary.variants.iter();
-        variants.position(|it| {
-            let bounds = it.budgets.at_ends(Ends::Central);
-            it.subject == subject && it.budgets.ends == ends && bounds.to_string() == label
+        variants.position(|variant| {
+            let bounds = variant.budgets.at_ends(Ends::Central);
+            variant.subject == subject
+                && variant.budgets.ends == ends
+                && bounds.to_string() == label
         })
     };
     let proof = |(at, subject): (usize, &SubjectConfig)| {
@@ -43,12 +46,12 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
     subjects.iter().enumerate().filter_map(proof).collect()
 }
 
-/// In how many cells the difference of the two may be none, and in how many it is known.
+/// The number of cells in which the interval of the difference includes zero, and the number of cells with an interval.
 fn agreement(summary: &Summary, what: MetricKey, proof: &Proof) -> (usize, usize) {
     let changes = summary.changes(what, [proof.budget, proof.patch]);
     let intervals = changes.iter().filter_map(|change| change.interval());
-    let agree: Vec<bool> = intervals.map(|it| it.covers(0.0)).collect();
-    (agree.iter().filter(|it| **it).count(), agree.len())
+    let agree: Vec<bool> = intervals.map(|interval| interval.covers(0.0)).collect();
+    (agree.iter().filter(|agrees| **agrees).count(), agree.len())
 }
 
 pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
@@ -57,7 +60,7 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
             let what = MetricKey::new(verdict.site, quantity.metric);
             agreement(summary, what, proof)
         });
-        let (agree, all) = counts.fold((0, 0), |sum, it| (sum.0 + it.0, sum.1 + it.1));
+        let (agree, all) = counts.fold((0, 0), |sum, cells| (sum.0 + cells.0, sum.1 + cells.1));
         prose::text(&prose!('a "prove_in_short.txt" {
             proof: &'a Proof = proof,
             agree: usize = agree,
@@ -78,7 +81,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
             let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
             let what = MetricKey::new(verdict.site, judged.quantity.metric);
             let (agree, all) = agreement(summary, what, proof);
-            Row::of("quantity", judged.quantity.words)
+            Row::new("quantity", judged.quantity.words)
                 .with("budget", judged.change())
                 .with_any("patch", change(&patch))
                 .with_any("patch compared with budget", change(&between))

@@ -1,4 +1,4 @@
-//! Where the time goes, and what QUIC counted.
+//! The sections about where the time goes and about what QUIC counted.
 
 use std::collections::BTreeMap;
 
@@ -22,7 +22,7 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
             yields.single_iteration_percent?,
         ))
     });
-    let [_, slow] = holders::of(summary.measured(), verdict.site);
+    let [_, slow] = holders::shares(summary.measured(), verdict.site);
     let is_known = !slow.is_empty();
     prose::text(&prose!('a "questions.txt" {
         single: BTreeMap<&'a str, f64> = single.collect(),
@@ -51,14 +51,15 @@ pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {
         let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
         let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
         let (level, unit_of_level) = (stats::mean_over_cells(&levels), metric.info().unit);
-        let level = level.map(|it| text::level(it.value, unit_of_level, it.interval(CONFIDENCE)));
-        let mut row = Row::of("metric", metric.info().words);
+        let level =
+            level.map(|level| text::level(level.value, unit_of_level, level.interval(CONFIDENCE)));
+        let mut row = Row::new("metric", metric.info().words);
         if let Some(baseline) = summary.variants.first() {
             row = row.with_any(quoted(&baseline.label), level);
         }
         for candidate in &verdict.candidates {
             let change = candidate.details.get(&metric);
-            let change = change.map(|it| text::mean_change(it, unit(metric)));
+            let change = change.map(|change| text::mean_change(change, unit(metric)));
             row = row.with_any(quoted(&candidate.label), change);
         }
         row

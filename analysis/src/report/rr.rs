@@ -27,7 +27,7 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         caveats: Vec<String> = caveats::of_sweep(summary, frame.options),
         is_real: bool = summary.identity.real_network.is_some(),
         disturbed: String = trust::disturbed_blocks(summary),
-        lost: u64 = summary.checks().map(|it| it.lost).sum(),
+        lost: u64 = summary.checks().map(|checks| checks.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];
     markdown::report("rr", &title, sites, frame, parts)
@@ -38,7 +38,7 @@ fn figures(summary: &Summary) -> Vec<Row> {
     for cell in summary.measured() {
         let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
             let payload = cell.measured.cell.payload_bytes.in_words();
-            let mut row = Row::of("payload", payload).with("variant", name);
+            let mut row = Row::new("payload", payload).with("variant", name);
             for metric in Metric::shown_in(Place::RawTcp) {
                 let figure = cell.worker_figure(metric, at);
                 row = row.with_any(metric.title(), figure.and_then(field));
@@ -47,8 +47,8 @@ fn figures(summary: &Summary) -> Vec<Row> {
         };
         let variants = || summary.variants.iter().enumerate();
         for (at, variant) in variants() {
-            add(variant.label.clone(), at, |it| {
-                Some(number(it.estimate.value))
+            add(variant.label.clone(), at, |figure| {
+                Some(number(figure.estimate.value))
             });
         }
         for (at, variant) in variants().skip(1) {
@@ -59,18 +59,18 @@ fn figures(summary: &Summary) -> Vec<Row> {
     rows
 }
 
-/// "libp2p adds …". None where the two cannot be compared.
+/// "libp2p adds …". None if libp2p and raw TCP cannot be compared in this cell.
 fn sentence(cell: &CellSummary, libp2p: usize) -> Option<String> {
-    let of = |metric| cell.worker_figure(metric, libp2p);
+    let figure = |metric| cell.worker_figure(metric, libp2p);
     let raw = |metric| Some(cell.worker_figure(metric, BASELINE)?.estimate.value);
     let added = |metric, scale: f64| {
-        let change = of(metric)?.change?;
+        let change = figure(metric)?.change?;
         let interval = change.interval()?.times(scale);
         Some(text::change(scale * change.value, "µs", interval).replace('+', ""))
     };
     let cpu = || {
         let metric = Metric::CpuUsPerRequest;
-        Some((added(metric, 1.0)?, times(of(metric)?)?, raw(metric)?))
+        Some((added(metric, 1.0)?, times(figure(metric)?)?, raw(metric)?))
     };
     Some(prose::text(&prose!("rr_in_short.txt" {
         size: String = cell.measured.cell.payload_bytes.in_words(),

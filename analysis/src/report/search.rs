@@ -32,7 +32,7 @@ pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
 }
 
 fn left(search: &Search, last: &Round) -> String {
-    // The Pareto set: in no quantity that decides is another shown to be better without being worse in one.
+    // The Pareto set: no other budget is shown to be better in a quantity that decides and worse in none.
     let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
     let left = |candidate: &&Candidate| stays.contains(&candidate.variant);
     let left = last.verdict.candidates.iter().filter(left);
@@ -54,7 +54,7 @@ fn rounds(search: &Search) -> impl Iterator<Item = Row> {
         let dominated = left(|why| matches!(why, Why::Dominated { .. }));
         let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;
-        Row::of("round", number)
+        Row::new("round", number)
             .with("budgets", round.summary.candidates().count())
             .with("time", format!("{seconds:.0} s"))
             .with("blocks by cell", joined(blocks, ", "))

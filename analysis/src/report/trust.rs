@@ -1,4 +1,5 @@
-//! Cross-checks of the probe, the network and the machine; how often noise was taken for a change; what the machine took.
+//! The section that says whether the figures can be trusted: checks of the probe, the network and the machine, and how often
+//! noise was taken for a change.
 
 use std::collections::BTreeSet;
 
@@ -16,25 +17,25 @@ struct CheckLimit {
     what: &'static str,
     unit: &'static str,
     most: f64,
-    of: fn(&Checks) -> Option<f64>,
+    value: fn(&Checks) -> Option<f64>,
 }
 
 #[rustfmt::skip]
 const LIMITS: [CheckLimit; 14] = [
-    CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, of: |it| Some(it.lost as f64) },
-    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, of: |it| it.probe_percent.map(Share::percent) },
-    CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, of: |it| it.monitor_polls_percent },
-    CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, of: |it| it.monitor_slow_percent },
-    CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, of: |it| it.monitor_time_percent },
-    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, of: |it| it.steal_percent.map(Share::percent) },
-    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, of: |it| it.waiting_percent.map(Share::percent) },
-    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, of: |it| it.lost_beyond_percent.map(Share::percent) },
-    CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, of: |it| it.other_percent },
-    CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, of: |it| it.involuntary_switches_per_s },
-    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, of: |it| it.kernel_percent.map(Share::percent) },
-    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, of: |it| it.work_us.map(|(_, median, _)| median) },
-    CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, of: |it| it.drops.map(|drops| drops as f64) },
-    CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, of: |it| it.retransmits.map(|segments| segments as f64) },
+    CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, value: |checks| Some(checks.lost as f64) },
+    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, value: |checks| checks.probe_percent.map(Share::percent) },
+    CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, value: |checks| checks.monitor_polls_percent },
+    CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, value: |checks| checks.monitor_slow_percent },
+    CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, value: |checks| checks.monitor_time_percent },
+    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, value: |checks| checks.steal_percent.map(Share::percent) },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, value: |checks| checks.waiting_percent.map(Share::percent) },
+    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, value: |checks| checks.lost_beyond_percent.map(Share::percent) },
+    CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
+    CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
+    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent.map(Share::percent) },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|(_, median, _)| median) },
+    CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, value: |checks| checks.drops.map(|drops| drops as f64) },
+    CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, value: |checks| checks.retransmits.map(|segments| segments as f64) },
 ];
 
 impl CheckLimit {
@@ -52,13 +53,16 @@ impl CheckLimit {
 }
 
 pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
-    LIMITS.iter().map(|it| (it.what, it.limit())).collect()
+    LIMITS
+        .iter()
+        .map(|check| (check.what, check.limit()))
+        .collect()
 }
 
 /// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
 pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
     let known = LIMITS.iter().enumerate().filter_map(|(at, limit)| {
-        let value = (limit.of)(checks)?;
+        let value = (limit.value)(checks)?;
         Some((at, limit.show(value), limit.is_beyond(value)))
     });
     known.collect()
@@ -68,14 +72,14 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let measured = || summary.measured().map(|cell| &cell.measured);
     let round_trips = summary.axes.rtt_ms.iter().filter_map(|rtt_ms| {
         let cells = measured().filter(|measured| measured.cell.rtt_ms == *rtt_ms);
-        let [shortest, longest] = range(cells.filter_map(|it| it.checks.rtt_ms))?;
+        let [shortest, longest] = range(cells.filter_map(|cell| cell.checks.rtt_ms))?;
         let (shortest, longest) = (number(shortest), number(longest));
         Some(format!("{rtt_ms} → {shortest}–{longest}"))
     });
     prose::text(&prose!('a "trust.txt" {
         summary: &'a Summary = summary,
         checks: String = table(checks(summary)),
-        work_us: Option<[f64; 2]> = range(measured().filter_map(|it| it.checks.work_us)),
+        work_us: Option<[f64; 2]> = range(measured().filter_map(|cell| cell.checks.work_us)),
         round_trips: Vec<String> = round_trips.collect(),
         calibration: Option<String> = calibration(summary, verdict),
         carry_over: Option<(&'a str, String)> = carry_over(summary, verdict),
@@ -83,17 +87,20 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
 }
 
 fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
-    // Much of an application is never recorded. Of a sweep it is worth knowing what was not.
+    // An application never records most of these, so only a sweep shows a check that was not recorded.
     let is_shown = move |check: &&CheckLimit| {
         summary.identity.application.is_none()
-            || summary.checks().any(|it| (check.of)(it).is_some())
+            || summary
+                .checks()
+                .any(|checks| (check.value)(checks).is_some())
     };
     LIMITS.iter().filter(is_shown).map(move |check| {
-        let mut values: Vec<f64> = summary.checks().filter_map(check.of).collect();
+        let mut values: Vec<f64> = summary.checks().filter_map(check.value).collect();
         values.sort_by(|a, b| a.abs().total_cmp(&b.abs()));
-        let show = |value: Option<&f64>| value.map_or_else(words::absent, |it| check.show(*it));
+        let show =
+            |value: Option<&f64>| value.map_or_else(words::absent, |value| check.show(*value));
         let beyond = values.iter().filter(|value| check.is_beyond(**value));
-        Row::of("check", check.what)
+        Row::new("check", check.what)
             .with("median cell", show(values.get(values.len() / 2)))
             .with("worst cell", show(values.last()))
             .with_any("limit", check.limit())
@@ -101,7 +108,7 @@ fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
     })
 }
 
-/// The least and the most of values that are the least, the median and the most of a cell.
+/// The least and the greatest value of all cells. A cell has its least value, its median and its greatest.
 fn range(cells: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64; 2]> {
     let all = cells.reduce(|all, cell| (all.0.min(cell.0), all.1, all.2.max(cell.2)))?;
     Some([all.0, all.2])
@@ -130,7 +137,7 @@ fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
             share => share,
         };
         let [lower, higher, _] = summary.resolved(what, control);
-        let row = Row::of("metric", what.metric.info().words)
+        let row = Row::new("metric", what.metric.info().words)
             .with("interval factor", factor)
             .with("flagged before", share(calibration.flagged_before))
             .with("flagged after", after)
@@ -141,17 +148,20 @@ fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
     Some(table(keys.filter_map(row)))
 }
 
-/// Whether what a variant leaves behind reaches into the next turn: its effect by the time since the change of variant.
+/// The effect of a variant by the time since its turn began. It differs if the variant before left something behind.
 fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, String)> {
-    let mut candidates = verdict.candidates.iter().filter(|it| !it.is_idle);
+    let mut candidates = verdict
+        .candidates
+        .iter()
+        .filter(|candidate| !candidate.is_idle);
     let candidate = verdict.best().or_else(|| candidates.next())?;
     let cells = || summary.measured().map(|cell| &cell.measured);
     let ranges = cells().flat_map(|cell| cell.after_switch.keys().copied());
     let ranges: BTreeSet<u64> = ranges.collect();
     let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
         let mut row = match &summary.identity.application {
-            Some(application) => Row::of("application", quoted(&application.file.program)),
-            None => Row::of("RTT", format!("{rtt_ms} ms")),
+            Some(application) => Row::new("application", quoted(&application.file.program)),
+            None => Row::new("RTT", format!("{rtt_ms} ms")),
         };
         for from_ms in &ranges {
             let title = match ranges.range(from_ms + 1..).next() {
@@ -159,9 +169,9 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
                 None => format!("from {from_ms} ms"),
             };
             let changes = cells()
-                .filter(|it| it.cell.rtt_ms == *rtt_ms)
-                .filter_map(|it| {
-                    let change = *it.after_switch.get(from_ms)?.get(candidate.variant)?;
+                .filter(|cell| cell.cell.rtt_ms == *rtt_ms)
+                .filter_map(|cell| {
+                    let change = *cell.after_switch.get(from_ms)?.get(candidate.variant)?;
                     Some(change?.times(100.0))
                 });
             let mean = stats::mean_over_cells(&changes.collect::<Vec<_>>());
@@ -172,19 +182,19 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
     (!ranges.is_empty()).then(|| (&*candidate.label, table(rows)))
 }
 
-/// What the changes between programs vary by, and what more launches would buy.
+/// The section that says why changes between programs vary, and how much longer launches would help.
 pub(super) fn of_parts(summary: &Summary, verdict: &Verdict) -> String {
     prose::text(&prose!('a "parts.txt" {
         summary: &'a Summary = summary,
-        parts: Vec<OfVariant> = parts(summary, verdict),
+        parts: Vec<PartsOfVariant> = parts(summary, verdict),
     }))
 }
 
-/// Of a metric and a variant, with the factor for twice the time.
-type OfVariant = (Metric, usize, VarianceParts, f64);
+/// What a metric of a variant varies by, and the factor for twice the time.
+type PartsOfVariant = (Metric, usize, VarianceParts, f64);
 
-/// Only of sweeps that compare programs.
-pub(crate) fn parts(summary: &Summary, verdict: &Verdict) -> Vec<OfVariant> {
+/// Empty unless the sweep compares programs.
+pub(crate) fn parts(summary: &Summary, verdict: &Verdict) -> Vec<PartsOfVariant> {
     let variants = 1..summary.variants.len();
     let variants = variants.filter(|_| summary.identity.has_subjects());
     let metrics = [
@@ -212,7 +222,7 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
     VarianceParts::estimate(&cells.collect::<Vec<_>>())
 }
 
-/// How many blocks were set aside, and why. Empty if none was.
+/// Says how many blocks were set aside, and why. Empty if none was.
 pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> String {
     let causes = set_aside.iter();
     let causes = causes.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
@@ -225,12 +235,12 @@ pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> St
 }
 
 pub(super) fn disturbed_blocks(summary: &Summary) -> String {
-    let set_aside = sum(summary.checks().map(|it| &it.set_aside));
+    let set_aside = sum(summary.checks().map(|checks| &checks.set_aside));
     let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
     disturbed(&set_aside, blocks, "block")
 }
 
-/// What the machine did to the measurement, in up to three sentences.
+/// Up to three sentences about what the machine did to the measurement.
 pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
     let taken_percent = |checks: &Checks| {
         let taken = checks.steal_percent?.with(checks.waiting_percent?);

@@ -1,4 +1,5 @@
-//! All variants in one table, the best first. With several programs: what each program changes, and what each budget changes in it.
+//! All variants in one table for each group of cells, the best first. If programs are compared under several budgets, there is a
+//! table of what each program changes, and one of what each budget changes in its program.
 
 use run_format::BASELINE;
 
@@ -54,7 +55,7 @@ fn in_all_cells(verdict: &Verdict) -> Vec<Row> {
     changes("variant", verdict, best_first(verdict, None, &quantities))
 }
 
-/// The candidates that fired, by what they change in the first of these quantities.
+/// The candidates that fired, sorted by their change in the first of these quantities.
 fn best_first<'a>(
     verdict: &'a Verdict,
     group: Option<usize>,
@@ -72,14 +73,14 @@ fn best_first<'a>(
     candidates
 }
 
-/// The rows of one group of cells, and last that of the A/A control.
+/// The rows of one group of cells. The A/A control comes last.
 fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     let quantities = effects::quantities(verdict);
     let candidates = best_first(verdict, Some(group), &quantities).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
         let regime = candidate.regimes.get(group);
         let place = regime.map_or_else(String::new, InRegime::words);
-        let row = Row::of(capitalised(&place), label(verdict, candidate));
+        let row = Row::new(capitalised(&place), label(verdict, candidate));
         quantities.iter().fold(row, |row, quantity| {
             let judged = candidate.judged_of(Some(group), *quantity);
             let change = judged.map_or_else(words::not_compared, emphasised);
@@ -89,7 +90,7 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     rows.collect()
 }
 
-/// In bold if it gains something and no other variant at the same ends is shown to be better.
+/// The label of a candidate, in bold if it gains something and no other variant at the same ends is shown to be better.
 fn label(verdict: &Verdict, candidate: &Candidate) -> String {
     let leaders = verdict.leaders().into_iter();
     let mut leaders = leaders.map(|at| verdict.candidates[at].variant);
@@ -117,7 +118,7 @@ fn budgets(summary: &Summary, verdict: &Verdict) -> Vec<Row> {
         };
         let (without, _) = variants().find(is_without)?;
         let judged = verdict.changes(summary, [without, at], CONFIDENCE);
-        let row = Row::of("program and budget", quoted(&variant.label));
+        let row = Row::new("program and budget", quoted(&variant.label));
         Some(with_quantities(row, verdict, &judged, emphasised))
     });
     rows.collect()
@@ -136,14 +137,15 @@ fn with_quantities(
     })
 }
 
-/// The changes over all cells of these candidates, and last of the A/A control; `title` is that of the first column.
+/// The changes over all cells, with a row for each of these candidates. The A/A control comes last. The first column has this
+/// title.
 pub(crate) fn changes<'a>(
     title: &str,
     verdict: &Verdict,
     candidates: impl IntoIterator<Item = &'a Candidate>,
 ) -> Vec<Row> {
     let row = |candidate: &Candidate, label: String, result: &str| {
-        let row = Row::of(title, label).with("yields per 1,000 polls", candidate.firing());
+        let row = Row::new(title, label).with("yields per 1,000 polls", candidate.firing());
         let show = match candidate.is_idle {
             true => Judged::change,
             false => emphasised,
@@ -160,7 +162,7 @@ pub(crate) fn changes<'a>(
 
 fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = &verdict.candidates;
-    // The quantities that not all cells have.
+    // Not all cells have all quantities.
     let fewer_cells = verdict.quantities.iter().filter_map(|(quantity, _)| {
         let judged = candidates
             .iter()
@@ -171,7 +173,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
     };
-    // Means over cells of the baseline. Without `idle.csv` there is no floor, and nothing is taken off.
+    // Without `idle.csv` there is no floor.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
         let info = metric.info();
@@ -181,8 +183,10 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let is_unknown = |cell: &&CellSummary| {
         has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
     };
-    let idle = candidates.iter().filter(|candidate| candidate.is_idle);
-    let idle = idle.map(|candidate| quoted(&candidate.label));
+    let idle = |candidate: &Candidate| candidate.is_idle.then(|| quoted(&candidate.label));
+    let copy = |variant: &ComparedVariant| {
+        (variant.role == ComparedRole::Copy).then(|| quoted(&variant.label))
+    };
     prose::text(&prose!('a "overview.txt" {
         summary: &'a Summary = summary,
         verdict: &'a Verdict = verdict,
@@ -190,7 +194,8 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         confidence: String = confidence(verdict.confidence),
         fired: usize = fired(verdict).iter().filter(|candidate| !candidate.judged.is_empty()).count(),
         groups: usize = verdict.groups(),
-        idle: Vec<String> = idle.collect(),
+        idle: Vec<String> = candidates.iter().filter_map(idle).collect(),
+        copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),
         has_floor: bool = level(Metric::CotenantFloorUs).is_some(),
         levels: Vec<String> = Metric::shown_in(Place::Levels).into_iter().filter_map(level).collect(),

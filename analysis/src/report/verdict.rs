@@ -1,4 +1,4 @@
-//! `analysis verdict`: a line for each variant, which begins with one of four answers, and the reasons in a table.
+//! The text of `analysis verdict`: a line for each variant, which begins with one of four answers, and tables of reasons.
 
 use std::cmp::Reverse;
 
@@ -14,51 +14,53 @@ use crate::verdict::{Candidate, Judged, Verdict, words};
 /// The first line is about the worst variant, so that its answer is that of the whole sweep.
 pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let mut candidates: Vec<&Candidate> = verdict.candidates.iter().collect();
-    candidates.sort_by_key(|it| Reverse(it.outcome()));
+    candidates.sort_by_key(|candidate| Reverse(candidate.outcome()));
     let baseline = quoted(&summary.variants[BASELINE].label);
     let over = count(verdict.cells, "cell");
-    let answer = |it: &&Candidate| {
-        let (answer, label) = (it.outcome().words(), quoted(&it.label));
+    let answer = |candidate: &&Candidate| {
+        let (answer, label) = (candidate.outcome().words(), quoted(&candidate.label));
         format!("{answer}: {label} compared with {baseline} over {over}")
     };
     let answers = joined(candidates.iter().map(answer), "\n");
     let control = verdict.control.as_ref();
-    let tables = candidates.iter().map(|it| table(rows(it, control)));
+    let tables = candidates
+        .iter()
+        .map(|candidate| table(rows(candidate, control)));
     let confidence = confidence(verdict.confidence);
     let mut notes = vec![
         format!("Intervals are in brackets, and have a confidence of {confidence} %."),
         "*Noise* is the difference between two copies of the baseline on this machine.".to_owned(),
     ];
-    notes.extend(candidates.iter().filter_map(|it| it.worse()));
+    notes.extend(candidates.iter().filter_map(|candidate| candidate.worse()));
     notes.extend(caveats::incomplete(summary));
     notes.extend(trust::of_machine(summary));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
     paragraphs(parts.map(Some))
 }
 
-/// Rows of each group of cells if there are several, else of all cells. The control has the same groups.
+/// The rows of each group of cells if there are several, else those of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
     let group = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
-        let row = |it: &Judged| {
+        let row = |judged: &Judged| {
             let mut noise = control.into_iter().flatten();
-            let noise = noise.find(|noise| noise.quantity == it.quantity);
-            Row::of("quantity", format!("{}{place}", it.quantity.words))
-                .with("verdict", it.outcome().words())
-                .with(quoted(&candidate.label), emphasised(it))
+            let noise = noise.find(|noise| noise.quantity == judged.quantity);
+            Row::new("quantity", format!("{}{place}", judged.quantity.words))
+                .with("verdict", judged.outcome().words())
+                .with(quoted(&candidate.label), emphasised(judged))
                 .with("noise", noise.map_or_else(words::absent, Judged::change))
-                .with("margin", it.margin())
+                .with("margin", judged.margin())
         };
         judged.iter().map(row).collect::<Vec<Row>>()
     };
     if candidate.regimes.is_empty() {
-        let control = control.map(|it| &*it.judged);
+        let control = control.map(|control| &*control.judged);
         return group(String::new(), &candidate.judged, control);
     }
     let regimes = candidate.regimes.iter().enumerate();
-    let regimes = regimes.flat_map(|(at, it)| {
+    let regimes = regimes.flat_map(|(at, regime)| {
         let control = control.and_then(|control| Some(&*control.regimes.get(at)?.judged));
-        let place = format!(" ({})", it.words());
-        group(place, &it.judged, control)
+        let place = format!(" ({})", regime.words());
+        group(place, &regime.judged, control)
     });
     regimes.collect()
 }

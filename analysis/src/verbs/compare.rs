@@ -1,4 +1,4 @@
-//! `compare`
+//! The verb `compare`: two sweeps cell by cell, or an application and the cells of a lab that resemble it.
 
 use std::path::Path;
 
@@ -12,6 +12,7 @@ use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
 use crate::report::markdown::{Frame, terms};
+use crate::report::terminal::Line;
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::summary::compare::between;
 use crate::summary::{Summary, Tables, tables};
@@ -34,7 +35,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         let (before, after) = (before.display(), after.display());
         reject!("{before} and {after}: their grids share no cell");
     }
-    // Variants of a comparison are before and after, whatever budgets were asked for.
+    // The variants of a comparison are "before" and "after", so no budget is left to choose.
     let mut all = options.clone();
     all.pictures.budget.clear();
     let (mut compared, mut runs) = (Vec::new(), Vec::new());
@@ -44,7 +45,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             continue;
         };
         let budget = budget.to_string();
-        let verdict = Verdict::of(&summary, options);
+        let verdict = Verdict::new(&summary, options);
         let scene = Scene::new(&summary, &verdict, &all);
         let drawn = scene.entries();
         pictures.extend(drawn.into_iter().map(|entry| Entry {
@@ -52,7 +53,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             ..entry
         }));
         frames.extend(tables(&summary, options));
-        runs.push(data::of(&budget, &scene, &[]));
+        runs.push(data::run(&budget, &scene, &[]));
         compared.push(Compared {
             budget,
             verdict,
@@ -81,7 +82,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         }),
         tables: Tables::encode(frames)?,
         text,
-        on_terminal: in_short,
+        on_terminal: in_short.into_iter().map(Line::from).collect(),
         pictures,
         files: Vec::new(),
         record: ReportRecord::new("compare", names, options),
@@ -92,9 +93,9 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
 fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
     let place = InGrid::find(folder, lab, options)?;
     let budgets = budgets(&place.application, &place.lab, options)?;
-    let verdict = Verdict::of(&place.lab, options);
+    let verdict = Verdict::new(&place.lab, options);
     let shared = comparison::shared(&place, &verdict, &budgets);
-    let names = [&place.application, &place.lab].map(|it| it.identity.name.clone());
+    let names = [&place.application, &place.lab].map(|side| side.identity.name.clone());
     let title = format!("Where {} is in the grid of {}", names[0], names[1]);
     let pictures = vec![lines::in_grid(&place, options)];
     let in_short = comparison::sentences_in_grid(&place, &shared);
@@ -102,7 +103,7 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
     let content = Content {
         tables: Tables::encode(tables(&place.lab, options))?,
         text: comparison::text_in_grid(&title, &place, &verdict, &shared, frame),
-        on_terminal: in_short,
+        on_terminal: in_short.into_iter().map(Line::from).collect(),
         pictures,
         files: Vec::new(),
         page: None,

@@ -1,4 +1,4 @@
-//! `merge`: one run of the shards of a sweep, of the same sweep on several hosts, or of both.
+//! The verb `merge`. It makes one sweep of shards, of the same sweep on several hosts, or of both.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ use crate::new_folder;
 use crate::summary::of_tool;
 use crate::text::count;
 
-/// A folder to merge. Its manifest and its rows are taken as they were written.
+/// A folder to merge.
 struct Part {
     sweep: Sweep,
     manifest: Manifest,
@@ -57,7 +57,7 @@ impl Part {
 
     fn check_like(&self, first: &Part) -> Result<(), Failure> {
         let [ours, theirs] = [self, first].map(|part| &part.manifest);
-        // Order and cores are a matter of each machine.
+        // Each machine may have another order and other cores.
         let alike = SweepConfig {
             seed: theirs.config.seed,
             shard: theirs.config.shard,
@@ -82,7 +82,7 @@ impl Part {
         reject!("{this} and {first} cannot be merged: {what}")
     }
 
-    /// Whether they are shards of the same sweep. The same run twice counts as that.
+    /// Whether both are shards of the same sweep. Two copies of one run are, too, and `check_whole` refuses them.
     fn is_of(&self, other: &Part) -> bool {
         let sweep = |part: &Part| {
             let of = part.manifest.config.shard.map(|shard| shard.of);
@@ -96,7 +96,7 @@ impl Part {
         self.manifest.config.shard.unwrap_or(whole)
     }
 
-    /// Copies all launches that ended. Their numbers follow those of the sweeps before.
+    /// Copies all launches that ended. Their numbers go on after `before`. Returns how many there are.
     fn copy(&self, before: u32, to: &Path) -> Result<usize> {
         let has_subjects = !self.manifest.config.subjects.is_empty();
         let mut launches = 0;
@@ -143,7 +143,7 @@ fn check_whole(parts: &[Part]) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Writes the folder, which appears as a whole. Returns the number of launches.
+/// Writes the merged sweep. Its folder appears as a whole. Returns the number of launches.
 fn merge(sweeps: &[Vec<Part>], out: &Path) -> Result<usize, Failure> {
     let parent = new_folder::parent(out);
     let made = fs::create_dir_all(parent).with_context(|| format!("--out {}", parent.display()));

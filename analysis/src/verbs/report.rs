@@ -1,4 +1,4 @@
-//! The verbs that make something of figures: `report`, `comment`, `verdict`, `page`, `published` and `export`.
+//! The verbs `report`, `comment`, `verdict`, `page`, `published` and `export`.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -19,6 +19,7 @@ use crate::options::{FigureOptions, Options};
 use crate::page::{self, Page, data};
 use crate::published;
 use crate::report::markdown::{Frame, terms};
+use crate::report::terminal::Line;
 use crate::report::{self, caveats, comment, comparison, effects};
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::search::Search;
@@ -63,7 +64,7 @@ pub(crate) fn print_verdict(run: &Path, options: &Options) -> Result<(), Failure
         reject!("{run}: it has no verdict (accepted: the folder of a sweep)");
     }
     let summary = Summary::read(&mut Sweep::open(run)?, options)?;
-    let verdict = Verdict::of(&summary, options);
+    let verdict = Verdict::new(&summary, options);
     print(report::verdict::text(&summary, &verdict).trim_end());
     Ok(())
 }
@@ -88,7 +89,7 @@ pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Fail
 
 pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
-    let verdict = Verdict::of(&summary, options);
+    let verdict = Verdict::new(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
     let stem = path.file_stem().unwrap_or_default().to_string_lossy();
     let out = options.out(path.with_file_name(format!("{stem}-report")));
@@ -97,7 +98,7 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
     let content = Content {
         tables: Tables::encode(tables(&summary, options))?,
         text: comparison::text_of_published(&summary, Frame::new(&in_short, &pictures, options)),
-        on_terminal: in_short,
+        on_terminal: in_short.into_iter().map(Line::from).collect(),
         pictures,
         files: Vec::new(),
         page: None,
@@ -121,7 +122,7 @@ fn open(out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the report of a sweep or a search, under another name if the folder has been moved since.
+/// Makes the report of a sweep or a search. `name` is the name that it had if the folder was moved since.
 pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     if FolderOf::find(run) == FolderOf::Search {
         return of_a_search(run, name, options);
@@ -133,7 +134,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         name.clone_into(&mut summary.identity.name);
     }
     check_sites(&summary, options)?;
-    let verdict = Verdict::of(&summary, options);
+    let verdict = Verdict::new(&summary, options);
     let explanation = Explanation::read(&sweep, options)?;
     let scene = Scene::new(&summary, &verdict, options);
     let pictures = scene.entries();
@@ -151,12 +152,12 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects),
+        effects: page::effects(&effects, &verdict, options),
         opening: page::opening(&pictures),
         still: page::still(&verdict),
         terms: terms(summary.identity.kind(), &summary.identity.sites).collect(),
         caveats: caveats::of_sweep(&summary, options),
-        runs: vec![data::of(name, &scene, &explained)],
+        runs: vec![data::run(name, &scene, &explained)],
         ..Page::default()
     };
     Ok(Content {
@@ -170,13 +171,11 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     })
 }
 
-/// What a person reads when a measurement ends.
-fn on_terminal(summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    let mut lines = verdict.sentences();
-    lines.truncate(1);
-    lines.extend(caveats::incomplete(summary));
-    lines.extend(effects::for_terminal(verdict));
-    lines
+/// The lines that a person reads when a measurement ends.
+fn on_terminal(summary: &Summary, verdict: &Verdict) -> Vec<Line> {
+    let answer = report::answers(summary, verdict).into_iter().take(1);
+    let sentences = answer.chain(caveats::incomplete(summary)).map(Line::from);
+    sentences.chain(effects::for_terminal(verdict)).collect()
 }
 
 fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
@@ -198,7 +197,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         tables: &effects_tables,
         ..Frame::new(&in_short, &pictures, options)
     };
-    // Of many variants, all sites would be too much for a page.
+    // The early rounds have many variants, so the page has only one site of them.
     let mut brief = options.clone();
     brief.figures.site = vec![last.summary.first_site(options)];
     let rounds = search.rounds.iter().enumerate().rev();
@@ -207,12 +206,12 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         let options = if is_last { options } else { &brief };
         let name = format!("round {}", at + 1);
         let scene = Scene::new(&round.summary, &round.verdict, options);
-        data::of(&name, &scene, &[])
+        data::run(&name, &scene, &[])
     });
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects),
+        effects: page::effects(&effects, &last.verdict, options),
         opening: page::opening(&pictures),
         still: page::still(&last.verdict),
         terms: terms("search", &last.summary.identity.sites).collect(),
@@ -240,7 +239,7 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     Ok(Content {
         tables: Tables::encode(tables(&summary, options))?,
         text: report::rr::text(&summary, Frame::new(&in_short, &pictures, options)),
-        on_terminal: in_short,
+        on_terminal: in_short.into_iter().map(Line::from).collect(),
         pictures,
         files: Vec::new(),
         page: None,
@@ -264,7 +263,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
             &drifts,
             Frame::new(&in_short, &pictures, options),
         ),
-        on_terminal: in_short.iter().map(|line| line.replace("**", "")).collect(),
+        on_terminal: in_short.iter().cloned().map(Line::from).collect(),
         page: Some(Page {
             title,
             in_short,
@@ -291,7 +290,11 @@ fn files(scene: &Scene, pictures: &[Entry], mut all: Vec<File>) -> Result<Vec<Fi
 }
 
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
-    let labels: Vec<String> = sweep.compared().into_iter().map(|it| it.label).collect();
+    let labels: Vec<String> = sweep
+        .compared()
+        .into_iter()
+        .map(|variant| variant.label)
+        .collect();
     let mut asked = options.pictures.budget.iter();
     if let Some(unknown) = asked.find(|label| !labels.contains(label)) {
         let labels = labels.join(", ");
@@ -339,7 +342,7 @@ pub(crate) fn export(runs: &[PathBuf], options: &Options) -> Result<(), Failure>
                 metric: vec![metric],
                 ..options.figures.clone()
             });
-            // Its name is that of the folder.
+            // The folder has the name of the metric, so the table does not repeat it.
             let parts = tables(&summary, &options).map(|part| Ok(part?.drop("metric")?));
             let tables = Tables::encode(parts)?;
             if tables.rows == 0 {

@@ -1,4 +1,4 @@
-//! `verify`: makes the report again from what was measured, and compares.
+//! The verb `verify`. It makes the report again from what was measured, and compares both.
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -57,7 +57,7 @@ fn record(dir: &Path) -> Result<ReportRecord, Failure> {
     Ok(record)
 }
 
-/// Of a packed sweep there are the judged figures, which are all that the report says of them, and its verdict.
+/// Compares the verdict and the judged figures of a report with its packed sweep, which has no other figures.
 fn judged(dir: &Path) -> Result<(), Failure> {
     let record = record(dir)?;
     let packed = dir.join(packed::FILE);
@@ -101,13 +101,13 @@ fn rows(table: &[u8]) -> Result<Vec<StringRecord>, Failure> {
     Ok(rows.context("summary.csv")?)
 }
 
-/// A report that differs is no wrong input: the exit code is 1.
+/// A report that differs is no wrong input, so the exit code is 1.
 fn differs(path: &Path, how: &str) -> Failure {
     anyhow!("{}: {how}", path.display()).into()
 }
 
-/// Names a file that does not belong there, or the first one that is missing or differs: the figures come first, then
-/// the text. The same evidence gives the same bytes on every machine.
+/// Fails with the name of a file that does not belong to the report, or of the first one that is missing or differs. Figures
+/// are compared first, then the text. The same evidence gives the same bytes on every machine.
 fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
     let names = |dir: &Path| -> io::Result<BTreeSet<OsString>> {
         let entries = fs::read_dir(dir)?;
@@ -139,7 +139,9 @@ fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
 }
 
 fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
-    let has_lines = path.extension().is_some_and(|it| it == "csv" || it == "md");
+    let has_lines = path
+        .extension()
+        .is_some_and(|ending| ending == "csv" || ending == "md");
     let [was, is] = [was, is].map(String::from_utf8_lossy);
     let mut lines = (1..).zip(was.lines().zip(is.lines()));
     match lines.find(|(_, (was, is))| was != is) {

@@ -1,4 +1,4 @@
-//! What a variant did: in each regime, and over all cells.
+//! What a variant did in each regime and over all cells.
 
 use std::collections::BTreeMap;
 
@@ -18,19 +18,21 @@ pub(crate) struct Candidate {
     pub(crate) label: String,
     pub(crate) ends: Ends,
     pub(crate) yields: Vec<SiteYields>,
-    /// The judged quantities over all cells, as far as they were measured.
+    /// The quantities over all cells that were measured.
     pub(crate) judged: Vec<Judged>,
-    /// Empty where all cells are in one regime.
+    /// What the candidate did in each regime. Empty if all cells are in one.
     pub(crate) regimes: Vec<InRegime>,
     pub(crate) curve: Vec<AtThreshold>,
-    /// Thresholds at which the time beyond changes in the opposite direction.
+    /// The change of the time beyond each threshold over all cells. The keys are thresholds in nanoseconds.
+    pub(crate) beyond: BTreeMap<u64, Judged>,
+    /// The thresholds at which the time beyond them changes in the other direction than at the report's threshold.
     pub(crate) opposite: Vec<u64>,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
     pub(crate) worse_cells: Vec<WorseCell>,
     pub(crate) details: BTreeMap<Metric, MeanChange>,
-    /// Whether it can differ from the baseline by noise only: no poll yielded because of it.
+    /// Whether no poll yielded because of the candidate, so that it differs from the baseline by noise only.
     pub(crate) is_idle: bool,
-    /// Whether it was compared in an application, which decides itself what it counts.
+    /// Whether the candidate was compared in an application, which decides itself what it counts.
     pub(crate) is_of_application: bool,
 }
 
@@ -40,12 +42,14 @@ pub(crate) struct InRegime {
     pub(crate) place: String,
     pub(crate) cells: usize,
     pub(crate) judged: Vec<Judged>,
+    /// The change of the time beyond each threshold. The keys are thresholds in nanoseconds.
+    pub(crate) beyond: BTreeMap<u64, Judged>,
 }
 
 pub(crate) struct WorseCell {
     pub(crate) cell: Cell,
     pub(crate) quantity: Quantity,
-    /// In percentage points or in percent, as over cells.
+    /// In percentage points if the quantity is a share, else in percent.
     pub(crate) change: Uncertain,
     loss: f64,
 }
@@ -53,11 +57,11 @@ pub(crate) struct WorseCell {
 #[derive(Clone)]
 pub(crate) struct SiteYields {
     pub(crate) site: Site,
-    /// A packed sweep has the rows of one site only.
+    /// Whether polls of the site were recorded. A packed sweep has one site only.
     pub(crate) is_known: bool,
-    /// Yields of 1,000 polls: the mean over cells, and the most of any cell. None if no poll was recorded.
+    /// Yields per 1,000 polls: the mean over cells, and the value of the worst cell. None if no poll was recorded.
     pub(crate) per_1000: Option<(f64, f64)>,
-    /// Share of the slow polls without a budget that have a single slow iteration.
+    /// The share of slow polls without a budget that have a single slow iteration.
     pub(crate) single_iteration_percent: Option<f64>,
 }
 
@@ -65,18 +69,18 @@ pub(crate) struct SiteYields {
 pub(crate) enum Class {
     /// Something is better, nothing is worse, and a greater loss than the margin is excluded for every cost.
     Helps,
-    /// The same, but a cost is unknown.
+    /// Something is better and nothing is worse, but a cost is unknown.
     HelpsCostUnknown,
     /// Something is better and something is worse.
     TradeOff,
-    /// Something is better, but in an application where no other task is shown to wait less, or where no cost was measured.
+    /// Something is better in an application, but no other task is shown to wait less, or no cost was measured.
     Unadvised,
     Unknown,
     /// Greater gains than the margins are excluded, and nothing is worse.
     NoGain,
     /// Something is worse and nothing is better.
     Harms,
-    /// No poll yielded because of it, so it cannot have changed anything.
+    /// No poll yielded because of the budget, so it cannot have changed anything.
     NeverFires,
     NoSite,
 }
@@ -93,6 +97,16 @@ impl InRegime {
 }
 
 impl Class {
+    /// Whether something is better and nothing is worse.
+    pub(super) fn helps(self) -> bool {
+        matches!(self, Class::Helps | Class::HelpsCostUnknown)
+    }
+
+    /// Whether something is better. It may be advised, even if something is worse.
+    fn gains(self) -> bool {
+        self.helps() || self == Class::TradeOff
+    }
+
     /// The class of a candidate that fired and changed these quantities.
     fn from_judged(judged: &[Judged]) -> Class {
         let any = |outcome| outcome::any(judged, outcome);
@@ -114,11 +128,12 @@ impl Class {
 
 impl Candidate {
     /// What is known of a variant before it is judged.
-    pub(super) fn of(summary: &Summary, site: Site, variant: usize) -> Candidate {
+    pub(super) fn unjudged(summary: &Summary, site: Site, variant: usize) -> Candidate {
         let compared = &summary.variants[variant];
-        let yields = compared.bounds();
-        let yields = yields.map(|(site, _)| SiteYields::of(summary, site, variant));
-        let yields: Vec<SiteYields> = yields.collect();
+        let yields: Vec<SiteYields> = compared
+            .bounds()
+            .map(|(site, _)| SiteYields::new(summary, site, variant))
+            .collect();
         let detail = |metric: Metric| {
             let changes = from_baseline(summary.measured(), site, metric, variant);
             Some((metric, over_cells(metric, &changes)?))
@@ -133,14 +148,14 @@ impl Candidate {
             },
             details: details.filter_map(detail).collect(),
             is_idle: compared.acts_by_firing()
-                && yields.iter().all(|it| it.is_known && !it.fired()),
+                && yields.iter().all(|bound| bound.is_known && !bound.fired()),
             yields,
             is_of_application: summary.identity.application.is_some(),
             ..Candidate::default()
         }
     }
 
-    /// What decides: every regime where there are several, else all cells together.
+    /// The judged quantities that decide: those of every regime where there are several, else those over all cells.
     pub(crate) fn deciding(&self) -> Vec<Judged> {
         match &self.regimes[..] {
             [] => self.judged.clone(),
@@ -156,13 +171,13 @@ impl Candidate {
             true if self.yields.iter().all(SiteYields::is_unpolled) => Class::NoSite,
             true => Class::NeverFires,
             false => match Class::from_judged(&self.deciding()) {
-                gains if gains <= Class::TradeOff && !self.lacks().is_empty() => Class::Unadvised,
+                class if class.gains() && !self.lacks().is_empty() => Class::Unadvised,
                 class => class,
             },
         }
     }
 
-    /// Why what it gains in an application is no reason to use it. Empty if that is one.
+    /// Why a gain in an application is no reason to use the candidate. Empty if there is nothing against it.
     pub(crate) fn lacks(&self) -> Vec<&'static str> {
         let judged = self.deciding();
         let is_wait = |change: &&Judged| {
@@ -178,13 +193,14 @@ impl Candidate {
             (helps_others, "no other task is shown to wait less"),
             (has_cost, "no cost was measured"),
         ];
-        let lacks = lacks
-            .iter()
-            .filter(|(is_there, _)| self.is_of_application && !is_there);
-        lacks.map(|(_, words)| *words).collect()
+        lacks
+            .into_iter()
+            .filter(|(is_there, _)| self.is_of_application && !is_there)
+            .map(|(_, words)| words)
+            .collect()
     }
 
-    /// Of all quantities that decide: worse if any is, better if one is and no cost is unknown.
+    /// The outcome of all quantities that decide together: worse if one is worse, and better if the candidate helps.
     pub(crate) fn outcome(&self) -> Outcome {
         let worst = self.deciding().iter().map(Judged::outcome).max();
         match self.class() {
@@ -194,10 +210,10 @@ impl Candidate {
     }
 
     pub(crate) fn gains(&self) -> bool {
-        self.class() <= Class::TradeOff
+        self.class().gains()
     }
 
-    /// What a quantity did in one group of cells, or in all of them.
+    /// The change of a quantity in one group of cells, or in all cells.
     pub(crate) fn judged_of(&self, group: Option<usize>, quantity: Quantity) -> Option<&Judged> {
         let judged = match group {
             Some(group) => &self.regimes.get(group)?.judged,
@@ -206,8 +222,19 @@ impl Candidate {
         judged.iter().find(|judged| judged.quantity == quantity)
     }
 
+    /// The change of the time beyond a threshold in one group of cells, or in all cells.
+    pub(crate) fn beyond_of(&self, group: Option<usize>, threshold_ns: u64) -> Option<&Judged> {
+        let beyond = match group {
+            Some(group) => &self.regimes.get(group)?.beyond,
+            None => &self.beyond,
+        };
+        beyond.get(&threshold_ns)
+    }
+
     pub(crate) fn of_metric(&self, metric: Metric) -> Option<&Judged> {
-        self.judged.iter().find(|it| it.quantity.metric == metric)
+        self.judged
+            .iter()
+            .find(|judged| judged.quantity.metric == metric)
     }
 }
 
@@ -222,10 +249,12 @@ pub(super) fn from_baseline<'a>(
     changes.flatten().collect()
 }
 
-/// The mean change of a share, the mean relative change of anything else.
+/// The mean change over cells: the difference for a share, and the relative change for any other metric.
 pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<MeanChange> {
-    let changes = changes.iter();
-    let changes: Vec<Uncertain> = changes.filter_map(|it| judged_change(metric, it)).collect();
+    let changes: Vec<Uncertain> = changes
+        .iter()
+        .filter_map(|change| judged_change(metric, change))
+        .collect();
     match metric.info().is_share {
         true => MeanChange::of_differences(&changes),
         false => MeanChange::of_relatives(&changes),
@@ -239,7 +268,7 @@ fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
     }
 }
 
-/// Resolved losses that exceed the margin, the greatest in margins first.
+/// The cells in which a loss greater than the margin is resolved. The loss of the most margins comes first.
 pub(super) fn worse_cells(
     summary: &Summary,
     site: Site,
@@ -267,7 +296,7 @@ pub(super) fn worse_cells(
 }
 
 impl SiteYields {
-    fn of(summary: &Summary, site: Site, variant: usize) -> SiteYields {
+    fn new(summary: &Summary, site: Site, variant: usize) -> SiteYields {
         let what = MetricKey::new(site, Metric::YieldsPer1000);
         let yields = || summary.values(what, variant);
         let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));

@@ -9,24 +9,27 @@ use crate::summary::{CellSummary, Summary};
 /// Children with their shares in percent, the largest first.
 pub(crate) type Shares<'a> = Vec<(&'a str, f64)>;
 
-/// Shares of the time by which polls of children are longer than 50 µs.
+/// The shares of children in the time by which their polls are longer than 50 µs.
 pub(crate) fn beyond(summary: &Summary, site: Site) -> Shares<'_> {
     let mut by_child = BTreeMap::new();
     for cell in summary.measured() {
         let children = cell.measured.breakdown.beyond.iter();
-        for ((_, child), ns) in children.filter(|((of, _), _)| *of == site) {
+        for ((_, child), ns) in children.filter(|((parent, _), _)| *parent == site) {
             *by_child.entry(&**child).or_default() += *ns as f64;
         }
     }
     in_percent(by_child)
 }
 
-/// Over some cells: of the time of all polls, and of that of slow polls.
-pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -> [Shares<'a>; 2] {
+/// The shares of children in the time of all polls of some cells, and their shares in the time of slow polls.
+pub(crate) fn shares<'a>(
+    cells: impl Iterator<Item = &'a CellSummary>,
+    site: Site,
+) -> [Shares<'a>; 2] {
     let (mut all, mut slow) = (BTreeMap::new(), BTreeMap::new());
     for cell in cells {
         let children = cell.measured.breakdown.times.iter();
-        for ((_, is_slow, child), ns) in children.filter(|((of, ..), _)| *of == site) {
+        for ((_, is_slow, child), ns) in children.filter(|((parent, ..), _)| *parent == site) {
             *all.entry(&**child).or_default() += *ns as f64;
             if *is_slow {
                 *slow.entry(&**child).or_default() += *ns as f64;
@@ -36,7 +39,7 @@ pub(crate) fn of<'a>(cells: impl Iterator<Item = &'a CellSummary>, site: Site) -
     [all, slow].map(in_percent)
 }
 
-/// Of the sum. Nothing if that is zero.
+/// The share of each child in the sum. Empty if the sum is zero.
 fn in_percent(by_child: BTreeMap<&str, f64>) -> Shares<'_> {
     let total: f64 = by_child.values().sum();
     let by_child = by_child.into_iter().filter(|_| total > 0.0);

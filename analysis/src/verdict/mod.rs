@@ -1,5 +1,4 @@
-//! What the candidates did: [`outcome`] judges an interval, [`candidate`] a candidate, and [`words`]
-//! says it.
+//! What the candidates did. [`outcome`] judges an interval, [`candidate`] judges a candidate, and [`words`] says it.
 
 mod candidate;
 pub(crate) mod holders;
@@ -12,6 +11,7 @@ mod wording;
 pub(crate) mod words;
 
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Ends, Site};
 
@@ -27,7 +27,7 @@ use crate::site::SiteNames;
 use crate::stats::{self, MeanChange};
 use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
 
-/// The first of these that was measured ranks candidates that are not told apart.
+/// Candidates that are not told apart otherwise are ranked by the first of these that was measured.
 pub(crate) const RANKS: [Metric; 3] = [
     Metric::BeyondMsPerS,
     Metric::CotenantP90Us,
@@ -38,16 +38,16 @@ pub(crate) struct Verdict {
     pub(crate) site: Site,
     pub(crate) site_words: SiteNames,
     pub(crate) threshold: String,
-    /// Whether some cell was launched only once, so that its figures are of one moment of the machine.
+    /// Whether some cell was launched only once, so that its figures tell of one moment of the machine.
     pub(crate) is_one_visit: bool,
-    /// The number of cells in which variants could be compared.
+    /// The number of cells in which variants were compared.
     pub(crate) cells: usize,
     pub(crate) candidates: Vec<Candidate>,
     /// The time beyond each threshold without a budget.
     pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
-    /// Every two candidates at the same ends that gain something, in both directions.
+    /// For every two candidates at the same ends that gain something: the changes from the first to the second, and back.
     pub(crate) pairs: Vec<Pair>,
     pub(crate) quantities: Vec<(Quantity, f64)>,
     /// The confidence of each interval, so that all of them hold together.
@@ -64,16 +64,26 @@ pub(crate) struct Pair {
 }
 
 impl Verdict {
-    pub(crate) fn of(summary: &Summary, options: &Options) -> Verdict {
+    pub(crate) fn new(summary: &Summary, options: &Options) -> Verdict {
         let site = summary.first_site(options);
-        let of = |(variant, _)| Candidate::of(summary, site, variant);
+        let unjudged = |(variant, _)| Candidate::unjudged(summary, site, variant);
         let is_measured = |metric: Metric| {
-            let mut variants = summary.candidates();
-            variants.any(|(it, _)| !from_baseline(summary.measured(), site, metric, it).is_empty())
+            let control = summary
+                .control()
+                .filter(|_| summary.candidates().count() == 0);
+            let mut variants = summary.candidates().chain(control);
+            variants.any(|(variant, _)| {
+                !from_baseline(summary.measured(), site, metric, variant).is_empty()
+            })
         };
         let mut quantities = Quantity::all();
-        quantities.retain(|it| is_measured(it.metric));
-        let margin = |it: Quantity| (it, Margin::in_force(it, &options.figures.margin));
+        quantities.retain(|quantity| is_measured(quantity.metric));
+        let margin = |quantity: Quantity| {
+            (
+                quantity,
+                Margin::in_force(quantity, &options.figures.margin),
+            )
+        };
         let mut verdict = Verdict {
             site,
             site_words: summary.identity.sites.clone(),
@@ -81,9 +91,9 @@ impl Verdict {
             is_one_visit: summary.identity.manifest.is_some()
                 && summary.measured().any(|cell| cell.measured.runs < 2),
             cells: 0,
-            candidates: summary.candidates().map(of).collect(),
+            candidates: summary.candidates().map(unjudged).collect(),
             baseline_curve: threshold::curve(summary, site, BASELINE),
-            control: summary.control().map(of),
+            control: summary.control().map(unjudged),
             pairs: Vec::new(),
             quantities: quantities.into_iter().map(margin).collect(),
             confidence: CONFIDENCE,
@@ -97,37 +107,43 @@ impl Verdict {
 
     fn judge(&mut self, summary: &Summary, options: &Options) {
         // A subject that failed in all launches has no intervals.
-        let was_compared = |it: &&Candidate| {
+        let was_compared = |candidate: &Candidate| {
             let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
             metrics.any(|metric| {
-                !from_baseline(summary.measured(), self.site, metric, it.variant).is_empty()
+                !from_baseline(summary.measured(), self.site, metric, candidate.variant).is_empty()
             })
         };
-        let fired = self.candidates.iter().filter(|it| !it.is_idle);
-        let fired = fired.filter(was_compared).count();
+        let compared = self
+            .candidates
+            .iter()
+            .filter(|candidate| !candidate.is_idle && was_compared(candidate));
+        let compared = compared.count();
         let mut regimes = Regime::all(summary);
         if regimes.len() < 2 {
             regimes.clear();
         }
         let all: Vec<Regime> = regimes.keys().copied().collect();
-        let intervals = fired * self.quantities.len() * (1 + regimes.len());
+        let intervals = compared * self.quantities.len() * (1 + regimes.len());
         self.confidence = stats::confidence_of_each(intervals);
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut control = self.control.take();
-        for it in candidates.iter_mut().chain(&mut control) {
+        for candidate in candidates.iter_mut().chain(&mut control) {
             let cells: Vec<&CellSummary> = summary.measured().collect();
-            it.judged = self.judged_in(&cells, it.variant);
+            candidate.judged = self.judged_in(&cells, candidate.variant);
             let in_regime = |(regime, cells): (&Regime, &Vec<&CellSummary>)| InRegime {
                 regime: *regime,
                 place: places(&[*regime], &all),
                 cells: cells.len(),
-                judged: self.judged_in(cells, it.variant),
+                judged: self.judged_in(cells, candidate.variant),
+                beyond: self.beyond_in(summary, cells, candidate.variant),
             };
-            it.regimes = regimes.iter().map(in_regime).collect();
-            it.curve = threshold::curve(summary, self.site, it.variant);
-            it.opposite = threshold::opposite(&it.curve, options);
-            it.worse_cells = worse_cells(summary, self.site, &self.quantities, it.variant);
-            let cells = it.judged.iter().map(|it| it.cells);
+            candidate.regimes = regimes.iter().map(in_regime).collect();
+            candidate.curve = threshold::curve(summary, self.site, candidate.variant);
+            candidate.beyond = self.beyond_in(summary, &cells, candidate.variant);
+            candidate.opposite = threshold::opposite(&candidate.curve, options);
+            candidate.worse_cells =
+                worse_cells(summary, self.site, &self.quantities, candidate.variant);
+            let cells = candidate.judged.iter().map(|judged| judged.cells);
             self.cells = cells.chain([self.cells]).max().unwrap_or(0);
         }
         self.candidates = candidates;
@@ -137,11 +153,11 @@ impl Verdict {
     fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<Judged> {
         let levels = |metric: Metric| {
             let what = MetricKey::new(self.site, metric);
-            let cells = cells.iter();
-            let cells = cells.filter(|cell| cell.change(what, variant).is_some());
-            let pairs =
-                cells.filter_map(|cell| Some((cell.value(what, 0)?, cell.value(what, variant)?)));
-            let (before, after): (Vec<f64>, Vec<f64>) = pairs.unzip();
+            let pair = |cell: &&CellSummary| {
+                cell.change(what, variant)?;
+                Some((cell.value(what, BASELINE)?, cell.value(what, variant)?))
+            };
+            let (before, after): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(pair).unzip();
             Some([stats::mean(before)?, stats::mean(after)?])
         };
         let mut judged = self.judged(self.confidence, |metric| {
@@ -151,6 +167,20 @@ impl Verdict {
             judged.levels = levels(judged.quantity.metric);
         }
         judged
+    }
+
+    fn beyond_in(
+        &self,
+        summary: &Summary,
+        cells: &[&CellSummary],
+        variant: usize,
+    ) -> BTreeMap<u64, Judged> {
+        let inflation = summary.inflation(MetricKey::new(self.site, Metric::BeyondMsPerS));
+        let mut quantities = self.quantities.iter().copied();
+        let beyond = quantities.find(|(quantity, _)| quantity.metric == Metric::BeyondMsPerS);
+        beyond.map_or_else(BTreeMap::new, |quantity| {
+            threshold::judged(cells, variant, inflation, self.confidence, quantity)
+        })
     }
 
     fn judged(
@@ -173,14 +203,14 @@ impl Verdict {
         self.quantities.iter().filter_map(judge).collect()
     }
 
-    /// Compares the candidates that gain something. Every two that fired at the same ends could have been compared.
+    /// Compares every two candidates at the same ends that gain something. The confidence counts all pairs that fired, since it
+    /// is not known before which of them gain.
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
-            let fired = self
-                .candidates
-                .iter()
-                .filter(|it| !it.is_idle && !it.judged.is_empty() && it.ends == ends);
-            let fired = fired.count();
+            let is_one = |candidate: &&Candidate| {
+                !candidate.is_idle && !candidate.judged.is_empty() && candidate.ends == ends
+            };
+            let fired = self.candidates.iter().filter(is_one).count();
             fired * fired.saturating_sub(1) / 2
         };
         let compared = pairs(Ends::Central) + pairs(Ends::Both);
@@ -209,7 +239,7 @@ impl Verdict {
         over_cells(metric, &changes)
     }
 
-    /// From one variant to another, as far as both were measured.
+    /// The changes from one variant to another, in the cells where both were measured.
     pub(crate) fn changes(
         &self,
         summary: &Summary,
@@ -223,21 +253,22 @@ impl Verdict {
 
     fn gaining(&self) -> Vec<usize> {
         let all = self.candidates.iter().enumerate();
-        let gaining = all.filter(|(_, it)| it.gains());
+        let gaining = all.filter(|(_, candidate)| candidate.gains());
         gaining.map(|(at, _)| at).collect()
     }
 
-    /// The candidates that gain something and are beaten by no other; all that gain something if each is beaten by one.
+    /// The candidates that gain something and are beaten by no other, or all that gain something if each is beaten by one.
     pub(crate) fn leaders(&self) -> Vec<usize> {
-        let gaining = self.gaining();
-        let gaining = gaining.into_iter();
-        let (beaten, best): (Vec<_>, Vec<_>) = gaining.partition(|it| self.beating(*it).is_some());
+        let (beaten, best): (Vec<usize>, Vec<usize>) = self
+            .gaining()
+            .into_iter()
+            .partition(|candidate| self.beating(*candidate).is_some());
         if best.is_empty() { beaten } else { best }
     }
 
     /// The number of regimes, or zero if all cells are in one.
     pub(crate) fn groups(&self) -> usize {
-        let first = self.candidates.first();
+        let first = self.candidates.iter().chain(&self.control).next();
         first.map_or(0, |first| first.regimes.len())
     }
 
@@ -248,7 +279,11 @@ impl Verdict {
     /// The questions that the candidates answer: what a bound does at both ends, and in central alone. Empty if no candidate
     /// is at both ends, so that there is one question.
     pub(crate) fn questions(&self) -> Vec<Ends> {
-        let has = |ends: &Ends| self.candidates.iter().any(|it| it.ends == *ends);
+        let has = |ends: &Ends| {
+            self.candidates
+                .iter()
+                .any(|candidate| candidate.ends == *ends)
+        };
         let mut ends = vec![Ends::Both, Ends::Central];
         ends.retain(has);
         if has(&Ends::Both) { ends } else { Vec::new() }
@@ -257,30 +292,42 @@ impl Verdict {
     /// The best candidate for each question, if there is one.
     pub(crate) fn best_of_each(&self) -> Vec<Option<&Candidate>> {
         let ranked = self.ranked();
-        let at = |ends: Ends| ranked.iter().find(|it| it.ends == ends).copied();
+        let at = |ends: Ends| {
+            ranked
+                .iter()
+                .find(|candidate| candidate.ends == ends)
+                .copied()
+        };
         match self.questions().as_slice() {
             [] => vec![ranked.first().copied()],
             questions => questions.iter().copied().map(at).collect(),
         }
     }
 
-    /// The candidates that no other at the same ends is better than, the best first: those at both ends, then those that
-    /// bound fewer sites, then by class, then by the gain that the interval guarantees in the regime where that is greatest.
+    /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, how few
+    /// sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let leaders = self.leaders().into_iter();
         let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
         let guaranteed = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {
-                let changes = deciding.iter();
-                let changes = changes.filter(|change| change.quantity.metric == metric);
-                changes.map(|change| change.loss().high).reduce(f64::min)
+                let loss = |change: &Judged| {
+                    (change.quantity.metric == metric).then(|| change.loss().high)
+                };
+                deciding.iter().filter_map(loss).reduce(f64::min)
             };
             RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
         };
         leaders.sort_by(|a, b| {
             let by_gain = guaranteed(a).total_cmp(&guaranteed(b));
-            let [a, b] = [a, b].map(|it| (Reverse(it.ends), it.yields.len(), it.class()));
+            let [a, b] = [a, b].map(|candidate| {
+                (
+                    Reverse(candidate.ends),
+                    candidate.yields.len(),
+                    candidate.class(),
+                )
+            });
             a.cmp(&b).then(by_gain)
         });
         leaders

@@ -7,10 +7,10 @@ use crate::stats::Interval;
 pub(crate) struct Judged {
     pub(crate) quantity: Quantity,
     pub(crate) margin: f64,
-    /// In percentage points or in percent.
+    /// The mean change, in percentage points if the quantity is a share, else in percent.
     pub(crate) value: f64,
     pub(crate) interval: Interval,
-    /// That could be compared.
+    /// The number of cells that were compared.
     pub(crate) cells: usize,
     /// The means of the cells' values before and after, in the unit of the metric.
     pub(crate) levels: Option<[f64; 2]>,
@@ -38,7 +38,7 @@ impl Outcome {
         }
     }
 
-    /// Of an interval in which positive is worse.
+    /// Judges an interval in which positive is worse.
     pub(crate) fn of_loss(Interval { low, high }: Interval, margin: f64) -> Outcome {
         if high < -margin {
             Outcome::Better
@@ -73,8 +73,8 @@ impl Judged {
         self.loss().low >= -self.margin
     }
 
-    /// How many times the measuring time puts an end of the interval on the margin that is still inside: of a gain
-    /// for benefits, of a loss for costs. Widths shrink with the root of the time. None if nothing is left open.
+    /// By which factor the measuring time has to grow so that the interval no longer includes the margin: that of a gain for
+    /// benefits, that of a loss for costs. Widths shrink with the root of the time. None if the interval excludes it already.
     pub(crate) fn times(&self) -> Option<f64> {
         let margin = match self.quantity.is_benefit {
             true => -self.margin,
@@ -92,5 +92,5 @@ impl Judged {
 }
 
 pub(crate) fn any(all: &[Judged], outcome: Outcome) -> bool {
-    all.iter().any(|it| it.is(outcome))
+    all.iter().any(|judged| judged.is(outcome))
 }

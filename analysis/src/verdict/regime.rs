@@ -1,4 +1,4 @@
-//! Groups of cells in which a budget may do different things.
+//! Groups of cells in which a budget may have different effects.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +7,10 @@ use run_format::Rtt;
 use crate::summary::{CellSummary, Summary};
 use crate::text::joined;
 
-/// A round trip of the same data centre or of the same city.
+/// The longest round trip that counts as short, as between places of one city.
 const SHORT_MS: f64 = 10.0;
 
-/// The delay of its cells.
+/// A group of cells by their delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Regime {
     Without,
@@ -19,7 +19,7 @@ pub(crate) enum Regime {
 }
 
 impl Regime {
-    /// By the round trip alone. Whether central is busy depends on the machine, so groups by that would differ between
+    /// Only the round trip counts. Whether central is busy depends on the machine, so groups by that would differ between
     /// two measurements.
     fn of_cell(cell: &CellSummary) -> Regime {
         match cell.measured.cell.rtt_ms {
@@ -38,8 +38,8 @@ impl Regime {
     }
 }
 
-/// Names some of the regimes of a sweep, such as "without delay". Both lists are in order. The text is empty if some are
-/// none, or all.
+/// Names some of the regimes of a sweep, such as "without delay". Both lists are in order. The text is empty if `some` is
+/// empty or has all.
 pub(super) fn places(some: &[Regime], all: &[Regime]) -> String {
     const DELAYED: [Regime; 2] = [Regime::Short, Regime::Long];
     if some == all {

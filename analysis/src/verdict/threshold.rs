@@ -1,20 +1,24 @@
 //! How the time beyond the threshold depends on the threshold.
 
-use super::Outcome;
+use std::collections::BTreeMap;
+
+use run_format::BASELINE;
+
+use super::{Judged, Outcome};
 use crate::measure::{Margin, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::stats::{self, CONFIDENCE, Interval, MeanChange};
-use crate::summary::Summary;
+use crate::summary::{CellSummary, Summary};
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct AtThreshold {
     pub(crate) threshold_ns: u64,
-    /// The mean over cells, in the unit of the metric.
+    /// The mean time beyond the threshold over cells, in the unit of the metric.
     pub(crate) level: f64,
-    /// In percent, with its 95 % interval. None for the baseline.
+    /// The mean change in percent, with its 95 % interval. None for the baseline.
     pub(crate) change: Option<(f64, Interval)>,
-    /// The interval that holds together with those at all other thresholds. None if fewer cells have a change here than
-    /// elsewhere: a few long polls in one cell are no effect of a variant.
+    /// The interval of the change that holds together with those at all other thresholds. None if fewer cells have a change
+    /// here than elsewhere, since a few long polls in one cell are no effect of a variant.
     pub(crate) together: Option<Interval>,
 }
 
@@ -23,24 +27,68 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
     let curves = || summary.measured().map(|cell| &cell.measured.curve);
     let points = curves().map(Vec::len).max().unwrap_or(0);
     let together = stats::confidence_of_each(points);
-    let values = |at: usize| curves().filter_map(move |it| *it.get(at)?.values.get(variant)?);
-    let relatives = |at: usize| values(at).filter_map(|it| it.relative);
+    let values =
+        |at: usize| curves().filter_map(move |curve| *curve.get(at)?.values.get(variant)?);
+    let relatives = |at: usize| values(at).filter_map(|value| value.relative);
     let most = (0..points).map(|at| relatives(at).count()).max();
     let at = |at: usize| {
-        let relatives: Vec<_> = relatives(at).map(|it| it.inflated(inflation)).collect();
+        let relatives: Vec<_> = relatives(at)
+            .map(|relative| relative.inflated(inflation))
+            .collect();
         let mean = MeanChange::of_relatives(&relatives);
         let of_most = mean.filter(|_| Some(relatives.len()) == most);
         Some(AtThreshold {
             threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
-            level: stats::mean(values(at).map(|it| it.level)).unwrap_or(0.0),
-            change: mean.map(|it| (it.value(), it.interval(CONFIDENCE))),
-            together: of_most.map(|it| it.interval(together)),
+            level: stats::mean(values(at).map(|value| value.level)).unwrap_or(0.0),
+            change: mean.map(|mean| (mean.value(), mean.interval(CONFIDENCE))),
+            together: of_most.map(|mean| mean.interval(together)),
         })
     };
     (0..points).filter_map(at).collect()
 }
 
-/// The thresholds with the opposite outcome of that at the report's threshold, if that has a gain or a loss.
+/// Judges the change of the time beyond each threshold over some cells. At the report's threshold the tables show the same.
+pub(super) fn judged(
+    cells: &[&CellSummary],
+    variant: usize,
+    inflation: f64,
+    confidence: f64,
+    (quantity, margin): (Quantity, f64),
+) -> BTreeMap<u64, Judged> {
+    let curves: Vec<_> = cells
+        .iter()
+        .map(|cell| &cell.measured.curve)
+        .filter(|curve| !curve.is_empty())
+        .collect();
+    let thresholds = curves.first().into_iter().flat_map(|curve| curve.iter());
+    let judged = thresholds.enumerate().filter_map(|(at, point)| {
+        let (mut levels, mut relatives) = ([Vec::new(), Vec::new()], Vec::new());
+        for curve in &curves {
+            let value = |variant: usize| *curve.get(at)?.values.get(variant)?;
+            if let (Some(before), Some(after)) = (value(BASELINE), value(variant))
+                && let Some(relative) = after.relative
+            {
+                levels[0].push(before.level);
+                levels[1].push(after.level);
+                relatives.push(relative.inflated(inflation));
+            }
+        }
+        let change = MeanChange::of_relatives(&relatives)?;
+        let [before, after] = levels.map(stats::mean);
+        let judged = Judged {
+            quantity,
+            margin,
+            value: change.value(),
+            interval: change.interval(confidence),
+            cells: relatives.len(),
+            levels: before.zip(after).map(|(before, after)| [before, after]),
+        };
+        Some((point.threshold_ns, judged))
+    });
+    judged.collect()
+}
+
+/// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.
 pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
     let Some(quantity) = Quantity::of_metric(Metric::BeyondMsPerS) else {
         return Vec::new();

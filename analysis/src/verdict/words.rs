@@ -1,4 +1,4 @@
-//! The verdict in sentences. Each says about an interval what [`super::outcome`] found, and nothing else.
+//! The verdict in sentences. They say what [`super::outcome`] found in the intervals, and nothing else.
 
 use run_format::Ends;
 
@@ -29,21 +29,34 @@ impl Judged {
 }
 
 impl Verdict {
-    /// First what to do, then the cells in which the best candidates are worse.
+    /// The answers, and then what was not measured and in which cells the best candidates are worse.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        if self.candidates.is_empty() {
-            let alone = "Only the baseline was measured, so there is nothing to compare.";
-            return vec![alone.to_owned()];
-        }
         let mut sentences = self.answers();
-        sentences.extend(self.not_measured());
-        let best = self.best_of_each().into_iter().flatten();
-        sentences.extend(best.flat_map(|candidate| self.details(candidate)));
+        sentences.extend(self.remarks());
         sentences
     }
 
-    /// A line for each subject that failed, then one for each question, that of the merge first.
+    /// What was not measured, and in which cells the best candidates are worse.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        let best = self.best_of_each().into_iter().flatten();
+        let details = best.flat_map(|candidate| self.details(candidate));
+        self.not_measured().into_iter().chain(details).collect()
+    }
+
+    /// A line for each subject that failed, and then a line for each question. The question of the merge comes first.
     pub(crate) fn answers(&self) -> Vec<String> {
+        if self.candidates.is_empty() {
+            return vec![match &self.control {
+                Some(control) => format!(
+                    "Nothing is proposed: `{}` is an A/A control, a second copy of the baseline. The tables show by how much \
+                     noise alone makes the two differ.",
+                    control.label
+                ),
+                None => {
+                    "Only the baseline was measured, so there is nothing to compare.".to_owned()
+                }
+            }];
+        }
         let questions = self.questions().into_iter().map(Some);
         let questions = questions.chain(self.questions().is_empty().then_some(None));
         let best = self.best_of_each().into_iter();
@@ -64,7 +77,7 @@ impl Verdict {
         self.candidates.iter().filter(is_unadvised).collect()
     }
 
-    /// What was not measured of an application, and how it would be. Empty of a sweep.
+    /// What was not measured in an application, and what it would have to call. Empty for a sweep.
     fn not_measured(&self) -> Vec<String> {
         const COUNTED: [(&str, &[Metric]); 2] = [
             (
@@ -83,8 +96,11 @@ impl Verdict {
             .any(|candidate| candidate.is_of_application);
         let counted = COUNTED.iter().filter(|_| is_application);
         let lines = counted.filter_map(|(call, metrics)| {
-            let is_missing =
-                |metric: &&Metric| self.quantities.iter().all(|(it, _)| it.metric != **metric);
+            let is_missing = |metric: &&Metric| {
+                self.quantities
+                    .iter()
+                    .all(|(quantity, _)| quantity.metric != **metric)
+            };
             let missing = metrics.iter().filter(is_missing);
             let missing = missing.filter_map(|metric| Quantity::of_metric(*metric));
             let missing = joined_any(missing.map(|quantity| quantity.words.to_owned()), ", ")?;
@@ -115,7 +131,10 @@ impl Verdict {
         let lead = lead.into_iter().filter(|part| !part.is_empty());
         let opposite = &best.opposite;
         let ends = opposite.first().zip(opposite.last());
-        let sites = best.yields.iter().map(|it| self.site_words.quoted(it.site));
+        let sites = best
+            .yields
+            .iter()
+            .map(|bound| self.site_words.quoted(bound.site));
         let costs = best.deciding().into_iter();
         let unknown = costs.filter(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
         capitalised(&prose::text(&prose!('a "decision.txt" {
@@ -129,7 +148,7 @@ impl Verdict {
         })))
     }
 
-    /// What no table says of a candidate: the cells in which it is worse, and how long a measurement must be to know its cost.
+    /// Says of a candidate what no table has: the cells in which it is worse, and how long to measure to know its cost.
     pub(crate) fn details(&self, candidate: &Candidate) -> Vec<String> {
         prose::sentences(&prose!('a "details.txt" {
             candidate: &'a Candidate = candidate,
@@ -137,13 +156,13 @@ impl Verdict {
         }))
     }
 
-    /// How many times as long to measure, and what that is instead of: of a candidate that gains, to know its costs; of another
-    /// one, to know whether it gains. None if nobody would.
+    /// By which factor to measure longer, the seconds that were measured and the seconds that would be needed. If the candidate
+    /// gains, that is to know its costs, else to know whether it gains. None if that takes longer than anybody would wait.
     fn longer(&self, candidate: &Candidate) -> Option<(String, f64, f64)> {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
-        open.retain(|it| it.interval.covers(0.0) && it.quantity.is_benefit != gains);
+        open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
         let times = open.iter().filter_map(Judged::times);
         let times = match gains {
             true => times.reduce(f64::max)?,
@@ -177,7 +196,7 @@ pub(crate) fn absent() -> String {
     "not measured".to_owned()
 }
 
-/// Requests belong to no variant where they last longer than turns.
+/// Where requests last longer than turns, they belong to no variant.
 pub(crate) fn not_compared() -> String {
     "not compared".to_owned()
 }
@@ -192,10 +211,9 @@ impl Candidate {
         if self.regimes.is_empty() {
             return (String::new(), self.class());
         }
-        let helps = |class| class <= Class::HelpsCostUnknown;
         let classes = self.regimes.iter().map(InRegime::class);
-        match classes.filter(|class| helps(*class)).max() {
-            Some(class) => (self.places(helps), class),
+        match classes.filter(|class| class.helps()).max() {
+            Some(class) => (self.places(Class::helps), class),
             None => (
                 self.places(|class| class == Class::TradeOff),
                 Class::TradeOff,
@@ -217,28 +235,37 @@ impl Candidate {
             (self.places(harms), "it harms"),
             (self.places(does_nothing), "nothing is shown"),
         ];
-        let sentences = sentences.iter().filter(|(place, _)| !place.is_empty());
-        let sentences = sentences.map(|(place, what)| format!("{} {what}.", capitalised(place)));
-        sentences.collect()
+        sentences
+            .iter()
+            .filter(|(place, _)| !place.is_empty())
+            .map(|(place, what)| format!("{} {what}.", capitalised(place)))
+            .collect()
     }
 
     /// Names the regimes in which the candidate has one of these classes, as [`places`] does.
     fn places(&self, is_one: impl Fn(Class) -> bool) -> String {
-        let chosen = self.regimes.iter().filter(|group| is_one(group.class()));
-        let chosen: Vec<Regime> = chosen.map(|group| group.regime).collect();
+        let chosen: Vec<Regime> = self
+            .regimes
+            .iter()
+            .filter(|group| is_one(group.class()))
+            .map(|group| group.regime)
+            .collect();
         let all: Vec<Regime> = self.regimes.iter().map(|group| group.regime).collect();
         places(&chosen, &all)
     }
 
-    /// The cells that speak against it. Of a single one all has been said.
+    /// Names the cells in which the candidate is worse. If there is a single cell, the table has said so.
     pub(crate) fn worse(&self) -> Option<String> {
         const MOST: usize = 3;
-        if self.judged.iter().all(|it| it.cells == 1) {
+        if self.judged.iter().all(|judged| judged.cells == 1) {
             return None;
         }
-        let named = self.worse_cells.iter().take(MOST).map(|it| {
-            let change = text::uncertain(&it.change, it.quantity.unit());
-            format!("{} in the cell {} ({change})", it.quantity.words, it.cell)
+        let named = self.worse_cells.iter().take(MOST).map(|worse| {
+            let change = text::uncertain(&worse.change, worse.quantity.unit());
+            format!(
+                "{} in the cell {} ({change})",
+                worse.quantity.words, worse.cell
+            )
         });
         let worse = prose::text(&prose!('a "worse.txt" {
             label: &'a str = &self.label,

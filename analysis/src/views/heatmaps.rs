@@ -1,5 +1,5 @@
-//! Heatmaps: the baseline, a variant, and the difference between them, in every cell (without a variant, the baseline alone); and the
-//! time of polls by child.
+//! Heatmaps. One kind shows the baseline, a variant and their difference in every cell, or the baseline alone if there is no
+//! variant. The other kind shows the time of polls by child.
 
 use run_format::{Axes, BASELINE, Cell, Rtt, Site};
 
@@ -14,42 +14,42 @@ use crate::text::{capitalised, unique};
 use crate::verdict::Judged;
 use crate::verdict::holders::{self, Shares};
 
-/// The page has all metrics under all variants. Drawn is what the options name, or what a report opens with.
+/// Draws the metrics and variants that the options name, or those that a report opens with. The page has all of them.
 pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
     let first = scene.verdict.site;
     let metrics = match &*scene.options.figures.metric {
         [] => Metric::shown_in(Place::BeforeAfter),
         asked => asked.to_vec(),
     };
-    let metrics = metrics.into_iter().map(|metric| (first, metric));
-    let others = scene.sites.iter().filter(|site| **site != first);
-    let others = others.map(|site| (*site, Metric::BeyondMsPerS));
-    let keys = metrics.chain(others);
-    let keys = keys.map(|(site, metric)| MetricKey::new(site, metric));
-    let mut keys: Vec<MetricKey> = keys.collect();
+    let of_first = metrics
+        .into_iter()
+        .map(|metric| MetricKey::new(first, metric));
+    let other_sites = scene.sites.iter().filter(|site| **site != first);
+    let of_others = other_sites.map(|site| MetricKey::new(*site, Metric::BeyondMsPerS));
+    let mut keys: Vec<MetricKey> = of_first.chain(of_others).collect();
     keys.dedup();
     keys.retain(|key| scene.summary.has(*key));
-    let opening = opening(scene);
+    let opening = opening_variant(scene);
     let variants = match (&scene.options.pictures.budget[..], &scene.shown[1..]) {
         ([], _) | (_, []) => vec![opening],
         (_, asked) => asked.to_vec(),
     };
-    let pairs = keys.iter();
-    let pairs = pairs.flat_map(|key| variants.iter().map(move |variant| (*key, *variant)));
     let all = scene.summary.shown_axes();
-    let entries = pairs.flat_map(|pair| {
-        let is_first = pair == (keys[0], opening);
-        let large = largest(scene, pair.0, &all).filter(|_| is_first);
-        let large = large.map(|axes| entry(scene, pair, &axes, true));
-        large
-            .into_iter()
-            .chain([entry(scene, pair, &all, is_first)])
-    });
-    entries.collect()
+    let mut entries = Vec::new();
+    for key in &keys {
+        for variant in &variants {
+            let pair = (*key, *variant);
+            let is_first = pair == (keys[0], opening);
+            let large = largest(scene, *key, &all).filter(|_| is_first);
+            entries.extend(large.map(|axes| entry(scene, pair, &axes, true)));
+            entries.push(entry(scene, pair, &all, is_first));
+        }
+    }
+    entries
 }
 
 /// The two payloads and the three round trips with the greatest values without a budget, which fit into a picture for an
-/// issue. None if there are no others.
+/// issue. None if the sweep has no more than these.
 fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
     const PAYLOADS: usize = 2;
     const RTTS: usize = 3;
@@ -78,12 +78,16 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
     (is_less && scene.summary.identity.application.is_none()).then_some(axes)
 }
 
-/// The leading candidate, else the first one that is shown; one that ended a poll, if there is one. Zero without any.
-fn opening(scene: &Scene) -> usize {
+/// The variant that the report opens with: the best candidate if it is shown, else the first that ended a poll, else any.
+/// Zero if no variant is shown.
+fn opening_variant(scene: &Scene) -> usize {
     let candidates = scene.verdict.candidates.iter();
-    let (fired, idle): (Vec<_>, Vec<_>) = candidates.partition(|it| !it.is_idle);
+    let (fired, idle): (Vec<_>, Vec<_>) = candidates.partition(|candidate| !candidate.is_idle);
     let best = scene.verdict.best().into_iter();
-    let candidates = best.chain(fired).chain(idle).map(|it| it.variant);
+    let candidates = best
+        .chain(fired)
+        .chain(idle)
+        .map(|candidate| candidate.variant);
     let mut variants = candidates.chain(scene.shown[1..].iter().copied());
     let shown = variants.find(|variant| scene.shown.contains(variant));
     shown.unwrap_or(0)
@@ -151,10 +155,10 @@ fn entry(scene: &Scene, (key, variant): (MetricKey, usize), axes: &Axes, is_firs
     scene.entry(&[kind, metric.name, site, label], is_first, texts, heatmap)
 }
 
-/// A longer name would be smaller than the others above its panel.
+/// The letters of a longer name would be smaller than those above the other panels.
 const MOST_LETTERS: usize = 20;
 
-/// What decides is named with its change over all cells; of all else, in how many cells it is resolved.
+/// The title has the change over all cells if the quantity decides, else the number of cells in which it is resolved.
 fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
     let verdict = scene.verdict;
     let subject = capitalised(&scene.subject(key));
@@ -186,12 +190,13 @@ fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> Hea
     }
 }
 
-/// A cost is in percent of what it was, since its level differs between cells by orders of magnitude.
+/// Whether the change is shown in percent of the baseline. A cost is, since its level differs between cells by orders of
+/// magnitude.
 fn is_relative(metric: Metric) -> bool {
     Quantity::of_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
 }
 
-/// The change of a cost in percent, of anything else in its unit, with its interval.
+/// The change with its interval: of a cost in percent, of any other metric in its unit.
 fn shown(change: ChangeFigure, metric: Metric) -> Option<(f64, Option<Interval>)> {
     match is_relative(metric) {
         false => Some((change.value, change.interval())),
@@ -202,7 +207,7 @@ fn shown(change: ChangeFigure, metric: Metric) -> Option<(f64, Option<Interval>)
     }
 }
 
-/// The same for all variants, so that their pictures can be laid side by side.
+/// The scale of differences. All variants have the same, so that their pictures can be laid side by side.
 fn difference_scale(scene: &Scene, key: MetricKey) -> ColourScale {
     let changes = scene.summary.cells.iter().flat_map(|cell| {
         let variants = scene.shown[1..].iter();
@@ -272,15 +277,18 @@ pub(super) fn of_differences(metric: Metric) -> Colours {
     }
 }
 
-/// Children with a smaller share of all time are drawn as one.
+/// Children with a smaller share of the time are drawn as one.
 const LEAST_PERCENT: f64 = 1.0;
 const REST: &str = "others";
 
-/// All polls beside slow polls: a row for each child, a column for each payload. None for a site without children.
+/// The shares of children in the time of all polls, and beside them those in the time of slow polls. A child has a row, and a
+/// payload has a column. None if the site has no children.
 pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     let summary = scene.summary;
-    let shares = holders::of(summary.measured(), site).concat();
-    let large = shares.into_iter().filter(|it| it.1 >= LEAST_PERCENT);
+    let shares = holders::shares(summary.measured(), site).concat();
+    let large = shares
+        .into_iter()
+        .filter(|(_, percent)| *percent >= LEAST_PERCENT);
     let children: Vec<&str> = unique(large.map(|(child, _)| child));
     if children.len() < 2 {
         return None;
@@ -288,7 +296,7 @@ pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     let payloads = summary.shown_axes().payload_bytes;
     let by_payload = payloads.iter().map(|payload| {
         let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
-        holders::of(summary.measured().filter(is_one), site)
+        holders::shares(summary.measured().filter(is_one), site)
     });
     let by_payload: Vec<[Shares; 2]> = by_payload.collect();
     let named = children.iter().map(|child| Some(*child));

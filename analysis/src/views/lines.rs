@@ -1,4 +1,4 @@
-//! The pictures with lines: over budgets, thresholds and payloads, and of a soak over time. The page has every row of a soak.
+//! The pictures with lines: over budgets, over thresholds, over payloads, and over the time of a soak.
 
 use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, with_unit};
@@ -12,10 +12,10 @@ use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, lasting, number, short};
 use crate::verdict::{AtThreshold, Candidate, unit};
 
-/// Of more, the labels could not be read. The page has all.
+/// The labels of more variants could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;
 
-/// What every variant did, over all cells: a panel for each quantity that decides. None if nothing was judged.
+/// The change by every variant over all cells, in a panel for each quantity that decides. None if nothing was judged.
 pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
     let (summary, verdict) = (scene.summary, scene.verdict);
     if summary.variants.len() > MOST_VARIANTS || verdict.quantities.is_empty() {
@@ -60,11 +60,11 @@ fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
     panel(&name, unit, vec![changes])
 }
 
-/// Of more lines, bars would cover each other.
+/// The bars of more lines would cover each other.
 const MOST_CANDIDATES: usize = 4;
 
-/// The time beyond every threshold, so that a reader sees on which thresholds a conclusion depends: of the best candidates
-/// that fired, and of the A/A control. None without a curve, as of a published table.
+/// The time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
+/// conclusion depends on the threshold. None if there is no curve, because the table was published.
 pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let verdict = scene.verdict;
     let ranked = verdict.ranked();
@@ -134,7 +134,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         let lines = (0..summary.variants.len()).map(line).collect();
         panel(metric.info().words, metric.info().unit, lines)
     };
-    let payloads = cells.iter().map(|it| it.measured.cell.payload_bytes);
+    let payloads = cells.iter().map(|cell| cell.measured.cell.payload_bytes);
     let payloads = payloads.map(|payload| payload.in_words());
     let metrics = Metric::shown_in(Place::RawTcp).into_iter();
     let chart = LineChart {
@@ -151,7 +151,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     Entry::new(&["rr"], true, texts, chart, options)
 }
 
-/// How long polls last in an application, and in the cells of a lab that resemble it.
+/// The durations of polls in an application, and in the cells of a lab that resemble it.
 pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let points = |cell| {
         let points = longer(cell, place.site, options).unwrap_or_default();
@@ -167,7 +167,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
         percents.map(Some).collect()
     };
     let lines = place.cells().map(line).collect();
-    let names = place.cells().map(|it| it.measured.cell.to_string());
+    let names = place.cells().map(|cell| cell.measured.cell.to_string());
     let labels = points(&place.application.cells[0]).map(label);
     let chart = LineChart {
         is_apart: true,
@@ -192,9 +192,9 @@ fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineCha
     }
 }
 
-/// Rows are averaged to so many points.
+/// The points of a line. Each is the mean of several rows.
 const POINTS: usize = 40;
-/// Every so many points the time stands below.
+/// The time stands below each fifth point.
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
@@ -263,7 +263,8 @@ pub(crate) fn in_short(drift: &Drift, drifts: &Drifts) -> String {
     format!("{how}; {} in all", lasting(drifts.last_s))
 }
 
-/// Its ends, in seconds. Only of a drift: a line through noise would look like a trend.
+/// The ends of the line through a series that drifts, in seconds. None without a drift, since a line through noise would look
+/// like a trend.
 pub(crate) fn trend(drift: &Drift) -> Option<[(f64, f64); 2]> {
     let trend = drift.trend.filter(|_| drift.is_drifting())?;
     let judged = || {

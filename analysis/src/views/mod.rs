@@ -1,4 +1,4 @@
-//! From a summary to pictures: chooses what is drawn, and gives the charts their values.
+//! Chooses the pictures of a report, and gives the charts their values.
 
 mod heatmaps;
 pub(crate) mod lines;

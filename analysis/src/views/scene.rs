@@ -13,14 +13,14 @@ use crate::verdict::Verdict;
 
 pub(crate) struct Entry {
     pub(crate) stem: String,
-    /// Whether the report opens with it. There may be several.
+    /// Whether it is one of the pictures that the report opens with.
     pub(crate) is_first: bool,
     pub(crate) formats: Vec<ChartFormat>,
     pub(crate) picture: Picture,
 }
 
 impl Entry {
-    /// The name of its file comes from `names`.
+    /// Makes an entry whose file is named after `names`.
     pub(super) fn new(
         names: &[&str],
         is_first: bool,
@@ -52,9 +52,9 @@ pub(crate) struct Scene<'a> {
     pub(crate) summary: &'a Summary,
     pub(crate) verdict: &'a Verdict,
     pub(crate) options: &'a Options,
-    /// The variants to show, by index; the baseline first.
+    /// The indices of the variants to show. The baseline comes first.
     pub(crate) shown: Vec<usize>,
-    /// That of the verdict, or those that the options name.
+    /// The site of the verdict, or the sites that the options name.
     pub(crate) sites: Vec<Site>,
 }
 
@@ -94,7 +94,7 @@ impl<'a> Scene<'a> {
         Entry::new(names, is_first, texts, body, self.options)
     }
 
-    /// "slow polls of Connection::poll"; the metric alone if it is one of the worker.
+    /// "slow polls of Connection::poll", or the metric alone if it belongs to the worker.
     pub(super) fn subject(&self, key: MetricKey) -> String {
         let words = key.metric.info().words;
         match key.site {
@@ -103,7 +103,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// What stands below a value. Published figures have no interval.
+    /// Names what stands below a value in a cell.
     pub(super) fn intervals(&self) -> &'static str {
         let cells = self.summary.measured();
         let mut figures = cells.flat_map(|cell| cell.figures.values().flatten().flatten());
@@ -125,8 +125,8 @@ impl<'a> Scene<'a> {
 
     pub(super) fn co_tenant(&self) -> &'static str {
         match self.summary.identity.application.is_some() {
-            true => "co-tenant: a small task on the same runtime",
-            false => "co-tenant: a small task on the same worker thread",
+            true => "another task: a small one on the same runtime",
+            false => "another task: a small one on the same worker thread",
         }
     }
 }

@@ -1,4 +1,4 @@
-//! What every candidate of a search did: limit × wake, a panel for each site.
+//! The changes by every candidate of a search. A panel for each site has a row for each limit and a column for each wake.
 
 use poll_probe::{Budget, Limit, Wake};
 use run_format::{Budgets, Role, Site};
@@ -17,10 +17,10 @@ pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
     metrics.map(|metric| map(scene, search, metric)).collect()
 }
 
-/// The sites that a candidate bounds, and their bound if it is one for all.
+/// The sites that a candidate bounds, and the bound. None if the sites have different bounds.
 fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
     let sites = Site::BUDGETED.iter().copied();
-    let sites: Vec<Site> = sites.filter(|it| budgets.at(*it).is_some()).collect();
+    let sites: Vec<Site> = sites.filter(|site| budgets.at(*site).is_some()).collect();
     let first = budgets.at(*sites.first()?)?;
     let is_one = sites.iter().all(|site| budgets.at(*site) == Some(first));
     is_one.then_some((sites, first))
@@ -80,7 +80,10 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
     let last = search.rounds.iter().rev().find_map(|round| {
         let (verdict, summary) = (&round.verdict, &round.summary);
         let is_same = |variant: usize| Some(summary.variants[variant].budgets) == budgets;
-        let candidate = verdict.candidates.iter().find(|it| is_same(it.variant))?;
+        let candidate = verdict
+            .candidates
+            .iter()
+            .find(|candidate| is_same(candidate.variant))?;
         let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });

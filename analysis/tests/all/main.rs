@@ -6,6 +6,7 @@ mod bounds;
 mod browser;
 mod columns;
 mod commands;
+mod comments;
 mod cores;
 mod damaged;
 mod explain;

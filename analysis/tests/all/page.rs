@@ -102,38 +102,54 @@ fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
         browser.eval("document.getElementById('threshold').focus()");
         browser.press(key);
     };
+    let rows = "[...document.querySelectorAll('.effects tbody tr')].filter((row) => !row.hidden)
+        .map((row) => [...row.children].map((field) => field.textContent.trim()).join(' | '))";
+    let table = browser.eval(rows);
     slide(&browser, Key::Left);
-    assert_eq!(browser.text("#threshold-text"), "40 µs");
-    let at_40 = hovered(&browser, 0);
+    assert_eq!(browser.text("#threshold-text"), "20 µs");
+    let at_20 = hovered(&browser, 0);
     assert!(
-        at_40.contains("none: ") && !at_40.contains('['),
-        "an interval was not made: {at_40}"
+        at_20.contains("none: ") && !at_20.contains('['),
+        "an interval was not made: {at_20}"
     );
+    let table_at_20 = browser.eval(rows);
+    assert_eq!(table_at_20[1], table[1], "only the first row follows");
     slide(&browser, Key::Right);
     assert_eq!(hovered(&browser, 0), at_50);
+    assert_eq!(browser.eval(rows), table);
     shows("beyond_ms_per_s");
     slide(&browser, Key::Left);
-    let beyond_40 = hovered(&browser, 0);
+    let beyond_20 = hovered(&browser, 0);
 
-    copy.report(&["--format", "svg", "--threshold", "40us"])
+    copy.report(&["--format", "svg", "--threshold", "20us"])
         .succeeds();
-    let value = &row(&copy, "none", "connection,slow_percent")[0];
+    let report = copy.text("report.md").replace("**", "");
+    let mut lines = report.lines();
+    let row = lines.find(|line| line.starts_with("| time beyond 20 µs"));
+    let shown = table_at_20[0].as_str().expect("a row");
+    let shown = format!("| {} |", shown.replace('\u{a0}', " "));
+    assert_eq!(
+        row,
+        Some(&*shown),
+        "the report at this threshold has the same row"
+    );
+    let value = &self::row(&copy, "none", "connection,slow_percent")[0];
     assert!(
-        at_40.contains(&format!("none: {value} ")),
-        "{at_40:?} has not {value}"
+        at_20.contains(&format!("none: {value} ")),
+        "{at_20:?} has not {value}"
     );
     // The page has counts between edges, from which it can only estimate a time.
-    let value: f64 = row(&copy, "none", "connection,beyond_ms_per_s")[0]
+    let value: f64 = self::row(&copy, "none", "connection,beyond_ms_per_s")[0]
         .parse()
         .expect("a number");
-    let (_, shown) = beyond_40.split_once("none: ").expect("a value");
+    let (_, shown) = beyond_20.split_once("none: ").expect("a value");
     let shown: f64 = shown
         .split(' ')
         .next()
         .expect("it")
         .parse()
         .expect("a number");
-    assert!((shown / value - 1.0).abs() < 0.1, "{beyond_40:?}: {value}");
+    assert!((shown / value - 1.0).abs() < 0.1, "{beyond_20:?}: {value}");
 }
 
 /// The colour and the value of a cell, without white space.

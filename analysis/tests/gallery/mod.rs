@@ -171,7 +171,7 @@ fn texts_stay_apart_and_inside() {
 #[test]
 fn pixels_have_the_size_of_the_picture_and_white_edges() {
     let svg = heatmap(5, 4, 4).svg();
-    let bytes = ChartFormat::Png.of(&svg).expect("pixels");
+    let bytes = ChartFormat::Png.encoded(&svg).expect("pixels");
     assert_eq!(bytes, png(&svg).expect("pixels"));
     let pixels = Pixmap::decode_png(&bytes).expect("a PNG");
     let (width, height) = (pixels.width(), pixels.height());

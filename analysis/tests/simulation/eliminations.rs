@@ -36,7 +36,7 @@ fn search(candidates: usize, margins: f64, sweeps: Sweeps, rng: &mut StdRng) -> 
     for most in MOST_STAY {
         let blocks = (FIRST_BLOCKS * candidates / truth.len()).min(100);
         let (summary, _) = Sweeps { blocks, ..sweeps }.measured(&truth, rng);
-        let left = eliminate(&summary, &Verdict::of(&summary, &options()), most);
+        let left = eliminate(&summary, &Verdict::new(&summary, &options()), most);
         // The baseline and its control come before the candidates.
         let stays = |at: usize| left.iter().all(|left| left.variant != at + 2);
         if !stays(0) {

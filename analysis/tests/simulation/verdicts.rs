@@ -134,7 +134,7 @@ impl Sweeps {
     /// Simulates a sweep. Returns the verdict and the true changes over its cells, by candidate and quantity.
     fn sweep(&self, truth: &Truth, rng: &mut StdRng) -> (Verdict, TrueChanges) {
         let (summary, changes) = self.measured(truth, rng);
-        (Verdict::of(&summary, &options()), changes)
+        (Verdict::new(&summary, &options()), changes)
     }
 
     pub(super) fn measured(&self, truth: &Truth, rng: &mut StdRng) -> (Summary, TrueChanges) {

@@ -13,6 +13,9 @@ use crate::verdict::{
     Candidate, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
 };
 
+/// However much a copy of the baseline differs, nobody should use it.
+pub(super) const CONTROL: &str = "none (A/A)";
+
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     let quantities = Quantity::all().into_iter().filter(|_| rng.random_bool(0.9));
     let quantities: Vec<(Quantity, f64)> = quantities
@@ -22,9 +25,14 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     let mut candidates: Vec<Candidate> = (0..count)
         .map(|at| candidate(at, &quantities, rng))
         .collect();
+    let mut control = rng.random_bool(0.5).then(|| Candidate {
+        label: CONTROL.to_owned(),
+        is_idle: false,
+        ..candidate(count, &quantities, rng)
+    });
     // All candidates of a sweep have the same groups of cells.
     if rng.random_bool(0.5) {
-        for candidate in &mut candidates {
+        for candidate in candidates.iter_mut().chain(&mut control) {
             candidate.regimes.clear();
         }
     }
@@ -45,6 +53,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     }
     Verdict {
         is_one_visit: rng.random_bool(0.5),
+        control,
         pairs,
         quantities,
         ..of_candidates(candidates)
@@ -88,6 +97,7 @@ pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
                 cells: 8,
                 levels: None,
             }],
+            beyond: BTreeMap::new(),
         });
     of_candidates(vec![Candidate {
         variant: 1,
@@ -155,6 +165,7 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
         judged: all(quantities, beyond, rng),
         regimes: regimes(quantities, beyond, rng),
         curve: Vec::new(),
+        beyond: BTreeMap::new(),
         opposite: opposite(rng),
         worse_cells: Vec::new(),
         details: BTreeMap::new(),
@@ -170,6 +181,7 @@ fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec
         place: places(&[regime], &known),
         cells: 8,
         judged: all(quantities, beyond, rng),
+        beyond: BTreeMap::new(),
     };
     known.into_iter().map(in_regime).collect()
 }

@@ -11,9 +11,10 @@ use run_format::Ends;
 
 use self::invented::verdict;
 use super::regime::Regime;
-use super::{Candidate, Class, InRegime, Judged, Verdict};
+use super::{Candidate, Class, InRegime, Judged, Quantity, Verdict};
+use crate::measure::Metric;
 use crate::report;
-use crate::report::effects;
+use crate::report::effects::{self, Effects};
 use crate::report::markdown::Row;
 use crate::stats::Interval;
 
@@ -198,6 +199,7 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     let says_none = sentences[0].starts_with("No variant");
     assert_eq!(says_none, gaining.is_empty(), "{}", sentences[0]);
     check_clauses(&sentences);
+    check_control(verdict, &sentences);
     check_effects(verdict, marks);
     check_leaders(verdict);
     let best = verdict.best().map(|candidate| candidate.variant);
@@ -210,6 +212,19 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
         if is_best {
             check_decision(verdict, candidate, &sentences);
         }
+    }
+}
+
+/// No sentence is about the A/A control. The table has its row last, and calls it a control.
+fn check_control(verdict: &Verdict, sentences: &[String]) {
+    for sentence in sentences {
+        assert!(!sentence.contains("A/A"), "{sentence}");
+    }
+    if verdict.control.is_some() {
+        let rows = report::changes("variant", verdict, &verdict.candidates);
+        let Row(last) = rows.last().expect("the control has a row");
+        assert_eq!(last[0].1, format!("`{}`", invented::CONTROL));
+        assert_eq!(last[last.len() - 1].1, "A/A control");
     }
 }
 
@@ -340,6 +355,29 @@ fn the_merge_and_the_own_node_have_a_line_each() {
         sentences[1],
         "In your own node, without delay: bound `yamux Active::poll` with `muxer=0`. With delay nothing is shown."
     );
+}
+
+#[test]
+fn a_sweep_of_copies_proposes_nothing_and_shows_how_they_differ() {
+    let mut verdict = invented::of_one(&[(Regime::Without, -50.0), (Regime::Long, 0.0)]);
+    let control = verdict.candidates.pop().map(|control| Candidate {
+        label: "none@both".to_owned(),
+        ..control
+    });
+    verdict.quantities = vec![(beyond(), beyond().margin)];
+    verdict.control = control;
+    let sentences = verdict.sentences();
+    let expected = "Nothing is proposed: `none@both` is an A/A control, a second copy of the baseline. The tables show by how \
+                    much noise alone makes the two differ.";
+    assert_eq!(sentences, [expected]);
+    let tables = effects::tables(&verdict);
+    let rows = tables.iter().flat_map(Effects::rows);
+    let titles: Vec<String> = rows.map(|Row(fields)| fields[2].0.clone()).collect();
+    assert_eq!(titles, ["`none@both`"; 2]);
+}
+
+fn beyond() -> Quantity {
+    Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides")
 }
 
 #[test]

@@ -162,8 +162,8 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, dir))
     }
 
-    /// What the rounds of a search have in common, and whether it chooses cells. If none are asked for, the grid is that
-    /// of a first look.
+    /// What the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
+    /// and then begins with the grid of a first look.
     pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
@@ -222,7 +222,7 @@ impl SweepArgs {
             true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
             false => (VISITS, FAR_VISITS),
         };
-        // A short look, and a time of each run that was asked for, are of one run.
+        // Each cell has one run in a short look, and where the time of a run was asked for.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
         let repeat = if is_visited_often { visits } else { 1 };
@@ -230,8 +230,8 @@ impl SweepArgs {
         let is_of_subjects = has_subjects && is_visited_often && length.time.is_none();
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
-        // A single budget is compared with itself in another program, and needs no A/A control here.
-        // A patch is compared with its budget, and both with the same program.
+        // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
+        // compared with its budget, and both with the same program.
         let has_subject_control = !compared.no_aa && compared.prove.is_none();
         let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
         if self.hosts.count() > 0 {
@@ -296,7 +296,7 @@ impl GridArgs {
                 &[4, 16, 64, 256],
             ),
         };
-        // What the links have is found out before the sweep begins.
+        // The round trips of links to other hosts are measured before the sweep begins.
         let (all_hosts, unknown) = ([hosts], [0.0]);
         let (peers, rtt_ms) = match hosts {
             0 => (peers, rtt_ms),
@@ -324,7 +324,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
         subject.layouts = 0;
     }
     let asked = SweepConfig {
-        // The cores that it began with.
+        // The shard goes on with the cores that it began with.
         lab: LabConfig {
             placement: begun.lab.placement.clone(),
             ..config.lab
@@ -332,7 +332,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
         jobs: begun.jobs.clone(),
         ..config
     };
-    // As a manifest has it: its fractions are rounded.
+    // A manifest rounds fractions.
     let asked: SweepConfig = serde_json::from_str(&serde_json::to_string(&asked)?)?;
     if asked != begun {
         reject!(
@@ -343,7 +343,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same sweep as long as one without options for its time.
+/// The same sweep with the length that it has without options for its time.
 pub(super) fn with_default_time(config: &SweepConfig) -> SweepConfig {
     SweepConfig {
         repeat: VISITS,
@@ -364,7 +364,7 @@ const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
-/// With which all visits of a cell take about as long as one long run.
+/// With this scale, all visits of a cell take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
 /// Subjects are compared in few cells, each thoroughly. Their changes differ from launch to launch, by layout, about as
 /// much as within a second, and a launch takes a second longer than it measures. So many short launches say more than a few

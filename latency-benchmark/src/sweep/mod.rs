@@ -1,4 +1,4 @@
-//! Measures the cells of a grid, one after the other, each on disk before the next.
+//! Measures the cells of a grid. Each is on disk before the next begins.
 
 pub(crate) mod args;
 mod jobs;
@@ -30,7 +30,7 @@ use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
 
-/// Does what was asked, with a manifest in the file `name`.
+/// Does what was asked. The manifest is in the file `name`.
 pub(crate) fn carry_out(
     asked: AskedSweep,
     name: &str,
@@ -52,7 +52,7 @@ pub(crate) fn carry_out(
                 results_folder::refuse_existing(&dir, &hint)?;
             }
             let programs = Programs::prepare(&mut config, node)?;
-            // Peers on other hosts have the round trip that their links have.
+            // Links to other hosts have round trips of their own, which are measured first.
             let cells = config.axes.cells().into_iter();
             let largest = cells.max_by_key(|cell| cell.peers);
             if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
@@ -88,7 +88,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
     }
     let launches = schedule(config);
     let alone = jobs::alone(config, &launches);
-    let all = launches.iter().chain(alone.iter().map(|it| &it.0));
+    let all = launches.iter().chain(alone.iter().map(|launch| &launch.0));
     let progress = Progress::new((launches.len() + alone.len()) as u64, true);
     let peers = match &config.jobs {
         Some(jobs) => jobs.peers(),

@@ -1,8 +1,7 @@
-//! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run
-//! is written into `run-1.partial`, which becomes `run-1` when all of it is there. Nothing is ever
-//! overwritten: what a killed sweep left behind stays, as `run-1.killed-1`, and so does a run that failed
-//! and is done again, as `run-1.failed-1`, or whose launch is done again with those that it takes turns with, as
-//! `run-1.replaced-1`.
+//! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run is written into
+//! `run-1.partial`, which becomes `run-1` when all of it is there. Nothing is ever overwritten. What a killed sweep left behind
+//! stays as `run-1.killed-1`, and a run that failed and is measured again stays as `run-1.failed-1`. Launches that take turns
+//! are measured again together, and a good run among them stays as `run-1.replaced-1`.
 
 use std::path::{Path, PathBuf};
 
@@ -37,7 +36,7 @@ impl RunDir {
         row.filter(RunRow::is_measured)
     }
 
-    /// An empty folder to write into. What is in the way is kept under another name.
+    /// Makes an empty folder to write into. A folder that is in the way gets another name.
     pub(crate) fn begin(&self) -> Result<PathBuf> {
         let partial = self.partial();
         self.set_aside(&partial, "killed")?;
@@ -67,7 +66,7 @@ impl RunDir {
         }
         let done = self.done();
         fs::rename(&partial, &done)?;
-        // A name is durable when the folder that it is in is.
+        // The new name survives a crash once the parent folder is on disk.
         let folder = done.parent().unwrap_or(&self.folder);
         Ok(fs::File::open(folder)?.sync_all()?)
     }

@@ -25,7 +25,7 @@ use crate::turn_order::{Seat, TurnOrder};
 pub(super) struct RunningSweep<'a> {
     pub(super) config: &'a SweepConfig,
     pub(super) programs: &'a Programs,
-    /// If it is not that of the manifest.
+    /// This machine, if it is not that of the manifest.
     pub(super) machine: Option<Machine>,
     pub(super) session: Session,
     pub(super) state: Mutex<SweepState>,
@@ -51,7 +51,10 @@ impl RunningSweep<'_> {
             return Ok(false);
         }
         let run_dir = |launch: &Launch| launch.run_dir(&self.session.folder.path);
-        if launches.iter().all(|it| self.is_done(it, &run_dir(it))) {
+        if launches
+            .iter()
+            .all(|launch| self.is_done(launch, &run_dir(launch)))
+        {
             launches.iter().for_each(|launch| self.skip(launch));
             return Ok(true);
         }
@@ -68,7 +71,7 @@ impl RunningSweep<'_> {
         {
             return self.launch(launch, placement, &run_dir(launch), None);
         }
-        // What was measured beside another launch than this one is no part of it.
+        // Runs of launches that take turns are compared, so all of them are measured again together.
         for run_dir in launches.iter().copied().map(run_dir) {
             run_dir.set_aside(&run_dir.done(), "replaced")?;
         }
@@ -201,8 +204,8 @@ impl RunningSweep<'_> {
         Ok(session.goes_on_after(&row))
     }
 
-    /// Keeps what was measured. One that was interrupted has fewer blocks than asked for, and is measured again by
-    /// `--resume`. A full disk ends the sweep.
+    /// Keeps what was measured. A run that was interrupted has fewer blocks than asked for, and `--resume` measures it again. A
+    /// full disk ends the sweep.
     fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
         let (folder, progress) = (&self.session.folder, &self.session.progress);
         let kept = run_dir.finish(row, row.end != End::INTERRUPTED);
@@ -220,8 +223,8 @@ impl RunningSweep<'_> {
         Ok(())
     }
 
-    /// Finds out whose fault it is that subjects failed: the program of each is built once more without the inserted lines, and
-    /// launched once. Only whether requests are answered is known of it. Returns whether to go on.
+    /// Finds out whether subjects failed because of the inserted lines. The program of each is built without these lines and
+    /// launched once, which shows only whether requests are answered. Returns whether to go on.
     pub(super) fn launch_without_lines(&self) -> Result<bool> {
         let failed = std::mem::take(&mut self.state().failed);
         let (session, config) = (&self.session, self.config);
@@ -266,7 +269,8 @@ impl RunningSweep<'_> {
             false => self.programs.peer(Some(number), None),
         };
         if dir.exists() {
-            fs::remove_dir_all(dir)?; // It was interrupted.
+            // An earlier attempt was interrupted.
+            fs::remove_dir_all(dir)?;
         }
         fs::create_dir_all(dir)?;
         run.beside = 0;

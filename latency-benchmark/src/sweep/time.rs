@@ -34,12 +34,12 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
 }
 
-/// What all runs of a sweep need, one after the other; of shards, the most that one needs.
+/// The time that all runs of a sweep need one after the other. If the sweep has shards, it is the time of the longest shard.
 #[derive(Default)]
 struct Needs {
     around: Duration,
     measuring: Duration,
-    /// The part of that without which a run would have too few blocks.
+    /// The part of the measuring time without which a run would have too few blocks.
     least: f64,
 }
 
@@ -58,7 +58,7 @@ fn needs(config: &SweepConfig) -> Needs {
         let mut needs = Needs::default();
         for launch in schedule(&shard) {
             let run = launch.config(config);
-            // Not as the run has it, which is never shorter than its fewest blocks.
+            // The run itself is never shorter than its fewest blocks.
             let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
             let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
             needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
@@ -78,7 +78,7 @@ fn needs(config: &SweepConfig) -> Needs {
 /// The time that runs were given and did not need.
 pub(super) struct SavedTime {
     saved_ms: f64,
-    /// What the runs to come are given anyway.
+    /// The time that the plan gives to the runs to come.
     to_come_ms: f64,
 }
 
@@ -94,7 +94,7 @@ impl SavedTime {
         }
     }
 
-    /// Gives a run its share, unless its time was set.
+    /// Gives a run its share of the saved time, unless the user set the time of a run.
     pub(super) fn spend(&mut self, run: &mut RunConfig, config: &SweepConfig) {
         const LEAST: f64 = 0.8;
         const MOST: f64 = 2.0;
@@ -113,8 +113,8 @@ impl SavedTime {
         self.to_come_ms -= planned_ms;
     }
 
-    /// Takes back what a run did not need. One with disturbed blocks needs more than it was given, and one that failed
-    /// gives nothing back.
+    /// Takes back the time that a run did not need. A run with disturbed blocks may have needed more than it was given, and a
+    /// run that failed gives nothing back.
     pub(super) fn save(&mut self, row: &RunRow) {
         let given_ms = row.config.plan.max_ms as f64;
         let around_ms = row.overhead_ms.unwrap_or(0) + row.config.plan.warm_up_ms;

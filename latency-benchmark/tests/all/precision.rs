@@ -10,7 +10,11 @@ fn the_expected_precision_is_that_of_the_evidence() {
         ("beyond_ms_per_s", "connection", "time beyond the threshold"),
         ("requests_per_s", "", "throughput"),
         ("cpu_us_per_request", "", "CPU time per request"),
-        ("cotenant_p90_us", "", "co-tenant's p90"),
+        (
+            "cotenant_p90_us",
+            "",
+            "wake-up latency of another task (p90)",
+        ),
     ];
     let mut table = csv::Reader::from_path("evidence/summary.csv").unwrap();
     let rows: Vec<csv::StringRecord> = table.records().map(Result::unwrap).collect();

@@ -15,7 +15,8 @@ fn the_proposed_diffs_apply_to_the_releases_of_the_lock_file() {
         ("libp2p-noise", "noise.diff"),
         ("asynchronous-codec", "codec.diff"),
     ] {
-        let sources = pristine::find(&manifest, &[package]).expect("the node program depends on it");
+        let sources =
+            pristine::find(&manifest, &[package]).expect("the node program depends on it");
         let [source] = &sources[..] else {
             panic!("{package} has {} versions in the lock file", sources.len());
         };
