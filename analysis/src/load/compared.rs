@@ -1,7 +1,7 @@
 //! The variants that are compared in a sweep. With subjects these are the variants of every subject.
 
 use poll_probe::Budget;
-use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
+use run_format::{Budgets, Measurement, Role, Site, SweepConfig, VariantConfig};
 use serde::Serialize;
 
 /// What a variant is compared for.
@@ -19,8 +19,11 @@ pub(crate) enum ComparedRole {
 
 impl ComparedRole {
     /// A variant without a bound, such as `none@both`, does what the baseline does. So it is a control, or a further copy
-    /// of the baseline if the sweep has a control.
-    fn of(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
+    /// of the baseline if the sweep has a control. Beside raw TCP, libp2p is the candidate and needs no bound.
+    fn in_sweep(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
+        if config.measurement == Measurement::BesideTcp {
+            return variant.role.into();
+        }
         let has_control = || {
             let mut variants = config.variants.iter();
             variants.any(|variant| variant.role == Role::Control)
@@ -76,7 +79,7 @@ impl ComparedVariant {
 pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let variant = |variant: &VariantConfig| ComparedVariant {
         label: variant.label.clone(),
-        role: ComparedRole::of(variant, config),
+        role: ComparedRole::in_sweep(variant, config),
         budgets: variant.budgets,
         subject: 0,
     };

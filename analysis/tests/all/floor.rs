@@ -72,7 +72,7 @@ fn the_floor_and_the_benchmarks_own_cpu_time_are_subtracted() {
     assert_eq!(figure(&new, "own_cpu_percent"), 10.0);
     holds(
         &new.text("report.md"),
-        &["floor of the co-tenant's wake-ups 20.0 µs"],
+        &["floor of another task's wake-ups 20.0 µs"],
     );
     let report = old.text("report.md");
     assert!(!report.contains("counted from its floor"), "{report}");
