@@ -5,7 +5,7 @@ use syn::{Block, Expr, ExprCall, ExprMethodCall, Ident};
 
 use crate::locate::FoundFunction;
 
-/// The name of the function that is called, if it has one.
+/// The name of the function that is called. An expression that returns a function has none.
 pub(crate) fn callee(call: &ExprCall) -> Option<&Ident> {
     match &*call.func {
         Expr::Path(path) => Some(&path.path.segments.last()?.ident),
@@ -13,19 +13,19 @@ pub(crate) fn callee(call: &ExprCall) -> Option<&Ident> {
     }
 }
 
-/// The name of a child: its own text.
+/// The name of a child that is polled by a method: the text of the call.
 pub(crate) fn child_of_method(function: &FoundFunction<'_>, call: &ExprMethodCall) -> String {
     format!("{}.{}", function.text(&call.receiver), call.method)
 }
 
-/// The name of a child that a function polls which is not a method.
+/// The name of a child that is polled by a free function.
 pub(crate) fn child_of_call(
     function: &FoundFunction<'_>,
     call: &ExprCall,
     is_cx: impl Fn(&Expr) -> bool,
 ) -> String {
-    let name = function.text(&call.func);
-    let name = name.split("::<").next().unwrap_or(&name);
+    let path = function.text(&call.func);
+    let name = path.split("::<").next().unwrap_or(&path);
     let last = name.rsplit("::").next().unwrap_or(name);
     match call.args.first() {
         // `Future::poll(x, cx)` is `x.poll(cx)` written differently: the argument names the child.

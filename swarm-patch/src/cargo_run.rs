@@ -1,148 +1,114 @@
-//! Runs cargo builds, which take minutes: shows how far they are, ends them with an interrupt, and names their first error.
+//! Runs `cargo build`, which takes minutes: shows how far it is, ends it with an interrupt, and names its first error.
 
 use std::fs::File;
-use std::io::{self, BufReader, IsTerminal, Read, Write};
-use std::os::unix::process::CommandExt;
+use std::io::{self, BufRead, BufReader, ErrorKind, PipeReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::{Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
+use cargo_metadata::{CompilerMessage, Message};
 use fs_err as fs;
-use program::{end_group, in_words, interrupts_seen, printable, say, wait_within};
-use serde_json::Value;
+use indicatif::{ProgressBar, ProgressStyle};
+use program::{in_words, printable, say, wait_or_interrupt};
 
 /// An option that every command for [`build`] needs.
 pub const MESSAGES: &str = "--message-format=json";
 
-/// Runs `cargo build`. `title` says to the user what it builds. All that the compilers say goes to the file `log`, which is
-/// kept if the build fails.
+/// Runs `cargo build`. `title` tells the user what is built. Everything that cargo and the compilers print goes to the file
+/// `log`, which is removed if the build succeeds.
 pub fn build(command: &mut Command, title: &str, log: &Path) -> Result<()> {
-    let before = interrupts_seen();
-    let mut child = command
+    let (stdout, cargo_stdout) = io::pipe()?;
+    let (stderr, cargo_stderr) = io::pipe()?;
+    command
         .env("CARGO_TERM_COLOR", "never")
         .env("CARGO_TERM_QUIET", "false")
         .env("CARGO_TERM_PROGRESS_WHEN", "always")
         .env("CARGO_TERM_PROGRESS_WIDTH", "80")
         .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        // So that the compilers that it starts can be ended, too.
-        .process_group(0)
-        .spawn()
-        .context("cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)")?;
-    let stdout = child.stdout.take().context("cargo has no output")?;
-    let stderr = child.stderr.take().context("cargo has no errors")?;
-    let said = Mutex::new(Said::into(File::create(log)?));
-    let mut shown = Shown::of(title);
-    let status = thread::scope(|scope| -> Result<_> {
-        scope.spawn(|| read_messages(stdout, &said));
-        scope.spawn(|| read_errors(stderr, &said));
-        const LOOK_AROUND: Duration = Duration::from_millis(100);
-        loop {
-            if let Some(status) = wait_within(&mut child, LOOK_AROUND)? {
-                return Ok(status);
-            }
-            if interrupts_seen() > before {
-                end_group(&mut child)?;
-                bail!("the build was interrupted");
-            }
-            let steps = said.lock().unwrap_or_else(PoisonError::into_inner).steps;
-            shown.show(steps);
-        }
+        .stdout(cargo_stdout)
+        .stderr(cargo_stderr);
+    let log_file = File::create(log)?;
+    let (status, compiler_error, cargo_said) = thread::scope(|scope| {
+        let messages = scope.spawn(|| read_messages(stdout, &log_file));
+        let errors = scope.spawn(|| read_errors(stderr, &log_file, title));
+        let status = wait_or_interrupt(command);
+        // The readers end only when this process has closed its ends of the pipes, too.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let compiler_error = messages.join().unwrap_or_default();
+        (status, compiler_error, errors.join().unwrap_or_default())
     });
-    shown.end();
-    let status = status?;
-    if status.success() {
-        let _ = fs::remove_file(log);
-        return Ok(());
+    match status {
+        Ok(status) if status.success() => {
+            let _ = fs::remove_file(log);
+            return Ok(());
+        }
+        Ok(_) => {}
+        // Nothing but an interrupt has this kind.
+        Err(error) if error.kind() == ErrorKind::Other => bail!("the build was interrupted"),
+        Err(error) => {
+            let hint = "cannot start cargo (install Rust 1.91 or newer: https://rustup.rs)";
+            return Err(error).context(hint);
+        }
     }
-    let said = said.into_inner().unwrap_or_else(PoisonError::into_inner);
-    let error = said.error.unwrap_or_else(|| first_error(&said.text));
+    let error = compiler_error.unwrap_or_else(|| first_error(&cargo_said));
     bail!("{error} (all that the compilers said: {})", log.display());
 }
 
-/// What cargo has said so far.
-struct Said {
-    log: File,
-    /// Those done, and all. A step compiles a crate, or compiles or runs a build script.
-    steps: Option<(u32, u32)>,
-    /// The first one of a compiler, with its place.
-    error: Option<String>,
-    /// What cargo itself says.
-    text: String,
-}
-
-impl Said {
-    fn into(log: File) -> Said {
-        Said {
-            log,
-            steps: None,
-            error: None,
-            text: String::new(),
-        }
-    }
-
-    fn note(&mut self, text: &str) {
-        // The first error is known without the log.
-        let _ = self.log.write_all(text.as_bytes());
-    }
-}
-
-fn read_messages(from: impl Read, said: &Mutex<Said>) {
-    for line in program::lines(from) {
-        let Ok(message) = serde_json::from_str::<Value>(&line) else {
+/// Copies the messages of the compilers to the log. Returns the first error.
+fn read_messages(stdout: PipeReader, mut log: &File) -> Option<String> {
+    let mut first_error = None;
+    for message in Message::parse_stream(BufReader::new(stdout)).map_while(Result::ok) {
+        let Message::CompilerMessage(CompilerMessage { message, .. }) = message else {
             continue;
         };
-        let message = &message["message"];
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.note(message["rendered"].as_str().unwrap_or_default());
-        if said.error.is_none() && message["level"] == "error" {
-            said.error = in_one_line(message);
+        // The first error is known even if the log cannot be written.
+        let _ = log.write_all(message.rendered.as_deref().unwrap_or_default().as_bytes());
+        if message.level == DiagnosticLevel::Error && first_error.is_none() {
+            first_error = Some(in_one_line(&message));
         }
     }
+    first_error
 }
 
-/// An error of the compiler, as it begins in its own words, and its place.
-fn in_one_line(message: &Value) -> Option<String> {
-    let text = message["message"].as_str()?;
-    let code = message["code"]["code"].as_str();
-    let code = code.map_or_else(|| "error".to_owned(), |code| format!("error[{code}]"));
-    let mut spans = message["spans"].as_array()?.iter();
-    let place = spans.find(|span| span["is_primary"] == true).map(|span| {
-        let file = span["file_name"].as_str().unwrap_or_default();
-        format!(" ({file}:{}:{})", span["line_start"], span["column_start"])
-    });
-    Some(format!("{code}: {text}{}", place.unwrap_or_default()))
+/// The code, the text and the place of an error.
+fn in_one_line(error: &Diagnostic) -> String {
+    let mut line = match &error.code {
+        Some(code) => format!("error[{}]: {}", code.code, error.message),
+        None => format!("error: {}", error.message),
+    };
+    if let Some(span) = error.spans.iter().find(|span| span.is_primary) {
+        let (file, at, column) = (&span.file_name, span.line_start, span.column_start);
+        line += &format!(" ({file}:{at}:{column})");
+    }
+    line
 }
 
-fn read_errors(from: impl Read, said: &Mutex<Said>) {
-    let mut line = Vec::new();
-    for byte in BufReader::new(from).bytes().map_while(Result::ok) {
-        line.push(byte);
-        // A line of progress is written over by the next one.
-        if !matches!(byte, b'\r' | b'\n') {
-            continue;
-        }
-        let text = String::from_utf8_lossy(&line).into_owned();
-        line.clear();
-        let text = text.trim_start_matches("\u{1b}[K");
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        match steps(text) {
-            Some(steps) => said.steps = Some(steps),
-            None if text.trim().is_empty() => {}
-            None => {
-                said.note(text);
-                said.text += text;
+/// Shows cargo's progress and copies the rest of its output to the log. Returns the rest.
+fn read_errors(stderr: PipeReader, mut log: &File, title: &str) -> String {
+    let mut progress = Progress::new(title);
+    let mut rest = String::new();
+    // Cargo ends each line of progress with a carriage return, so that the next line overwrites it.
+    for chunk in BufReader::new(stderr).split(b'\r').map_while(Result::ok) {
+        for line in String::from_utf8_lossy(&chunk).lines() {
+            let text = line.trim_start_matches("\u{1b}[K");
+            if let Some((done, all)) = steps(text) {
+                progress.show(done, all);
+            } else if !text.trim().is_empty() {
+                let _ = writeln!(log, "{text}");
+                rest += &format!("{text}\n");
             }
         }
     }
+    progress.bar.finish_and_clear();
+    rest
 }
 
-/// Cargo's progress: `Building [====>   ] 12/345: some, crates`.
-fn steps(line: &str) -> Option<(u32, u32)> {
+/// Reads a line of cargo's progress, `Building [====>   ] 12/345: some, crates`: the steps done, and all steps. A step
+/// compiles a crate, or runs a build script.
+fn steps(line: &str) -> Option<(u64, u64)> {
     let (_, after) = line
         .trim_start()
         .strip_prefix("Building [")?
@@ -152,62 +118,42 @@ fn steps(line: &str) -> Option<(u32, u32)> {
     Some((done.parse().ok()?, all.parse().ok()?))
 }
 
-/// A line on a terminal that is written again and again; elsewhere a line every half minute. Nothing is shown of a build that
-/// has nothing to do.
-struct Shown<'a> {
-    title: &'a str,
-    began: Instant,
-    last: Option<Instant>,
-    is_terminal: bool,
+/// The progress of a build: on a terminal a line that is drawn again and again, elsewhere a line every half minute.
+struct Progress {
+    bar: ProgressBar,
+    last_line: Option<Instant>,
 }
 
-impl Shown<'_> {
-    fn of(title: &str) -> Shown<'_> {
-        Shown {
-            title,
-            began: Instant::now(),
-            last: None,
-            is_terminal: io::stderr().is_terminal(),
+impl Progress {
+    fn new(title: &str) -> Progress {
+        let template = "building {prefix}: {pos} of {len} steps, {elapsed}";
+        let style = ProgressStyle::with_template(template).expect("the template is a constant");
+        Progress {
+            bar: ProgressBar::no_length()
+                .with_style(style)
+                .with_prefix(printable(title).into_owned()),
+            last_line: None,
         }
     }
 
-    fn show(&mut self, steps: Option<(u32, u32)>) {
-        const SOON: Duration = Duration::from_secs(1);
-        const LATER: Duration = Duration::from_secs(30);
-        let interval = match (self.last, self.is_terminal) {
-            (None, _) | (_, true) => SOON,
-            _ => LATER,
-        };
-        if self.last.unwrap_or(self.began).elapsed() < interval {
-            return;
+    fn show(&mut self, done: u64, all: u64) {
+        const LINE_EVERY: Duration = Duration::from_secs(30);
+        if self.bar.length().is_none() {
+            // The time goes on while one crate is compiled.
+            self.bar.enable_steady_tick(Duration::from_secs(1));
         }
-        self.last = Some(Instant::now());
-        let steps = steps.map_or_else(String::new, |(done, all)| {
-            format!("{done} of {all} steps, ")
-        });
-        let took = in_words(self.began.elapsed());
-        let text = format!("building {}: {steps}{took}", self.title);
-        match self.is_terminal {
-            true => self.rewrite(&text),
-            false => say(text),
-        }
-    }
-
-    /// A line that is longer than the terminal could not be written again.
-    fn rewrite(&self, text: &str) {
-        const SHORT: usize = 79;
-        let text: String = printable(text).chars().take(SHORT).collect();
-        let _ = write!(io::stderr(), "\r{text}\u{1b}[K");
-    }
-
-    fn end(&self) {
-        if self.last.is_some() && self.is_terminal {
-            self.rewrite("");
+        self.bar.set_length(all);
+        self.bar.set_position(done);
+        let is_due = |last: Instant| last.elapsed() >= LINE_EVERY;
+        if self.bar.is_hidden() && self.last_line.is_none_or(is_due) {
+            self.last_line = Some(Instant::now());
+            let (title, took) = (self.bar.prefix(), in_words(self.bar.elapsed()));
+            say(format!("building {title}: {done} of {all} steps, {took}"));
         }
     }
 }
 
-/// The first error in cargo's output, with its place, in one line.
+/// The first error in what cargo printed, with its place or its causes, in one line.
 pub(crate) fn first_error(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
@@ -216,20 +162,22 @@ pub(crate) fn first_error(said: &str) -> String {
         return last.copied().unwrap_or("cargo gave no reason").to_owned();
     };
     let (error, rest) = (lines[at].trim_start_matches("error: "), &lines[at + 1..]);
-    let is_of_it = |line: &&&str| !is_error(line) && !line.starts_with("warning");
-    let mut of_it = rest.iter().take_while(is_of_it);
-    if let Some(place) = of_it.find_map(|line| line.strip_prefix("--> ")) {
+    let mut details = rest
+        .iter()
+        .take_while(|line| !is_error(line) && !line.starts_with("warning"));
+    if let Some(place) = details.find_map(|line| line.strip_prefix("--> ")) {
         return format!("{error} ({place})");
     }
-    // The causes come after an error of cargo, the output after an error of a build script.
+    // After an error of a build script comes what the script printed, with an error of its own.
     if let Some(text) = rest.iter().find_map(|line| line.strip_prefix("error: ")) {
         return text.to_owned();
     }
     let causes = rest.iter().filter(|line| {
         !line.is_empty() && !line.starts_with("Caused by") && !line.starts_with("process didn't")
     });
-    let add = |text, cause| format!("{text} {cause}");
-    causes.take(4).fold(error.to_owned(), add)
+    causes
+        .take(4)
+        .fold(error.to_owned(), |text, cause| format!("{text} {cause}"))
 }
 
 #[cfg(test)]
@@ -238,13 +186,13 @@ mod tests {
 
     use super::*;
 
-    /// Has a script in cargo's place.
+    /// Builds with a script in cargo's place. Returns the error and the log.
     fn build_with(script: &str) -> (String, String) {
         let dir = tempfile::tempdir().expect("a folder");
         let (cargo, log) = (dir.path().join("cargo"), dir.path().join("log"));
         std::fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("a script");
         std::fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).expect("its mode");
-        let built = build(&mut Command::new(&cargo), "it", &log);
+        let built = build(&mut Command::new(&cargo), "a program", &log);
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         let error = built.map_or_else(|error| format!("{error:#}"), |()| "built".to_owned());
         (
@@ -255,14 +203,20 @@ mod tests {
 
     #[test]
     fn a_build_that_fails_names_its_first_error_with_its_place_and_the_log() {
+        let target = r#"{"name":"x","kind":["lib"],"src_path":"src/lib.rs"}"#;
+        let span = r#"{"is_primary":true,"file_name":"src/lib.rs","line_start":4,"column_start":9,"line_end":4,"column_end":10,"byte_start":0,"byte_end":1,"text":[]}"#;
         let message = |level: &str, code: &str, text: &str| {
             format!(
-                r#"printf '%s\n' '{{"reason":"compiler-message","message":{{"level":"{level}","code":{code},"message":"{text}","spans":[{{"is_primary":true,"file_name":"src/lib.rs","line_start":4,"column_start":9}}],"rendered":"{text}\n  | ^^^^^^\n"}}}}'"#
+                r#"printf '%s\n' '{{"reason":"compiler-message","package_id":"x","target":{target},"message":{{"level":"{level}","code":{code},"message":"{text}","spans":[{span}],"children":[],"rendered":"{text}\n  | ^^^^^^\n"}}}}'"#
             )
         };
         let script = [
             message("warning", "null", "unused"),
-            message("error", r#"{"code":"E0308"}"#, "mismatched types"),
+            message(
+                "error",
+                r#"{"code":"E0308","explanation":null}"#,
+                "mismatched types",
+            ),
             message("error", "null", "another"),
             r"printf 'error: could not compile x\n  | ^^^^^^^^^^^^\n' >&2; exit 101".to_owned(),
         ];

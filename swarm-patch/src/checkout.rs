@@ -12,22 +12,24 @@ use walkdir::{DirEntry, WalkDir};
 use crate::budget_patch::{self, MANIFEST};
 use crate::crate_source::CrateSource;
 use crate::diff;
-use crate::graft::graft;
+use crate::graft::{Graft, graft};
 use crate::sites::SiteLevels;
 
-/// The crates of these names in `dir`, which is a crate, a workspace, or a folder of crates.
+/// Finds the crates with these names in `dir`, which is a crate, a workspace, or a folder of crates.
 pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
-    /// How many folders down a crate may be: enough for one in a workspace in a folder.
+    /// A crate may be this many folders below `dir`, which is enough for a crate of a workspace in a folder.
     const MAX_DEPTH: usize = 4;
     let is_source = |entry: &DirEntry| {
         let name = entry.file_name().to_string_lossy();
         entry.depth() == 0 || name != "target" && !name.starts_with('.')
     };
-    let folders = WalkDir::new(dir).max_depth(MAX_DEPTH).sort_by_file_name();
-    let mut folders = folders.into_iter().filter_entry(is_source);
+    let mut folders = WalkDir::new(dir)
+        .max_depth(MAX_DEPTH)
+        .sort_by_file_name()
+        .into_iter()
+        .filter_entry(is_source);
     let mut sources: Vec<CrateSource> = Vec::new();
-    while let Some(entry) = folders.next() {
-        let entry = entry?;
+    while let Some(entry) = folders.next().transpose()? {
         let manifest = entry.path().join("Cargo.toml");
         if !entry.file_type().is_dir() || !manifest.is_file() {
             continue;
@@ -37,11 +39,11 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
         else {
             continue;
         };
-        let version = match text(&manifest, &["package", "version"]) {
+        let declared = match text(&manifest, &["package", "version"]) {
             Some(version) => Some(version.to_owned()),
             None => workspace_version(dir, entry.path())?,
         };
-        let version = version.unwrap_or_else(|| "of unknown version".to_owned());
+        let version = declared.unwrap_or_else(|| "of unknown version".to_owned());
         let source = CrateSource::new(name, &version, entry.path().to_owned())?;
         if let Some(first) = sources.iter().find(|first| first.name == name) {
             bail!(
@@ -58,8 +60,9 @@ pub fn find(dir: &Path, names: &[&str]) -> Result<Vec<CrateSource>> {
 }
 
 /// The version that the nearest workspace around a crate gives its members.
-fn workspace_version(top: &Path, of: &Path) -> Result<Option<String>> {
-    for folder in of.ancestors().take_while(|folder| folder.starts_with(top)) {
+fn workspace_version(top: &Path, crate_dir: &Path) -> Result<Option<String>> {
+    let around = crate_dir.ancestors();
+    for folder in around.take_while(|folder| folder.starts_with(top)) {
         let manifest = folder.join("Cargo.toml");
         if manifest.is_file()
             && let Some(version) =
@@ -84,12 +87,12 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// The files that were changed, with their texts before.
+/// The files that were changed, each with its text before the first change.
 #[derive(Debug, Default)]
 pub struct Edits(BTreeMap<PathBuf, String>);
 
 impl Edits {
-    /// Remembers the text of a file that is about to be changed, or to be made.
+    /// Keeps the text of a file that is about to be changed or made.
     pub(crate) fn begin(&mut self, path: PathBuf) {
         let path = fs::canonicalize(&path).unwrap_or(path);
         let text = std::fs::read_to_string(&path).unwrap_or_default();
@@ -119,13 +122,13 @@ impl Edits {
             // A diff may have removed the file.
             let after = std::fs::read_to_string(path).unwrap_or_default();
             let below = path.strip_prefix(folder)?.display().to_string();
-            text += &diff::one(&below, before, &after);
+            text += &diff::of_file(&below, before, &after);
         }
         Ok(text)
     }
 }
 
-/// Gives crates the patch of a budget, in place.
+/// Applies the patch of a budget to crates, in place.
 pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
     for source in sources {
         for file in budget_patch::files_to_measure(source, budgets)? {
@@ -141,14 +144,15 @@ pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> R
     Ok(())
 }
 
-/// A crate, its files with all that its graft changes, and what that records.
+/// The graft of a crate.
 pub struct Grafted {
     pub source: CrateSource,
+    /// The changed files with their new texts.
     pub files: Vec<(PathBuf, String)>,
     pub sites: Vec<SiteLevels>,
 }
 
-/// The graft of a crate, which makes it depend on the `poll-probe` at `probe` by a relative path. Nothing is written yet.
+/// Grafts a crate, and makes it depend on the `poll-probe` at `probe` by a relative path. Nothing is written yet.
 pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     if source.dir.join(".cargo-ok").exists() {
         bail!(
@@ -165,14 +169,16 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
             path.display()
         );
     }
-    let probe = relative(&source.dir, probe).display().to_string();
-    manifest["dependencies"]["poll-probe"]["path"] = value(probe);
-    let graft = graft(source)?;
-    let files = (graft.files.iter()).map(|file| (source.dir.join(&file.file), file.grafted()));
+    let probe_path = relative(&source.dir, probe).display().to_string();
+    manifest["dependencies"]["poll-probe"]["path"] = value(probe_path);
+    let Graft { files, sites } = graft(source)?;
+    let sources = files
+        .iter()
+        .map(|file| (source.dir.join(&file.file), file.grafted()));
     Ok(Grafted {
         source: source.clone(),
-        files: files.chain([(path, manifest.to_string())]).collect(),
-        sites: graft.sites,
+        files: sources.chain([(path, manifest.to_string())]).collect(),
+        sites,
     })
 }
 

@@ -15,12 +15,12 @@ pub struct CrateSource {
     pub version: String,
     /// The folder of its manifest.
     pub dir: PathBuf,
-    /// The checksum, in the lock file, of the archive that it was unpacked from; absent for a checkout.
+    /// The checksum that the lock file has for the archive that the crate was unpacked from. A checkout has none.
     pub checksum: Option<String>,
 }
 
 impl CrateSource {
-    /// A crate in `dir`, which is no unpacked archive.
+    /// The crate in `dir`, which was not unpacked from an archive.
     pub fn new(name: &str, version: &str, dir: PathBuf) -> Result<Self> {
         Ok(CrateSource {
             name: name.to_owned(),
@@ -30,7 +30,7 @@ impl CrateSource {
         })
     }
 
-    pub(crate) fn of_package(package: &cargo_metadata::Package) -> Result<Self> {
+    pub(crate) fn from_package(package: &cargo_metadata::Package) -> Result<Self> {
         let dir = package.manifest_path.parent().map(Into::into);
         let version = package.version.to_string();
         CrateSource::new(&package.name, &version, dir.unwrap_or_default())

@@ -7,12 +7,9 @@ use crate::graft::GraftedFile;
 
 /// The folder in which a diff applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
 pub enum Layout {
-    /// The folder that has the crates as NAME-VERSION, as cargo unpacks them.
+    /// The folder in which cargo unpacks crates, each to a folder NAME-VERSION.
     Registry,
-    /// The crate's own folder.
-    Crate,
     /// The root of upstream's repository.
     Repository,
 }
@@ -22,7 +19,6 @@ impl Layout {
     pub fn prefix(self, source: &CrateSource) -> String {
         match self {
             Layout::Registry => format!("{}-{}/", source.name, source.version),
-            Layout::Crate => String::new(),
             Layout::Repository => format!("{}/", source.name.trim_start_matches("libp2p-")),
         }
     }
@@ -32,7 +28,7 @@ impl Layout {
 pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
     let diff = |file: &GraftedFile| {
         let path = match file.file.strip_prefix("../") {
-            // The crate's folder is the last one of the prefix; without it the file is out of reach.
+            // The crate's folder is the last one of the prefix. If the prefix is empty, the file is out of reach.
             Some(above) => {
                 let folders = prefix.strip_suffix('/')?.rsplit_once('/');
                 folders.map_or(above.to_owned(), |(folders, _)| {
@@ -41,12 +37,13 @@ pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
             }
             None => format!("{prefix}{}", file.file),
         };
-        Some(one(&path, &file.original, &file.grafted()))
+        Some(of_file(&path, &file.original, &file.grafted()))
     };
     files.iter().filter_map(diff).collect()
 }
 
-pub fn one(path: &str, before: &str, after: &str) -> String {
+/// The change to one file. A file that was empty before is a new one.
+pub fn of_file(path: &str, before: &str, after: &str) -> String {
     let old = match before {
         "" => "/dev/null".to_owned(),
         _ => format!("a/{path}"),

@@ -1,8 +1,8 @@
-//! The refusal of a source that is not as expected.
+//! The error of a graft.
 
 use std::fmt::Display;
 
-/// A source is not as expected, and nothing was written.
+/// The refusal of a source that is not as expected. Nothing was written.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct Refused(String);

@@ -16,7 +16,7 @@ use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
 
-/// The code to insert into a crate, and what that records.
+/// The code to insert into a crate, and what this code records.
 #[derive(Clone, Debug, Default)]
 pub struct Graft {
     pub files: Vec<GraftedFile>,
@@ -37,7 +37,7 @@ pub struct GraftedFile {
 }
 
 impl GraftedFile {
-    /// Its text with the code inserted.
+    /// The text of the file with the code inserted.
     pub fn grafted(&self) -> String {
         let all = self.insertions.iter().map(|(_, insertion)| insertion);
         let replacements = self.replacements.iter();
@@ -47,7 +47,7 @@ impl GraftedFile {
 }
 
 impl Graft {
-    /// Refuses a graft without all that the pristine releases have.
+    /// Refuses a graft that lacks a level of a site. The grafts of the pristine releases lack none.
     pub fn require_all(&self) -> Result<()> {
         match self.sites.iter().flat_map(SiteLevels::missing).next() {
             Some(reason) => bail!("{reason}"),
@@ -55,7 +55,7 @@ impl Graft {
         }
     }
 
-    /// Lines of a budget without a probe, before the line `before` and with the indentation of the line `like`.
+    /// Adds lines of a budget without a probe, before the line `before` and with the indentation of the line `like`.
     #[cfg(feature = "subjects")]
     pub(crate) fn add_lines(
         &mut self,
@@ -68,18 +68,17 @@ impl Graft {
         self.add(spec, file, lines);
     }
 
-    /// Code for a file, given by its path and text.
+    /// Adds code to a file, which is given by its path and text.
     pub(crate) fn add(
         &mut self,
         spec: &SiteSpec,
         (path, text): (&str, &str),
         insertions: Vec<Insertion>,
     ) {
-        if insertions.is_empty() {
-            return;
+        if !insertions.is_empty() {
+            let of_site = insertions.into_iter().map(|insertion| (*spec, insertion));
+            self.file((path, text)).insertions.extend(of_site);
         }
-        let insertions = insertions.into_iter().map(|insertion| (*spec, insertion));
-        self.file((path, text)).insertions.extend(insertions);
     }
 
     fn file(&mut self, (path, text): (&str, &str)) -> &mut GraftedFile {
@@ -96,7 +95,7 @@ impl Graft {
         &mut self.files[file]
     }
 
-    /// Puts a new way of a remedy in the place of the old one.
+    /// Puts a new way of a remedy in the place of upstream's way.
     #[cfg(feature = "subjects")]
     pub(crate) fn replace(&mut self, file: (&str, &str), way: &Way) {
         let replacements = way.replacements.iter().copied();
@@ -104,8 +103,8 @@ impl Graft {
     }
 }
 
-/// The probe and the budgets at every site of the crate. What it cannot have is noted with the reason. Without
-/// the polls of connections, the first site of a stack, the crate is refused.
+/// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with
+/// the reason. If the polls of connections cannot be recorded, the crate is refused. They are the first site of a stack.
 pub fn graft(source: &CrateSource) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();
@@ -123,22 +122,23 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     Ok(graft)
 }
 
-/// Adds the new ways of the crate's remedies. They are all there, or none is.
+/// Adds the new ways of the crate's remedies: all of them or none.
 fn add_remedies<'a>(
     marks: &mut Marks<'a>,
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
 ) {
-    let rewrites = remedies_of(spec).flat_map(|remedy| remedy.rewrites);
-    let rewrites = rewrites.map(|rewrite| passes::around(parsed, function, "remedy", rewrite));
-    let fields = remedies_of(spec).map(|remedy| remedy.fields);
-    let fields = fields.map(|(of, fields)| function.fields(of, fields));
-    let rewrites: Result<Vec<_>, _> = rewrites.collect();
-    let fields: Result<Vec<_>, _> = fields.collect();
+    let rewrites: Result<Vec<_>, _> = remedies_of(spec)
+        .flat_map(|remedy| remedy.rewrites)
+        .map(|rewrite| passes::around(parsed, function, "remedy", rewrite))
+        .collect();
+    let fields: Result<Vec<_>, _> = remedies_of(spec)
+        .map(|remedy| function.fields(remedy.fields.0, remedy.fields.1))
+        .collect();
     match rewrites.and_then(|rewrites| Ok((rewrites, fields?))) {
         Ok((rewrites, fields)) => {
-            // A remedy goes around what marks the same expression.
+            // If a mark is at the same expression, the remedy goes around the mark.
             let (begin, end): (Vec<_>, Vec<_>) = rewrites
                 .into_iter()
                 .map(|[begin, end]| (begin, end))
@@ -164,18 +164,22 @@ fn marks<'a>(
         LoopShape::Poll { loop_in, states } => (loop_in, states),
     };
     let mut marks = inline::marks(parsed, function, Access::Variable, loop_in)?;
-    let known = states.filter(|(needed, _)| parsed.only_function(needed).is_some());
-    let states = known.map_or(&[][..], |(_, states)| states).iter();
-    let states = states.map(|state| passes::around(parsed, function, "count", state));
-    let states: Result<Vec<_>, _> = states.collect();
-    marks
-        .insertions
-        .extend(states.into_iter().flatten().flatten());
+    if let Some((needed, states)) = states
+        && parsed.only_function(needed).is_some()
+    {
+        let around = states
+            .iter()
+            .map(|state| passes::around(parsed, function, "count", state));
+        // If one of the expressions is not there, none is read.
+        if let Ok(insertions) = around.collect::<Result<Vec<_>, _>>() {
+            marks.insertions.extend(insertions.into_iter().flatten());
+        }
+    }
     add_remedies(&mut marks, parsed, function, spec);
     Ok(marks)
 }
 
-/// The code to insert for one site, and what that records.
+/// The code to insert for one site, and what this code records.
 fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>>, SiteLevels) {
     let function = parsed.locate(spec);
     let marks = function
@@ -184,12 +188,12 @@ fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>
     let outer = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
     let (mut insertions, outer, marks) = match outer {
         Ok(insertions) => (insertions, None, marks),
-        // Then no other level is there either.
+        // A site without the outer level has no other level either.
         Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
     };
     let (inner, budget, remedies) = match marks {
         Ok(marks) => {
-            // Lines at one place keep their order: the invocation begins before its first mark.
+            // Insertions at one place keep their order, so the invocation begins before its first mark.
             insertions.extend(marks.insertions);
             (None, marks.cannot_be_left, marks.lacks_remedies)
         }

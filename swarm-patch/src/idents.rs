@@ -27,7 +27,7 @@ pub(crate) fn uses(code: &impl ToTokens, name: &Ident) -> bool {
     idents(code).contains(name)
 }
 
-/// Refuses a function that uses the name of the inserted variable itself.
+/// Refuses a function whose own code uses the name of the inserted variable.
 pub(crate) fn refuse_taken_name(function: &FoundFunction<'_>, name: &str) -> Result<(), Refused> {
     match idents(function.body).iter().find(|ident| *ident == name) {
         None => Ok(()),
@@ -35,8 +35,8 @@ pub(crate) fn refuse_taken_name(function: &FoundFunction<'_>, name: &str) -> Res
     }
 }
 
-/// Refuses a function that uses its context `cx` elsewhere than at the `marked` bytes: with the
-/// context it could poll a child unseen. It may still use the waker.
+/// Refuses a function that uses its context `cx` elsewhere than at the `marked` bytes, because it could poll a child unseen
+/// there. The function may use the waker of the context.
 pub(crate) fn refuse_other_contexts(
     function: &FoundFunction<'_>,
     cx: &Ident,
@@ -62,7 +62,8 @@ pub(crate) fn refuse_other_contexts(
     }
 }
 
-/// Refuses an `async` function with a `poll_fn` that is not one of the `marked`, whose polls would not be seen.
+/// Refuses an `async` function that uses `poll_fn` more often than the `marked` times, because the polls there would not be
+/// seen.
 pub(crate) fn refuse_other_closures(
     function: &FoundFunction<'_>,
     marked: usize,

@@ -1,10 +1,12 @@
 //! The inner level of a function that polls in a loop, and of the methods that it hands its context to.
 //!
-//! A child becomes `(probe.child(0), CHILD, probe.own()).1`, which has the value of the child and keeps its
-//! temporaries as long. That moves the value, which may be large. Where it goes to a `match`, the mark before the call
-//! is in its argument, `{ probe.child(0); &mut *cx }`, and the one after it in the guard of a first arm that is never
-//! taken. If it was pending, the next mark ends its time. An iteration is a turn of any loop that polls. A budget ends
-//! the loop that is the only one and can be left without losing something (see [`leave`]).
+//! The call of a child becomes `(probe.child(0), CALL, probe.own()).1`. This has the value of the call and keeps the
+//! temporaries of the call as long. It also moves the value, which may be large. So where the value goes to a `match`, the
+//! mark before the call is in the argument of the call, `{ probe.child(0); &mut *cx }`, and the mark after the call is in
+//! the guard of a first arm that is never taken. If the call returns `Pending`, the next mark ends the child's time.
+//!
+//! An iteration is a turn of any loop that polls. A budget ends a loop if no other loop polls, and if the loop can be left
+//! without losing something (see [`leave`]).
 
 mod calls;
 mod visit;
@@ -17,18 +19,18 @@ use syn::visit::Visit;
 use syn::{Block, Ident};
 
 use crate::error::Refused;
-use crate::helpers;
 use crate::idents::{idents, refuse_other_closures, refuse_other_contexts, refuse_taken_name};
 use crate::inner::{Marks, PROBE};
 use crate::leave;
 use crate::locate::{FoundFunction, ParsedCrate, bytes};
+use crate::methods;
 
 /// How the marks reach the invocation.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// It is a variable of the function.
+    /// The invocation is a variable of the function.
     Variable,
-    /// The future lends it to the thread.
+    /// The future lends the invocation to the thread.
     Lent,
 }
 
@@ -53,12 +55,12 @@ struct Arms {
     polled: Range<usize>,
     /// The byte at which the first arm begins.
     begin: usize,
-    /// The pattern of the arm, which matches what ends the time of the call. After `Poll::Pending` nearly always the
-    /// next call comes at once, and its mark ends the time, which saves a reading of the clock.
+    /// The pattern of the arm. It matches the values after which the arm ends the time of the call. After `Poll::Pending`
+    /// the next call nearly always comes at once, and its mark ends the time, which saves a reading of the clock.
     pattern: &'static str,
 }
 
-/// The state of the way through one function.
+/// The state of the walk through one function.
 struct Walk<'w, 'a> {
     function: &'w FoundFunction<'a>,
     access: Access,
@@ -73,11 +75,11 @@ struct Walk<'w, 'a> {
     names: Vec<Ident>,
     /// The `match` whose expression is visited.
     arms: Option<Arms>,
-    /// How many loops poll.
+    /// The number of loops that poll.
     loops: usize,
-    /// The loop whose turns are marked in the end, when the number of all loops is known, in bytes.
+    /// The bytes of the loop that can be left. Its turns are marked last, when the number of all loops is known.
     can_be_left: Option<Range<usize>>,
-    /// Whether turns of its loops are iterations.
+    /// Whether the turns of the function's loops are iterations.
     counts: bool,
     refused: Option<Refused>,
 }
@@ -102,7 +104,7 @@ impl Walk<'_, '_> {
     }
 }
 
-/// Whether code polls a child with the context, or awaits one where there is no context.
+/// Whether code polls a child with the context or, in an `async` function, awaits one.
 fn polls(code: &impl ToTokens, cx: Option<&Ident>) -> bool {
     idents(code).iter().any(|ident| match cx {
         Some(cx) => ident == cx,
@@ -110,8 +112,8 @@ fn polls(code: &impl ToTokens, cx: Option<&Ident>) -> bool {
     })
 }
 
-/// The marks of a function, and of the methods that it hands its context to. If `loop_in` names one of them, only turns of
-/// its loops count.
+/// Makes the marks of a function, and of the methods that it hands its context to. If `loop_in` names one of them, only
+/// turns of that method's loops are iterations.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
@@ -119,11 +121,13 @@ pub(crate) fn marks<'a>(
     loop_in: Option<&str>,
 ) -> Result<Marks<'a>, Refused> {
     let parts = match access {
-        Access::Variable => helpers::with_methods(parsed, function),
+        Access::Variable => methods::with_methods(parsed, function),
         Access::Lent => vec![function.clone()],
     };
-    let methods = parts.iter().skip(1).map(|part| &part.signature.ident);
-    let methods: Vec<&Ident> = methods.collect();
+    let methods: Vec<&Ident> = parts[1..]
+        .iter()
+        .map(|part| &part.signature.ident)
+        .collect();
     let mut marks = Marks::default();
     let (mut loops, mut can_be_left) = (0, Vec::new());
     for (number, part) in parts.iter().enumerate() {

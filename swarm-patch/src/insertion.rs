@@ -6,7 +6,7 @@ use crate::text::{indentation, line_number, start_of_line};
 pub struct Insertion {
     /// The byte of the source before which the code comes, counted from 0.
     pub byte: usize,
-    /// The code. A line of its own has its indentation and its end.
+    /// The code. If it is a line, the text has the line's indentation and its end.
     pub text: String,
     /// A word for tables that says what the code does: `enter` begins an invocation and `leave` ends it, `iterate` counts an
     /// iteration and checks the budget, `count` only counts, or has something counted, `child` starts the time of a child
@@ -26,7 +26,7 @@ impl Insertion {
         }
     }
 
-    /// Lines of their own before the line `before`, with the indentation of the line `like`.
+    /// Lines to insert before the line `before`, with the indentation of the line `like`.
     pub(crate) fn lines(
         source: &str,
         (before, like): (usize, usize),
@@ -38,12 +38,12 @@ impl Insertion {
             "" => "\n".to_owned(),
             line => format!("{}{line}\n", indentation(source, like)),
         };
-        let lines = text.lines().map(whole);
-        let lines = lines.map(|line| Insertion::new(byte, mark, line));
-        lines.collect()
+        text.lines()
+            .map(|line| Insertion::new(byte, mark, whole(line)))
+            .collect()
     }
 
-    /// The line of its source that it comes before, or is within, counted from 1.
+    /// The number, from 1, of the source's line that the code goes before or into.
     pub fn line(&self, source: &str) -> usize {
         line_number(source, self.byte)
     }

@@ -25,7 +25,7 @@ pub fn build(
     dir: &Path,
     run: impl FnOnce(&mut Command) -> Result<()>,
 ) -> Result<()> {
-    // Cargo sees another linker each time, so it does not take an earlier result.
+    // The path of the linker is new each time, so cargo does not reuse an earlier result.
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let linker = folder.path().join("cc");
     fs::write(&linker, linker_script(dir))?;
@@ -35,18 +35,18 @@ pub fn build(
 }
 
 fn linker_script(dir: &Path) -> String {
-    let dir = dir.display();
     format!(
         "#!/bin/sh\n\
          cc \"$@\" || exit\n\
          for seed in $(seq {LAYOUTS}); do\n\
          cc \"$@\" -Wl,--randomize-section-padding=$seed -o '{dir}'/layout-$seed 2>/dev/null ||\n\
          {{ rm -f '{dir}'/layout-*; exit 0; }}\n\
-         done\n"
+         done\n",
+        dir = dir.display()
     )
 }
 
-/// How many layouts a folder has: all, or none.
+/// The number of layouts in a folder. If one is missing, the others do not count.
 pub fn count(dir: &Path) -> u32 {
     match (1..=LAYOUTS).all(|layout| file(dir, layout).is_file()) {
         true => LAYOUTS,

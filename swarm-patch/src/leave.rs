@@ -8,10 +8,11 @@ use syn::{Expr, ExprLoop, FnArg, Local, Pat, Stmt, Type};
 use crate::calls::callee;
 use crate::locate::{FoundFunction, is_type};
 
-/// What the names of the variables begin with that a budget inserts into a source that is measured. No source has such names.
+/// The names of the variables that a budget's patch inserts into a measured source begin with this. No source has such names
+/// of its own.
 pub(crate) const INSERTED: &str = "swarm_patch_";
 
-/// Whether it is the counter or the clock of an inserted budget, which begins anew with every poll.
+/// Whether a variable is the counter or the clock of an inserted budget, which begins anew with every poll.
 fn counts_turns(local: &Local) -> bool {
     let begins = |value: &Expr| match value {
         Expr::Lit(_) => true,
@@ -22,8 +23,8 @@ fn counts_turns(local: &Local) -> bool {
         && local.init.as_ref().is_some_and(|init| begins(&init.expr))
 }
 
-/// Whether a function is given something that is lost when it returns.
-fn is_given_something(function: &FoundFunction<'_>) -> bool {
+/// Whether a function has an argument that is lost when it returns.
+fn has_own_argument(function: &FoundFunction<'_>) -> bool {
     function.signature.inputs.iter().any(|input| match input {
         FnArg::Receiver(_) => false,
         FnArg::Typed(typed) => {
@@ -35,7 +36,7 @@ fn is_given_something(function: &FoundFunction<'_>) -> bool {
 /// The first `loop` among the statements, if it can be left. An `async` function loses nothing, since it waits there.
 pub(crate) fn loop_that_can_be_left<'a>(function: &FoundFunction<'a>) -> Option<&'a ExprLoop> {
     let is_async = function.signature.asyncness.is_some();
-    if !is_async && (!function.returns_poll() || is_given_something(function)) {
+    if !is_async && (!function.returns_poll() || has_own_argument(function)) {
         return None;
     }
     for statement in &function.body.stmts {
@@ -48,7 +49,7 @@ pub(crate) fn loop_that_can_be_left<'a>(function: &FoundFunction<'a>) -> Option<
     None
 }
 
-/// Whether a variable holds something of its own.
+/// Whether a variable holds a value of its own, which is lost when the function returns.
 fn keeps_something(local: &Local) -> bool {
     let Some(init) = &local.init else {
         return true;
@@ -57,7 +58,7 @@ fn keeps_something(local: &Local) -> bool {
     let is_own = |path: &syn::Path| path.is_ident("self") || path.is_ident("this");
     match &*init.expr {
         _ if counts_turns(local) => false,
-        // A copy changes from turn to turn.
+        // A mutable copy may change from turn to turn.
         Expr::Path(value) if is_changed => !is_own(&value.path),
         Expr::Field(_) | Expr::Lit(_) if is_changed => true,
         Expr::Lit(_) => false,

@@ -5,20 +5,19 @@
 //! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts them, and [`package`]
 //! writes the result to where the package of the same name of this workspace compiles it.
 
-#![allow(missing_docs)] // The names of most items say it.
+#![allow(missing_docs)] // The names of most items say what they are.
 
 mod calls;
 pub mod crate_source;
 mod error;
 pub mod graft;
-mod helpers;
 mod idents;
 mod inline;
 mod inner;
 pub mod insertion;
 mod leave;
 mod locate;
-mod macros;
+mod methods;
 mod outer;
 pub mod package;
 mod passes;

@@ -26,14 +26,14 @@ pub(crate) struct ParsedFile {
 }
 
 impl ParsedFile {
-    /// Its path and its text.
+    /// The path and the text of the file.
     pub(crate) fn named(&self) -> (&str, &str) {
         (&self.path, &self.text)
     }
 }
 
 impl ParsedCrate {
-    /// Reads all files below `src`. One that is not understood has no function to instrument.
+    /// Reads all files below `src`. A file that does not parse is taken to have no function to instrument.
     pub(crate) fn read(source: &CrateSource) -> Result<ParsedCrate> {
         let mut files = Vec::new();
         for path in source.rust_files()? {
@@ -48,12 +48,12 @@ impl ParsedCrate {
         })
     }
 
-    /// Names a function in messages.
+    /// The name of a function in messages.
     pub(crate) fn place(&self, file: &str, path: &str) -> String {
         format!("{}, {file}, {path}", self.id)
     }
 
-    /// The function of a site. It is looked for in the file that it was in, and then in all others.
+    /// Finds the function of a site. It is looked for in the file that the description names, and then in all others.
     pub(crate) fn locate(&self, spec: &SiteSpec) -> Result<FoundFunction<'_>, Refused> {
         let mut found = self.functions(spec.function);
         found.retain(|function| may_be(spec, function));
@@ -68,7 +68,7 @@ impl ParsedCrate {
         })
     }
 
-    /// The functions of that path: `Type::function`, or `function` for free ones.
+    /// The functions with this path: `Type::function`, or `function` for a free one.
     pub(crate) fn functions(&self, path: &str) -> Vec<FoundFunction<'_>> {
         let (owner, name) = path.split_once("::").unwrap_or(("", path));
         let mut found = Vec::new();
@@ -88,16 +88,17 @@ impl ParsedCrate {
                 }
             }
         }
-        found.retain(|(_, signature, _)| signature.ident == name);
-        let found = found.into_iter();
-        let functions = found.map(|(file, signature, body)| FoundFunction {
-            place: self.place(&file.path, path),
-            path: path.to_owned(),
-            file,
-            signature,
-            body,
-        });
-        functions.collect()
+        found
+            .into_iter()
+            .filter(|(_, signature, _)| signature.ident == name)
+            .map(|(file, signature, body)| FoundFunction {
+                place: self.place(&file.path, path),
+                path: path.to_owned(),
+                file,
+                signature,
+                body,
+            })
+            .collect()
     }
 
     pub(crate) fn only_function(&self, path: &str) -> Option<FoundFunction<'_>> {
@@ -108,9 +109,9 @@ impl ParsedCrate {
 
 #[derive(Clone)]
 pub(crate) struct FoundFunction<'a> {
-    /// Names it in messages.
+    /// The name of the function in messages.
     pub(crate) place: String,
-    /// `Type::function`, or `function`.
+    /// `Type::function`, or `function` for a free one.
     pub(crate) path: String,
     pub(crate) file: &'a ParsedFile,
     pub(crate) signature: &'a Signature,
@@ -120,7 +121,7 @@ pub(crate) struct FoundFunction<'a> {
 /// Code to insert, with its file.
 pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 
-/// Whether a function of the name has the signature of the site's.
+/// Whether a function with the name of the site's function has a fitting signature, too.
 fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
@@ -130,7 +131,7 @@ fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     }
 }
 
-/// Whether the type has that name, whatever its path and arguments.
+/// Whether the type has this name, whatever its path and arguments.
 pub(crate) fn is_type(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
@@ -155,7 +156,7 @@ pub(crate) fn only_one<T>(
 }
 
 impl<'a> FoundFunction<'a> {
-    /// The function is not as expected: `found` is in the first line of `node`.
+    /// The refusal of a function that is not as expected. `found` is in the first line of `node`.
     pub(crate) fn refused(
         &self,
         looked_for: impl Display,
@@ -166,7 +167,7 @@ impl<'a> FoundFunction<'a> {
         Refused::new(&self.place, looked_for, found)
     }
 
-    /// The parameter of type `Context`: its name and the whole of it.
+    /// The name of the parameter of type `Context`, and the whole parameter.
     pub(crate) fn context(&self) -> Option<(&'a Ident, &'a FnArg)> {
         let mut contexts = self.signature.inputs.iter().filter_map(|input| {
             let FnArg::Typed(typed) = input else {
@@ -184,7 +185,7 @@ impl<'a> FoundFunction<'a> {
         contexts.next().filter(|_| contexts.next().is_none())
     }
 
-    /// The type that it returns, if that is written there.
+    /// The return type, if the signature has one.
     fn returned(&self) -> Option<&'a Type> {
         match &self.signature.output {
             ReturnType::Type(_, ty) => Some(ty),
@@ -204,7 +205,7 @@ impl<'a> FoundFunction<'a> {
         one_line(&self.file.text, bytes(node))
     }
 
-    /// Code at the start of a block: lines of their own where the opening brace ends its line.
+    /// Code at the start of a block. It gets lines of its own if the opening brace ends its line.
     pub(crate) fn at_start_of(
         &self,
         block: &Block,
@@ -216,18 +217,19 @@ impl<'a> FoundFunction<'a> {
         self.code(open.end, line.map(|line| (line, line)), mark, text)
     }
 
-    /// Code around the body: at its end, lines of their own where the closing brace begins its line.
+    /// Code around the body. At the end it gets lines of its own if the closing brace begins its line.
     pub(crate) fn around_body(&self, begin: &str, end: &str) -> Vec<InFile<'a>> {
         let close = bytes(&self.body.brace_token.span.close()).start;
-        let begins_line = begins_line(&self.file.text, close);
-        let like = self.first_line_in(self.body).filter(|_| begins_line);
-        let lines = like.map(|like| (self.line_number(close), like));
+        let like = self.first_line_in(self.body);
+        let lines = like
+            .filter(|_| begins_line(&self.file.text, close))
+            .map(|like| (self.line_number(close), like));
         let mut around = self.at_start_of(self.body, "enter", begin);
         around.extend(self.code(close, lines, "leave", end));
         around
     }
 
-    /// Code in those lines of its own, or at the byte if there are none.
+    /// Code in lines of its own (see [`Insertion::lines`]). If `lines` is none, the code goes to the byte instead.
     fn code(
         &self,
         byte: usize,
@@ -242,8 +244,10 @@ impl<'a> FoundFunction<'a> {
                 .map(|line| Insertion::new(byte, mark, format!(" {line}")))
                 .collect(),
         };
-        let insertions = insertions.into_iter();
-        insertions.map(|insertion| (self.file, insertion)).collect()
+        insertions
+            .into_iter()
+            .map(|insertion| (self.file, insertion))
+            .collect()
     }
 
     pub(crate) fn within(
@@ -255,16 +259,16 @@ impl<'a> FoundFunction<'a> {
         (self.file, Insertion::new(byte, mark, text))
     }
 
-    /// Fields for a struct of the function's file.
-    pub(crate) fn fields(&self, of: &str, fields: &str) -> Result<InFile<'a>, Refused> {
+    /// Adds fields to a struct in the function's file.
+    pub(crate) fn fields(&self, name: &str, fields: &str) -> Result<InFile<'a>, Refused> {
         let named = self.file.tree.items.iter().find_map(|item| match item {
-            Item::Struct(item) if item.ident == of => match &item.fields {
+            Item::Struct(item) if item.ident == name => match &item.fields {
                 Fields::Named(named) => Some(bytes(&named.brace_token.span.open()).end),
                 _ => None,
             },
             _ => None,
         });
-        let looked_for = || format!("a struct {of} with named fields");
+        let looked_for = || format!("a struct {name} with named fields");
         let byte = named.ok_or_else(|| Refused::new(&self.place, looked_for(), "none"))?;
         Ok((
             self.file,
@@ -276,11 +280,10 @@ impl<'a> FoundFunction<'a> {
         line_number(&self.file.text, byte)
     }
 
-    /// The line after a block's opening brace, if that ends its line.
+    /// The number of the line after a block's opening brace, if the brace ends its line.
     fn first_line_in(&self, block: &Block) -> Option<usize> {
         let open = bytes(&block.brace_token.span.open());
-        let ends_line = ends_line(&self.file.text, open.end);
-        ends_line.then(|| self.line_number(open.start) + 1)
+        ends_line(&self.file.text, open.end).then(|| self.line_number(open.start) + 1)
     }
 }
 

@@ -49,34 +49,31 @@ Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong 
 
 #[derive(Subcommand)]
 enum PatchCommand {
-    /// List what is recorded of each site, and everything that is inserted: crate, file, line, site, child
+    /// List which levels of each site are recorded, and every piece of inserted code with its crate, file, line, site and child
     Sites {
-        /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
+        /// Use a crate, a checkout or a folder of crates instead of the pristine sources of this build
         #[arg(long, value_name = "DIR", conflicts_with = "subject")]
         source: Option<PathBuf>,
         #[command(flatten)]
         subject: SubjectSpecs,
     },
     /// Print the inserted lines as a unified diff
+    ///
+    /// The diff applies in DIR of --source. Without --source, it applies in the root of upstream's repository if there is
+    /// --budget, and otherwise in the folder in which cargo unpacks crates.
     Diff(DiffArgs),
     /// Insert the lines into the files of a source tree
     Apply {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
-        /// The poll-probe that the crates depend on: the copy that `vendor` made [default: the one of this repository]
+        /// The folder of the poll-probe that the crates are to depend on, such as the copy that `vendor` made [default: this repository's]
         #[arg(long, value_name = "DIR")]
         probe: Option<PathBuf>,
     },
     /// Graft copies of the crates that an application uses, in the versions of its lock file, and print how it gets them
     Vendor(VendorArgs),
     /// Build the stack's node program against a subject, unless it is built already, and print the program's path
-    Build {
-        #[command(flatten)]
-        subject: SubjectSpecs,
-        /// Build without optimisation, which is faster
-        #[arg(long)]
-        debug: bool,
-    },
+    Build(SubjectSpecs),
 }
 
 #[derive(Args)]
@@ -84,14 +81,14 @@ struct SubjectSpecs {
     /// The network stack
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named)]
     stack: &'static Stack,
-    #[arg(long, value_name = "SPEC", help = format!("What to use of it, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
+    #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
     subject: Option<Spec>,
 }
 
 impl SubjectSpecs {
     fn resolve(&self) -> Result<Subject, PatchFailure> {
-        let spec = self.subject.clone();
-        let spec = spec.unwrap_or_else(|| Spec::released(None));
+        let named = self.subject.clone();
+        let spec = named.unwrap_or_else(|| Spec::released(None));
         Subject::find(self.stack, &spec).map_err(bad_input)
     }
 }
@@ -101,13 +98,10 @@ struct DiffArgs {
     /// Print the budget alone, without the probe: a small patch for each of upstream's repositories
     #[arg(long, value_name = "BUDGET", long_help = format!("Print the budget alone, without the probe: a small patch for each of upstream's repositories. Accepted: {BUDGET_FORMS}"))]
     budget: Option<String>,
-    /// Print only the lines of this crate
+    /// Print the diff of this crate only
     #[arg(long = "crate", value_name = "NAME", value_parser = PossibleValuesParser::new(LIBP2P.packages))]
     package: Option<String>,
-    /// The folder in which the diff applies [default: DIR of --source; without it: registry, or with --budget: repository]
-    #[arg(long, value_enum)]
-    layout: Option<Layout>,
-    /// Search a crate, a checkout or a folder of crates, instead of the pristine sources of this build
+    /// Use a crate, a checkout or a folder of crates instead of the pristine sources of this build
     #[arg(long, value_name = "DIR")]
     source: Option<PathBuf>,
     /// The network stack
@@ -134,13 +128,13 @@ fn run() -> Result<ExitCode, PatchFailure> {
             }
         },
         PatchCommand::Diff(args) => {
-            let sources = sources(args.source.as_deref(), args.stack)?;
+            let found = sources(args.source.as_deref(), args.stack)?;
             match &args.budget {
-                Some(budget) => args.of_budget(&sources, budget)?,
-                None => args.of_graft(&sources)?,
+                Some(budget) => args.budget_diff(&found, budget)?,
+                None => args.graft_diff(&found)?,
             }
         }
-        PatchCommand::Build { subject, debug } => build(&subject, debug)?,
+        PatchCommand::Build(subject) => build(&subject)?,
         PatchCommand::Apply { dir, probe } => apply(&dir, probe)?,
         PatchCommand::Vendor(args) => args.run()?,
     };
@@ -172,31 +166,30 @@ fn checkout_sources(
     Ok(found)
 }
 
-fn build(specs: &SubjectSpecs, debug: bool) -> Result<String, PatchFailure> {
+fn build(specs: &SubjectSpecs) -> Result<String, PatchFailure> {
     let subject = specs.resolve()?;
-    let profile = match debug {
-        true => Profile::Debug,
-        false => Profile::Release,
-    };
-    let builder = SubjectBuilder::open(specs.stack, profile)?;
+    let builder = SubjectBuilder::open(specs.stack, Profile::Release)?;
     let id = builder.id(&subject)?;
-    let built = builder.find(&id);
-    let built = built.map_or_else(|| builder.build(&subject, &id, "the program"), Ok)?;
+    let built = match builder.find(&id) {
+        Some(built) => built,
+        None => builder.build(&subject, &id, "the program")?,
+    };
     Ok(format!("{}\n", built.program.display()))
 }
 
 fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
     let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
-    let probe = probe.unwrap_or_else(ours);
-    if checkout::find(&probe, &["poll-probe"]).map_or(true, |found| found.is_empty()) {
-        let shown = probe.display();
+    let probe_dir = probe.unwrap_or_else(ours);
+    if checkout::find(&probe_dir, &["poll-probe"]).map_or(true, |found| found.is_empty()) {
+        let shown = probe_dir.display();
         reject!(
             "--probe {shown}: no package poll-probe in it (accepted: the folder poll-probe that `vendor` made)"
         );
     }
-    let (probe, mut files, mut levels) = (fs::canonicalize(probe)?, Vec::new(), Vec::new());
+    let probe_path = fs::canonicalize(probe_dir)?;
+    let (mut files, mut levels) = (Vec::new(), Vec::new());
     for source in &checkout_sources("", dir, &LIBP2P)? {
-        let grafted = checkout::grafted(source, &probe)?;
+        let grafted = checkout::grafted(source, &probe_path)?;
         files.extend(grafted.files);
         levels.push((source.id(), grafted.sites));
     }
@@ -209,32 +202,30 @@ fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
 }
 
 impl DiffArgs {
-    /// The folders before the paths of a crate.
+    /// The folders that the diff has before the paths of a crate.
     fn prefix(&self, source: &CrateSource) -> Result<String> {
-        let layout = match (self.layout, &self.source) {
-            (Some(layout), _) => layout,
-            (None, Some(dir)) => {
-                let below = source.dir.strip_prefix(fs::canonicalize(dir)?)?;
-                let folders = below.iter().map(|folder| folder.to_string_lossy());
-                return Ok(folders.map(|folder| format!("{folder}/")).collect());
-            }
-            (None, None) if self.budget.is_some() => Layout::Repository,
-            (None, None) => Layout::Registry,
+        let Some(dir) = &self.source else {
+            return Ok(match self.budget {
+                Some(_) => Layout::Repository.prefix(source),
+                None => Layout::Registry.prefix(source),
+            });
         };
-        Ok(layout.prefix(source))
+        let below = source.dir.strip_prefix(fs::canonicalize(dir)?)?;
+        let folders = below.iter().map(|folder| folder.to_string_lossy());
+        Ok(folders.map(|folder| format!("{folder}/")).collect())
     }
 
-    fn of_graft(&self, sources: &[CrateSource]) -> Result<String, PatchFailure> {
-        let sources = match &self.package {
+    fn graft_diff(&self, sources: &[CrateSource]) -> Result<String, PatchFailure> {
+        let grafted = match &self.package {
             Some(name) => slice::from_ref(named(sources, name)?),
             None => sources,
         };
         let diff = |source| Ok(diff::below(&self.prefix(source)?, &graft(source)?.files));
-        sources.iter().map(diff).collect()
+        grafted.iter().map(diff).collect()
     }
 
-    /// The parts of a change, each after a line that says where it belongs. `git apply` skips that line.
-    fn of_budget(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
+    /// The diffs for upstream's repositories, each after a line that names its repository. `git apply` skips that line.
+    fn budget_diff(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
         let refused = |error: String| bad_input(anyhow!("--budget: {error}"));
         let budgets: Budgets = budget.parse().map_err(refused)?;
         let mut changed = budget_patch::packages(&budgets);
@@ -250,10 +241,8 @@ impl DiffArgs {
             }
             changed.retain(|name| name == package);
         }
-        if sources
-            .iter()
-            .all(|source| !changed.contains(&&*source.name))
-        {
+        let is_changed = |source: &CrateSource| changed.contains(&&*source.name);
+        if !sources.iter().any(is_changed) {
             named(sources, changed[0])?;
         }
         let diff = |package: &&str| match named(sources, package) {

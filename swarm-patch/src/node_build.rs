@@ -1,4 +1,4 @@
-//! What the build script of a node program notes for `node_kit::description!`: the compiler and its flags, the pristine
+//! The build scripts of node programs. They note, for `node_kit::description!`, the compiler and its flags, the pristine
 //! crates, and the code inserted into them.
 
 use std::env;
@@ -38,12 +38,14 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
         env::var_os(format!("CARGO_FEATURE_{variable}")).is_some()
     };
     let features: Vec<&&str> = features.iter().filter(is_on).collect();
-    let mut sites = stack.sites.to_vec();
-    sites.retain(|spec| stack.packages.contains(&spec.package));
-    let sites = sites.iter().map(|spec| {
-        let (site, function, symbol) = (spec.name, spec.called, spec.symbol());
-        format!(r#"{{"site":{site:?},"function":{function:?},"symbol":{symbol:?}}}"#)
-    });
+    let sites = stack
+        .sites
+        .iter()
+        .filter(|spec| stack.packages.contains(&spec.package))
+        .map(|spec| {
+            let (site, function, symbol) = (spec.name, spec.called, spec.symbol());
+            format!(r#"{{"site":{site:?},"function":{function:?},"symbol":{symbol:?}}}"#)
+        });
     let rustc = Command::new(env::var("RUSTC")?).arg("--version").output()?;
     let variable = |name| env::var(name).unwrap_or_default();
     let node = format!(

@@ -17,7 +17,7 @@ pub(crate) fn around<'a>(
     }
 }
 
-/// The body of a poll function becomes a closure, so that each of its ways out leads to the same line.
+/// Makes the body of a poll function a closure, so that each `return` leads to the same line.
 fn around_poll<'a>(
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
@@ -45,7 +45,7 @@ fn around_poll<'a>(
     Ok(function.around_body(&begin, end))
 }
 
-/// The future of an `async` function becomes an instrumented one.
+/// Makes the future of an `async` function an instrumented one.
 fn around_future<'a>(
     function: &FoundFunction<'a>,
     spec: &SiteSpec,

@@ -18,13 +18,13 @@ pub fn upstream_manifest() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("upstream/Cargo.toml")
 }
 
-/// The variable of the environment with a folder of changed crates, which tests put in the place of the pristine
-/// ones of the same name.
+/// The environment variable by which tests name a folder of changed crates. They take the place of the pristine crates with
+/// the same names.
 pub const CHANGED: &str = "SWARM_PATCH_CHANGED_CRATES";
 
-/// The whole build script of a grafted package. Stops the build if the pristine source is not as expected. The `racing` tests
-/// of upstream's, each with the reason, depend on which of two clocks goes off first. They sometimes fail on a busy machine,
-/// with and without the graft.
+/// The whole build script of a grafted package. It stops the build if the pristine source is not as expected. `racing` names
+/// tests of upstream's, each with the reason, that depend on which of two clocks goes off first. They sometimes fail on a
+/// busy machine, with and without the graft, so they are marked as ignored.
 pub fn build(racing: &[(&str, &str)]) {
     if let Err(error) = try_build(racing) {
         // Cargo shows the standard error of a build script that fails.
@@ -42,8 +42,9 @@ fn try_build(racing: &[(&str, &str)]) -> Result<()> {
         println!("cargo::rerun-if-changed={}", file.display());
     }
     println!("cargo::rerun-if-env-changed={CHANGED}");
-    let changed = env::var_os(CHANGED).map(|dir| Path::new(&dir).join(&name));
-    let changed = changed.filter(|dir| dir.exists());
+    let changed = env::var_os(CHANGED)
+        .map(|dir| Path::new(&dir).join(&name))
+        .filter(|dir| dir.exists());
     let source = match &changed {
         Some(dir) => CrateSource::new(&name, &version, dir.clone())?,
         None => pristine::find(&manifest, &[&name])?
@@ -59,17 +60,18 @@ fn try_build(racing: &[(&str, &str)]) -> Result<()> {
         );
     }
     let graft = graft(&source)?;
-    // An update of the crate must not lose what the results of older ones have.
+    // Results for a new release of the crate must have everything that results for older releases have.
     if changed.is_none() {
         graft.require_all()?;
     }
     write(&source, &graft, &out_dir)?;
-    let mut racing = racing.iter();
-    racing.try_for_each(|(test, reason)| ignore(test, reason, &source, &out_dir))
+    for (test, reason) in racing {
+        ignore(test, reason, &source, &out_dir)?;
+    }
+    Ok(())
 }
 
-/// Marks the test as ignored in the copy of the crate in `dir`, so that another test may run it by itself and
-/// more than once.
+/// Marks the test as ignored in the copy of the crate in `dir`. Another test runs it by itself, more than once if need be.
 fn ignore(test: &str, reason: &str, source: &CrateSource, dir: &Path) -> Result<()> {
     let head = format!("fn {test}(");
     let mut found = Vec::new();
@@ -90,10 +92,12 @@ fn variable(name: &str) -> Result<String> {
     env::var(name).with_context(|| format!("{name} is set by cargo in build scripts"))
 }
 
-/// Writes the crate's sources and tests to `out`, grafted, and changes them so that `include!` accepts its `lib.rs`. Only a
-/// crate root may have inner attributes, so those are removed. To the compiler every name in the crate now comes from a
-/// macro. Then a path into a module is ambiguous where a glob import brings in the module's name as well, so imports from a
-/// file's own modules get `self::`.
+/// Writes the grafted sources of the crate, and its tests, to `out`. `include!` must accept the crate's `lib.rs`, which takes
+/// two changes:
+///
+/// * The inner attributes of `lib.rs` are removed, because only a crate root may have them.
+/// * Imports from a file's own modules get `self::`. To the compiler every name in the crate now comes from a macro, and such
+///   a path is ambiguous if a glob import brings in the module's name as well.
 pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
     for folder in ["src", "tests"] {
         if source.dir.join(folder).exists() {

@@ -1,6 +1,6 @@
-//! Marks for poll functions without a loop of their own, and for futures whose loop calls other functions. The description
-//! names the children, the expressions of upstream's bounds, whose place a budget takes, and those around which counts are
-//! to be had.
+//! The inner level of poll functions without a loop of their own, and of futures whose loop calls other functions. The
+//! description of the site names the children, the expressions of upstream's bounds, whose place a budget takes, and the
+//! expressions around which something is counted.
 
 use syn::Expr;
 use syn::spanned::Spanned;
@@ -12,7 +12,7 @@ use crate::insertion::Insertion;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
 use crate::sites::{Passes, Rewrite};
 
-/// The marks of the children, and where budgets apply.
+/// Makes the marks of the children, and the code that puts budgets in the place of upstream's bounds.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
@@ -22,18 +22,21 @@ pub(crate) fn marks<'a>(
     for method in passes.children {
         mark_child(&mut marks, function, method, "own()")?;
     }
-    let around_it = |name: &str| passes.children.iter().position(|method| *method == name);
-    let after = passes.inner.part_of.and_then(around_it);
-    let after = after.map(|place| format!("child({place})"));
+    let outer_child = passes
+        .inner
+        .part_of
+        .and_then(|outer| passes.children.iter().position(|method| *method == outer));
+    let after = outer_child.map_or("own()".to_owned(), |number| format!("child({number})"));
     mark_child(
         &mut marks,
         &named(parsed, function, passes.inner.caller)?,
         passes.inner.method,
-        after.as_deref().unwrap_or("own()"),
+        &after,
     )?;
-    let bounds = passes.bounds.iter().map(|bound| ("bound", bound));
-    for (mark, bound) in bounds.chain(passes.counts.iter().map(|count| ("count", count))) {
-        match around(parsed, function, mark, bound) {
+    let bounds = passes.bounds.iter().map(|rewrite| ("bound", rewrite));
+    let counts = passes.counts.iter().map(|rewrite| ("count", rewrite));
+    for (mark, rewrite) in bounds.chain(counts) {
+        match around(parsed, function, mark, rewrite) {
             Ok(insertions) => marks.insertions.extend(insertions),
             Err(refused) => marks.cannot_be_left = Some(refused),
         }
@@ -41,15 +44,15 @@ pub(crate) fn marks<'a>(
     Ok(marks)
 }
 
-/// Marks the call of a method in a function. The code `after` says to whom the time after the call belongs.
+/// Marks the call of a method in a function. The code `after` says who has the time after the call.
 fn mark_child<'a>(
     marks: &mut Marks<'a>,
     function: &FoundFunction<'a>,
     method: &str,
     after: &str,
 ) -> Result<(), Refused> {
-    let is_it = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method.to_string().starts_with(method));
-    let found = only(function, format!("one call of `{method}`"), is_it)?;
+    let is_call = |expr: &Expr| matches!(expr, Expr::MethodCall(call) if call.method.to_string().starts_with(method));
+    let found = only(function, format!("one call of `{method}`"), is_call)?;
     let Expr::MethodCall(call) = found else {
         return Ok(());
     };
@@ -64,7 +67,7 @@ fn mark_child<'a>(
     Ok(())
 }
 
-/// The function `Type::function`, which one of the site calls.
+/// Finds the function `Type::function`, which the function of the site calls.
 fn named<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
@@ -76,20 +79,20 @@ fn named<'a>(
     })
 }
 
-/// Code around an expression of a function that the site calls.
+/// Makes the code around an expression in a function that the site calls.
 pub(crate) fn around<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
     mark: &'static str,
-    bound: &Rewrite,
+    rewrite: &Rewrite,
 ) -> Result<[InFile<'a>; 2], Refused> {
-    let function = named(parsed, site, bound.function)?;
-    let looked_for = format!("one `{}`", bound.expression);
+    let function = named(parsed, site, rewrite.function)?;
+    let looked_for = format!("one `{}`", rewrite.expression);
     let found = only(&function, looked_for, |expr| {
-        function.text(expr) == bound.expression
+        function.text(expr) == rewrite.expression
     })?;
     let at = bytes(found);
-    let (begin, end) = bound.becomes.split_once("{}").unwrap_or_default();
+    let (begin, end) = rewrite.becomes.split_once("{}").unwrap_or_default();
     Ok([
         function.within(at.start, mark, begin),
         function.within(at.end, mark, end),
@@ -99,9 +102,9 @@ pub(crate) fn around<'a>(
 fn only<'a>(
     function: &FoundFunction<'a>,
     looked_for: String,
-    is_it: impl Fn(&Expr) -> bool,
+    is_wanted: impl Fn(&Expr) -> bool,
 ) -> Result<&'a Expr, Refused> {
     let mut found = Expressions::in_block(function.body);
-    found.retain(|expr| is_it(expr));
+    found.retain(|expr| is_wanted(expr));
     only_one(&function.place, looked_for, found, |expr| expr.span())
 }

@@ -1,4 +1,4 @@
-//! Finds the pristine sources by cargo.
+//! Has cargo find the pristine sources.
 
 use std::env;
 use std::path::Path;
@@ -10,9 +10,9 @@ use toml::{Table, Value};
 
 use crate::crate_source::CrateSource;
 
-/// Every version of the `packages` that the manifest at `manifest` depends on. Each comes with the
-/// checksum that the lock file beside the manifest has. Cargo downloads the sources if need be and checks
-/// them then. It does not notice later changes in its own folders.
+/// Finds every version of the `packages` that the manifest at `manifest` depends on. Each comes with its checksum in the lock
+/// file beside the manifest. Cargo checks the sources when it downloads them. It does not notice later changes in its own
+/// folders.
 pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     let lock_path = manifest.with_file_name("Cargo.lock");
     let lock: Table = fs::read_to_string(&lock_path)?
@@ -32,19 +32,19 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     for variable in OUTER.split(' ') {
         command.env_remove(variable);
     }
-    let named = manifest.display();
-    let metadata = command.exec();
-    let metadata =
-        metadata.with_context(|| format!("cargo cannot find the crates that {named} names"))?;
+    let shown = manifest.display();
+    let metadata = command
+        .exec()
+        .with_context(|| format!("cargo cannot find the crates that {shown} names"))?;
     let mut sources = Vec::new();
     for name in packages {
-        let is_it = |package: &&cargo_metadata::Package| package.name.as_str() == *name;
-        let mut found = metadata.packages.iter().filter(is_it).peekable();
+        let named = |package: &&cargo_metadata::Package| package.name.as_str() == *name;
+        let mut found = metadata.packages.iter().filter(named).peekable();
         if found.peek().is_none() {
-            bail!("{} names no package {name}", manifest.display());
+            bail!("{shown} names no package {name}");
         }
         for package in found {
-            let source = CrateSource::of_package(package)?;
+            let source = CrateSource::from_package(package)?;
             let checksum = checksum(&lock, name, &source.version)
                 .with_context(|| format!("in {}", lock_path.display()))?;
             sources.push(CrateSource {
@@ -59,12 +59,14 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
 fn checksum(lock: &Table, name: &str, version: &str) -> Result<String> {
     let packages = lock.get("package").and_then(Value::as_array);
     let text = |package: &Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
-    let is_it = |package: &&Value| {
-        text(package, "name").as_deref() == Some(name)
-            && text(package, "version").as_deref() == Some(version)
-    };
-    let package = packages.into_iter().flatten().find(is_it);
-    let package = package.with_context(|| format!("no package {name} {version}"))?;
+    let package = packages
+        .into_iter()
+        .flatten()
+        .find(|package| {
+            text(package, "name").as_deref() == Some(name)
+                && text(package, "version").as_deref() == Some(version)
+        })
+        .with_context(|| format!("no package {name} {version}"))?;
     text(package, "checksum").with_context(|| {
         format!("{name} {version} has no checksum, so it does not come from a registry")
     })

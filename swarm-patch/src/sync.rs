@@ -6,6 +6,7 @@ use std::path::Path;
 
 use fs_err as fs;
 
+/// Makes the folder `to` like the folder `from`.
 pub fn folder(from: &Path, to: &Path) -> io::Result<()> {
     if fs::symlink_metadata(to).is_ok_and(|about| !about.is_dir()) {
         fs::remove_file(to)?;

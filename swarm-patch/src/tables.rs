@@ -64,8 +64,10 @@ fn aligned<const COLUMNS: usize>(rows: &[[String; COLUMNS]]) -> String {
         cells.max().unwrap_or(0)
     });
     let line = |row: &[String; COLUMNS]| {
-        let cells = row.iter().zip(widths);
-        let cells = cells.map(|(cell, width)| format!("{cell:width$}  "));
+        let cells = row
+            .iter()
+            .zip(widths)
+            .map(|(cell, width)| format!("{cell:width$}  "));
         format!("{}\n", cells.collect::<String>().trim_end())
     };
     rows.iter().map(line).collect()

@@ -1,4 +1,4 @@
-//! The verb `vendor`.
+//! The command `vendor`.
 
 use std::path::{Path, PathBuf};
 
@@ -21,7 +21,7 @@ The files of the application are only read.";
 #[derive(Args)]
 #[command(after_help = VENDOR_EXAMPLE)]
 pub(crate) struct VendorArgs {
-    /// The folder of the application, which has a Cargo.lock or is in a workspace that has one
+    /// The folder of the application. It has a Cargo.lock, or its workspace has one
     #[arg(long = "for", value_name = "DIR")]
     app: PathBuf,
     /// A new folder for the copies [default: `grafted` beside the application's Cargo.lock]
@@ -30,7 +30,7 @@ pub(crate) struct VendorArgs {
 }
 
 impl VendorArgs {
-    /// Writes the copies. Returns the text to print.
+    /// Writes the copies, and returns the text to print.
     pub(crate) fn run(&self) -> Result<String, Failure> {
         let (dir, shown) = (&self.app, self.app.display());
         if !dir.is_dir() {

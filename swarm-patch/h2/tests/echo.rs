@@ -17,18 +17,18 @@ const BYTES: usize = 100_000;
 
 async fn whole(mut body: RecvStream) -> Bytes {
     let mut bytes = BytesMut::new();
-    while let Some(chunk) = body.data().await {
-        let chunk = chunk.unwrap();
+    while let Some(received) = body.data().await {
+        let chunk = received.unwrap();
         body.flow_control().release_capacity(chunk.len()).unwrap();
         bytes.extend_from_slice(&chunk);
     }
     bytes.freeze()
 }
 
-/// On a thread of its own, whose polls are not recorded.
+/// Echoes on this thread, whose polls are not recorded.
 fn serve(io: DuplexStream) {
-    let runtime = runtime::Builder::new_current_thread().build().unwrap();
-    runtime.block_on(async {
+    let built = runtime::Builder::new_current_thread().build().unwrap();
+    built.block_on(async {
         let mut connection = server::handshake(io).await.unwrap();
         while let Some(Ok((request, mut respond))) = connection.accept().await {
             tokio::spawn(async move {
@@ -47,8 +47,8 @@ async fn exchange(sender: &client::SendRequest<Bytes>) {
         let sender = sender.clone();
         streams.spawn(async move {
             let sent = Bytes::from(vec![number; BYTES]);
-            let mut sender = sender.ready().await.unwrap();
-            let (response, mut stream) = sender.send_request(Request::new(()), false).unwrap();
+            let mut ready = sender.ready().await.unwrap();
+            let (response, mut stream) = ready.send_request(Request::new(()), false).unwrap();
             stream.send_data(sent.clone(), true).unwrap();
             let received = whole(response.await.unwrap().into_body()).await;
             assert_eq!(received, sent);

@@ -14,7 +14,7 @@ mod under_budgets {
                  one poll accepts; a bounded poll accepts the others when it is woken",
     }];
 
-    // As in build.rs.
+    // build.rs marks this test as ignored.
     const RACING: [&str; 1] = ["connection::tests::idle_timeout_with_keep_alive_no"];
 
     #[test]

@@ -15,7 +15,7 @@ mod under_budgets {
                  only sees that if one pass sends both an ACK and, after it, the PATH_RESPONSE",
     }];
 
-    // As in build.rs.
+    // build.rs marks this test as ignored.
     const RACING: [&str; 1] = ["tests::stream_stopped"];
 
     #[test]

@@ -69,7 +69,7 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         let before = monitor.cumulative().total_poll_count;
         let connection = exchange(&near, far).await;
         let [counts, calls] = own_counts(&connection);
-        // Without a bound of one, a system call sends several datagrams.
+        // A system call sends several datagrams, unless the bound is one.
         let sent = calls.send_calls - std::mem::replace(&mut calls_before, calls.send_calls);
         let is_bounded = budgets.ends_with("x1");
         assert_eq!(sent < counts.datagrams_sent, !is_bounded, "{budgets}");
@@ -82,15 +82,15 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         let mut counted = SITES.map(|site| (site, 0, 0, 0));
         let drained = recorder.drain(|record| {
             assert_eq!((record.variant, record.iterations), (installed, None));
-            let of = counted.iter_mut().find(|it| record.site == it.0);
-            let (_, polls, yielded, children) = of.unwrap();
+            let counts = counted.iter_mut().find(|(site, ..)| record.site == *site);
+            let (_, polls, yielded, children) = counts.unwrap();
             *polls += 1;
             *yielded += u64::from(record.outcome == Outcome::Yielded);
             *children += record.children.len() as u64;
         });
         println!("{budgets}: polls, yields and children {counted:?}");
-        let polls = counted.iter().map(|it| it.1).sum::<u64>();
-        assert_eq!(polls, after - before, "{budgets}");
+        let all_polls = counted.iter().map(|(_, polls, ..)| polls).sum::<u64>();
+        assert_eq!(all_polls, after - before, "{budgets}");
         for (site, polls, yielded, children) in counted {
             assert_eq!(drained.lost(site.into()), 0);
             assert_eq!(yielded > 0, bounded == Some(site), "{budgets}: {site}");

@@ -28,38 +28,31 @@ fn main() {
     if cfg!(debug_assertions) {
         eprintln!("warning: not optimised; run with --release");
     }
-    let mut rows = rows::all();
-    let mut costs_ns = vec![Vec::with_capacity(ROUNDS); rows.len()];
-    let mut order: Vec<usize> = (0..rows.len()).collect();
+    let mut all = rows::all();
+    let mut costs_ns = vec![Vec::with_capacity(ROUNDS); all.len()];
+    let mut order: Vec<usize> = (0..all.len()).collect();
     let mut rng = StdRng::seed_from_u64(SEED);
     for _ in 0..ROUNDS {
         order.shuffle(&mut rng);
-        let mut round_ns = vec![0.0; rows.len()];
+        let mut round_ns = vec![0.0; all.len()];
         for &row in &order {
-            round_ns[row] = time(&mut rows[row]);
+            round_ns[row] = time(&mut all[row]);
         }
         for (cost, ns) in costs_ns.iter_mut().zip(&round_ns) {
             cost.push(ns - round_ns[rows::BARE]);
         }
     }
-    let summaries: Vec<Median> = costs_ns.into_iter().map(Median::of).collect();
+    let summaries: Vec<Median> = costs_ns.into_iter().map(Median::new).collect();
 
     println!(
         "ns per poll over bare work, median of {ROUNDS} rounds of {POLLS} polls [95 % interval]"
     );
-    for (row, cost) in rows.iter().zip(&summaries).skip(1) {
+    for (row, cost) in all.iter().zip(&summaries).skip(1) {
         println!(
             "{:52} {:7.1}  [{:.1}, {:.1}]",
             row.name, cost.median, cost.low, cost.high
         );
     }
-    let line: Vec<String> = rows
-        .iter()
-        .zip(&summaries)
-        .skip(1)
-        .map(|(row, cost)| format!("{}_ns={:.1}", row.key, cost.median))
-        .collect();
-    println!("{}", line.join(" "));
 }
 
 fn time(row: &mut CostRow) -> f64 {
@@ -78,7 +71,7 @@ struct Median {
 }
 
 impl Median {
-    fn of(mut values: Vec<f64>) -> Median {
+    fn new(mut values: Vec<f64>) -> Median {
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
         let reach = (1.96 * (values.len() as f64).sqrt() / 2.0).ceil() as usize;

@@ -33,7 +33,7 @@ const THRESHOLD_NS: u64 = 50_000;
 const ANSWER: usize = 16 << 10;
 
 thread_local! {
-    /// How long each poll ran, by the clock read at its ends.
+    /// How long each poll ran, according to the clock read at its ends.
     static REFERENCE_NS: RefCell<Vec<u64>> = const { RefCell::new(Vec::new()) };
     static BALLAST: Cell<u64> = const { Cell::new(0) };
 }
@@ -65,7 +65,7 @@ fn main() -> Result<()> {
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
     let clock = ThreadClock::of_this_thread().ok_or("this system has no clock of a thread")?;
-    let empty_ns = empty_ns(clock);
+    let reading_ns = empty_ns(clock);
     let server = runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
@@ -86,7 +86,7 @@ fn main() -> Result<()> {
         io::Result::Ok(())
     })?;
     let reference_ms = REFERENCE_NS.with_borrow(|all| {
-        let own = all.iter().map(|ns| ns.saturating_sub(empty_ns));
+        let own = all.iter().map(|ns| ns.saturating_sub(reading_ns));
         own.map(beyond_ms).sum::<f64>()
     });
     let polls = REFERENCE_NS.with_borrow(Vec::len);
@@ -116,7 +116,7 @@ fn pin(core: usize) -> Result<()> {
     Ok(sched_setaffinity(Pid::from_raw(0), &set)?)
 }
 
-/// The time that two readings take themselves.
+/// How long two readings take.
 fn empty_ns(clock: ThreadClock) -> u64 {
     let mut all: Vec<u64> = (0..1001)
         .filter_map(|_| Some(ran_ns_between(clock.ran_ns()?, clock)))
@@ -174,7 +174,7 @@ async fn serve(listener: TcpListener, clock: ThreadClock) {
     }
 }
 
-/// The work is of a length whose logarithm is uniform, as that of polls is nearly.
+/// Answers questions after work whose length has a uniform logarithm. The lengths of real polls have nearly such a one.
 async fn answer(mut stream: TcpStream) -> io::Result<()> {
     let mut question = [0; 1];
     let answer = vec![1; ANSWER];
@@ -189,7 +189,7 @@ async fn answer(mut stream: TcpStream) -> io::Result<()> {
     }
 }
 
-/// About a microsecond a round.
+/// Works for about a microsecond a round.
 fn work(rounds: u64) {
     for round in 0..rounds * 1000 {
         BALLAST.set(black_box(

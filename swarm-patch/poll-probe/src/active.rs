@@ -15,31 +15,33 @@ use crate::lock::lock;
 use crate::record::Iterations;
 use crate::{Budget, Budgets, Limit, Site, Wake};
 
-/// At the end of an invocation of this length its thread's own clock is read. What a shorter one lost is ignored, which is
-/// less than this. If a reading takes 1 µs, a thread whose invocations all take this long spends 1 % of its time on readings.
+/// The thread's own clock is read at the end of an invocation that took this long. The time that a shorter invocation lost
+/// is less than this, and is ignored. If a reading takes 1 µs, a thread whose invocations all take this long spends 1 % of
+/// its time on readings.
 pub(crate) const LONG: Duration = Duration::from_micros(100);
 
-/// What is recorded of an invocation.
+/// How much is recorded of an invocation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub enum Mode {
-    /// Nothing. Budgets still apply.
+    /// Nothing is recorded. Budgets still apply.
     #[default]
     Off,
-    /// Start, duration, iterations, the longest iteration and the outcome.
+    /// The start, the duration, the number of iterations, the longest iteration and the outcome.
     Minimal,
-    /// In addition every poll of every child, each of which costs two readings of the clock, and the end of every
+    /// The same as in `Minimal`, every poll of every child, which costs two readings of the clock, and the end of every
     /// iteration.
     Children,
-    /// In addition the counts of the recorder's [`Meter`](crate::Meter), if it has one.
+    /// The same as in `Minimal`, every poll of every child, and the counts of the recorder's [`Meter`](crate::Meter), if it
+    /// has one.
     Metered,
 }
 
 /// A setting of the whole process: how much work its sites may do, and what is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Variant {
-    /// The bounds.
+    /// How much work each site may do in one invocation.
     pub budgets: Budgets,
-    /// The recording.
+    /// How much is recorded.
     pub mode: Mode,
 }
 
@@ -60,8 +62,8 @@ impl Variant {
     fn known(self) -> &'static Active {
         let mut installed = lock(&INSTALLED);
         let mut known = iter::once(&INITIAL).chain(installed.iter().copied());
-        let known = known.find(|active| active.variant == self);
-        known.unwrap_or_else(|| {
+        let same = known.find(|active| active.variant == self);
+        same.unwrap_or_else(|| {
             let id = u16::try_from(installed.len() + 1);
             let id = VariantId(id.expect("no process compares 65,535 variants"));
             let active: &'static Active = Box::leak(Box::new(Active::new(id, self)));
@@ -71,8 +73,8 @@ impl Variant {
     }
 }
 
-/// From now on `number`, which another process may write, says which of the variants is in force. Every invocation that
-/// begins after it was written finds the new one.
+/// Lets `number`, which another process may write, choose the variant in force: it is an index into `variants`. Every
+/// invocation that begins after a write finds the new variant.
 ///
 /// # Panics
 ///
@@ -91,7 +93,7 @@ pub fn follow(number: &'static AtomicU32, variants: impl IntoIterator<Item = Var
 
 /// The variants of a process that follows another one.
 struct Followed {
-    /// The place of the variant in force.
+    /// The index, in `variants`, of the variant in force.
     number: &'static AtomicU32,
     variants: Vec<&'static Active>,
 }
@@ -108,15 +110,15 @@ impl Followed {
 pub(crate) struct Active {
     pub(crate) id: VariantId,
     pub(crate) mode: Mode,
-    /// Absent only in the initial variant, which never needs the time.
+    /// Only the initial variant has none. It never needs the time.
     clock: Option<Clock>,
-    /// Then the hot path reads that counter without a call of the clock.
+    /// Whether the clock is the time-stamp counter. If so, the hot path reads the counter itself and does not call the clock.
     clock_is_tsc: bool,
     /// [`LONG`] in ticks.
     pub(crate) long: u64,
     bounds: [Bound; Site::MOST],
     pub(crate) variant: Variant,
-    /// Where to look for the variant in force, if another process decides.
+    /// If another process chooses the variant, the variants that it chooses from.
     followed: Option<&'static Followed>,
 }
 
@@ -231,7 +233,8 @@ pub(crate) fn clock() -> &'static Clock {
     CLOCK.get_or_init(Clock::new)
 }
 
-/// Whether the clock reads the time-stamp counter. Any other clock would read something else.
+/// Whether the clock reads the time-stamp counter. The number that another clock reads does not lie between two readings of
+/// the counter.
 fn is_tsc(clock: &Clock) -> bool {
     let (before, read, after) = (tsc(), clock.raw(), tsc());
     before > 0 && (before..=after).contains(&read)
@@ -244,7 +247,7 @@ fn tsc() -> u64 {
     unsafe { std::arch::x86_64::_rdtsc() }
 }
 
-/// Other processors have none.
+/// Other processors have no time-stamp counter.
 #[cfg(not(target_arch = "x86_64"))]
 fn tsc() -> u64 {
     0

@@ -27,31 +27,31 @@ pub enum Wake {
     /// runtime checks timers and I/O.
     #[default]
     Immediate,
-    /// As `tokio::task::yield_now`: the runtime wakes the task after it has run the ready tasks and
-    /// checked timers and I/O. Outside a tokio runtime the wake is immediate.
+    /// The runtime wakes the task after it has run the ready tasks and checked timers and I/O, as with
+    /// `tokio::task::yield_now`. Outside a tokio runtime the wake is immediate.
     Deferred,
 }
 
 /// The bound at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`, `coop`, `80x40`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
-    /// When to stop.
+    /// When an invocation stops.
     pub limit: Limit,
-    /// How to go on. The wake of [`Limit::Coop`] is tokio's, hence always deferred.
+    /// How its task goes on. The wake of [`Limit::Coop`] is tokio's, so it is always deferred.
     pub wake: Wake,
     /// How many of the datagrams that [`Limit::Count`] counts one system call may send.
     pub segments: Option<NonZeroU32>,
 }
 
-/// The bounds of a whole process, and its remedies. The default has none.
+/// The bounds of a whole process, and its remedies. The default has neither.
 ///
 /// A remedy is another way to do what a measured crate does. The old way and the new one stand side by side in its source,
 /// and the variant in force chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
-    /// By the numbers of sites.
+    /// The bound at each site. The index is the number of the site.
     pub(crate) bounds: [Option<Budget>; Site::MOST],
-    /// The way of each remedy. Zero is the old way.
+    /// The way of each remedy. The index is the number of the remedy, and way 0 is the old way.
     pub(crate) remedies: [u8; Budgets::MOST_REMEDIES],
 }
 
@@ -70,18 +70,18 @@ impl Budgets {
         self.bounds[site.number()]
     }
 
-    /// Which way the remedy of that number takes.
+    /// The way of the remedy with this number.
     pub fn remedy(&self, number: usize) -> u8 {
         self.remedies[number]
     }
 
-    /// The same with that way of a remedy.
+    /// The same budgets with this way of a remedy.
     pub fn with_remedy(mut self, number: usize, way: u8) -> Budgets {
         self.remedies[number] = way;
         self
     }
 
-    /// The same with this bound at `site`.
+    /// The same budgets with this bound at `site`.
     pub fn with(mut self, site: Site, budget: Budget) -> Budgets {
         self.bounds[site.number()] = Some(budget);
         self
@@ -96,7 +96,7 @@ impl FromStr for Budget {
             Some((limit, wake)) => (limit, Some(wake.trim())),
             None => (text, None),
         };
-        let is_count = |limit: &str| limit.chars().all(|it| it.is_ascii_digit());
+        let is_count = |limit: &str| limit.chars().all(|letter| letter.is_ascii_digit());
         let parts = limit.split_once('x').filter(|(limit, _)| is_count(limit));
         let (limit, segments) = match parts {
             Some((limit, segments)) => (limit, Some(parse_count(segments.trim())?)),
@@ -119,7 +119,7 @@ impl FromStr for Budget {
     }
 }
 
-/// A site needs one iteration to make progress.
+/// The count of a limit is at least 1, because a site needs one iteration to make progress.
 const COUNT: Number = Number {
     units: &[("", 1.0)],
     bare: "",
@@ -128,9 +128,10 @@ const COUNT: Number = Number {
 };
 
 fn parse_count(text: &str) -> Result<NonZeroU32, String> {
-    let count = COUNT.read_whole(text).map(|it| NonZeroU32::new(it as u32));
-    let count = count.map_err(|wrong| format!("limit {wrong}"))?;
-    Ok(count.expect("it is from 1 to the largest"))
+    let count = COUNT
+        .read_whole(text)
+        .map_err(|wrong| format!("limit {wrong}"))?;
+    Ok(NonZeroU32::new(count as u32).expect("the count is at least 1"))
 }
 
 fn parse_limit(text: &str) -> Result<Limit, String> {
@@ -140,8 +141,9 @@ fn parse_limit(text: &str) -> Result<Limit, String> {
     if text.ends_with(|last: char| last.is_ascii_digit()) {
         return parse_count(text).map(Limit::Count);
     }
-    let time = TIME.read_whole(text).map(Duration::from_nanos);
-    time.map(Limit::Time)
+    let time_ns = TIME.read_whole(text);
+    time_ns
+        .map(|ns| Limit::Time(Duration::from_nanos(ns)))
         .map_err(|wrong| format!("limit {wrong}"))
 }
 

@@ -49,7 +49,7 @@ use crate::{Budget, Mode, Outcome, Site, ring, wake, yields};
 /// # assert!(Connection { frames: vec![1, 2] }.poll(cx).is_ready());
 /// ```
 ///
-/// It ends on the thread on which it began, since the buffers of that thread have its children:
+/// An invocation ends on the thread on which it began, because the buffers of that thread have its children:
 ///
 /// ```compile_fail,E0277
 /// # use poll_probe::{Invocation, Site};
@@ -68,9 +68,9 @@ pub struct Invocation {
     outcome: Outcome,
     open_child: u8,
     marks: OwnParts,
-    /// Of a meter, if all readings so far are stored. Without one of them the others tell nothing.
+    /// The readings of the meter. There are none once one of them found no room, because the others say nothing without it.
     readings: OwnParts,
-    /// Keeps it on its thread.
+    /// This keeps the invocation on its thread.
     not_send: PhantomData<*const ()>,
 }
 
@@ -112,20 +112,20 @@ impl Invocation {
         invocation
     }
 
-    /// Its record has no iterations.
+    /// Leaves the iterations out of the record.
     #[inline]
     pub(crate) fn unmark(&mut self) {
         self.iterations = Iterations::UNMARKED;
     }
 
-    /// Which way the remedy of that number takes. Zero is upstream's. It is the same from the beginning of an invocation to its
-    /// end, so that places in one function agree.
+    /// The way of the remedy with this number. Way 0 is upstream's. The way does not change during an invocation, so all
+    /// places in one function agree.
     #[inline]
     pub fn remedy(&self, number: usize) -> u8 {
         self.active.variant.budgets.remedy(number)
     }
 
-    /// The budget in force at its site, if there is one.
+    /// The budget in force at the site of this invocation.
     pub(crate) fn budget(&self) -> Option<Budget> {
         self.active.variant.budgets.at(self.site)
     }
@@ -135,7 +135,8 @@ impl Invocation {
         yields::note();
     }
 
-    /// A bound was reached. That is this invocation's budget, if it has one.
+    /// Notes that the function reached a bound. If the site has a budget, the bound is that of the budget, so the invocation
+    /// has yielded.
     pub(crate) fn reach(&mut self) {
         if self.budget().is_some() && !self.has_yielded() {
             self.end_by_budget();
@@ -157,8 +158,8 @@ impl Invocation {
         Poll::Ready(())
     }
 
-    /// Begins an iteration after the first. Only these have bounds: the one before made progress, or the
-    /// loop would have ended.
+    /// Begins an iteration after the first. Only these iterations are bounded: the one before made progress, or the loop
+    /// would have ended.
     #[inline(never)]
     fn iterate_again(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let bound = self.active.bound(self.site);
@@ -177,14 +178,9 @@ impl Invocation {
             wake::wake(bound.wake, cx);
             return Poll::Pending;
         }
-        if bound.coop {
-            // Set before the wake is tokio's to arrange, and taken back if there is none.
-            self.outcome = Outcome::Yielded;
-            if wake::take_coop_unit(cx).is_pending() {
-                yields::note();
-                return Poll::Pending;
-            }
-            self.outcome = Outcome::Ready;
+        if bound.coop && wake::take_coop_unit(cx).is_pending() {
+            self.end_by_budget();
+            return Poll::Pending;
         }
         if self.active.mode == Mode::Children {
             self.mark(NO_CHILD, self.start + elapsed);
@@ -205,7 +201,7 @@ impl Invocation {
         self.iterations = self.iterations.next();
     }
 
-    /// From here on the time is the child's, until the next mark.
+    /// Begins the time of a child, which lasts until the next mark.
     #[inline]
     pub fn child(&mut self, child: u8) {
         if self.active.mode >= Mode::Children {
@@ -223,7 +219,7 @@ impl Invocation {
         self.mark(child, now);
     }
 
-    /// From here on the time is the poll function's own.
+    /// Ends the time of a child. What follows is the poll function's own time.
     #[inline]
     pub fn own(&mut self) {
         if self.open_child != NO_CHILD {
@@ -231,13 +227,13 @@ impl Invocation {
         }
     }
 
-    /// The poll function is about to return `Pending`, and not because of its budget.
+    /// Notes that the poll function is about to return `Pending`, and not because of its budget.
     #[inline]
     pub fn pending(&mut self) {
         self.outcome = Outcome::Pending;
     }
 
-    /// The poll function is about to return this.
+    /// Notes what the poll function is about to return.
     #[inline]
     pub fn returns<T>(&mut self, polled: &Poll<T>) {
         if polled.is_ready() {
@@ -247,8 +243,8 @@ impl Invocation {
         }
     }
 
-    /// As [`iterate`](Self::iterate), for a future with several loops that share the invocation. After
-    /// one of them has yielded, none goes on in this invocation.
+    /// Like [`iterate`](Self::iterate), but for a future whose loops share one invocation. After one of the loops has
+    /// yielded, none of them goes on in this invocation.
     pub(crate) fn iterate_unless_yielded(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         if self.has_yielded() {
             wake::wake(self.active.bound(self.site).wake, cx);
@@ -257,7 +253,7 @@ impl Invocation {
         self.iterate(cx)
     }
 
-    /// This invocation resumes an iteration that began before it.
+    /// Notes that this invocation resumes an iteration that began before it.
     #[inline]
     pub(crate) fn resume_iteration(&mut self) {
         self.iterations = Iterations::ONE;
@@ -282,7 +278,8 @@ impl Invocation {
         self.longest_iteration = self.longest_iteration.max(ticks);
     }
 
-    /// Also ends the poll function's own code if a meter is read. Returns the time at which the code after it begins.
+    /// Ends the open child and, in the metered mode, the poll function's own code. Returns the time at which the code after it
+    /// begins.
     #[inline(never)]
     fn end_child(&mut self, now: u64) -> u64 {
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
@@ -303,7 +300,8 @@ impl Invocation {
         }
     }
 
-    /// What the time is from `now` on: a child's, the poll function's own, or the same after the end of an iteration.
+    /// Marks who has the time from `now` on: a child, the poll function itself ([`OWN_CODE`]), or whoever had it before
+    /// the iteration ended ([`NO_CHILD`]).
     #[inline(always)]
     fn mark(&mut self, child: u8, now: u64) {
         let offset = now.saturating_sub(self.start);
@@ -317,7 +315,7 @@ impl Invocation {
             return ring::lose(self.site, self.marks, self.readings);
         }
         let end = self.active.ticks();
-        // The end of the record is also that of a child.
+        // The end of the record is the end of the open child, too, so the child needs no mark.
         let child = std::mem::replace(&mut self.open_child, NO_CHILD);
         if self.active.mode == Mode::Metered {
             if child != NO_CHILD {
@@ -347,8 +345,8 @@ impl Invocation {
     }
 }
 
-/// Makes the buffers of the thread if it has a seat, reads its own clock if that is due, and the meter in the mode for
-/// that. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
+/// Makes the buffers of the thread if it has a seat, reads the thread's own clock if that is due, and reads the meter in
+/// the metered mode. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
 #[cold]
 fn prepare(active: &Active) -> (u64, OwnParts) {
     ring::make_buffers();
@@ -360,7 +358,7 @@ fn prepare(active: &Active) -> (u64, OwnParts) {
     (active.ticks(), readings.unwrap_or_default())
 }
 
-/// Functions that get one as an argument may be recorded by `tracing`, which asks for this.
+/// `tracing` records the arguments of functions, and some functions get an invocation as an argument.
 impl fmt::Debug for Invocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Invocation").finish_non_exhaustive()

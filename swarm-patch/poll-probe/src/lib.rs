@@ -3,12 +3,12 @@
 //! The crate is independent of any network stack. Its terms:
 //!
 //! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes
-//!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait; after 100 µs it also makes
-//!   one system call. A full buffer counts the
-//!   records that it lost. The first recorded invocation on a thread makes the buffer, before the invocation's time begins.
-//! * The own time of an invocation is the part of it that its thread ran ([`Record::own_ns`]). On Linux that leaves out what
-//!   the kernel gave to other threads and, where the kernel accounts for it, what a hypervisor took. Elsewhere it is all of
-//!   the invocation.
+//!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. If the invocation took
+//!   100 µs or more, its drop also makes one system call. A full buffer counts the records that it lost. The first recorded
+//!   invocation on a thread makes the buffer, before the invocation's time begins.
+//! * The own time of an invocation is the part of it in which its thread ran ([`Record::own_ns`]). On Linux it leaves out
+//!   the time that the kernel gave to other threads and, where the kernel accounts for it, the time that a hypervisor took.
+//!   On other systems it is the whole invocation.
 //! * A [`Variant`] sets what is recorded ([`Mode`]) and how much work a site may do in one invocation ([`Budgets`]).
 //!   [`Variant::install`] switches the whole process by one atomic store, so that variants can take turns in one process.
 //! * A [`Recorder`] owns the buffers and hands out the records between measurements.
@@ -40,8 +40,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A poll function that loops over children, as network stacks have them, marks the loop and the
-//! children itself; [`Invocation`] shows how.
+//! The poll functions of network stacks loop over children. Such a function marks the loop and the children itself, as
+//! [`Invocation`] shows.
 //!
 //! Without the default feature `recorder` there are only [`Site`] and [`Budgets`], for programs that read results.
 

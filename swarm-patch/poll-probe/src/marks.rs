@@ -1,12 +1,12 @@
-//! What an invocation did when, in eight bytes each.
+//! Marks. A mark says in eight bytes what an invocation began to do, and when.
 
 use quanta::Clock;
 use rtrb::Consumer;
 
 use crate::record::{ChildPoll, IterationEnd, NO_CHILD, OWN_CODE, RawRecord};
 
-/// From some time on, and up to the next mark or the end of the invocation, the time is a child's or the poll function's own
-/// ([`OWN_CODE`]). [`NO_CHILD`] is that after the end of an iteration.
+/// A mark gives the time from its offset up to the next mark, or up to the end of the invocation, to a child or to the poll
+/// function itself ([`OWN_CODE`]). A mark with [`NO_CHILD`] is the end of an iteration.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Mark(u64);
 
@@ -15,15 +15,15 @@ impl Mark {
     const ITERATION_BITS: u32 = 20;
     const OFFSET_SHIFT: u32 = Self::CHILD_BITS + Self::ITERATION_BITS;
     const LAST_ITERATION: u64 = (1 << Self::ITERATION_BITS) - 1;
-    /// Some 20 seconds.
+    /// In ticks of the time-stamp counter this is some 20 seconds.
     const LAST_OFFSET: u64 = u64::MAX >> Self::OFFSET_SHIFT;
 
     /// The offset is counted in clock ticks from the start of the invocation.
     #[inline(always)]
     pub(crate) fn new(offset: u64, iteration: u32, child: u8) -> Mark {
-        let offset = offset.min(Self::LAST_OFFSET) << Self::OFFSET_SHIFT;
-        let iteration = u64::from(iteration).min(Self::LAST_ITERATION) << Self::CHILD_BITS;
-        Mark(offset | iteration | u64::from(child))
+        let offset_bits = offset.min(Self::LAST_OFFSET) << Self::OFFSET_SHIFT;
+        let iteration_bits = u64::from(iteration).min(Self::LAST_ITERATION) << Self::CHILD_BITS;
+        Mark(offset_bits | iteration_bits | u64::from(child))
     }
 
     pub(crate) fn offset(self) -> u64 {
@@ -39,7 +39,7 @@ impl Mark {
         self.0 as u8
     }
 
-    /// Whether it is the poll of a child or the end of an iteration.
+    /// Whether the mark is an entry of a record: the poll of a child, or the end of an iteration.
     #[inline(always)]
     pub(crate) fn is_entry(self) -> bool {
         self.child() != OWN_CODE
@@ -50,14 +50,14 @@ impl Mark {
     }
 }
 
-/// The marks of a record. Call this for every record, in order.
+/// Takes the marks of a record from the ring. Call this for every record, in order.
 pub(crate) fn take(marks: &mut Consumer<Mark>, raw: &RawRecord) -> Vec<Mark> {
     let own = marks.read_chunk(raw.marks.into());
     own.into_iter().flatten().collect()
 }
 
-/// The polls of children and the ends of iterations that the marks stand for. `lost_ns` is what the thread lost between two
-/// times.
+/// The polls of children and the ends of iterations that the marks stand for. `lost_ns` returns how much time the thread
+/// lost between two times.
 pub(crate) fn parts(
     own: &[Mark],
     raw: &RawRecord,

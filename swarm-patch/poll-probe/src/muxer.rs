@@ -1,4 +1,4 @@
-//! What yamux knows of its connections and streams, where streams live long.
+//! The state of yamux's connections and streams. It is asked for only where streams live long.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -7,30 +7,30 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use crate::watched::Watched;
 
-/// The state of a connection or a stream at the moment, or of several added up.
+/// The present state of a connection or a stream, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MuxerCounts {
-    /// How many connections have an estimate of the round-trip time.
+    /// The number of connections that have an estimate of the round-trip time.
     pub connections: u64,
-    /// These estimates.
+    /// The sum of these estimates.
     pub rtt_ns: u64,
-    /// By how much receive windows are larger than at first.
+    /// How much the receive windows have grown since the beginning.
     pub grown_bytes: u64,
-    /// What may be sent before the other side grants more.
+    /// How much may be sent before the other side grants more.
     pub credit_bytes: u64,
-    /// What was received and waits to be read.
+    /// How much was received and waits to be read.
     pub unread_bytes: u64,
 }
 
 static WATCHED: Watched<MuxerCounts> = Watched::new();
 static IS_ON: AtomicBool = AtomicBool::new(false);
 
-/// Has connections and streams watched that are opened from now on.
+/// Watches the connections and streams that are opened from now on.
 pub fn watch_muxers() {
     IS_ON.store(true, Relaxed);
 }
 
-/// Notes a connection or a stream, and how to read its state, if that is wanted.
+/// Watches a connection or a stream after [`watch_muxers`] was called. `read` reads its state.
 pub fn watch_muxer<T: Any + Send + Sync>(
     muxer: &Arc<T>,
     read: impl Fn(&T) -> MuxerCounts + Send + 'static,

@@ -1,12 +1,12 @@
-//! The part of a poll that its thread ran: without the time that the kernel gave to other threads, or the hypervisor to
-//! other machines.
+//! The own time of a poll: the part of it in which its thread ran. It leaves out the time that the kernel gave to other
+//! threads, or the hypervisor to other machines.
 //!
 //! The kernel counts how long a thread has run (`CLOCK_THREAD_CPUTIME_ID`). Asking it is a system call, so a thread asks
 //! rarely: at the end of an invocation that took [`LONG`], before an invocation that begins after a pause, and before one
 //! that begins a while after the last reading. Between two readings the wall clock and the thread's clock differ by what the
 //! thread lost, and [`LostTime`] says where in between that was.
 //!
-//! Outside of Linux nothing is read, and nothing is lost.
+//! On systems other than Linux the clock is never read, so no time counts as lost.
 #![allow(
     unsafe_code,
     reason = "two functions of libc that write to a place on the stack"
@@ -24,12 +24,14 @@ use crate::marks::Mark;
 use crate::record::RawRecord;
 use crate::under_way::resident;
 
-/// A thread that has recorded nothing for as many readings may have slept, and a reading costs a small part of that time.
+/// A pause is this many times as long as a reading takes. A thread that has recorded nothing for so long may have slept, and
+/// a reading costs a small part of that time.
 const PAUSE_READINGS: u32 = 25;
-/// No thread goes to sleep and wakes up in less, and no pause is longer without a reading.
+/// No thread goes to sleep and wakes up in less time.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(5);
+/// A pause that is longer always has a reading, however long a reading takes.
 const LONGEST_PAUSE: Duration = Duration::from_micros(25);
-/// After so many pauses a reading is old. That bounds how many small losses lie between two readings.
+/// A reading is old after this many pauses. This bounds how many small losses lie between two readings.
 const OLD_PAUSES: u32 = 40;
 
 /// The clock of a thread, which any thread of the process may read.
@@ -46,7 +48,7 @@ impl ThreadClock {
         (failed == 0).then_some(ThreadClock(id))
     }
 
-    /// For how long the thread has run. None if it has ended.
+    /// How long the thread has run. None if the thread has ended.
     pub fn ran_ns(self) -> Option<u64> {
         read_ns(self.0)
     }
@@ -71,12 +73,12 @@ fn this_thread_ran_ns() -> Option<u64> {
 
 #[cfg(not(target_os = "linux"))]
 impl ThreadClock {
-    /// There is none outside of Linux.
+    /// Always none: only Linux has such a clock.
     pub fn of_this_thread() -> Option<ThreadClock> {
         None
     }
 
-    /// For how long the thread has run.
+    /// How long the thread has run.
     pub fn ran_ns(self) -> Option<u64> {
         None
     }
@@ -90,11 +92,12 @@ fn this_thread_ran_ns() -> Option<u64> {
 /// A reading of the thread's clock, after an invocation or a pause.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct ClockReading {
-    /// When the invocation or the pause began and ended.
+    /// The time at which the invocation or the pause began.
     start: u64,
+    /// The time at which it ended.
     end: u64,
-    /// When the system call had returned. If the thread was interrupted in that call, its clock stood still meanwhile. So
-    /// `ran_ns` holds at `end` and at this time.
+    /// The time at which the system call had returned. If the thread was interrupted in that call, its clock stood still
+    /// meanwhile. So `ran_ns` is right both at `end` and at this time.
     at: u64,
     ran_ns: u64,
     is_after_pause: bool,
@@ -107,13 +110,13 @@ pub(crate) struct OwnClock {
     pause: u64,
     old: u64,
     read_at: u64,
-    /// When that reading is old.
+    /// The time at which that reading is old.
     old_at: u64,
 }
 
 impl OwnClock {
     pub(crate) fn new() -> (OwnClock, LostTime) {
-        /// A second's worth, if every reading is of an invocation that took [`LONG`].
+        /// A second of readings, if every invocation takes [`LONG`].
         const CAPACITY: usize = 1 << 14;
         let reading = reading_takes();
         let (readings, emptying) = resident(reading.map_or(1, |_| CAPACITY));
@@ -124,7 +127,7 @@ impl OwnClock {
         let clock = OwnClock {
             readings,
             long: ticks_in(LONG),
-            // Without a clock a reading is never due.
+            // If there is no clock, a reading is never due.
             pause: pause.unwrap_or(u64::MAX / 2),
             old: pause.map_or(u64::MAX / 2, |pause| pause * u64::from(OLD_PAUSES)),
             read_at: 0,
@@ -140,21 +143,21 @@ impl OwnClock {
         (clock, lost)
     }
 
-    /// When the next invocation has to read the clock before it begins, if the last one ended at `end`.
+    /// The time from which an invocation has to read the clock before it begins, if the last invocation ended at `end`.
     #[inline(always)]
     pub(crate) fn due(&self, end: u64) -> u64 {
         (end + self.pause).min(self.old_at)
     }
 
-    /// Reads the clock at the end of a long invocation, unless another reading was made less than [`LONG`] ago. That one was
-    /// of an invocation inside it.
+    /// Reads the clock at the end of a long invocation, unless the last reading was less than [`LONG`] ago. That reading was
+    /// made by an invocation inside this one.
     pub(crate) fn after_long(&mut self, start: u64, end: u64, now: impl Fn() -> u64) {
         if end.saturating_sub(self.read_at) >= self.long {
             self.read(start, end, false, now);
         }
     }
 
-    /// Reads the clock before an invocation, and returns when the next reading is due. This one was `due`.
+    /// Reads the clock before an invocation, because a reading was due at `due`. Returns when the next reading is due.
     pub(crate) fn after_pause(&mut self, due: u64, end: u64, now: impl Fn() -> u64) -> u64 {
         self.read(due.saturating_sub(self.pause).min(end), end, true, now);
         self.due(self.read_at)
@@ -165,7 +168,7 @@ impl OwnClock {
         self.read_at = end;
         if let Some(ran_ns) = this_thread_ran_ns() {
             self.read_at = now();
-            // If there is no room, the next reading covers more.
+            // If there is no room for this reading, the next one covers its time, too.
             let _ = self.readings.push(ClockReading {
                 start,
                 end,
@@ -178,7 +181,7 @@ impl OwnClock {
     }
 }
 
-/// The time of a reading, as the fastest of a few. None if there is no clock to read.
+/// How long a reading takes: the fastest of a few. None if there is no clock to read.
 fn reading_takes() -> Option<Duration> {
     let ticks = |_| {
         let before = clock().raw();
@@ -190,17 +193,17 @@ fn reading_takes() -> Option<Duration> {
     Some(clock().delta(0, fastest))
 }
 
-/// What one thread has lost, and when.
+/// The time that one thread has lost, and when it lost it.
 pub(crate) struct LostTime {
     readings: Consumer<ClockReading>,
     long: u64,
     pause: u64,
     last: Option<ClockReading>,
-    /// Sorted by time. They do not overlap.
+    /// The losses, sorted by time. They do not overlap.
     losses: VecDeque<Loss>,
 }
 
-/// So much of the time between `from` and `to` was lost.
+/// The thread lost `ns` nanoseconds between `from` and `to`.
 #[derive(Clone, Copy)]
 struct Loss {
     from: u64,
@@ -227,10 +230,9 @@ impl LostTime {
             }
         }
         if self.is_long(record.ticks) && !marks.is_empty() {
-            let marks = marks.iter().map(|mark| record.start + mark.offset());
-            let ends: Vec<u64> = marks.chain([record.end()]).collect();
-            let inside = self.losses.drain(self.index_after(record.start)..);
-            let inside: Vec<Loss> = inside.collect();
+            let marked = marks.iter().map(|mark| record.start + mark.offset());
+            let ends: Vec<u64> = marked.chain([record.end()]).collect();
+            let inside = self.losses.split_off(self.index_after(record.start));
             let placed = inside
                 .iter()
                 .flat_map(|loss| loss.placed(record.start, &ends, ns));
@@ -238,9 +240,15 @@ impl LostTime {
         }
     }
 
-    /// Adds what was lost between two readings. A loss of [`LONG`] was in the stretch of the later reading as far as it fits,
-    /// because anywhere else it would have caused a reading of its own. So was any loss if the stretch is a pause, because the
-    /// thread probably slept. Of a smaller loss an invocation has its share by time. The rest was before the stretch.
+    /// Adds the time that was lost between two readings. The stretch of the later reading is the invocation or the pause that
+    /// it was made after.
+    ///
+    /// * A loss of [`LONG`] or more lies in the stretch as far as it fits there. Anywhere else it would have caused a reading
+    ///   of its own.
+    /// * If the stretch is a pause, any loss lies in it as far as it fits, because the thread probably slept.
+    /// * If the stretch is an invocation, a smaller loss is shared by time.
+    ///
+    /// The rest of the loss lies before the stretch.
     fn add_between(&mut self, last: ClockReading, reading: ClockReading, clock: &Clock) {
         /// Shorter differences are the jitter of two clocks.
         const LEAST_NS: u64 = 1_000;
@@ -252,18 +260,18 @@ impl LostTime {
         }
         let start = last.at.max(reading.start);
         let stretch_ns = ns(start, reading.end);
-        let in_stretch_ns = if reading.is_after_pause || lost_ns >= ns(0, self.long) {
+        let share_ns = if reading.is_after_pause || lost_ns >= ns(0, self.long) {
             lost_ns
         } else {
             (lost_ns as f64 * stretch_ns as f64 / between_ns as f64) as u64
         };
-        let in_stretch_ns = in_stretch_ns.min(stretch_ns);
+        let in_stretch_ns = share_ns.min(stretch_ns);
         self.add(last.at, start, lost_ns - in_stretch_ns);
         self.add(start, reading.end, in_stretch_ns);
     }
 
     fn add(&mut self, from: u64, to: u64, ns: u64) {
-        /// An invocation that is still under way is taken to have no more.
+        /// An invocation that is under way may need the losses since it began. It is taken to have no more than these.
         const KEPT: usize = 1 << 12;
         if ns > 0 && from < to {
             self.losses.push_back(Loss { from, to, ns });
@@ -273,7 +281,7 @@ impl LostTime {
         }
     }
 
-    /// The losses that end after `from` and no later than `to`.
+    /// The sum of the losses that end after `from` and no later than `to`.
     pub(crate) fn between_ns(&self, from: u64, to: u64) -> u64 {
         let first = self.losses.range(self.index_after(from)..);
         let losses = first.take_while(|loss| loss.to <= to);
@@ -350,7 +358,7 @@ mod tests {
     #[test]
     fn a_long_loss_is_that_of_the_invocation_and_a_short_one_is_shared_by_time() {
         let before = [0, 0, 0, 0];
-        // It took 500 of 1,000 µs.
+        // The invocation took 500 of 1,000 µs.
         for (ran, lost) in [(1000, 0), (800, 200), (600, 400), (400, 500), (960, 20)] {
             let readings = [before, [500, 1000, 1000, ran]];
             assert_eq!(lost_us(&readings, [500, 1000]), lost, "{ran}");

@@ -7,15 +7,15 @@ use std::time::Duration;
 use crate::task::{lend, with_current};
 use crate::{Budget, Invocation, Limit, Site, Wake, wake};
 
-/// Runs the body of such a function as an invocation of `site`. The functions that it calls reach the invocation by those
-/// of this module, and by [`child`](crate::child) and [`own`](crate::own). Its record has no iterations.
+/// Runs the body of such a function as an invocation of `site`. The functions that the body calls reach the invocation by
+/// the functions of this module, and by [`child`](crate::child) and [`own`](crate::own). The record has no iterations.
 pub fn passes<T>(
     site: Site,
     children: &'static [&'static str],
     body: impl FnOnce() -> Poll<T>,
 ) -> Poll<T> {
     let mut invocation = Invocation::enter(site, children);
-    // For its children, which are polled in turn, once each.
+    // The function polls each child once, so all their polls belong to one iteration.
     invocation.resume_iteration();
     lend(invocation, body, Invocation::unmark)
 }
@@ -24,7 +24,7 @@ fn budget() -> Option<Budget> {
     with_current(|invocation| invocation.budget())?
 }
 
-/// The count of the budget, or else the function's `own` bound.
+/// The count of the budget. If the budget has no count, the function's `own` bound.
 pub fn at_most(own: usize) -> usize {
     match budget().map(|budget| budget.limit) {
         Some(Limit::Count(count)) => count.get() as usize,
@@ -32,13 +32,13 @@ pub fn at_most(own: usize) -> usize {
     }
 }
 
-/// The segments of the budget, or else the function's `own` bound.
+/// The segments of the budget. If the budget has none, the function's `own` bound.
 pub fn segments<T: TryFrom<usize>>(own: T) -> T {
     let segments = budget().and_then(|budget| T::try_from(budget.segments?.get() as usize).ok());
     segments.unwrap_or(own)
 }
 
-/// The time of the budget, or else the function's `own` bound.
+/// The time of the budget. If the budget has no time, the function's `own` bound.
 pub fn no_longer_than(own: Duration) -> Duration {
     match budget().map(|budget| budget.limit) {
         Some(Limit::Time(time)) => time,
@@ -46,8 +46,8 @@ pub fn no_longer_than(own: Duration) -> Duration {
     }
 }
 
-/// How many pieces of work, of so many nanoseconds each, there are in the time of the budget. At least one, and without
-/// such a budget the function's `own` bound.
+/// How many pieces of work that take `each_ns` fit into the time of the budget: at least one. If the budget has no time, the
+/// function's `own` bound.
 pub fn in_time(own: usize, each_ns: f64) -> usize {
     match no_longer_than(Duration::ZERO) {
         Duration::ZERO => own,
@@ -55,7 +55,8 @@ pub fn in_time(own: usize, each_ns: f64) -> usize {
     }
 }
 
-/// Returns whether a bound was reached. If so, and if there is a budget, the invocation has yielded.
+/// Notes whether the function reached a bound, and returns it. If it did and the site has a budget, the invocation has
+/// yielded.
 pub fn reached(is_reached: bool) -> bool {
     if is_reached {
         with_current(Invocation::reach);
@@ -67,7 +68,7 @@ pub fn reached(is_reached: bool) -> bool {
 /// does so later.
 pub fn wakes_now(cx: &mut Context<'_>) -> bool {
     let has_yielded = with_current(|invocation| invocation.has_yielded()) == Some(true);
-    let is_deferred = has_yielded && budget().is_some_and(|it| it.wake == Wake::Deferred);
+    let is_deferred = has_yielded && budget().is_some_and(|budget| budget.wake == Wake::Deferred);
     if is_deferred {
         wake::wake(Wake::Deferred, cx);
     }

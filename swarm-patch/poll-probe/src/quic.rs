@@ -1,4 +1,4 @@
-//! What the connections of QUIC count.
+//! The counts of QUIC connections and their sockets.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use std::sync::atomic::Ordering::Relaxed;
 use crate::ring;
 use crate::watched::Watched;
 
-/// Counts since a connection began, or of several added up.
+/// The counts of a connection since it began, or the sum of several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct QuicCounts {
-    /// How many connections these are.
+    /// The number of connections.
     pub connections: u64,
-    /// Their smoothed round-trip times at the moment, added up.
+    /// The sum of their present smoothed round-trip times.
     pub rtt_ns: u64,
     /// Packets sent.
     pub packets_sent: u64,
-    /// Those of them that were declared lost.
+    /// Sent packets that were declared lost.
     pub packets_lost: u64,
     /// How often the congestion window was reduced.
     pub congestion_events: u64,
@@ -39,19 +39,19 @@ static CONNECTIONS: Watched<QuicCounts> = Watched::new();
 static SEND_CALLS: AtomicU64 = AtomicU64::new(0);
 static RECEIVE_CALLS: AtomicU64 = AtomicU64::new(0);
 
-/// Notes a new connection, and how to read its counts, unless no recorder is attached to this thread.
+/// Watches a new connection if a recorder is attached to this thread. `read` reads the connection's counts.
 pub fn watch<T: Any + Send + Sync>(connection: &Arc<T>, read: fn(&T) -> QuicCounts) {
     if ring::is_attached() {
         CONNECTIONS.add(connection, read);
     }
 }
 
-/// A socket has sent. It counts on threads that a recorder is attached to.
+/// Counts a call of a socket that sent, on threads that a recorder is attached to.
 pub fn sent() {
     count(&SEND_CALLS);
 }
 
-/// A socket has received. It counts on threads that a recorder is attached to.
+/// Counts a call of a socket that received, on threads that a recorder is attached to.
 pub fn received() {
     count(&RECEIVE_CALLS);
 }
@@ -62,7 +62,7 @@ fn count(calls: &AtomicU64) {
     }
 }
 
-/// The counts of each connection that is there, and last the calls of all sockets. Empty without connections.
+/// The counts of each open connection, and last the calls of all sockets. Empty if there is no connection.
 pub fn quic_counts() -> Vec<QuicCounts> {
     let mut counts = CONNECTIONS.counts();
     if !counts.is_empty() {

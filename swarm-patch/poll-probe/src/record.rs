@@ -19,13 +19,13 @@ pub type Meter = fn(&mut MeterCounts);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Outcome {
-    /// It returned a value.
+    /// The poll function returned a value.
     #[default]
     Ready,
-    /// It waits for something, perhaps for a site that it polled and that spent its budget: when a muxer
-    /// yields, its record is `Yielded` and that of the connection is `Pending`.
+    /// The poll function waits for something, perhaps for a site that it polled and that spent its budget: when a muxer
+    /// yields, the record of the muxer is `Yielded` and the record of its connection is `Pending`.
     Pending,
-    /// Its own budget was spent. It asked to be polled again.
+    /// The budget of the site was spent, and the poll function asked to be polled again.
     Yielded,
 }
 
@@ -33,42 +33,45 @@ pub enum Outcome {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Record<'a> {
-    /// Which poll function.
+    /// The poll function.
     pub site: Site,
     /// The variant in force when the invocation began.
     pub variant: VariantId,
     /// The thread, numbered from 0 in the order in which threads were attached to the recorder.
     pub thread: usize,
-    /// When it began, counted from the creation of the recorder.
+    /// When the invocation began, counted from the creation of the recorder.
     pub start_ns: u64,
-    /// How long it took.
+    /// How long the invocation took.
     pub duration_ns: u64,
-    /// The part of it in which its thread did not run.
+    /// The part of the duration in which the thread did not run.
     pub lost_ns: u64,
-    /// How often its loops were entered. None if they are not marked.
+    /// How many iterations the loops of the function began. None if the loops are not marked.
     pub iterations: Option<u32>,
-    /// How long the longest iteration ran. None if they are not marked. If an invocation of several iterations lost time,
-    /// this is an estimate: all of the loss is subtracted from the longest, but no more than down to the mean of all.
+    /// How long the longest iteration ran. None if the loops are not marked. If an invocation of several iterations lost
+    /// time, this is an estimate: the whole loss is subtracted from the longest iteration, but the result is at least the
+    /// mean of all iterations.
     pub longest_iteration_ns: Option<u64>,
-    /// How it ended.
+    /// How the invocation ended.
     pub outcome: Outcome,
-    /// Every poll of a child in the order they began. Empty in other modes.
+    /// Every poll of a child, in the order in which they began, in [`Mode::Children`](crate::Mode::Children) and
+    /// [`Mode::Metered`](crate::Mode::Metered). Empty in other modes.
     pub children: &'a [ChildPoll],
-    /// Where a budget could have ended it, and none did, in [`Mode::Children`](crate::Mode::Children).
+    /// The ends of iterations after which the invocation went on, in [`Mode::Children`](crate::Mode::Children). A budget
+    /// could have ended the invocation at each of them.
     pub iteration_ends: &'a [IterationEnd],
-    /// Number of entries that are missing in these two. Either the buffer was full, or the thread was
-    /// attached during the invocation.
+    /// The number of entries that are missing in `children` and `iteration_ends`. Either the buffer was full, or the thread
+    /// was attached during the invocation.
     pub children_lost: u16,
     /// The readings of the meter, if there is one, in [`Mode::Metered`](crate::Mode::Metered): one for
-    /// each poll of a child, in order, and then one for the poll function's own code. Empty otherwise.
+    /// each poll of a child, in order, and then one for the poll function's own code. Empty in other modes.
     pub readings: &'a [Reading],
-    /// Number of readings that are missing there: all of them if the buffer was full, or if the invocation began without a
-    /// meter.
+    /// The number of readings that are missing in `readings`: all of them if the buffer was full, or if the invocation began
+    /// without a meter.
     pub readings_lost: u32,
 }
 
 impl Record<'_> {
-    /// How long it ran.
+    /// How long the invocation ran.
     pub fn own_ns(&self) -> u64 {
         self.duration_ns.saturating_sub(self.lost_ns)
     }
@@ -77,9 +80,9 @@ impl Record<'_> {
 /// How much a meter's counts grew.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The child that was polled meanwhile; none for the rest of the invocation.
+    /// The child that was polled. None stands for the rest of the invocation.
     pub child: Option<&'static str>,
-    /// The growth, in the meter's order. If the child is a site itself, its work is included.
+    /// The growth of each counter, in the meter's order. If the child is a site itself, its work is included.
     pub counts: MeterCounts,
 }
 
@@ -90,16 +93,16 @@ pub struct ChildPoll {
     pub child: &'static str,
     /// The iteration of the loop that polled it, from 1.
     pub iteration: u32,
-    /// When it began, counted from the start of the invocation.
+    /// When the poll began, counted from the start of the invocation.
     pub offset_ns: u64,
-    /// How long it took.
+    /// How long the poll took.
     pub duration_ns: u64,
-    /// The part of it in which its thread did not run.
+    /// The part of the duration in which the thread did not run.
     pub lost_ns: u64,
 }
 
 impl ChildPoll {
-    /// How long it ran.
+    /// How long the poll ran.
     pub fn own_ns(&self) -> u64 {
         self.duration_ns.saturating_sub(self.lost_ns)
     }
@@ -108,39 +111,40 @@ impl ChildPoll {
 /// The end of an iteration after which the invocation went on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IterationEnd {
-    /// How many iterations were over.
+    /// How many iterations had ended.
     pub iterations: u32,
-    /// For how long the invocation had run.
+    /// How long the invocation had run.
     pub own_ns: u64,
 }
 
 /// Stands for no child where an index is expected.
 pub(crate) const NO_CHILD: u8 = u8::MAX;
 
-/// How often the loops of an invocation were entered, or how often they may be. The hot path compares the two.
+/// How many iterations an invocation began, or how many it may begin. The hot path compares the two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Iterations(u32);
 
 impl Iterations {
     pub(crate) const ZERO: Iterations = Iterations(0);
     pub(crate) const ONE: Iterations = Iterations(1);
-    /// Of a loop that may be entered as often as it likes.
+    /// The bound of a loop without a bound.
     pub(crate) const NO_BOUND: Iterations = Iterations(u32::MAX - 1);
-    /// Of an invocation without marks. It is above every bound, so that the hot path looks for it only where a bound is
-    /// reached.
+    /// The number of an invocation whose loops are not marked. It is above every bound, so the hot path looks for it only
+    /// where a bound is reached.
     pub(crate) const UNMARKED: Iterations = Iterations(u32::MAX);
 
     pub(crate) fn at_most(count: NonZeroU32) -> Iterations {
         Iterations(count.get()).min(Iterations::NO_BOUND)
     }
 
-    /// With one more. It never becomes one of the two values with another meaning, and an unmarked invocation stays so.
+    /// One iteration more. The result is neither [`NO_BOUND`](Self::NO_BOUND) nor [`UNMARKED`](Self::UNMARKED), but an
+    /// unmarked invocation stays unmarked.
     #[inline(always)]
     pub(crate) fn next(self) -> Iterations {
         Iterations(self.0 + u32::from(self.0 < Iterations::NO_BOUND.0 - 1))
     }
 
-    /// None of an invocation without marks.
+    /// The number, which an unmarked invocation does not have.
     pub(crate) fn number(self) -> Option<u32> {
         (self != Iterations::UNMARKED).then_some(self.0)
     }
@@ -158,10 +162,10 @@ pub(crate) struct RawRecord {
     pub(crate) children: &'static [&'static str],
     pub(crate) iterations: Iterations,
     pub(crate) variant: VariantId,
-    /// How many marks are stored for it.
+    /// The number of marks that are stored for the invocation.
     pub(crate) marks: u16,
     pub(crate) children_lost: u16,
-    /// How many readings.
+    /// The number of readings that are stored for the invocation.
     pub(crate) readings: u16,
     pub(crate) site: Site,
     pub(crate) outcome: Outcome,
@@ -177,7 +181,7 @@ impl RawRecord {
 #[derive(Clone, Copy, Default)]
 pub(crate) struct RawReading {
     pub(crate) counts: MeterCounts,
-    /// The child that ends with it. [`NO_CHILD`] is the last reading of an invocation. [`OWN_CODE`] is its first one, or one
-    /// before a child.
+    /// The child whose poll ends with this reading. [`NO_CHILD`] stands for the end of the invocation, and [`OWN_CODE`] for
+    /// its beginning or the beginning of a child's poll.
     pub(crate) child: u8,
 }

@@ -13,8 +13,9 @@ use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
 pub struct Recorder {
     clock: Clock,
     created: u64,
-    /// Their arrivals are separate from `threads`, which a drain locks, so that no thread waits for a drain.
     seats: Arc<Seats>,
+    /// The buffers of the threads that earlier drains found. A drain locks them for long, so new threads leave theirs in
+    /// `seats`, and no thread waits for a drain.
     threads: Mutex<Vec<Emptying>>,
 }
 
@@ -41,17 +42,16 @@ impl Recorder {
         Recorder::with(capacity, None)
     }
 
-    /// The same with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's
-    /// buffers. Each invocation takes two readings of 88 bytes, and each poll of a child at most two.
+    /// A recorder with a meter for [`Mode::Metered`], and room for `readings` readings in each thread's buffers. Each
+    /// invocation takes two readings of 88 bytes, and each poll of a child at most two.
     pub fn with_meter(capacity: Capacity, readings: usize, meter: Meter) -> Self {
         Recorder::with(capacity, Some((meter, readings)))
     }
 
     fn with(capacity: Capacity, meter: Option<(Meter, usize)>) -> Self {
-        let clock = clock().clone();
         Recorder {
-            created: clock.raw(),
-            clock,
+            created: clock().raw(),
+            clock: clock().clone(),
             seats: Arc::new(Seats {
                 capacity,
                 meter,
@@ -72,9 +72,9 @@ impl Recorder {
         ring::attach(&self.seats);
     }
 
-    /// Attaches every thread of the process that is not attached to a recorder by itself, at its first invocation while
-    /// recording is on. A thread that has recorded nothing by then stays without one, so call this before recording
-    /// begins. A later recorder takes the place of this one.
+    /// Attaches every thread of the process that [`attach`](Self::attach) was not called on, at the thread's first invocation
+    /// while recording is on. Call this before recording begins: a thread that had such an invocation before stays without a
+    /// recorder. If this is called on several recorders, the last one takes the threads.
     pub fn attach_all(&self) {
         ring::attach_all(&self.seats);
     }
@@ -91,9 +91,9 @@ impl Recorder {
         let mut threads = lock(&self.threads);
         threads.append(&mut lock(&self.seats.arrivals));
         threads.retain_mut(|thread| {
-            // Checked before the records are counted, so that all records of an ended thread are read.
+            // This is asked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
-            // Only the records that exist now, so that a busy thread cannot prolong the drain forever.
+            // Only the records that exist now are read, so that a busy thread cannot prolong the drain for ever.
             for _ in 0..thread.records.slots() {
                 let Ok(raw) = thread.records.pop() else {
                     break;
@@ -143,8 +143,7 @@ impl Recorder {
 }
 
 impl RawRecord {
-    /// All that was lost is subtracted from the longest iteration, but it ran for at least the mean of all.
-    /// None if they are not marked.
+    /// The estimate that [`Record::longest_iteration_ns`] describes.
     fn longest_iteration_ns(&self, took_ns: u64, duration_ns: u64, lost_ns: u64) -> Option<u64> {
         let iterations = self.iterations.number()?;
         let mean_ns = duration_ns.saturating_sub(lost_ns) / u64::from(iterations.max(1));

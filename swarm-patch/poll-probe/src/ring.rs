@@ -17,10 +17,10 @@ use crate::{Meter, MeterCounts, Site};
 /// How much a thread's buffers hold between two drains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Invocations; 56 bytes each.
+    /// The number of invocations, of 56 bytes each.
     pub records: usize,
-    /// Marks of 8 bytes each. The poll of a child has one or two, and the end of an iteration has one. A single invocation has
-    /// at most 65,535.
+    /// The number of marks, of 8 bytes each. The poll of a child has one or two, and the end of an iteration has one. A
+    /// single invocation has at most 65,535.
     pub marks: usize,
 }
 
@@ -37,7 +37,7 @@ impl Default for Capacity {
 /// A counter for each site.
 pub(crate) type PerSite = [AtomicU64; Site::MOST];
 
-/// The filling side.
+/// The side of the buffers that their thread fills.
 pub(crate) struct Filling {
     records: Producer<RawRecord>,
     own_clock: OwnClock,
@@ -46,29 +46,30 @@ pub(crate) struct Filling {
     meter: Option<(Meter, UnderWay<RawReading>)>,
 }
 
-/// The emptying side.
+/// The side of the buffers that the recorder empties.
 pub(crate) struct Emptying {
     pub(crate) thread: usize,
     pub(crate) records: Consumer<RawRecord>,
     pub(crate) marks: Consumer<Mark>,
-    /// None without a meter.
+    /// There is none if the recorder has no meter.
     pub(crate) readings: Option<Consumer<RawReading>>,
     pub(crate) lost: Arc<PerSite>,
     pub(crate) lost_time: LostTime,
 }
 
-/// Threads make their buffers from this when their first recorded invocations begin.
+/// The part of a recorder that its threads share. A thread takes a seat when it is attached, and makes its buffers when its
+/// first recorded invocation begins.
 pub(crate) struct Seats {
     pub(crate) capacity: Capacity,
     /// The meter, and the number of readings that the buffer of a thread holds.
     pub(crate) meter: Option<(Meter, usize)>,
-    /// How many were taken.
+    /// The number of seats that were taken.
     pub(crate) taken: AtomicUsize,
     /// A thread that made its buffers leaves their emptying side here.
     pub(crate) arrivals: Mutex<Vec<Emptying>>,
 }
 
-/// The number of a thread, and what it makes its buffers from.
+/// The number of a thread, and the recorder's part that it makes its buffers from.
 type Seat = (usize, Weak<Seats>);
 
 impl Seats {
@@ -81,13 +82,13 @@ impl Seats {
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
     static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
-    /// Whether a seat is to be looked for: there is one, or the thread has not looked yet.
+    /// Whether the thread has to look for a seat: it was given one, or it has not looked yet.
     static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
-    /// An invocation that begins after this time first looks for a seat or reads the thread's own clock.
+    /// An invocation that begins at this time or later first looks for a seat or reads the thread's own clock.
     static PREPARES_FROM: Cell<u64> = const { Cell::new(0) };
 }
 
-/// For each thread that has no seat when its first recorded invocation begins.
+/// The seats for each thread that has none of its own when its first recorded invocation begins.
 static FOR_ALL: Mutex<Weak<Seats>> = Mutex::new(Weak::new());
 
 pub(crate) fn attach_all(seats: &Arc<Seats>) {
@@ -108,8 +109,8 @@ pub(crate) fn is_attached() -> bool {
     has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
-/// Whether there is something to do before an invocation begins: to make buffers, to read the thread's own clock, or to
-/// read the meter. One check covers all reasons.
+/// Whether an invocation has to do something before it begins: make buffers, read the thread's own clock, or read the meter.
+/// One check covers all three.
 #[inline]
 pub(crate) fn is_to_prepare(now: u64, is_metered: bool) -> bool {
     (now >= PREPARES_FROM.get()) | is_metered
@@ -232,8 +233,8 @@ fn with_filling<T>(f: impl FnOnce(&mut Filling) -> T) -> Option<T> {
         .ok()?
 }
 
-/// Reads the meter, and adds that to the readings under way. Without a meter or without room it forgets those of the invocation.
-/// The buffers are not borrowed while the meter runs.
+/// Reads the meter, and adds the reading to those of the invocation. If there is no meter or no room, the invocation has no
+/// readings any more. The buffers are not borrowed while the meter runs.
 pub(crate) fn read_meter(own: OwnParts, child: u8) -> Option<OwnParts> {
     let meter = with_filling(|filling| Some(filling.meter.as_ref()?.0))??;
     let mut counts = MeterCounts::default();

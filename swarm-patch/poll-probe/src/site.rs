@@ -1,10 +1,9 @@
-/// An instrumented poll function. Whoever instruments it gives it a number, which is its place in tables, and has a name
-/// for it.
+/// An instrumented poll function. Whoever instruments the function chooses its number, which is its index in tables.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site(u8);
 
 impl Site {
-    /// A process has no more sites.
+    /// The most sites that a process may have.
     pub const MOST: usize = 8;
 
     /// The site with this number, from 0.
@@ -13,7 +12,7 @@ impl Site {
         Site(number)
     }
 
-    /// Its number.
+    /// The number of this site.
     #[inline]
     pub const fn number(self) -> usize {
         self.0 as usize

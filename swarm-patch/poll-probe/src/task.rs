@@ -1,5 +1,5 @@
-//! Futures as sites. An `async` loop has no stack frame of its own for an [`Invocation`]. So each poll of
-//! the future makes one and lends it to the thread for the duration of the poll.
+//! Futures as sites. An `async` loop has no stack frame of its own that could hold an [`Invocation`]. So each poll of the
+//! future makes an invocation and lends it to the thread for the duration of the poll.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -18,7 +18,7 @@ thread_local! {
 #[derive(Clone, Copy, Debug)]
 pub struct Probe {
     site: Site,
-    /// None if its loops are not marked.
+    /// The names of the children. None if the loops of the future are not marked.
     children: Option<&'static [&'static str]>,
 }
 
@@ -31,7 +31,7 @@ impl Probe {
         }
     }
 
-    /// The same for a future whose loops and children are not marked.
+    /// Like [`new`](Self::new), but for a future whose loops and children are not marked.
     pub fn unmarked(site: Site) -> Self {
         Probe {
             site,
@@ -47,7 +47,7 @@ impl Probe {
 
     /// Wraps `future`. Its loops call [`iterate`] to be counted and bounded.
     ///
-    /// It takes itself by value, so that it comes before a method of that name of some trait.
+    /// The probe is taken by value, so that this method takes precedence over methods of that name in traits.
     pub fn instrument<F: Future>(self, future: F) -> Instrumented<F> {
         Instrumented {
             future,
@@ -88,7 +88,8 @@ impl<F: Future> Future for Instrumented<F> {
     }
 }
 
-/// Lends the invocation of a poll to the thread. After it `end` gets the invocation, which knows what the poll returned.
+/// Lends the invocation of a poll to the thread. After the poll, `end` gets the invocation, which knows what the poll
+/// returned.
 pub(crate) fn lend<T>(
     invocation: Invocation,
     poll: impl FnOnce() -> Poll<T>,
@@ -135,17 +136,17 @@ pub async fn iterate() {
     .await;
 }
 
-/// As [`Invocation::count`], for the invocation of the [`Instrumented`] future that is being polled.
+/// Calls [`Invocation::count`] of the [`Instrumented`] future that is being polled.
 pub fn count() {
     with_current(Invocation::count);
 }
 
-/// As [`Invocation::child`], for the same.
+/// Calls [`Invocation::child`] of the [`Instrumented`] future that is being polled.
 pub fn child(child: u8) {
     with_current(|invocation| invocation.child(child));
 }
 
-/// As [`Invocation::own`], for the same.
+/// Calls [`Invocation::own`] of the [`Instrumented`] future that is being polled.
 pub fn own() {
     with_current(Invocation::own);
 }

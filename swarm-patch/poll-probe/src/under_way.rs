@@ -1,12 +1,14 @@
-//! Invocations of a thread nest. So the marks and readings of those under way are stacks, in which those of the innermost one
-//! are last. They are moved to a ring together when it ends, just before its record.
+//! The marks and readings of the invocations that are under way. The invocations of a thread nest, so marks and readings are
+//! stacks, and those of the innermost invocation are last. When an invocation ends, its marks and readings are moved to a
+//! ring together, just before its record.
 
 use rtrb::{Consumer, Producer, RingBuffer};
 
 use crate::marks::Mark;
 
-/// Which parts of a stack are those of an invocation, in four numbers of 16 bits: the index of the first, how many there are,
-/// how many of them are entries, and how many entries are missing. Four fields made polls of children 6 % more expensive.
+/// The parts of a stack that belong to one invocation, as four numbers of 16 bits: the index of the first part, the number of
+/// parts, how many of them are entries, and how many entries are missing. With four fields, polls of children were 6 % more
+/// expensive.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct OwnParts(u64);
 
@@ -23,13 +25,13 @@ impl OwnParts {
         self.number(Self::COUNT)
     }
 
-    /// How many entries are missing: all of them if none is stored.
+    /// The number of missing entries. If the parts were not stored, all entries are missing.
     pub(crate) fn lost(self, is_stored: bool) -> u16 {
         let stored = u16::from(!is_stored) * self.number(Self::ENTRIES);
         self.number(Self::LOST).saturating_add(stored)
     }
 
-    /// There is no room for this one.
+    /// Counts a mark that found no room.
     #[cold]
     pub(crate) fn lose(&mut self, mark: Mark) {
         if self.number(Self::LOST) < u16::MAX {
@@ -43,7 +45,7 @@ impl OwnParts {
     }
 }
 
-/// A stack, which never grows, and the ring.
+/// A stack, whose capacity never grows, and the ring.
 pub(crate) struct UnderWay<T> {
     parts: Vec<T>,
     ring: Producer<T>,
@@ -67,7 +69,7 @@ impl<T: Copy + Default> UnderWay<T> {
         own.0 += 1 << OwnParts::COUNT | u64::from(is_entry) << OwnParts::ENTRIES;
     }
 
-    /// Without room it forgets all parts of the invocation.
+    /// Adds a part. If there is no room, forgets all parts of the invocation.
     pub(crate) fn push_or_forget(&mut self, mut own: OwnParts, part: T) -> Option<OwnParts> {
         if self.parts.len() == self.parts.capacity() {
             self.forget(own);
@@ -83,9 +85,9 @@ impl<T: Copy + Default> UnderWay<T> {
         }
     }
 
-    /// Moves the parts of an invocation that ends to the ring. Returns how many are there, and how many entries are lost. None
-    /// are there if the ring is full, or if they are not last: then the invocation does not nest, or a recorder was attached
-    /// meanwhile.
+    /// Moves the parts of an invocation that ends to the ring. Returns how many parts were moved, and how many entries are
+    /// lost. No part is moved if the ring is full, or if the parts are not the last ones: then the invocation does not nest,
+    /// or a recorder was attached meanwhile.
     #[inline]
     pub(crate) fn end(&mut self, own: OwnParts) -> (u16, u16) {
         let first = usize::from(own.number(0));
@@ -99,7 +101,7 @@ impl<T: Copy + Default> UnderWay<T> {
 impl UnderWay<Mark> {
     #[inline(always)]
     pub(crate) fn push(&mut self, own: &mut OwnParts, mark: Mark) {
-        // One place is kept for the end of the last child that has a place.
+        // One place is kept for the end of the last child that found room.
         if self.parts.len() + 1 >= self.parts.capacity() {
             return self.cut(own, mark);
         }
@@ -115,9 +117,9 @@ impl UnderWay<Mark> {
     }
 }
 
-/// A ring with every page written once, so that no invocation causes a page fault.
+/// A ring whose pages were all written once, so that no invocation causes a page fault.
 pub(crate) fn resident<T: Default>(capacity: usize) -> (Producer<T>, Consumer<T>) {
     let (mut filling, emptying) = RingBuffer::new(capacity);
-    drop(filling.write_chunk(capacity)); // It writes all of them, and leaves none to read.
+    drop(filling.write_chunk(capacity)); // This writes all places, and leaves none to read.
     (filling, emptying)
 }

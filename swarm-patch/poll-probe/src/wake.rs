@@ -18,13 +18,13 @@ pub(crate) fn wake(wake: Wake, cx: &mut Context<'_>) {
     }
 }
 
-/// Takes a unit of tokio's cooperative budget. If there is none left, tokio wakes the task later.
+/// Takes a unit of tokio's cooperative budget. If no unit is left, tokio wakes the task later.
 pub(crate) fn take_coop_unit(cx: &mut Context<'_>) -> Poll<()> {
     coop::poll_proceed(cx).map(|unit| unit.made_progress())
 }
 
-/// Whether tokio's cooperative budget has a unit left. Takes none.
+/// Checks whether tokio's cooperative budget has a unit left, and takes none.
 pub(crate) fn poll_coop_unit(cx: &mut Context<'_>) -> Poll<()> {
-    // Dropped without `made_progress`, a unit goes back.
+    // A unit that is dropped without `made_progress` goes back.
     coop::poll_proceed(cx).map(drop)
 }

@@ -1,11 +1,11 @@
-//! What is asked for its counts between measurements, so that no poll waits for it.
+//! Connections and streams that are asked for their counts between measurements, so that no poll waits for an answer.
 
 use std::any::Any;
 use std::sync::{Arc, Mutex};
 
 use crate::lock::lock;
 
-/// How to read the counts of things that may be gone.
+/// One function for each watched object, which reads its counts. It returns none once the object is gone.
 pub(crate) struct Watched<C>(Mutex<Vec<Read<C>>>);
 
 type Read<C> = Box<dyn Fn() -> Option<C> + Send>;
@@ -25,14 +25,14 @@ impl<C: Copy> Watched<C> {
         all.push(Box::new(move || Some(read(&*watched.upgrade()?))));
     }
 
-    /// The counts of each that is there. It takes the lock of each for a moment.
+    /// The counts of each object that is still there. This takes the lock of each object for a moment.
     pub(crate) fn counts(&self) -> Vec<C> {
         let mut counts = Vec::new();
         let mut all = lock(&self.0);
         all.retain(|read| {
-            let read = read();
-            counts.extend(read);
-            read.is_some()
+            let read_counts = read();
+            counts.extend(read_counts);
+            read_counts.is_some()
         });
         counts
     }

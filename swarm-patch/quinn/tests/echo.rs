@@ -27,8 +27,9 @@ use tokio_metrics::TaskMonitor;
 
 const BYTES: usize = 20_000;
 
-/// Datagrams that the near side sent, and the most in one poll of a task.
+/// The datagrams that the near side sent.
 static SENT: AtomicU64 = AtomicU64::new(0);
+/// The most datagrams that it sent in one poll of a task.
 static MOST: AtomicU64 = AtomicU64::new(0);
 
 /// Counts polls of tasks, and datagrams.
@@ -57,7 +58,7 @@ impl Runtime for Counting {
     }
 }
 
-/// Sends one datagram at a time.
+/// A socket that sends one datagram at a time.
 #[derive(Debug)]
 struct CountingSocket(Arc<dyn AsyncUdpSocket>);
 
@@ -131,10 +132,10 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         let mut yielded = [0; 2];
         let drained = recorder.drain(|record| {
             assert_eq!((record.variant, record.iterations), (installed, None));
-            let of = usize::from(record.site == endpoint);
-            polls[of] += 1;
-            children[of] += record.children.len();
-            yielded[of] += u64::from(record.outcome == Outcome::Yielded);
+            let place = usize::from(record.site == endpoint);
+            polls[place] += 1;
+            children[place] += record.children.len();
+            yielded[place] += u64::from(record.outcome == Outcome::Yielded);
         });
         assert_eq!(
             drained.lost(connection.into()) + drained.lost(endpoint.into()),
@@ -146,9 +147,9 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         assert_eq!(yielded[0] > 0, yielding == Some(connection), "{budgets}");
         assert_eq!(yielded[1] > 0, yielding == Some(endpoint), "{budgets}");
         assert!(most.contains(&seen), "{budgets}: {seen}");
-        // A connection that is closed returns before it polls the others.
+        // A connection that is closed returns before it polls all six children.
         assert!(children[0] > 5 * polls[0] as usize, "{budgets}");
-        // The lock and both, one call of the socket inside the first of them, and the rest of that.
+        // These are the lock, drive_recv before a call of the socket, the call, drive_recv after it, and handle_events.
         assert!(children[1] >= 5 * polls[1] as usize, "{budgets}");
     }
 }

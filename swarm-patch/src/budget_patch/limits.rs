@@ -3,25 +3,23 @@
 use run_format::{Budget, Limit, Wake};
 use syn::{Item, UseTree};
 
-use crate::{
-    error::Refused,
-    locate::FoundFunction,
-    sites::{LoopShape, SiteSpec},
-};
+use crate::error::Refused;
+use crate::locate::FoundFunction;
+use crate::sites::{LoopShape, SiteSpec};
 
-/// The lines of a change, by where they go.
+/// The lines of a patch, with a field for each place where lines go.
 pub(super) struct LimitLines {
     pub(super) item: String,
     pub(super) before_loop: String,
     pub(super) in_loop: String,
-    /// When the function yields, for the changelog.
+    /// The words of the changelog that say when the function yields.
     pub(super) when: String,
-    /// How much work the unit test may count in two polls, as a condition of `WORK`.
+    /// The unit test's assertion about the work of two polls. `WORK` stands for the work that the test counts.
     pub(super) two_polls: &'static str,
 }
 
 impl LimitLines {
-    /// The names that the function must not use itself.
+    /// The names of the inserted variables, which the function itself must not use.
     pub(super) fn variables(&self) -> impl Iterator<Item = &str> {
         let lines = self.before_loop.lines();
         let made = lines.filter_map(|line| line.strip_prefix("let "));
@@ -29,14 +27,14 @@ impl LimitLines {
     }
 }
 
-/// The names of variables of a poll function begin with `prefix`.
+/// Makes the lines of a budget. In a poll function, the names of the inserted variables begin with `prefix`.
 pub(super) fn lines(
     function: &FoundFunction<'_>,
     spec: &SiteSpec,
     budget: Budget,
     prefix: &str,
 ) -> Result<LimitLines, Refused> {
-    // Only a poll function has a context. The function of a task has none.
+    // A poll function has a context. The function of a task has none.
     let cx = match spec.shape {
         LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx.to_string()),
         LoopShape::Task { .. } => None,
@@ -75,7 +73,7 @@ pub(super) fn lines(
         in_loop: text("in the loop"),
         when,
         two_polls: match (budget.limit, spec.name) {
-            // Its own first ping is an iteration too.
+            // The first ping of the connection is an iteration, too.
             (Limit::Count(_), "muxer") => "assert!(WORK <= 2 * MAX_ITERATIONS_PER_POLL)",
             (Limit::Count(_), "task") => "assert_eq!(WORK, 2 * MAX_EVENTS_BEFORE_YIELD)",
             (Limit::Count(_), _) => "assert_eq!(WORK, 2 * MAX_ITERATIONS_PER_POLL)",
@@ -86,13 +84,14 @@ pub(super) fn lines(
 
 const TEXTS: &str = include_str!("inserted/limits.txt");
 
-/// The part of a text that such a heading begins.
+/// The part of a text below a heading. `mark` begins every heading of the same level.
 pub(super) fn part<'t>(text: &'t str, mark: &str, heading: &str) -> &'t str {
     let mut parts = text.split(mark);
     let found = parts.find_map(|part| part.strip_prefix(heading)?.strip_prefix('\n'));
     found.unwrap_or_default()
 }
 
+/// Replaces each `{{name}}` in a text by the value of the name.
 pub(super) fn filled(text: &str, values: &[(&str, String)]) -> String {
     let fill = |text: String, (name, value): &(&str, String)| {
         text.replace(&format!("{{{{{name}}}}}"), value)
@@ -100,7 +99,7 @@ pub(super) fn filled(text: &str, values: &[(&str, String)]) -> String {
     values.iter().fold(text.to_owned(), fill)
 }
 
-/// The kind of a limit, its number as code, and when a function yields.
+/// The kind of a limit, its number as code, and the words that say when a function yields.
 fn in_words(limit: Limit, is_poll: bool) -> (&'static str, String, String) {
     match limit {
         Limit::Count(count) => {
@@ -127,7 +126,7 @@ fn in_words(limit: Limit, is_poll: bool) -> (&'static str, String, String) {
     }
 }
 
-/// The condition under which the crate has tokio.
+/// The condition, for `cfg`, under which the crate has tokio.
 pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
     match spec.package {
         "yamux" => "feature = \"tokio\"",
@@ -138,7 +137,7 @@ pub(super) fn has_tokio(spec: &SiteSpec) -> &'static str {
     }
 }
 
-/// The bare name where the file imports it, else the whole path.
+/// The code that names an item: its bare name if the file imports it, otherwise its whole path.
 fn imported(function: &FoundFunction<'_>, whole: &str) -> String {
     fn has(tree: &UseTree, name: &str) -> bool {
         match tree {
@@ -150,7 +149,7 @@ fn imported(function: &FoundFunction<'_>, whole: &str) -> String {
         }
     }
     let name = whole.rsplit(':').next().unwrap_or(whole);
-    let is_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
-    let is_imported = function.file.tree.items.iter().any(is_it);
+    let imports_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
+    let is_imported = function.file.tree.items.iter().any(imports_it);
     if is_imported { name } else { whole }.to_owned()
 }

@@ -1,36 +1,33 @@
-//! The budget alone, as a change that a maintainer could take. It has no probe.
+//! Patches for upstream: a budget or a remedy without the probe, as a change that a maintainer could take.
 
 mod limits;
-mod spawned;
 mod surroundings;
 mod unit_test;
 
 use anyhow::Result;
 use run_format::{Budget, Budgets, Limit, Wake};
 
-use self::{limits::LimitLines, spawned::Spawned};
-use crate::{
-    crate_source::CrateSource,
-    diff::{Layout, below},
-    error::Refused,
-    graft::{Graft, GraftedFile},
-    idents::refuse_taken_name,
-    leave,
-    locate::{FoundFunction, ParsedCrate, bytes},
-    remedies::{RemedySpec, Way, remedies_of},
-    sites::{LoopShape, SiteSpec},
-    stacks::{LIBP2P, sites_of},
-};
+use self::limits::LimitLines;
+use crate::crate_source::CrateSource;
+use crate::diff::{Layout, below};
+use crate::error::Refused;
+use crate::graft::{Graft, GraftedFile};
+use crate::idents::refuse_taken_name;
+use crate::leave;
+use crate::locate::{FoundFunction, ParsedCrate, bytes};
+use crate::remedies::{RemedySpec, Way, remedies_of};
+use crate::sites::{LoopShape, SiteSpec};
+use crate::stacks::{LIBP2P, sites_of};
 
 pub use self::surroundings::{MANIFEST, repository};
 
-/// The change that gives `source` the budgets of its sites. `manifest` names the file with the text of its manifest,
-/// since a crate from the registry has two.
+/// The change that gives `source` the budgets of its sites. `manifest` is the path of the crate's manifest, because a crate
+/// from the registry has two.
 pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<Vec<GraftedFile>> {
     files_with(source, budgets, manifest, "")
 }
 
-/// The change for a source that is grafted after it. The graft knows the variables of the budgets by their names.
+/// The same change for a source that is grafted afterwards. The graft recognises the variables of the budgets by their names.
 pub(crate) fn files_to_measure(
     source: &CrateSource,
     budgets: &Budgets,
@@ -62,8 +59,7 @@ fn files_with(
         add_limit(&function, spec, &limit, &mut patch)?;
         unit_test::add(&function, spec, budget, &limit, &mut patch);
         if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
-            let spawned = Spawned::locate(&parsed, spawned_in)?;
-            surroundings::time_polls(&spawned, &function, spec, &mut patch);
+            surroundings::time_polls(&parsed, spawned_in, &function, spec, &mut patch)?;
         }
         if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
             surroundings::depend_on_tokio(source, manifest, spec, &mut patch)?;
@@ -87,24 +83,21 @@ fn files_with(
     Ok(patch.files)
 }
 
-/// The change as a diff below `prefix`, after a line that says what it is for.
+/// The change as a diff with `prefix` before its paths, after a line that says which repository it belongs to.
 pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<String> {
-    // In a package of the registry, cargo's own manifest takes the place of the repository's.
+    // In a crate of the registry, cargo has written a manifest of its own, and has kept the repository's manifest as `.orig`.
     let original = format!("{MANIFEST}.orig");
     let is_repository = prefix == Layout::Repository.prefix(source);
     let manifest = match is_repository && source.dir.join(&original).is_file() {
         true => &original,
         false => MANIFEST,
     };
-    let files = files(source, budgets, manifest)?;
+    let changes = below(prefix, &files(source, budgets, manifest)?);
     let (repository, id) = (repository(&source.name), source.id());
-    Ok(format!(
-        "# {budgets}, for {repository} ({id})\n{}",
-        below(prefix, &files)
-    ))
+    Ok(format!("# {budgets}, for {repository} ({id})\n{changes}"))
 }
 
-/// The packages that a change for these budgets would touch.
+/// The packages that a change for these budgets touches.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_changed = |spec: &SiteSpec| {
@@ -116,20 +109,20 @@ pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     packages
 }
 
-/// The remedies of a package, each with its site and the way that is asked for.
+/// The remedies of a package that the budgets name, each with its site and with the way that the budgets ask for.
 fn remedies(
     package: &str,
     budgets: &Budgets,
 ) -> Vec<(&'static SiteSpec, &'static RemedySpec, &'static Way)> {
-    let of_site = |spec| remedies_of(spec).map(move |remedy| (spec, remedy));
-    let all = sites_of(package).flat_map(of_site);
-    let with_way = |(spec, remedy): (_, &'static RemedySpec)| {
+    let with_way = |spec, remedy: &'static RemedySpec| {
         let mut asked = budgets.remedies();
         let (_, name) = asked.find(|(asked, _)| asked.name() == remedy.name)?;
         let way = remedy.ways.iter().find(|way| way.name == name)?;
         Some((spec, remedy, way))
     };
-    all.filter_map(with_way).collect()
+    sites_of(package)
+        .flat_map(|spec| remedies_of(spec).filter_map(move |remedy| with_way(spec, remedy)))
+        .collect()
 }
 
 fn is_deferred(budget: Budget) -> bool {
@@ -141,7 +134,7 @@ fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
     budgets.at(spec.site())
 }
 
-/// Adds the lines that end a poll, where they go.
+/// Adds the lines that end a poll.
 fn add_limit(
     function: &FoundFunction<'_>,
     spec: &SiteSpec,

@@ -1,16 +1,20 @@
-//! What a change needs outside of the function that it bounds.
+//! The parts of a patch outside of the function that it bounds.
 
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use syn::Expr;
+use syn::spanned::Spanned;
 
-use super::spawned::Spawned;
-use crate::{
-    crate_source::CrateSource, graft::Graft, locate::FoundFunction, sites::SiteSpec,
-    stacks::sites_of,
-};
+use crate::calls::Expressions;
+use crate::crate_source::CrateSource;
+use crate::error::Refused;
+use crate::graft::Graft;
+use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
+use crate::sites::SiteSpec;
+use crate::stacks::sites_of;
 
-/// The file that cargo builds a crate with.
+/// The manifest that cargo reads.
 pub const MANIFEST: &str = "Cargo.toml";
 
 /// Upstream's repository of a package.
@@ -21,18 +25,43 @@ pub fn repository(package: &str) -> &'static str {
     }
 }
 
-/// Makes the tasks of connections note when their polls begin.
+/// Makes the tasks of connections note when their polls begin: in the function at the path `spawned_in`, the future that is
+/// handed to the executor becomes the argument of `timed`. The line breaks stay where `rustfmt` has them.
 pub(super) fn time_polls(
-    spawned: &Spawned<'_>,
+    parsed: &ParsedCrate,
+    spawned_in: &str,
     function: &FoundFunction<'_>,
     spec: &SiteSpec,
     patch: &mut Graft,
-) {
-    let module = Path::new(&function.file.path).file_stem();
-    let module = module.unwrap_or_default().to_string_lossy();
-    for (file, insertion) in spawned.within(&format!("{module}::timed(")) {
+) -> Result<(), Refused> {
+    let place = parsed.place("src", spawned_in);
+    let spawning = only_one(
+        &place,
+        "one function",
+        parsed.functions(spawned_in),
+        |found| found.signature.ident.span(),
+    )?;
+    let spawns: Vec<_> = Expressions::in_block(spawning.body)
+        .into_iter()
+        .filter_map(|expr| match expr {
+            Expr::MethodCall(call) if call.method == "spawn" && call.args.len() == 1 => Some(call),
+            _ => None,
+        })
+        .collect();
+    let spawn = only_one(&spawning.place, "one `.spawn(FUTURE)`", spawns, |call| {
+        call.span()
+    })?;
+    let file_stem = Path::new(&function.file.path).file_stem();
+    let module = file_stem.unwrap_or_default().to_string_lossy();
+    let paren = spawn.paren_token.span;
+    for (byte, text) in [
+        (bytes(&paren.open()).end, format!("{module}::timed(")),
+        (bytes(&paren.close()).start, ")".to_owned()),
+    ] {
+        let (file, insertion) = spawning.within(byte, "budget", text);
         patch.add(spec, file.named(), vec![insertion]);
     }
+    Ok(())
 }
 
 /// Gives a crate without tokio an optional dependency on it.
@@ -54,7 +83,7 @@ pub(super) fn depend_on_tokio(
     };
     let feature = "[features]\n# A poll of a connection that stops early is woken by tokio.\ntokio = [\"dep:tokio\"]\n\n";
     let (before, dependency) = match line_of("[dependencies]") {
-        // Before the empty line.
+        // The dependency goes before the empty line that ends the table.
         Some(_) => (end, format!("tokio = {{ {TOKIO} }}\n")),
         None => (
             end + 1,
@@ -71,7 +100,7 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
     let has = |path: &&str| source.dir.join(path).is_file();
     let above = source.checksum.is_none().then_some("../CHANGELOG.md");
     let path = ["CHANGELOG.md"].into_iter().chain(above).find(has);
-    // A patch is of some site.
+    // Every insertion belongs to a site. For these it is the first site of the crate.
     let (Some(path), Some(spec)) = (path, sites_of(&source.name).next()) else {
         return Ok(());
     };
@@ -79,11 +108,10 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
     let Some(first) = text.lines().position(|line| line.starts_with("- ")) else {
         return Ok(());
     };
-    // One repository separates entries by an empty line, the other does not.
+    // The repository of libp2p separates entries by an empty line, and that of yamux does not.
     let end = if source.name == "yamux" { "" } else { "\n" };
-    let repository = repository(&source.name);
-    let entry =
-        |news: &String| format!("- {news}\n  See [PR XXXX]({repository}/pull/XXXX).\n{end}");
+    let url = repository(&source.name);
+    let entry = |news: &String| format!("- {news}\n  See [PR XXXX]({url}/pull/XXXX).\n{end}");
     let entries: String = news.iter().map(entry).collect();
     patch.add_lines(spec, (path, &text), (first + 1, first + 1), &entries);
     Ok(())

@@ -1,16 +1,14 @@
-//! The unit test that a change brings along. `inserted/unit_tests.txt` has the texts.
+//! The unit test of a patch. `inserted/unit_tests.txt` has the texts.
 
 use run_format::{Budget, Limit};
 use syn::Item;
 
 use super::limits::{LimitLines, filled, has_tokio, part};
-use crate::{
-    graft::Graft,
-    locate::{FoundFunction, bytes},
-    sites::SiteSpec,
-};
+use crate::graft::Graft;
+use crate::locate::{FoundFunction, bytes};
+use crate::sites::SiteSpec;
 
-/// Adds the test to the tests of the function's file, and what other tests need under a budget.
+/// Adds the test to the tests of the function's file, and changes a test of upstream's that fails under a budget.
 pub(super) fn add(
     function: &FoundFunction<'_>,
     spec: &SiteSpec,
@@ -29,7 +27,7 @@ pub(super) fn add(
             line => format!("    {line}\n"),
         };
         let test: String = test.lines().map(indent).collect();
-        let imports = of_site(spec, "imports");
+        let imports = text_part(spec, "imports");
         let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{test}}}\n");
         let end = file.text.lines().count() + 1;
         return patch.add_lines(spec, file.named(), (end, end), &module);
@@ -44,18 +42,14 @@ pub(super) fn add(
 fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
     let is_coop = budget.limit == Limit::Coop;
     let is_timed = matches!(budget.limit, Limit::Time(_));
-    // Outside of tokio's runtime its budget is unlimited.
-    let block_on = of_site(
-        spec,
-        if is_coop {
-            "block on, coop"
-        } else {
-            "block on"
-        },
-    );
+    // Tokio's budget is unlimited outside of its runtime.
+    let block_on = match is_coop {
+        true => text_part(spec, "block on, coop"),
+        false => text_part(spec, "block on"),
+    };
     let (begin, end) = if is_timed { ("timed(", ")") } else { ("", "") };
     let cfg = is_coop.then(|| format!("#[cfg({})]\n", has_tokio(spec)));
-    let work = of_site(spec, "work").trim_end();
+    let work = text_part(spec, "work").trim_end();
     let values = [
         ("begin", begin.to_owned()),
         ("block_on", block_on.trim_end().to_owned()),
@@ -63,15 +57,16 @@ fn text(spec: &SiteSpec, budget: Budget, limit: &LimitLines) -> String {
         ("end", end.to_owned()),
         ("two_polls", limit.two_polls.replace("WORK", work)),
     ];
-    filled(of_site(spec, "test"), &values)
+    filled(text_part(spec, "test"), &values)
 }
 
-fn of_site(spec: &SiteSpec, what: &str) -> &'static str {
+/// One part of the texts for a site.
+fn text_part(spec: &SiteSpec, heading: &str) -> &'static str {
     let texts = part(include_str!("inserted/unit_tests.txt"), "=== ", spec.name);
-    part(texts, "--- ", what)
+    part(texts, "--- ", heading)
 }
 
-/// A test of upstream's counts the streams that one poll accepts. It gets as many polls as may be needed.
+/// Gives a test of upstream's, which counts the streams that one poll accepts, as many polls as may be needed.
 fn add_to_other_test(function: &FoundFunction<'_>, spec: &SiteSpec, patch: &mut Graft) {
     let (file, text) = (function.file, &function.file.text);
     let place = || {
@@ -80,7 +75,7 @@ fn add_to_other_test(function: &FoundFunction<'_>, spec: &SiteSpec, patch: &mut 
         Some(function.line_number(test + poll))
     };
     if let Some(line) = place() {
-        let polls = of_site(spec, "other test");
+        let polls = text_part(spec, "other test");
         patch.add_lines(spec, file.named(), (line, line), polls);
     }
 }

@@ -6,10 +6,10 @@ use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Pat};
 
 use super::{Access, Arms, Walk};
 use crate::calls::{Expressions, callee, child_of_call, child_of_method};
-use crate::helpers::is_own;
 use crate::inner::PROBE;
 use crate::insertion::Insertion;
 use crate::locate::bytes;
+use crate::methods::is_own;
 
 impl Walk<'_, '_> {
     pub(super) fn method_call(&mut self, expr: &Expr, call: &ExprMethodCall) {
@@ -108,7 +108,7 @@ impl Walk<'_, '_> {
         })
     }
 
-    /// The closure of a `poll_fn` has a context of its own, and is polled as long as it is `Pending`.
+    /// Visits the closure of a `poll_fn`, which has a context of its own. Returns whether it is such a closure.
     fn polled_closure(&mut self, closure: &ExprClosure) -> bool {
         let parameter = match closure.inputs.first() {
             Some(Pat::Type(typed)) => Some(&*typed.pat),

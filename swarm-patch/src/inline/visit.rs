@@ -1,11 +1,12 @@
-//! What happens at each kind of expression.
+//! The walk: what is done at each kind of expression.
 
+use syn::parse::Parser;
+use syn::punctuated::Punctuated;
 use syn::visit::{self, Visit};
-use syn::{Arm, Expr, Macro, Pat};
+use syn::{Arm, Expr, Macro, Pat, Token};
 
 use super::{Arms, Walk};
 use crate::locate::bytes;
-use crate::macros::expressions;
 
 impl<'ast> Visit<'ast> for Walk<'_, '_> {
     fn visit_expr(&mut self, expr: &'ast Expr) {
@@ -33,16 +34,18 @@ impl<'ast> Visit<'ast> for Walk<'_, '_> {
                 self.arms = None;
                 return matching.arms.iter().for_each(|arm| self.visit_arm(arm));
             }
-            // Its code runs later, or never. A context in it is refused.
+            // The code of an `async` block runs later, or never. A context in it is refused.
             Expr::Async(_) => return,
             _ => {}
         }
         visit::visit_expr(self, expr);
     }
 
+    /// Visits the arguments of a macro that is written like a call. A context in any other macro is refused.
     fn visit_macro(&mut self, invocation: &'ast Macro) {
-        for expr in expressions(invocation) {
-            self.visit_expr(&expr);
+        let list = Punctuated::<Expr, Token![,]>::parse_terminated;
+        if let Ok(arguments) = list.parse2(invocation.tokens.clone()) {
+            arguments.iter().for_each(|expr| self.visit_expr(expr));
         }
     }
 

@@ -1,7 +1,8 @@
 use super::Stack;
 use crate::sites::{LoopShape, SiteSpec};
 
-/// HTTP/2 by the crate h2. `Connection::poll` handles frames in the loop of `poll2`, which nothing bounds, and then sends.
+/// HTTP/2, as the crate h2 implements it. `Connection::poll` handles frames in the loop of `poll2`, which nothing bounds, and
+/// then sends.
 pub const H2: Stack = Stack {
     name: "h2",
     packages: &["h2"],

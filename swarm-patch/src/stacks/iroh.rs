@@ -1,11 +1,11 @@
 use super::{Stack, quinn};
 use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
 
-const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", OF_NOQ);
+const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", NOQ_COUNTS);
 
 /// The counts of a connection of noq, which may have several paths. Its round-trip time is that of the path that has sent
 /// most.
-const OF_NOQ: &[Rewrite] = &[quinn::bound(
+const NOQ_COUNTS: &[Rewrite] = &[quinn::rewrite(
     "Connecting::new",
     "conn.clone()",
     r#"{
@@ -32,7 +32,7 @@ const OF_NOQ: &[Rewrite] = &[quinn::bound(
         }"#,
 )];
 
-/// iroh, whose QUIC is noq, a fork of quinn, and iroh-gossip. That handles all messages in one task.
+/// iroh with iroh-gossip, which handles all messages in one task. The QUIC of iroh is noq, a fork of quinn.
 pub const IROH: Stack = Stack {
     name: "iroh",
     packages: &["noq", "iroh-gossip"],
@@ -54,7 +54,7 @@ pub const IROH: Stack = Stack {
                     part_of: None,
                 },
                 bounds: &[],
-                counts: &[quinn::bound(
+                counts: &[quinn::rewrite(
                     "Actor::run",
                     "self.event_loop(&mut addr_update_stream, i)",
                     "(::poll_probe::count(), {}).1",

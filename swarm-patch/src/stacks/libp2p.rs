@@ -1,11 +1,12 @@
 use super::{Stack, quinn};
 use crate::sites::{LoopShape, Rewrite, SiteSpec};
 
-const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::OF_QUINN);
+const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::QUINN_COUNTS);
 
-/// A connection knows its round-trip time, and by how much all receive windows have grown. A stream knows the rest.
-const STATES_OF_YAMUX: &[Rewrite] = &[
-    quinn::bound(
+/// The state of connections and streams. A connection knows its round-trip time, and how much all its receive windows have
+/// grown. A stream knows the rest.
+const YAMUX_STATES: &[Rewrite] = &[
+    quinn::rewrite(
         "Connection::new",
         "Active::new(socket, cfg, mode)",
         "{ let active = {}; let rtt = active.rtt.clone(); ::poll_probe::watch_muxer(&active.accumulated_max_stream_windows, move |grown| \
@@ -22,7 +23,7 @@ const fn stream(opened_in: &'static str) -> Rewrite {
     let watched = "{ let shared = {}; ::poll_probe::watch_muxer(&shared, |shared| { let shared = shared.lock(); \
          ::poll_probe::MuxerCounts { credit_bytes: shared.send_window().into(), unread_bytes: shared.buffer.len() as u64, \
          ..Default::default() } }); shared }";
-    quinn::bound(opened_in, "stream.clone_shared()", watched)
+    quinn::rewrite(opened_in, "stream.clone_shared()", watched)
 }
 
 const POLL: LoopShape = LoopShape::Poll {
@@ -62,7 +63,7 @@ pub const LIBP2P: Stack = Stack {
             function: "Active::poll",
             shape: LoopShape::Poll {
                 loop_in: None,
-                states: Some(("Rtt::get", STATES_OF_YAMUX)),
+                states: Some(("Rtt::get", YAMUX_STATES)),
             },
             called: "yamux Active::poll",
         },

@@ -1,4 +1,4 @@
-//! The network stacks that can be measured, each described by one file. A new one is a file here, a package that
+//! The network stacks that can be measured, each described by one file. A new stack takes a file here, a package that
 //! includes the grafted crate, and a node program.
 
 mod h2;
@@ -14,14 +14,14 @@ use crate::sites::SiteSpec;
 /// Every stack. The first is the default.
 pub const STACKS: [&Stack; 3] = [&LIBP2P, &H2, &IROH];
 
-/// What the graft looks for in a stack.
+/// The description of a stack for the graft.
 #[derive(Debug)]
 pub struct Stack {
-    /// Its name. The package `NAME-node` is its node program.
+    /// The name of the stack. The package `NAME-node` is its node program.
     pub name: &'static str,
     /// The crates that have sites.
     pub packages: &'static [&'static str],
-    /// The crates of which a checkout has at least one, to be a subject.
+    /// A checkout is a subject of the stack if it has at least one of these crates.
     pub subjects: &'static [&'static str],
     /// The instrumented functions. The first is polled for each connection.
     pub sites: &'static [SiteSpec],

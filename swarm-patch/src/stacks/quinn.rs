@@ -1,9 +1,9 @@
-//! QUIC by quinn, or by a fork of it.
+//! QUIC, as quinn or a fork of quinn implements it.
 
 use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
 
-/// The drivers of connections and of sockets in that package. Each calls functions whose loops have bounds. `send` is the
-/// method by which the socket sends, and `counts` are those of a connection.
+/// The drivers of connections and of sockets in `package`. Each calls functions whose loops have bounds. `send` is the
+/// method by which the socket sends, and `counts` reads the counts of a connection.
 pub const fn sites(
     package: &'static str,
     send: &'static str,
@@ -30,7 +30,7 @@ pub const fn sites(
                     method: send,
                     part_of: Some("drive_transmit"),
                 },
-                bounds: OF_CONNECTION,
+                bounds: CONNECTION_BOUNDS,
                 counts,
             }),
             called: "ConnectionDriver::poll",
@@ -48,19 +48,19 @@ pub const fn sites(
                     method: "poll_recv",
                     part_of: Some("drive_recv"),
                 },
-                bounds: OF_ENDPOINT,
-                counts: OF_SOCKET,
+                bounds: ENDPOINT_BOUNDS,
+                counts: SOCKET_COUNTS,
             }),
             called: "EndpointDriver::poll",
         },
     ]
 }
 
-const OF_CONNECTION: &[Rewrite] = &[
+const CONNECTION_BOUNDS: &[Rewrite] = &[
     wake("ConnectionDriver::poll"),
     transmit("MAX_TRANSMIT_DATAGRAMS", "::poll_probe::at_most({})"),
     transmit("MAX_TRANSMIT_SEGMENTS", "::poll_probe::segments({})"),
-    // This is looked at after every call that has sent.
+    // This condition is evaluated after every call that has sent.
     transmit(
         "transmits >= MAX_TRANSMIT_DATAGRAMS",
         "::poll_probe::reached((::poll_probe::sent(), {}).1)",
@@ -68,7 +68,7 @@ const OF_CONNECTION: &[Rewrite] = &[
 ];
 
 /// The counts of a connection of quinn.
-pub const OF_QUINN: &[Rewrite] = &[bound(
+pub const QUINN_COUNTS: &[Rewrite] = &[rewrite(
     "Connecting::new",
     "conn.clone()",
     r#"{
@@ -92,27 +92,27 @@ pub const OF_QUINN: &[Rewrite] = &[bound(
 )];
 
 /// The counts of a socket that receives.
-const OF_SOCKET: &[Rewrite] = &[bound(
+const SOCKET_COUNTS: &[Rewrite] = &[rewrite(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",
     "(::poll_probe::received(), {}).1",
 )];
 
-const OF_ENDPOINT: &[Rewrite] = &[
+const ENDPOINT_BOUNDS: &[Rewrite] = &[
     wake("EndpointDriver::poll"),
-    bound(
+    rewrite(
         "State::handle_events",
         "IO_LOOP_BOUND",
         "::poll_probe::at_most({})",
     ),
     reached("State::handle_events", "true"),
     // In some polls the limiter measures the time of receiving. In the others it knows how long a message takes.
-    bound(
+    rewrite(
         "WorkLimiter::allow_work",
         "self.desired_cycle_time",
         "::poll_probe::no_longer_than({})",
     ),
-    bound(
+    rewrite(
         "WorkLimiter::allow_work",
         "self.allowed",
         "::poll_probe::in_time({}, self.smoothed_time_per_work_item_nanos)",
@@ -124,11 +124,11 @@ const OF_ENDPOINT: &[Rewrite] = &[
 ];
 
 const fn transmit(expression: &'static str, becomes: &'static str) -> Rewrite {
-    bound("State::drive_transmit", expression, becomes)
+    rewrite("State::drive_transmit", expression, becomes)
 }
 
 const fn wake(function: &'static str) -> Rewrite {
-    bound(
+    rewrite(
         function,
         "cx.waker().wake_by_ref()",
         "if ::poll_probe::wakes_now(cx) { {} }",
@@ -136,10 +136,10 @@ const fn wake(function: &'static str) -> Rewrite {
 }
 
 const fn reached(function: &'static str, condition: &'static str) -> Rewrite {
-    bound(function, condition, "::poll_probe::reached({})")
+    rewrite(function, condition, "::poll_probe::reached({})")
 }
 
-pub(super) const fn bound(
+pub(super) const fn rewrite(
     function: &'static str,
     expression: &'static str,
     becomes: &'static str,

@@ -25,7 +25,7 @@ use crate::stacks::Stack;
 use crate::{cargo_run, layouts, sync};
 
 impl SubjectBuilder {
-    /// Builds a subject, which takes minutes; `title` says which one to the user. It waits for builds of other processes.
+    /// Builds a subject, which takes minutes. `title` names it to the user. If another process builds a subject, this waits.
     pub fn build(&self, subject: &Subject, id: &str, title: &str) -> Result<Built> {
         let lock = std::fs::File::create(self.dir.join(".lock"))?;
         program::lock(&lock, "waiting for another build of subjects")?;
@@ -47,9 +47,9 @@ impl SubjectBuilder {
         build.lay_out()?;
         let metadata = build.graft_what_the_registry_has()?;
         let crates = crate_records(&metadata, &build.dir, self.stack, subject)?;
-        for part in fs::read_dir(&build.dir)? {
-            let part = part?;
-            sync::folder(&part.path(), &self.build_dir().join(part.file_name()))?;
+        for entry in fs::read_dir(&build.dir)? {
+            let name = entry?.file_name();
+            sync::folder(&build.dir.join(&name), &self.build_dir().join(&name))?;
         }
         fs::create_dir(build.done())?;
         build.compile(&metadata, title, &self.dir.join(format!("{id}.log")))?;
@@ -58,7 +58,7 @@ impl SubjectBuilder {
         Ok(built)
     }
 
-    /// Removes the folders of interrupted builds. An error does no harm, so it is ignored.
+    /// Removes the folders of interrupted builds. A folder that cannot be removed does no harm.
     fn remove_leftovers(&self) {
         let entries = fs::read_dir(&self.dir).into_iter().flatten().flatten();
         for entry in entries {
@@ -75,11 +75,11 @@ struct Build<'a> {
     stage: TempDir,
     /// The folder of the stage in which sources are prepared, before they are compared with those of the previous build.
     dir: PathBuf,
-    /// The changes to files there.
+    /// The changes to files in `dir`.
     edits: Edits,
     /// The levels of the sites in the grafted crates.
     levels: Vec<LevelRecord>,
-    /// The folders of the crates that replace the registry's, by name. They are relative to the workspace.
+    /// The crates that replace those of the registry. Their folders are relative to the workspace.
     patches: BTreeMap<String, PathBuf>,
 }
 
@@ -88,22 +88,24 @@ impl Build<'_> {
         self.dir.join("workspace")
     }
 
-    /// Copies the sources of a subject, and our own. Grafts those of the subject.
+    /// Copies the sources of a subject and our own sources, and grafts those of the subject.
     fn lay_out(&mut self) -> Result<()> {
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
         let (of_checkout, layers) = self.subject.lay_out(stack, &self.dir, &mut self.edits)?;
         let mut replacing = layers.clone();
         if self.subject.source.checkout.is_some() {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
-            // The path of a dependency leads to the other crates, or nothing uses them. This comes before the graft, which
-            // adds a dependency on a folder that does not exist yet.
-            let is_known = |it: &CrateSource| lock.contains(&format!("name = \"{}\"\n", it.name));
-            let of_it = packages(&self.dir.join(UPSTREAM))?;
-            replacing.extend(of_it.into_iter().filter(is_known));
+            // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. This
+            // comes before the graft, which adds a dependency on a folder that does not exist yet.
+            let packages = packages(&self.dir.join(UPSTREAM))?.into_iter();
+            replacing.extend(
+                packages.filter(|package| lock.contains(&format!("name = \"{}\"\n", package.name))),
+            );
         }
         let mut versions = self.subject.source.versions()?;
-        let replaced = replacing.iter();
-        versions.extend(replaced.map(|source| (source.name.clone(), source.version.clone())));
+        for source in &replacing {
+            versions.push((source.name.clone(), source.version.clone()));
+        }
         ours.copy(stack, &self.workspace(), &versions, &mut self.edits)?;
         if ours.digest(stack)? != self.builder.ours_sha256 {
             bail!(
@@ -112,8 +114,8 @@ impl Build<'_> {
             );
         }
         let mut copied = Vec::new();
-        for source in self.subject.source.of_registry(stack)? {
-            // Cargo cannot resolve the one of the registry: for wasm it asks for exact versions, and we have others.
+        for source in self.subject.source.registry_crates(stack)? {
+            // Cargo cannot resolve the crate of the registry: for wasm it asks for exact versions, and we have others.
             let is_layer = layers.iter().any(|layer| layer.name == source.name);
             if stack.subjects.contains(&&*source.name) && !is_layer {
                 copied.push(self.copy(&source)?);
@@ -121,16 +123,16 @@ impl Build<'_> {
         }
         replacing.extend(copied.iter().cloned());
         if self.builder.kind == Program::Gate {
-            // A timer without a thread replaces that of futures-timer.
+            // A timer without a thread takes the place of futures-timer.
             replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
         let with_sites = of_checkout.iter().chain(&layers).chain(&copied);
         for source in with_sites.filter(|source| stack.packages.contains(&&*source.name)) {
             self.graft(source)?;
         }
-        replacing
-            .iter()
-            .try_for_each(|source| self.replace(source))?;
+        for source in &replacing {
+            self.replace(source)?;
+        }
         self.write_patches()?;
         let replaced: Vec<&str> = self.patches.keys().map(String::as_str).collect();
         let lock = lock_file::begin(&ours.root, &replaced)?;
@@ -142,7 +144,7 @@ impl Build<'_> {
         copy(source, &self.dir.join(folder))
     }
 
-    /// Makes a crate of the stage replace the registry's.
+    /// Makes a crate of the stage replace that of the registry.
     fn replace(&mut self, source: &CrateSource) -> Result<()> {
         let dir = relative(&self.workspace(), &source.dir);
         match self.patches.insert(source.name.clone(), dir) {
@@ -176,16 +178,17 @@ impl Build<'_> {
         self.edits.toml(source.dir.join("Cargo.toml"), remove_wasm)
     }
 
-    /// Copies and grafts the crates with sites that cargo still takes from the registry. Returns what cargo then says.
+    /// Copies and grafts the crates with sites that cargo still takes from the registry. Returns the resulting dependencies.
     fn graft_what_the_registry_has(&mut self) -> Result<Metadata> {
         let stack = self.builder.stack;
         let packages = compiler::metadata(&self.workspace(), &[])?.packages;
-        let with_sites = packages
+        let sources = packages
             .iter()
-            .filter(|package| stack.packages.contains(&package.name.as_str()));
-        let of_registry = with_sites.filter(|package| package.source.is_some());
-        let sources = of_registry.map(CrateSource::of_package);
-        for source in newest(sources.collect::<Result<_>>()?) {
+            .filter(|package| stack.packages.contains(&package.name.as_str()))
+            .filter(|package| package.source.is_some())
+            .map(CrateSource::from_package)
+            .collect::<Result<_>>()?;
+        for source in newest(sources) {
             let mut named = packages
                 .iter()
                 .filter(|package| package.name.as_str() == source.name);
@@ -200,7 +203,8 @@ impl Build<'_> {
                     stack.name,
                     source.id()
                 );
-            } // Else some other crate needs an older version. The stack itself uses the one in our folder.
+            }
+            // Otherwise the stack uses the version in our folder, and some other crate needs an older version.
         }
         self.write_patches()?;
         compiler::metadata(&self.workspace(), &[])
@@ -216,11 +220,11 @@ impl Build<'_> {
             .args(["--bin", &builder.program(), "--target-dir"])
             .arg(builder.target())
             .current_dir(builder.build_dir().join("workspace"));
-        // The profile of `debug` has another name, and is the default.
+        // The profile whose folder is `debug` is the default.
         if builder.profile != Profile::Debug {
             command.args(["--profile", builder.profile()]);
         }
-        // The program of the gate has TCP and the memory transport.
+        // The program of the gate has TCP and the memory transport, which are no optional features.
         let mut features = match builder.kind {
             Program::Gate => Vec::new(),
             _ => builder.ours.optional_features(stack)?,
@@ -236,7 +240,7 @@ impl Build<'_> {
             false => run(&mut command),
         };
         built.map_err(|error| {
-            // The path in an error is relative to the subject.
+            // The error names the file by its path in the subject.
             let here = format!("{}/", builder.build_dir().display());
             anyhow!(
                 "it does not build: {}",
@@ -245,12 +249,12 @@ impl Build<'_> {
         })
     }
 
-    /// The folder for what is kept.
+    /// The folder of the files that are kept.
     fn done(&self) -> PathBuf {
         self.stage.path().join("done")
     }
 
-    /// Moves the program and its description to a folder of their own, which gets its name last.
+    /// Moves the program and its description to the folder of the subject. The folder gets its name when it is complete.
     fn keep(&self, id: &str, crates: Vec<CrateRecord>) -> Result<Built> {
         let (partial, builder) = (self.done(), self.builder);
         let (profile, program) = (builder.profile(), builder.program());
@@ -276,7 +280,7 @@ impl Build<'_> {
         fs::write(partial.join(RECORD), text)?;
         let dir = builder.dir.join(id);
         if dir.exists() {
-            fs::remove_dir_all(&dir)?; // It is incomplete, or `find` would have found it.
+            fs::remove_dir_all(&dir)?; // The folder is damaged, or `find` would have found the program.
         }
         fs::rename(&partial, &dir)?;
         Ok(Built {
@@ -287,15 +291,16 @@ impl Build<'_> {
     }
 }
 
-/// Whether codecs of libp2p-request-response use `async-trait`, as before libp2p 0.57.
+/// Whether codecs of libp2p-request-response use `async-trait`, as they do before libp2p 0.57.
 fn has_codecs_of_async_trait(metadata: &Metadata) -> bool {
     let packages = metadata.packages.iter();
-    let with_codecs = packages.filter(|package| package.name == "libp2p-request-response");
-    let mut needed = with_codecs.flat_map(|package| &package.dependencies);
-    needed.any(|of| of.name == "async-trait")
+    packages
+        .filter(|package| package.name == "libp2p-request-response")
+        .flat_map(|package| &package.dependencies)
+        .any(|dependency| dependency.name == "async-trait")
 }
 
-/// Which crates of a build do not come from the registry unchanged.
+/// The crates of a build that do not come from the registry unchanged.
 fn crate_records(
     metadata: &Metadata,
     build: &Path,

@@ -1,8 +1,8 @@
-//! Names the programs that are built against subjects, and finds those that were kept. `README.md` has the folders.
+//! Names the programs that are built against subjects, and finds those that were kept. `README.md` lists the folders.
 //!
 //! All subjects are built in the same folders, one after the other. Only files that differ are written, so
-//! cargo compiles the crates that differ and those that depend on them. The compiler sees the same paths for
-//! all subjects, so that equal code gets an equal layout.
+//! cargo compiles only the crates that differ and those that depend on them. The compiler sees the same paths for
+//! all subjects, so equal code gets an equal layout.
 
 use std::env;
 use std::path::PathBuf;
@@ -21,12 +21,13 @@ use crate::graft::graft;
 use crate::sites::SiteLevels;
 use crate::stacks::Stack;
 
-/// The inserted lines, in the folder of a subject.
+/// The file with all edits of sources, in the folder of a subject.
 pub use run_format::files::EDITS;
-/// The versions of the crates that it was built with, in the same folder.
+/// The file with the versions of all crates of the build, in the same folder.
 pub const LOCK: &str = "Cargo.lock";
-/// The [`BuildRecord`], in the same folder. It is written last.
+/// The file with the [`BuildRecord`], in the same folder. It is written last.
 pub(super) const RECORD: &str = "subject.json";
+/// The names of the folders in which subjects are prepared begin with this.
 pub(super) const STAGE: &str = "stage-";
 
 /// How programs are built.
@@ -38,18 +39,19 @@ pub enum Profile {
     Debug,
 }
 
-/// Which of the stack's programs is built.
+/// One of the stack's programs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
     Measuring,
-    /// It has the same code with an allocator that counts, and debug information, which takes a sixth of the time of a build.
+    /// This program has the same code with an allocator that counts, and with debug information. It is apart because debug
+    /// information takes a sixth of the time of a build.
     Explaining,
-    /// It counts for `--gate`. Nothing in it depends on chance or time.
+    /// This program counts for `--gate`. Nothing in it depends on chance or time.
     Gate,
 }
 
 impl Program {
-    /// Its name, and the cargo profile with which it is built to be measured.
+    /// The name of the program, and the cargo profile with which it is built to be measured.
     pub fn name_and_profile(self, stack: &Stack) -> (String, &'static str) {
         let (kind, profile) = match self {
             Program::Measuring => ("", "release"),
@@ -59,7 +61,7 @@ impl Program {
         (stack.program() + kind, profile)
     }
 
-    /// The feature of its package without which it is not built.
+    /// The feature of the package that the program needs.
     pub fn feature(self) -> Option<&'static str> {
         (self == Program::Explaining).then_some("symbols")
     }
@@ -87,8 +89,10 @@ impl SubjectBuilder {
     /// A builder that works in the target folder of this workspace.
     pub fn open(stack: &'static Stack, profile: Profile) -> Result<SubjectBuilder> {
         let ours = Ours::read()?;
-        let target = env::var_os("CARGO_TARGET_DIR");
-        let target = target.map_or_else(|| ours.root.join("target"), Into::into);
+        let target = match env::var_os("CARGO_TARGET_DIR") {
+            Some(target) => target.into(),
+            None => ours.root.join("target"),
+        };
         let dir = target.join("subjects");
         fs::create_dir_all(&dir)?;
         Ok(SubjectBuilder {
@@ -106,12 +110,12 @@ impl SubjectBuilder {
         SubjectBuilder { kind, ..self }
     }
 
-    /// The name of its programs.
+    /// The name of the programs that it builds.
     pub(super) fn program(&self) -> String {
         self.kind.name_and_profile(self.stack).0
     }
 
-    /// The folder of its profile in the target folder.
+    /// The name of the profile's folder in the target folder.
     pub(super) fn profile(&self) -> &'static str {
         match self.profile {
             Profile::Debug => "debug",
@@ -122,12 +126,13 @@ impl SubjectBuilder {
     /// The name of a subject: a hash of everything that its program is made of.
     pub fn id(&self, subject: &Subject) -> Result<String> {
         let layers = subject.layers.iter();
-        let layers = layers.map(|(name, it)| (name, content(&it.record), &it.diffs));
-        let layers: Vec<_> = layers.collect();
+        let layers: Vec<_> = layers
+            .map(|(name, source)| (name, content(&source.record), &source.diffs))
+            .collect();
         let stack = content(&subject.source.record);
         let sources = (stack, layers, subject.patches(), subject.is_plain);
         let parts = [
-            "4".to_owned(), // To be increased when programs are built differently from the same inputs.
+            "4".to_owned(), // Increase this when programs are built differently from the same inputs.
             serde_json::to_string(&sources)?,
             self.ours_sha256.clone(),
             compiler::rustc(&self.ours.root)?,
@@ -139,7 +144,7 @@ impl SubjectBuilder {
         Ok(digest[..16].to_owned())
     }
 
-    /// The program of that name, if it was built and has not changed since.
+    /// The program of the subject with this name, if it was built and has not changed since.
     pub fn find(&self, id: &str) -> Option<Built> {
         let dir = self.dir.join(id);
         let text = fs::read_to_string(dir.join(RECORD)).ok()?;
@@ -152,8 +157,8 @@ impl SubjectBuilder {
         is_whole.then_some(built)
     }
 
-    /// Says what is recorded of a subject, and refuses one without the polls of connections. This takes a moment, whereas a
-    /// build takes minutes.
+    /// Returns the levels of a subject's sites. Refuses a subject whose polls of connections cannot be recorded. This takes a
+    /// moment, whereas a build takes minutes.
     pub fn check(&self, subject: &Subject) -> Result<Vec<LevelRecord>> {
         let mut levels = Vec::new();
         let copy = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -166,7 +171,7 @@ impl SubjectBuilder {
         Ok(levels)
     }
 
-    /// How long the last build of this kind took. The next one may take longer or shorter.
+    /// How long the last build of this program took. The next build may take longer or shorter.
     pub fn last_time(&self) -> Option<Duration> {
         let seconds = fs::read_to_string(self.time_file()).ok()?;
         seconds.parse().ok().map(Duration::from_secs)
@@ -186,12 +191,12 @@ impl SubjectBuilder {
     }
 }
 
-/// The source without path and revision, since one commit has many of them.
+/// The source without its path and its revision, because many paths and revisions lead to one commit.
 fn content(source: &SourceRecord) -> SourceRecord {
-    let mut source = source.clone();
-    if let SourceRecord::Checkout { path, revision, .. } = &mut source {
+    let mut content = source.clone();
+    if let SourceRecord::Checkout { path, revision, .. } = &mut content {
         path.clear();
         *revision = None;
     }
-    source
+    content
 }

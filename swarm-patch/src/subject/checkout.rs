@@ -1,4 +1,4 @@
-//! Determines the state of a checkout of the user's, and copies it. The checkout itself is only read.
+//! Determines the state of a user's checkout, and copies the checkout, which is only read.
 
 use std::path::Path;
 
@@ -16,7 +16,7 @@ pub struct Checkout {
     files: String,
 }
 
-/// Whether it holds a package, or a folder with one.
+/// Whether the folder or one of its folders is a package.
 fn has_package(dir: &Path) -> Result<bool> {
     let mut folders = vec![dir.to_owned()];
     for entry in fs::read_dir(dir)? {
@@ -47,7 +47,7 @@ impl Checkout {
                 (repository, id)
             }
             (Some(_), None) if is_bare => {
-                bail!("{shown}: a bare repository has no files of its own (accepted: PATH@REV)")
+                bail!("{shown}: a bare repository has no working tree (accepted: PATH@REV)")
             }
             (Some(repository), None) => {
                 let tree = repository.snapshot(true)?;
@@ -78,7 +78,7 @@ impl Checkout {
         })
     }
 
-    /// Copies it, in that state, to the new folder `to`.
+    /// Copies the checkout, in this state, to the new folder `to`.
     pub fn export(&self, to: &Path) -> Result<()> {
         fs::create_dir_all(to)?;
         self.repository.export(&self.files, to)

@@ -12,16 +12,19 @@ use program::{Limits, user_tool};
 
 use crate::cargo_run::first_error;
 
-/// The cargo that runs this program, or the one on the path.
+/// The cargo that runs this program, or the one in `PATH`.
 pub(crate) fn cargo_path() -> OsString {
     env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into())
 }
 
-/// Version, commit and host of the compiler that cargo runs in `dir`.
+/// The version, the commit and the host of the compiler that cargo runs in `dir`.
 pub(super) fn rustc(dir: &Path) -> Result<String> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| user_tool("rustc").into());
-    let output = Command::new(rustc).arg("-vV").current_dir(dir).output();
-    let output = output.context("cannot run rustc")?;
+    let output = Command::new(rustc)
+        .arg("-vV")
+        .current_dir(dir)
+        .output()
+        .context("cannot run rustc")?;
     if !output.status.success() {
         bail!("rustc -vV: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -31,8 +34,8 @@ pub(super) fn rustc(dir: &Path) -> Result<String> {
 /// The environment variables that change how cargo builds.
 pub(super) fn flags() -> String {
     let mut flags: Vec<(OsString, OsString)> = env::vars_os()
-        .filter(|(name, _)| {
-            let name = name.to_string_lossy();
+        .filter(|(variable, _)| {
+            let name = variable.to_string_lossy();
             name.ends_with("RUSTFLAGS") || name.starts_with("CARGO_PROFILE_")
         })
         .collect();
@@ -48,10 +51,12 @@ const DOWNLOADING: Limits = Limits {
 
 /// Asks cargo about the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
-    let mut command = MetadataCommand::new();
     let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
-    let command = command.cargo_path(cargo_path()).current_dir(dir);
-    let mut cargo = command.other_options(options).cargo_command();
+    let mut cargo = MetadataCommand::new()
+        .cargo_path(cargo_path())
+        .current_dir(dir)
+        .other_options(options)
+        .cargo_command();
     cargo.env("CARGO_TERM_COLOR", "never");
     let output = DOWNLOADING.output(&mut cargo).context("cargo metadata")?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! A subject: where its crates come from, what changes them, and which have sites.
+//! A subject: where its crates come from, which patches they get, and which crates have sites.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,7 +8,7 @@ use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
 use super::source::{Source, copy, packages};
-use super::spec::{LayerSpec, Spec};
+use super::spec::Spec;
 use crate::checkout::{self, Edits};
 use crate::crate_source::CrateSource;
 use crate::stacks::{LIBP2P, Stack};
@@ -17,10 +17,11 @@ use crate::stacks::{LIBP2P, Stack};
 #[derive(Clone, Debug)]
 pub struct Subject {
     pub source: Source,
-    /// Crates that come from elsewhere.
+    /// The crates that come from elsewhere.
     pub layers: BTreeMap<String, Source>,
-    /// The budget whose patch its crates get before the graft.
+    /// The budget whose patch the crates get before the graft.
     pub budgets: Option<Budgets>,
+    /// Whether the crates are not grafted.
     pub is_plain: bool,
 }
 
@@ -54,15 +55,16 @@ impl Subject {
             );
         }
         source.versions()?;
-        let of_crate = |it: &LayerSpec| Ok((it.name.clone(), Source::of_layer(stack, it)?));
-        let all = spec.layers.iter().map(of_crate);
-        let mut all = all.collect::<Result<Vec<_>>>()?;
+        let mut named = Vec::new();
+        for layer in &spec.layers {
+            named.push((layer.name.clone(), Source::resolve_layer(stack, layer)?));
+        }
         if source.checkout.is_none() {
-            all.extend(source.changed_crates(stack)?);
+            named.extend(source.changed_crates(stack)?);
             source.diffs.clear();
         }
         let mut layers = BTreeMap::new();
-        for (name, source) in all {
+        for (name, source) in named {
             if layers.insert(name.clone(), source).is_some() {
                 bail!("{name} has two sources");
             }
@@ -75,7 +77,7 @@ impl Subject {
         })
     }
 
-    /// Copies its checkout, and the crates that come from elsewhere, to folders in `to`, and applies the diffs. Returns the
+    /// Copies the checkout, and the crates that come from elsewhere, to folders in `to`, and applies the diffs. Returns the
     /// checkout's crates with sites, and the crates from elsewhere.
     pub(super) fn lay_out(
         &self,
@@ -89,45 +91,49 @@ impl Subject {
             self.source.copy(stack.name, &copy, edits)?;
             of_checkout = with_sites(&copy, stack, stack.subjects)?;
         }
-        let layers = self.layers.iter().map(|(name, source)| {
-            let to = to.join(format!("{LAYER}{name}"));
-            source.copy(name, &to, edits)?;
-            let mut packages = packages(&to)?.into_iter();
+        let mut layers = Vec::new();
+        for (name, source) in &self.layers {
+            let copy = to.join(format!("{LAYER}{name}"));
+            source.copy(name, &copy, edits)?;
+            let mut packages = packages(&copy)?.into_iter();
             let found = packages.find(|package| package.name == *name);
-            found.with_context(|| format!("there is no package {name} in it"))
-        });
-        Ok((of_checkout, layers.collect::<Result<_>>()?))
+            layers.push(found.with_context(|| format!("there is no package {name} in it"))?);
+        }
+        Ok((of_checkout, layers))
     }
 
-    /// The patches that its sources get before the graft.
+    /// The patches that the sources get before the graft.
     pub fn patches(&self) -> Vec<PatchRecord> {
         let budget = self.budgets.map(|budgets| PatchRecord {
             patch: budgets.to_string(),
             sha256: None,
         });
-        let diffs = std::iter::once(&self.source).chain(self.layers.values());
-        let diffs = diffs.flat_map(|source| source.diffs.clone());
+        let sources = std::iter::once(&self.source).chain(self.layers.values());
+        let diffs = sources.flat_map(|source| source.diffs.clone());
         budget.into_iter().chain(diffs).collect()
     }
 
     /// The origins, for files, of the crates that come from elsewhere.
     pub fn layer_records(&self) -> BTreeMap<String, SourceRecord> {
-        let layers = self.layers.iter();
-        let record = |(name, of): (&String, &Source)| (name.clone(), of.record.clone());
-        layers.map(record).collect()
+        self.layers
+            .iter()
+            .map(|(name, source)| (name.clone(), source.record.clone()))
+            .collect()
     }
 }
 
+/// The folder of the checkout's copy in a build.
 pub(super) const UPSTREAM: &str = "upstream";
+/// The folders of the crates from elsewhere begin with this.
 pub(super) const LAYER: &str = "layer-";
 
-/// The crates with sites in the checkout in `dir`, which has one of those expected.
+/// Finds the crates with sites in the checkout in `dir`, which must have one of the `expected` crates.
 fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
     let names = [expected, stack.packages].concat();
     let mut sources = checkout::find(dir, &names).map_err(|error| {
-        // Whoever named a checkout knows nothing of its copy.
-        let (error, copy) = (format!("{error:#}"), dir.display().to_string());
-        let relative = error.replace(&format!("{copy}: "), "");
+        // The user named a checkout, so the error does not name the folder of its copy.
+        let copy = dir.display();
+        let relative = format!("{error:#}").replace(&format!("{copy}: "), "");
         anyhow!(relative.replace(&format!("{copy}/"), ""))
     })?;
     if !sources
@@ -140,10 +146,11 @@ fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateS
     Ok(sources)
 }
 
-/// The sources that a graft of the subject would edit. It copies what is none of cargo's to the empty folder `to`.
+/// The sources that a graft of the subject would edit. Those of a checkout, and patched ones, are copied to the empty folder
+/// `to`.
 pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut edits = Edits::default();
-    let mut sources = subject.source.of_registry(stack)?;
+    let mut sources = subject.source.registry_crates(stack)?;
     let (of_checkout, layers) = subject.lay_out(stack, to, &mut edits)?;
     sources.extend(of_checkout);
     sources.retain(|source| layers.iter().all(|layer| layer.name != source.name));
@@ -160,11 +167,13 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
     Ok(sources)
 }
 
-/// Removes from a manifest the dependencies that are only for wasm. Some of those have exact versions, which
-/// would decide the versions of other crates too. They stay where a feature names one of them.
+/// Removes from a manifest the dependencies that are only for wasm. Some of them have exact versions, which would decide the
+/// versions of other crates, too. If a feature names one of them, they stay.
 pub(super) fn remove_wasm(manifest: &mut DocumentMut) {
-    let features = manifest.get("features").map(ToString::to_string);
-    let features = features.unwrap_or_default();
+    let features = match manifest.get("features") {
+        Some(table) => table.to_string(),
+        None => String::new(),
+    };
     if let Some(targets) = manifest.get_mut("target").and_then(Item::as_table_mut) {
         targets.retain(|target, table| {
             let is_of_wasm = target.contains("wasm") && !target.contains("not(");
@@ -183,8 +192,8 @@ mod tests {
     fn what_only_wasm_needs_goes_unless_a_feature_names_it() {
         let native = "[target.'cfg(not(target_family = \"wasm\"))'.dependencies]\ntokio = \"1\"\n";
         let wasm = "[target.'cfg(target_family=\"wasm\")'.dependencies]\njs = \"=1.0.0\"\n";
-        let without = |manifest: &str| {
-            let mut manifest: DocumentMut = manifest.parse().expect("a manifest");
+        let without = |text: &str| {
+            let mut manifest: DocumentMut = text.parse().expect("a manifest");
             remove_wasm(&mut manifest);
             manifest.to_string()
         };

@@ -12,10 +12,10 @@ use run_format::{Commit, Difference};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 
-/// A repository, by its top folder or, if it is bare, by its own folder. It is only read: what git writes goes to a
-/// temporary folder.
+/// A repository, which is only read: git writes its index and its objects to a temporary folder.
 #[derive(Clone, Debug)]
 pub(super) struct Repository {
+    /// The top folder of the working tree or, if the repository is bare, the repository's own folder.
     dir: PathBuf,
     pub(super) has_working_tree: bool,
     scratch: Arc<TempDir>,
@@ -23,8 +23,8 @@ pub(super) struct Repository {
 }
 
 impl Repository {
-    /// Opens the repository whose top folder is `dir`. There is none if `dir` is an unpacked archive, also one in a folder
-    /// of some other repository.
+    /// Opens the repository whose top folder is `dir`. There is none if `dir` is an unpacked archive, even if it lies in a
+    /// folder of some other repository.
     pub(super) fn open(dir: &Path) -> Result<Option<Repository>> {
         let is_marked = dir.join(".git").exists();
         let asked =
@@ -53,7 +53,7 @@ impl Repository {
         if let Ok(mut index) = File::open(index) {
             let mut copy = File::create(scratch.join("index"))?;
             io::copy(&mut index, &mut copy)?;
-            // The copy is as old as the original, since git reads those files again that are not older than its index.
+            // The copy gets the time of the original, because git reads every file again that is not older than the index.
             copy.set_modified(index.metadata()?.modified()?)?;
         }
         fs::create_dir(scratch.join("objects"))?;
@@ -65,7 +65,7 @@ impl Repository {
         Ok(Some(repository))
     }
 
-    /// A new repository, elsewhere, of the files in a folder.
+    /// Makes a new repository of the files in a folder. The repository itself lies elsewhere.
     pub(super) fn around(dir: &Path) -> Result<Repository> {
         let mut repository = Repository::new(dir, true)?;
         let scratch = repository.scratch.path().to_owned();
@@ -86,7 +86,7 @@ impl Repository {
     /// The commit that `revision` names.
     pub(super) fn commit(&self, revision: &str) -> Result<Commit> {
         let wanted = format!("{revision}^{{commit}}");
-        // A range of commits is none.
+        // This refuses a range of commits.
         let one = self.text(&["rev-parse", "--verify", "--end-of-options", &wanted]);
         let show = |id: &str| self.text(&["show", "--no-patch", "--format=%H%n%ct%n%s", id]);
         let text = one.and_then(|id| show(&id)).map_err(|_| {
@@ -111,8 +111,8 @@ impl Repository {
         })
     }
 
-    /// The tree of the files as they are now, without new ones that are ignored. In a folder without git nothing is ignored
-    /// but what cargo built.
+    /// The tree of the files as they are now, without the untracked files that git ignores. In a folder without git only the
+    /// top folder `target` is ignored.
     pub(super) fn snapshot(&self, has_git: bool) -> Result<String> {
         self.run(match has_git {
             true => &["add", "--all"],
@@ -121,7 +121,7 @@ impl Repository {
         self.text(&["write-tree"])
     }
 
-    /// The difference from the commit. Before the first commit, everything differs.
+    /// The difference between the commit and the tree. Before the first commit, everything differs.
     pub(super) fn difference(
         &self,
         commit: Option<&Commit>,
@@ -137,7 +137,7 @@ impl Repository {
         }))
     }
 
-    /// The hash of names and contents.
+    /// The hash of the names and contents of all files.
     pub(super) fn tree_sha256(&self, tree: &str) -> Result<String> {
         let files = self.run(&["ls-tree", "-r", tree])?;
         Ok(format!("{:x}", Sha256::digest(files)))
@@ -159,8 +159,11 @@ impl Repository {
 
     fn run(&self, arguments: &[&str]) -> Result<Vec<u8>> {
         let variables = self.variables.iter().map(|(name, path)| (name, path));
-        let output = command(&self.dir).envs(variables).args(arguments).output();
-        let output = output.context("cannot run git")?;
+        let output = command(&self.dir)
+            .envs(variables)
+            .args(arguments)
+            .output()
+            .context("cannot run git")?;
         if !output.status.success() {
             bail!("{}: git says: {}", self.dir.display(), complaint(&output));
         }
@@ -170,12 +173,14 @@ impl Repository {
 
 /// Applies a diff to the files in `dir`, which is no repository. Returns what git prints.
 pub(super) fn apply(dir: &Path, diff: &str, options: &[&str]) -> Result<String> {
-    let mut command = command(dir);
-    // Git takes no notice of a repository around `dir`.
-    let around = dir.parent().unwrap_or(dir);
-    let output = command.env("GIT_CEILING_DIRECTORIES", around).arg("apply");
-    let output = output.args(options).arg(diff).output();
-    let output = output.context("cannot run git")?;
+    let output = command(dir)
+        // Git does not look for a repository around `dir`.
+        .env("GIT_CEILING_DIRECTORIES", dir.parent().unwrap_or(dir))
+        .arg("apply")
+        .args(options)
+        .arg(diff)
+        .output()
+        .context("cannot run git")?;
     match output.status.success() {
         true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
         false => {
@@ -185,7 +190,8 @@ pub(super) fn apply(dir: &Path, diff: &str, options: &[&str]) -> Result<String> 
     }
 }
 
-/// A git command on the repository in `dir` and no other. It takes no locks there.
+/// A git command on the repository in `dir`, which it does not lock. Environment variables that name another repository have
+/// no effect.
 fn command(dir: &Path) -> Command {
     const OTHERS: &str = "DIR WORK_TREE INDEX_FILE OBJECT_DIRECTORY COMMON_DIR PREFIX";
     let mut command = Command::new(tool("git"));
@@ -201,6 +207,6 @@ fn command(dir: &Path) -> Command {
 fn complaint(output: &Output) -> String {
     let text = String::from_utf8_lossy(&output.stderr);
     let line = text.lines().find(|line| !line.trim().is_empty());
-    let line = line.unwrap_or("nothing");
-    line.trim_start_matches("fatal: ").to_owned()
+    let complaint = line.map(|line| line.trim_start_matches("fatal: "));
+    complaint.unwrap_or("nothing").to_owned()
 }

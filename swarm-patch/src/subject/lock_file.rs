@@ -1,5 +1,4 @@
-//! Lock files. A build against a subject starts with the versions of our lock file, so that builds differ
-//! only in the subject.
+//! Lock files. A build against a subject begins with the versions of our lock file, so builds differ only in the subject.
 
 use std::path::Path;
 
@@ -9,20 +8,21 @@ use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 use crate::checkout::read_toml;
 use crate::stacks::STACKS;
 
-/// Our lock file, with the registry's crates in place of the grafted ones. Cargo resolves the `replaced` ones again.
+/// Our lock file with the registry's crates in place of the grafted ones, and without the `replaced` crates. Cargo resolves
+/// those again.
 pub(super) fn begin(ours: &Path, replaced: &[&str]) -> Result<String> {
     let grafted = STACKS.map(|stack| stack.packages).concat();
     let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
     let mut lock = read_toml(&ours.join("Cargo.lock"))?;
     let all = packages(&mut lock)?;
-    // A package without a source is in a folder. Cargo adds the needed ones again.
+    // A package without a source is a folder. Cargo adds the needed folders again.
     all.retain(|package| package.contains_key("source"));
     for package in packages(&mut pristine)?.iter() {
         if grafted.contains(&name(package)) {
-            let mut package = package.clone();
-            // They may name packages that only the other lock file has.
-            package.remove("dependencies");
-            all.push(package);
+            let mut of_registry = package.clone();
+            // Its dependencies may have versions that only the other lock file has.
+            of_registry.remove("dependencies");
+            all.push(of_registry);
         }
     }
     all.retain(|package| !replaced.contains(&name(package)));
@@ -34,9 +34,9 @@ fn name(package: &Table) -> &str {
 }
 
 fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
-    let packages = lock.get_mut("package");
-    let packages = packages.and_then(Item::as_array_of_tables_mut);
-    packages.context("a lock file has packages")
+    lock.get_mut("package")
+        .and_then(Item::as_array_of_tables_mut)
+        .context("a lock file has packages")
 }
 
 #[cfg(test)]
@@ -74,31 +74,25 @@ mod tests {
         ];
         fs::write(upstream.join("Cargo.lock"), pristine.concat()).expect("the folder is ours");
 
-        let said = |replaced: &[&str]| -> Vec<String> {
-            let lock = begin(ours, replaced).expect("there is a lock file");
-            let mut lock = lock.parse().expect("it is one, too");
-            let packages = packages(&mut lock).expect("it has packages").clone();
-            let words = packages.iter().map(|package| {
-                let has = |key: &str| package.contains_key(key);
-                let version = package["version"].as_str().expect("it has one").to_owned();
-                let name = name(package);
-                format!("{name} {version} {} {}", has("source"), has("dependencies"))
-            });
-            let mut words: Vec<String> = words.collect();
-            words.sort(); // Their order means nothing.
-            words
+        let locked = |replaced: &[&str]| -> Vec<String> {
+            let text = begin(ours, replaced).expect("there is a lock file");
+            let mut lock = text.parse().expect("a lock file");
+            let packages = packages(&mut lock).expect("it has packages").iter();
+            let mut locked: Vec<String> = packages
+                .map(|package| {
+                    assert!(package.contains_key("source"), "{package}");
+                    assert!(!package.contains_key("dependencies"), "{package}");
+                    let version = package["version"].as_str().expect("it has a version");
+                    format!("{} {version}", name(package))
+                })
+                .collect();
+            locked.sort(); // The order of packages means nothing.
+            locked
         };
         assert_eq!(
-            said(&[]),
-            [
-                "bytes 1.0.0 true false",
-                "libp2p 0.57.1 true false",
-                "yamux 0.14.1 true false"
-            ]
+            locked(&[]),
+            ["bytes 1.0.0", "libp2p 0.57.1", "yamux 0.14.1"]
         );
-        assert_eq!(
-            said(&["libp2p"]),
-            ["bytes 1.0.0 true false", "yamux 0.14.1 true false"]
-        );
+        assert_eq!(locked(&["libp2p"]), ["bytes 1.0.0", "yamux 0.14.1"]);
     }
 }

@@ -1,8 +1,9 @@
-//! Programs built against other people's versions of a stack: a checkout, a revision of one, another release.
+//! Subjects: programs built against other people's versions of a stack, such as a checkout, a revision of a checkout, or
+//! another release.
 //!
 //! [`spec`] and [`source_spec`] parse the name of a subject. [`checkout`] determines the state of a checkout and copies it.
-//! [`crates`] finds its crates, some of which come from elsewhere. [`builder`] builds our benchmark with them and keeps the
-//! program. `run-format/src/subject.rs` describes a subject in files. The user's checkout is only read.
+//! [`crates`] finds the crates of the subject, some of which come from elsewhere. [`builder`] builds our benchmark with these
+//! crates and keeps the program. `run-format/src/subject.rs` describes a subject in files. The user's checkout is only read.
 
 mod build;
 pub mod builder;

@@ -1,4 +1,4 @@
-//! Copies of this workspace, or of packages of it, without tests and documents.
+//! Copies this workspace, or packages of it, without tests and documents.
 
 use std::path::{Path, PathBuf};
 
@@ -19,20 +19,22 @@ const PARTS: [&str; 3] = ["Cargo.toml", "build.rs", "src"];
 /// The other parts of the workspace that are copied.
 const OTHERS: [&str; 3] = ["Cargo.lock", "Cargo.toml", "swarm-patch/upstream"];
 
-/// This workspace, where it was when this was built.
+/// This workspace, at the place where this program was built.
 pub(crate) struct Ours {
     pub(crate) root: PathBuf,
     metadata: Metadata,
 }
 
 pub(crate) fn root() -> Result<PathBuf> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent();
-    let root = root.filter(|root| root.join("Cargo.lock").is_file());
-    root.map(Path::to_owned).context(concat!(
-        "the workspace that this program was built in is not at ",
-        env!("CARGO_MANIFEST_DIR"),
-        " any more"
-    ))
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .parent()
+        .filter(|root| root.join("Cargo.lock").is_file())
+        .map(Path::to_owned)
+        .context(concat!(
+            "the workspace that this program was built in is not at ",
+            env!("CARGO_MANIFEST_DIR"),
+            " any more"
+        ))
 }
 
 impl Ours {
@@ -48,20 +50,20 @@ impl Ours {
         found.with_context(|| format!("the workspace has no package {name}"))
     }
 
-    /// Packages, and those of this workspace that they depend on.
+    /// The packages with these names, and all packages of this workspace that they depend on.
     pub(crate) fn with_dependencies(&self, names: &[&str]) -> Result<Vec<&Package>> {
-        let found = names.iter().map(|name| self.package(name));
-        let mut found = found.collect::<Result<Vec<_>>>()?;
+        let mut found = names
+            .iter()
+            .map(|name| self.package(name))
+            .collect::<Result<Vec<_>>>()?;
         let mut number = 0;
         while let Some(package) = found.get(number).copied() {
             number += 1;
-            let needed = package.dependencies.iter();
-            let needed = needed.filter(|dependency| dependency.kind != DependencyKind::Development);
-            for dependency in needed.filter(|dependency| dependency.path.is_some()) {
-                if found
-                    .iter()
-                    .all(|known| known.name.as_str() != dependency.name)
-                {
+            for dependency in &package.dependencies {
+                let is_needed =
+                    dependency.kind != DependencyKind::Development && dependency.path.is_some();
+                let mut known = found.iter();
+                if is_needed && known.all(|known| known.name.as_str() != dependency.name) {
                     found.push(self.package(&dependency.name)?);
                 }
             }
@@ -72,10 +74,10 @@ impl Ours {
     /// The folders of the packages that a stack's node program is built from, relative to the workspace.
     fn members(&self, stack: &Stack) -> Result<Vec<PathBuf>> {
         let packages = self.with_dependencies(&[&stack.program()])?;
-        let folders = packages
+        let mut folders: Vec<_> = packages
             .iter()
-            .map(|package| relative(&self.root, folder(package)));
-        let mut folders: Vec<_> = folders.collect();
+            .map(|package| relative(&self.root, folder(package)))
+            .collect();
         folders.sort();
         Ok(folders)
     }
@@ -89,7 +91,7 @@ impl Ours {
         files(&self.root, &parts)
     }
 
-    /// The hash of the contents of all that is copied.
+    /// The hash of all files that are copied.
     pub(super) fn digest(&self, stack: &Stack) -> Result<String> {
         let mut hash = Sha256::new();
         for file in self.files(stack)? {
@@ -100,8 +102,8 @@ impl Ours {
         Ok(format!("{:x}", hash.finalize()))
     }
 
-    /// Copies what a stack's node program is built from to the new folder `to`, as a workspace of its own. Where it asks for
-    /// one of these crates, the copy asks for this version.
+    /// Copies the packages that a stack's node program is built from to the new folder `to`, as a workspace of its own. The
+    /// copy asks for the crates of `versions` in the versions given there.
     pub(super) fn copy(
         &self,
         stack: &Stack,
@@ -113,7 +115,7 @@ impl Ours {
         let members = self.members(stack)?;
         for member in &members {
             edits.toml(to.join(member).join("Cargo.toml"), |manifest| {
-                // The targets whose files are not copied, and what only these need.
+                // The files of these targets are not copied.
                 for table in ["dev-dependencies", "test", "bench", "example"] {
                     manifest.remove(table);
                 }
@@ -127,18 +129,18 @@ impl Ours {
         })
     }
 
-    /// The features of the stack's crate that the nodes of subjects are built with: all that they may be asked for.
+    /// The features of the stack's crate that the nodes of subjects are built with: all features that a sweep may need.
     pub(super) fn features(&self, stack: &Stack) -> Result<Vec<String>> {
-        let needed = self.package(&stack.program())?.dependencies.iter();
-        let of_stack = needed.filter(|dependency| dependency.name == stack.name);
+        let dependencies = self.package(&stack.program())?.dependencies.iter();
+        let of_stack = dependencies.filter(|dependency| dependency.name == stack.name);
         let features = of_stack.flat_map(|dependency| dependency.features.clone());
         Ok(features.chain(self.optional_features(stack)?).collect())
     }
 
-    /// The features of the program that are features of the stack's crate, each by the same name.
+    /// The features of the program that turn on a feature of the same name of the stack's crate.
     pub(super) fn optional_features(&self, stack: &Stack) -> Result<Vec<String>> {
         let features = self.package(&stack.program())?.features.iter();
-        let of_stack = features.filter(|(name, of)| of.contains(&format!("{}/{name}", stack.name)));
+        let of_stack = features.filter(|(name, on)| on.contains(&format!("{}/{name}", stack.name)));
         Ok(of_stack.map(|(name, _)| name.clone()).collect())
     }
 }
@@ -149,12 +151,12 @@ pub(crate) fn folder(package: &Package) -> &Path {
     manifest.parent().unwrap_or(Path::new(""))
 }
 
-/// The files of the parts of a folder that it has, relative to it.
+/// All files of the parts of a folder, relative to the folder. A part that is not there has no files.
 pub(crate) fn files(dir: &Path, parts: &[impl AsRef<Path>]) -> Result<Vec<PathBuf>> {
-    let parts = parts.iter().map(|part| dir.join(part));
+    let paths = parts.iter().map(|part| dir.join(part));
     let mut found = Vec::new();
-    for part in parts.filter(|part| part.exists()) {
-        for entry in WalkDir::new(part).sort_by_file_name() {
+    for path in paths.filter(|path| path.exists()) {
+        for entry in WalkDir::new(path).sort_by_file_name() {
             let path = entry?.into_path();
             if !path.is_dir() {
                 found.push(path.strip_prefix(dir)?.to_owned());
@@ -185,8 +187,8 @@ fn ask_for(manifest: &mut DocumentMut, versions: &[(String, String)]) {
     }
 }
 
-/// The release of libp2p-stream that goes with one of libp2p. Its versions are all pre-releases, of
-/// which cargo takes none that is not named.
+/// The release of libp2p-stream that goes with a release of libp2p. All versions of libp2p-stream are pre-releases, and cargo
+/// takes a pre-release only if a manifest names it.
 pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
     const RELEASES: [(&str, &str); 3] = [
         ("0.57", "0.5.0-alpha"),
@@ -203,7 +205,7 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
     }
 }
 
-/// What a manifest asks for. A version with all three numbers is asked for exactly.
+/// The requirement of a manifest for this version. A version with all three numbers is required exactly.
 pub(super) fn requirement(version: &str) -> String {
     match version.split('.').count() {
         0..=2 => version.to_owned(),
@@ -218,9 +220,9 @@ mod tests {
 
     #[test]
     fn the_release_of_the_lock_file_is_accepted() {
-        let manifest = root().expect("it is there").join("Cargo.toml");
-        let manifest = fs::read_to_string(manifest).expect("it can be read");
-        let manifest: DocumentMut = manifest.parse().expect("it is a manifest");
+        let path = root().expect("it is there").join("Cargo.toml");
+        let text = fs::read_to_string(path).expect("it can be read");
+        let manifest: DocumentMut = text.parse().expect("it is a manifest");
         let asked_for = |name: &str| {
             let version = manifest["workspace"]["dependencies"][name].as_str();
             version.expect("it is asked for").trim_start_matches('=')
@@ -234,10 +236,10 @@ mod tests {
         let ours = Ours::read().expect("it is there");
         let optional = ours.optional_features(&LIBP2P).expect("it is a package");
         assert_eq!(optional, ["gossipsub", "quic", "tls"]);
-        let of = |stack| ours.features(stack).expect("it is a package");
-        assert_eq!(of(&IROH), ["tls-ring"]);
-        assert!(of(&H2).is_empty());
-        let features = of(&LIBP2P);
+        let features_of = |stack| ours.features(stack).expect("it is a package");
+        assert_eq!(features_of(&IROH), ["tls-ring"]);
+        assert!(features_of(&H2).is_empty());
+        let features = features_of(&LIBP2P);
         for name in ["noise", "quic", "tcp", "tls"] {
             assert!(features.iter().any(|feature| feature == name), "{name}");
         }
@@ -252,8 +254,8 @@ mod tests {
                 [stack.name, "nothing-of-ours"].map(|name| (name.into(), "9.9.9".into()));
             let copied = ours.copy(stack, dir.path(), &versions, &mut Edits::default());
             copied.expect("it can be copied");
-            let metadata = compiler::metadata(dir.path(), &["--no-deps"]);
-            let metadata = metadata.expect("it is a workspace");
+            let metadata =
+                compiler::metadata(dir.path(), &["--no-deps"]).expect("it is a workspace");
             let packages = metadata.packages.iter();
             let mut members: Vec<String> =
                 packages.map(|package| package.name.to_string()).collect();
@@ -273,12 +275,12 @@ mod tests {
             let asked: Vec<_> = packages.flat_map(|package| &package.dependencies).collect();
             let mut own = asked.iter().filter(|dependency| dependency.path.is_some());
             assert!(own.all(|dependency| members.contains(&dependency.name)));
-            let own = asked
+            let of_stack = asked
                 .iter()
-                .find(|dependency| dependency.name == stack.name);
-            let own = own.expect("the program needs it");
-            assert_eq!(own.req.to_string(), "=9.9.9");
-            assert_eq!(own.uses_default_features, stack.name != "iroh");
+                .find(|dependency| dependency.name == stack.name)
+                .expect("the program needs it");
+            assert_eq!(of_stack.req.to_string(), "=9.9.9");
+            assert_eq!(of_stack.uses_default_features, stack.name != "iroh");
         }
     }
 

@@ -1,4 +1,4 @@
-//! Where the crates of a stack come from: the registry, or a checkout.
+//! Sources: the crates of a stack come from the registry or from a checkout.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -32,7 +32,8 @@ pub struct Source {
 
 impl Source {
     pub(super) fn resolve(spec: &SourceSpec) -> Result<Source> {
-        let diffs = spec.diffs.iter().map(|file| {
+        let mut diffs = Vec::new();
+        for file in &spec.diffs {
             const LONGEST: u64 = 64 << 20;
             if fs::metadata(file)?.len() > LONGEST {
                 bail!(
@@ -40,12 +41,11 @@ impl Source {
                     file.display()
                 );
             }
-            Ok(PatchRecord {
+            diffs.push(PatchRecord {
                 patch: fs::canonicalize(file)?.display().to_string(),
                 sha256: Some(of_program(file)?),
-            })
-        });
-        let diffs = diffs.collect::<Result<_>>()?;
+            });
+        }
         let (record, checkout) = match spec.origin.clone() {
             Origin::Registry(None) => (SourceRecord::Released, None),
             Origin::Registry(Some(version)) => (SourceRecord::Release { version }, None),
@@ -61,8 +61,8 @@ impl Source {
         })
     }
 
-    /// Another source of a crate that nodes of the stack depend on.
-    pub(super) fn of_layer(
+    /// Resolves the source of a crate that comes from elsewhere. The nodes of the stack must depend on the crate.
+    pub(super) fn resolve_layer(
         stack: &Stack,
         LayerSpec { name, source }: &LayerSpec,
     ) -> Result<Source> {
@@ -75,22 +75,22 @@ impl Source {
         Source::resolve(source)
     }
 
-    /// The crates with sites, of this release, that its diffs change, each with its diffs.
+    /// The crates with sites of this release that the diffs change, each with its diffs.
     pub(super) fn changed_crates(&self, stack: &Stack) -> Result<Vec<(String, Source)>> {
         if self.diffs.is_empty() {
             return Ok(Vec::new());
         }
-        let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-        let crates = self.of_registry(stack)?;
-        let crates = crates
+        let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
+        let copies = self
+            .registry_crates(stack)?
             .iter()
-            .map(|source| copy(source, &copies.path().join(&source.name)));
-        let crates = crates.collect::<Result<Vec<_>>>()?;
+            .map(|source| copy(source, &dir.path().join(&source.name)))
+            .collect::<Result<Vec<_>>>()?;
         let mut changed = BTreeMap::new();
         for diff in &self.diffs {
             let fits =
                 |source: &&CrateSource| git::apply(&source.dir, &diff.patch, &["--check"]).is_ok();
-            let fitting: Vec<_> = crates.iter().filter(fits).collect();
+            let fitting: Vec<_> = copies.iter().filter(fits).collect();
             let [one] = &fitting[..] else {
                 bail!(
                     "{} applies to {} of {} (accepted: a diff of one of them with paths such as a/src/lib.rs; \
@@ -119,7 +119,7 @@ impl Source {
         Ok(changed.into_iter().collect())
     }
 
-    /// The version, if it is not that of our lock file.
+    /// The version, if the source is a release and not the version of our lock file.
     pub(super) fn release(&self) -> Option<&str> {
         match &self.record {
             SourceRecord::Release { version } => Some(version),
@@ -127,41 +127,46 @@ impl Source {
         }
     }
 
-    /// Copies the checkout, or that crate of the registry, to the new folder `to`, and applies the diffs.
+    /// Copies the checkout, or the crate `name` of the registry, to the new folder `to`, and applies the diffs.
     pub(super) fn copy(&self, name: &str, to: &Path, edits: &mut Edits) -> Result<()> {
         match &self.checkout {
             Some(checkout) => checkout.export(to)?,
-            None => drop(copy(&of_crate(name, self.release())?, to)?),
+            None => drop(copy(&registry_crate(name, self.release())?, to)?),
         }
         for PatchRecord { patch, .. } in &self.diffs {
-            let files = git::apply(to, patch, &["--numstat", "-z"])?;
-            // Each is preceded by the numbers of lines that are added and removed.
-            let names = files.split('\0');
-            let names = names.filter_map(|file| file.splitn(3, '\t').nth(2));
-            names.for_each(|name| edits.begin(to.join(name)));
+            let changed = git::apply(to, patch, &["--numstat", "-z"])?;
+            // Before each name are the numbers of added and of removed lines.
+            for name in changed
+                .split('\0')
+                .filter_map(|file| file.splitn(3, '\t').nth(2))
+            {
+                edits.begin(to.join(name));
+            }
             git::apply(to, patch, &[])?;
         }
         Ok(())
     }
 
-    /// The crates that our manifest names, with their versions in a release.
+    /// The names and versions of the crates that our manifest asks for in another version because of a release.
     pub(super) fn versions(&self) -> Result<Vec<(String, String)>> {
         let Some(version) = self.release() else {
             return Ok(Vec::new());
         };
         let stream = ours::stream_release(version)?;
-        let versions = [("libp2p", version), ("libp2p-stream", stream)];
-        Ok(versions.map(|(name, of)| (name.into(), of.into())).to_vec())
+        Ok(vec![
+            ("libp2p".to_owned(), version.to_owned()),
+            ("libp2p-stream".to_owned(), stream.to_owned()),
+        ])
     }
 
-    /// The crates with sites that the registry has; none of a checkout.
-    pub(super) fn of_registry(&self, stack: &Stack) -> Result<Vec<CrateSource>> {
+    /// The crates with sites of the release, from the registry. A checkout has none.
+    pub(super) fn registry_crates(&self, stack: &Stack) -> Result<Vec<CrateSource>> {
         match self.release() {
             _ if self.checkout.is_some() => Ok(Vec::new()),
             None => pristine::find(&upstream_manifest(), stack.packages),
             Some(version) => {
                 let features = "[\"macros\", \"quic\", \"tokio\", \"yamux\"]";
-                of_release(stack.name, version, features, stack.packages)
+                release_crates(stack.name, version, features, stack.packages)
             }
         }
     }
@@ -169,15 +174,15 @@ impl Source {
 
 pub(crate) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
-    // This file says that cargo unpacked the crate there, which is not so.
+    // This file would say that cargo unpacked the crate there.
     let _ = fs::remove_file(to.join(".cargo-ok"));
     CrateSource::new(&source.name, &source.version, to.to_owned())
 }
 
-/// One crate of the registry, of the version in the lock file unless another is asked for.
-fn of_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
+/// A crate of the registry, in this version or else in the version of the lock file.
+fn registry_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
     let found = match version {
-        Some(version) => of_release(name, version, "[]", &[name])?,
+        Some(version) => release_crates(name, version, "[]", &[name])?,
         None => {
             let is_grafted = STACKS.iter().any(|stack| stack.packages.contains(&name));
             let manifest = match is_grafted {
@@ -187,12 +192,12 @@ fn of_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
             newest(pristine::find(&manifest, &[name])?)
         }
     };
-    let mut found = found.into_iter();
-    found.next().with_context(|| format!("there is no {name}"))
+    let first = found.into_iter().next();
+    first.with_context(|| format!("there is no {name}"))
 }
 
-/// Those crates that a release of a crate depends on, or is. Cargo resolves it.
-fn of_release(
+/// The `packages` among a release of the crate `name` and its dependencies, which cargo resolves.
+fn release_crates(
     name: &str,
     version: &str,
     features: &str,
@@ -207,7 +212,7 @@ fn of_release(
          [dependencies]\n{name} = {{ version = \"{requirement}\", features = {features} }}\n"
     );
     fs::write(&manifest, text)?;
-    // It writes the lock file.
+    // This writes the lock file.
     compiler::metadata(dir.path(), &[]).with_context(|| format!("released@{version}"))?;
     Ok(newest(pristine::find(&manifest, packages)?))
 }
@@ -227,21 +232,27 @@ pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
         bail!("there is no Cargo.toml in it");
     }
     let path = manifest.display().to_string();
-    // Not in `dir`, since a toolchain file there would take effect.
+    // Cargo runs in our folder, because a toolchain file in `dir` would take effect there.
     let metadata = compiler::metadata(&ours::root()?, &["--no-deps", "--manifest-path", &path])?;
-    let packages = metadata.packages.iter().map(CrateSource::of_package);
-    let packages = packages.collect::<Result<Vec<_>>>()?;
+    let packages = metadata
+        .packages
+        .iter()
+        .map(CrateSource::from_package)
+        .collect::<Result<Vec<_>>>()?;
     refuse_other_patches(&read_toml(&manifest)?, &packages)?;
     Ok(packages)
 }
 
-/// A workspace may replace crates of the registry by `[patch]`. Cargo applies that only in the workspace
-/// that it builds, which is ours. The workspace's own packages are replaced in any case.
+/// Refuses a checkout whose `[patch]` replaces crates that are not its own packages. Cargo applies `[patch]` only in the
+/// workspace that it builds, which is ours. The checkout's own packages replace those of the registry in any case.
 fn refuse_other_patches(manifest: &DocumentMut, packages: &[CrateSource]) -> Result<()> {
-    let registries = manifest.get("patch").and_then(Item::as_table_like);
-    let registries = registries.into_iter().flat_map(|table| table.iter());
-    let patches = registries.filter_map(|(_, patches)| patches.as_table_like());
-    for (name, _) in patches.flat_map(|table| table.iter()) {
+    let patches = manifest.get("patch").and_then(Item::as_table_like);
+    let replaced = patches
+        .into_iter()
+        .flat_map(|patches| patches.iter())
+        .filter_map(|(_, registry)| registry.as_table_like())
+        .flat_map(|registry| registry.iter());
+    for (name, _) in replaced {
         if !packages.iter().any(|package| package.name == name) {
             bail!(
                 "its [patch] of {name} would have no effect, since {name} is not one of its packages"

@@ -1,4 +1,4 @@
-//! Parses where a stack or a crate comes from, and what changes it.
+//! Parses the names of sources: where a stack or a crate comes from, and which patches it gets.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -16,19 +16,19 @@ pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FI
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceSpec {
     pub origin: Origin,
-    /// Diffs for `git apply`, which exist. They are applied to a copy, one after the other.
+    /// Files with diffs for `git apply`. They are applied to a copy, one after the other.
     pub diffs: Vec<PathBuf>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// The release of that version, or the one in our lock file.
+    /// The release of this version or, without a version, the release in our lock file.
     Registry(Option<String>),
-    /// A folder, which exists, and a branch, tag or commit; absent for the files as they are in the folder.
+    /// A folder, and a branch, tag or commit. Without these, the files as they are in the folder.
     Checkout(PathBuf, Option<String>),
 }
 
-/// What follows a `+`.
+/// The part of a name that follows a `+`.
 #[derive(Clone, Debug)]
 pub(super) enum Part {
     Diff(PathBuf),
@@ -37,7 +37,7 @@ pub(super) enum Part {
 }
 
 impl SourceSpec {
-    pub(super) fn of_origin(origin: Origin) -> SourceSpec {
+    pub(super) fn without_diffs(origin: Origin) -> SourceSpec {
         let diffs = Vec::new();
         SourceSpec { origin, diffs }
     }
@@ -53,8 +53,10 @@ impl SourceSpec {
             Origin::Registry(Some(version)) => format!("{released}@{version}"),
             Origin::Checkout(path, revision) => {
                 let name = last(&path.canonicalize().unwrap_or_else(|_| path.clone()));
-                let revision = revision.iter().map(|revision| format!("@{revision}"));
-                std::iter::once(name).chain(revision).collect()
+                match revision {
+                    Some(revision) => format!("{name}@{revision}"),
+                    None => name,
+                }
             }
         };
         let diffs = self.diffs.iter().map(|diff| format!("+{}", last(diff)));
@@ -67,7 +69,7 @@ impl FromStr for SourceSpec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (origin, parts) = parse(text)?;
-        let mut source = SourceSpec::of_origin(origin);
+        let mut source = SourceSpec::without_diffs(origin);
         for part in parts {
             match part {
                 Part::Diff(diff) => source.diffs.push(diff),
@@ -82,7 +84,7 @@ impl FromStr for SourceSpec {
     }
 }
 
-/// Splits a text into where the sources come from, and what follows.
+/// Splits a name into the origin of the sources and the parts after it.
 pub(super) fn parse(text: &str) -> Result<(Origin, Vec<Part>), String> {
     let mut refusal = None;
     for origin in origins(text) {
@@ -98,20 +100,24 @@ fn no_folder() -> String {
     format!("there is no such folder (accepted: {SUBJECT_FORMS})")
 }
 
-/// What may be the origin at the beginning of a text, each with the rest of the text. Folders and revisions may have `@` and
-/// `+` in their names. If the whole text is a folder, there is nothing else. Otherwise the shortest comes first.
+/// The possible origins at the beginning of a text, each with the rest of the text. Folders and revisions may have `@` and
+/// `+` in their names. If the whole text is a folder, this comes first. The others follow, with the shortest folder first.
 fn origins(text: &str) -> impl Iterator<Item = Result<(Origin, &str), String>> {
     let is_release = text.split(['@', '+']).next() == Some("released");
     let whole = Some(text.len()).filter(|_| !is_release && Path::new(text).is_dir());
     let splits = text.match_indices(['@', '+']).map(|(at, _)| at);
-    let names = whole.into_iter().chain(splits).chain([text.len()]);
-    let names = names.map(|at| text.split_at(at));
-    let names = names.filter(|(name, _)| *name == "released" || Path::new(name).is_dir());
+    let names = whole
+        .into_iter()
+        .chain(splits)
+        .chain([text.len()])
+        .map(|at| text.split_at(at))
+        .filter(|(name, _)| *name == "released" || Path::new(name).is_dir());
     names.flat_map(|(name, rest)| {
         let revisions = rest.strip_prefix('@').into_iter().flat_map(|after| {
-            let ends = after.match_indices('+').map(|(at, _)| at);
-            let ends = ends.chain([after.len()]);
-            ends.map(|at| after.split_at(at))
+            let pluses = after.match_indices('+').map(|(at, _)| at);
+            pluses
+                .chain([after.len()])
+                .map(|at| after.split_at(at))
                 .map(|(revision, rest)| Ok((origin(name, Some(revision))?, rest)))
         });
         let plain = (!rest.starts_with('@')).then(|| Ok((origin(name, None)?, rest)));
@@ -127,7 +133,7 @@ fn origin(name: &str, revision: Option<&str>) -> Result<Origin, String> {
         )),
         ("released", _) => Ok(Origin::Registry(owned)),
         (_, Some("")) => Err("there is no revision after the @ (accepted: PATH@REV)".to_owned()),
-        // What looks like a diff, a budget or a crate is none of a revision's name.
+        // A text that looks like a diff, a budget or a crate is not taken for a part of the revision.
         (_, Some(revision))
             if let Some((_, last)) = revision.rsplit_once('+')
                 && looks_like_a_part(last) =>
@@ -142,7 +148,7 @@ fn looks_like_a_part(text: &str) -> bool {
     text.contains('=') || text.ends_with(".diff") || text.ends_with(".patch")
 }
 
-/// All that follows an origin. Files, folders and revisions may have a `+` in their names.
+/// The parts after an origin. Files, folders and revisions may have a `+` in their names.
 fn parts(text: &str) -> Result<Vec<Part>, String> {
     let Some(text) = text.strip_prefix('+') else {
         return Ok(Vec::new());
@@ -153,7 +159,7 @@ fn parts(text: &str) -> Result<Vec<Part>, String> {
         match part(name) {
             Ok(part) => match parts(rest) {
                 Ok(others) => return Ok([vec![part], others].concat()),
-                // It says what is wrong farther behind.
+                // This part is right, so the refusal of a later part says more.
                 Err(wrong) => refusal = Some(wrong),
             },
             Err(wrong) => refusal = refusal.or(Some(wrong)),
@@ -179,9 +185,10 @@ fn part(text: &str) -> Result<Part, String> {
         Ok(_) => None,
         Err(wrong) => Some(Err(wrong)),
     });
-    let origin = whole.unwrap_or_else(|| Err(no_folder()));
-    let origin = origin.map_err(|wrong| format!("+{text}: {wrong}"))?;
-    Ok(Part::Layer(name.to_owned(), origin))
+    match whole.unwrap_or_else(|| Err(no_folder())) {
+        Ok(origin) => Ok(Part::Layer(name.to_owned(), origin)),
+        Err(wrong) => Err(format!("+{text}: {wrong}")),
+    }
 }
 
 fn neither(part: &str) -> String {

@@ -11,9 +11,9 @@ use super::source_spec::{Origin, Part, SOURCE_FORMS, SourceSpec, parse};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Spec {
     pub stack: SourceSpec,
-    /// The budget whose patch its crates get.
+    /// The budget whose patch the crates get.
     pub budgets: Option<Budgets>,
-    /// Crates that come from elsewhere.
+    /// The crates that come from elsewhere.
     pub layers: Vec<LayerSpec>,
 }
 
@@ -25,32 +25,35 @@ pub struct LayerSpec {
 }
 
 impl Spec {
-    /// The lock file's version of everything, with the patch of a budget if there is one.
+    /// The version of the lock file, with the patch of a budget if there is one.
     pub fn released(budgets: Option<Budgets>) -> Spec {
         Spec {
-            stack: SourceSpec::of_origin(Origin::Registry(None)),
+            stack: SourceSpec::without_diffs(Origin::Registry(None)),
             budgets,
             layers: Vec::new(),
         }
     }
 
-    /// The same with another source of one crate.
+    /// The same subject with another source of one crate.
     pub fn with(&self, layer: &LayerSpec) -> Spec {
-        let mut with_it = self.clone();
-        with_it.layers.push(layer.clone());
-        with_it
+        let mut spec = self.clone();
+        spec.layers.push(layer.clone());
+        spec
     }
 
     /// A short name: the last folder of each path, with the revision.
     pub fn label(&self) -> String {
-        let budgets = self.budgets.map(|budgets| format!("+{budgets}"));
-        let layers = self.layers.iter();
-        let layers = layers.map(|layer| format!(" + {}", layer.source.label(&layer.name)));
-        let stack = std::iter::once(self.stack.label("released"));
-        stack.chain(budgets).chain(layers).collect()
+        let mut label = self.stack.label("released");
+        if let Some(budgets) = self.budgets {
+            label += &format!("+{budgets}");
+        }
+        for LayerSpec { name, source } in &self.layers {
+            label += &format!(" + {}", source.label(name));
+        }
+        label
     }
 
-    /// Whether a budget's patch or a diff changes its sources.
+    /// Whether the patch of a budget or a diff changes the sources.
     pub fn is_patched(&self) -> bool {
         let layers = self.layers.iter().map(|layer| &layer.source);
         let mut sources = std::iter::once(&self.stack).chain(layers);
@@ -60,11 +63,14 @@ impl Spec {
 
 impl LayerSpec {
     pub fn new(name: &str, source: &str) -> Result<LayerSpec, String> {
-        let source: SourceSpec = source.parse()?;
-        let name = name.to_owned();
-        LayerSpec { name, source }.changes_something()
+        let layer = LayerSpec {
+            name: name.to_owned(),
+            source: source.parse()?,
+        };
+        layer.changes_something()
     }
 
+    /// Refuses a source that is the version of the lock file without a diff.
     fn changes_something(self) -> Result<LayerSpec, String> {
         match self.source.origin == Origin::Registry(None) && self.source.diffs.is_empty() {
             true => Err(format!("this changes nothing (accepted: {SOURCE_FORMS})")),
@@ -78,29 +84,30 @@ impl FromStr for Spec {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let (origin, parts) = parse(text)?;
-        let mut stack = SourceSpec::of_origin(origin);
-        let (mut budgets, mut layers) = (Vec::new(), Vec::<LayerSpec>::new());
+        let mut stack = SourceSpec::without_diffs(origin);
+        let (mut budgets, mut named) = (Vec::new(), Vec::<LayerSpec>::new());
         for part in parts {
             match part {
                 Part::Diff(diff) => {
-                    let last = layers.last_mut().map(|layer| &mut layer.source);
+                    let last = named.last_mut().map(|layer| &mut layer.source);
                     last.unwrap_or(&mut stack).diffs.push(diff);
                 }
                 Part::Budget(bounds) => budgets.push(bounds.to_string()),
                 Part::Layer(name, origin) => {
-                    let source = SourceSpec::of_origin(origin);
-                    layers.push(LayerSpec { name, source });
+                    let source = SourceSpec::without_diffs(origin);
+                    named.push(LayerSpec { name, source });
                 }
             }
         }
-        let layers = layers.into_iter().map(|layer| {
+        let mut layers = Vec::new();
+        for layer in named {
             let shown = layer.to_string();
-            let layer = layer.changes_something();
-            layer.map_err(|wrong| format!("{shown}: {wrong}"))
-        });
+            let checked = layer.changes_something();
+            layers.push(checked.map_err(|wrong| format!("{shown}: {wrong}"))?);
+        }
         Ok(Spec {
             stack,
-            layers: layers.collect::<Result<_, String>>()?,
+            layers,
             budgets: match &budgets[..] {
                 [] => None,
                 budgets => Some(budgets.join(",").parse()?),

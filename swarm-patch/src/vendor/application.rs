@@ -1,4 +1,4 @@
-//! An application: what its lock file names, and the table that gives it other sources.
+//! An application: the crates that its lock file names, and the table that gives them other sources.
 
 use std::path::{Path, PathBuf};
 
@@ -31,7 +31,7 @@ impl Application {
         self.metadata.workspace_root.as_std_path()
     }
 
-    /// The packages of its workspace.
+    /// The packages of the application's workspace.
     pub(super) fn members(&self) -> Vec<&Package> {
         self.metadata.workspace_packages()
     }
@@ -40,51 +40,52 @@ impl Application {
         &self.dir
     }
 
-    /// The path that leads from its folder to another.
+    /// The path that leads from the application's folder to another folder.
     pub(super) fn path_to(&self, folder: &Path) -> PathBuf {
         relative(&self.dir, folder)
     }
 
-    /// Its packages of a name.
+    /// The packages with this name that the application uses.
     pub fn named<'a>(&'a self, name: &'a str) -> impl Iterator<Item = &'a Package> {
         let packages = self.metadata.packages.iter();
         packages.filter(move |package| package.name == name)
     }
 
-    /// Its packages that may have sites, in the order of the stacks.
+    /// The packages that may have sites, in the order of the stacks.
     pub fn with_sites(&self) -> impl Iterator<Item = &Package> {
         let names = STACKS.iter().flat_map(|stack| stack.packages);
         names.flat_map(|name| self.named(name))
     }
 
-    /// Its table `[patch.crates-io]` with the copies in `out` added, and whether it has such a table.
+    /// The application's table `[patch.crates-io]` with the copies in `out` added, and whether the application has such a
+    /// table already.
     pub(super) fn table(&self, grafted: &[Grafted], out: &Path) -> Result<(String, bool)> {
         let root = fs::canonicalize(self.root())?;
         let manifest = read_toml(&root.join("Cargo.toml"))?;
         let own = manifest
             .get("patch")
             .and_then(|patch| patch.get("crates-io"));
-        let table = own.cloned().and_then(|table| table.into_table().ok());
-        let table = with_copies(table.unwrap_or_default(), grafted, &relative(&root, out));
-        Ok((table, own.is_some()))
+        let entries = own.cloned().and_then(|table| table.into_table().ok());
+        let text = with_copies(entries.unwrap_or_default(), grafted, &relative(&root, out));
+        Ok((text, own.is_some()))
     }
 }
 
 /// The text of a table `[patch.crates-io]`, with the path of each copy in `copies`.
 pub(super) fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
-    for it in grafted {
-        let name = &it.source.name;
+    for Grafted { source, .. } in grafted {
+        let name = &source.name;
         let same = grafted.iter().filter(|other| other.source.name == *name);
         let mut entry = InlineTable::new();
         let key = match same.count() {
             1 => name.clone(),
-            // A table has each key once.
+            // A table has each key once, so the key of another version names that version.
             _ => {
                 entry.insert("package", name.into());
-                format!("{name}-{}", it.source.version.replace(['.', '+'], "_"))
+                format!("{name}-{}", source.version.replace(['.', '+'], "_"))
             }
         };
-        let path = copies.join(folder(&it.source));
+        let path = copies.join(folder(source));
         entry.insert("path", path.display().to_string().into());
         table[&key] = value(entry);
     }
@@ -104,15 +105,15 @@ mod tests {
 
     #[test]
     fn an_applications_own_patches_stay_in_the_table() {
-        let own = "[patch.crates-io]\nbytes = { path = \"bytes\" } # ours\n[patch.crates-io.http]\npath = \"http\"\n";
-        let own: DocumentMut = own.parse().expect("a manifest");
-        let own = own["patch"]["crates-io"].clone().into_table();
-        let grafted = [
+        let text = "[patch.crates-io]\nbytes = { path = \"bytes\" } # ours\n[patch.crates-io.http]\npath = \"http\"\n";
+        let manifest: DocumentMut = text.parse().expect("a manifest");
+        let own = manifest["patch"]["crates-io"].clone().into_table();
+        let crates = [
             ("yamux", "0.12.1"),
             ("quinn", "0.11.8"),
             ("yamux", "0.13.6"),
         ];
-        let grafted = grafted.map(|(name, version)| Grafted {
+        let grafted = crates.map(|(name, version)| Grafted {
             source: CrateSource::new(name, version, ".".into()).expect("a folder"),
             files: Vec::new(),
             sites: Vec::new(),

@@ -1,4 +1,4 @@
-//! What becomes of an application's lock file once the application has the lines that `vendor` prints.
+//! How an application's lock file changes once the application has the lines that `vendor` prints.
 
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
@@ -16,31 +16,29 @@ use crate::cargo_run;
 use crate::checkout::{Grafted, read_toml};
 use crate::subject::compiler;
 
-/// Another package in the lock file, or another version, as `cargo update` prints it.
+/// A package or a version that comes into the lock file or leaves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Change {
+    /// The line of `cargo update` that says this.
     pub(super) line: String,
     name: String,
-    /// Of the version that the lock file has, if it is replaced.
+    /// The version that the lock file has, if another version replaces it.
     from: Option<String>,
-    to: String,
 }
 
 impl Change {
-    /// "Adding rtrb v0.4.1" or "Updating serde v1.0.210 -> v1.0.229".
+    /// Reads a line such as "Adding rtrb v0.4.1" or "Updating serde v1.0.210 -> v1.0.229".
     fn read(line: &str) -> Option<Change> {
         let words: Vec<&str> = line.split_whitespace().collect();
-        let version = |word: &str| word.strip_prefix('v').map(str::to_owned);
-        let (name, from, to) = match words[..] {
-            ["Updating" | "Downgrading", name, from, "->", to, ..] => (name, version(from), to),
-            ["Adding" | "Removing", name, to, ..] => (name, None, to),
+        let (name, from) = match words[..] {
+            ["Updating" | "Downgrading", name, from, "->", ..] => (name, from.strip_prefix('v')),
+            ["Adding" | "Removing", name, version, ..] if version.starts_with('v') => (name, None),
             _ => return None,
         };
         Some(Change {
             line: line.to_owned(),
             name: name.to_owned(),
-            from,
-            to: version(to)?,
+            from: from.map(str::to_owned),
         })
     }
 
@@ -50,23 +48,23 @@ impl Change {
     }
 }
 
-/// Has cargo resolve an application's dependencies as if the application had the printed lines. The manifests are copied for
-/// that, since cargo keeps fewer of the locked versions where a package of the application itself has a new dependency.
+/// A copy of an application's manifests and lock file with the printed lines, whose dependencies cargo resolves. The
+/// application's own files are only read.
 pub(super) struct Trial<'a> {
     app: &'a Application,
     grafted: &'a [Grafted],
-    /// The folder of the copies.
+    /// The folder of the grafted copies.
     copies: &'a Path,
-    /// The copied manifests and lock file of the application.
+    /// The folder of the copied manifests and lock file.
     dir: TempDir,
     /// The copied manifest of the package that gets the lines.
     manifest: PathBuf,
-    /// The folder of the copies as cargo names it.
+    /// The folder of the grafted copies as cargo names it.
     shown: PathBuf,
 }
 
 impl Trial<'_> {
-    /// The copies are in a folder, and will be at `out`.
+    /// The grafted copies are in the folder `copies`, and will be at `out`.
     pub(super) fn new<'a>(
         app: &'a Application,
         grafted: &'a [Grafted],
@@ -76,7 +74,7 @@ impl Trial<'_> {
         let root = fs::canonicalize(app.root())?;
         let dir = TempDir::with_prefix_in(".lines-", copies.parent().context("it has a parent")?)?;
         let copied_root = fs::canonicalize(dir.path())?;
-        // Below the application's folder cargo takes the copies as members of its workspace.
+        // If `out` is below the application's folder, cargo takes the copies for members of the application's workspace.
         let shown = match out.strip_prefix(&root) {
             Ok(below) => {
                 let link = copied_root.join(below);
@@ -87,8 +85,10 @@ impl Trial<'_> {
             Err(_) => copies.to_owned(),
         };
         let members = app.members();
-        let folders = members.iter().map(|member| folder(member));
-        let folders = folders.collect::<Result<Vec<PathBuf>>>()?;
+        let folders = members
+            .iter()
+            .map(|member| folder(member))
+            .collect::<Result<Vec<PathBuf>>>()?;
         let copied = |path: &Path| Some(copied_root.join(path.strip_prefix(&root).ok()?));
         let mut manifests = vec![root.join("Cargo.toml")];
         manifests.extend(folders.iter().map(|folder| folder.join("Cargo.toml")));
@@ -115,11 +115,12 @@ impl Trial<'_> {
             text["patch"]["crates-io"][name] = entry.clone();
         }
         fs::write(&root_manifest, text.to_string())?;
-        let of_application = folders.iter().find(|folder| *folder == app.dir());
-        let of_application = of_application
+        let package = folders
+            .iter()
+            .find(|folder| *folder == app.dir())
             .or(folders.first())
             .context("it has no package")?;
-        let manifest = copied(&of_application.join("Cargo.toml")).context("it was copied")?;
+        let manifest = copied(&package.join("Cargo.toml")).context("it was copied")?;
         let mut text = read_toml(&manifest)?;
         let node_ab = shown.join(NODE_AB).display().to_string();
         text["dependencies"][NODE_AB]["path"] = value(node_ab);
@@ -134,9 +135,9 @@ impl Trial<'_> {
         })
     }
 
-    /// What changes in the lock file, except that the copies take the place of the originals. If it gives a package of the
-    /// application another version, the copies are edited to hold its version where that is possible. Fails if one of the
-    /// copies would not be used.
+    /// The changes of the lock file, apart from the copies that take the place of the originals. If a package of the
+    /// application would get another version, this edits the copies to keep the package's version, where that is possible. It
+    /// fails if cargo would not use one of the copies.
     pub(super) fn changes(&self) -> Result<Vec<Change>> {
         let mut changes = self.resolve()?;
         for change in changes.clone() {
@@ -147,7 +148,7 @@ impl Trial<'_> {
                 |other: &Change| (&other.name, &other.from) == (&change.name, &change.from);
             match self.resolve() {
                 Ok(others) if !others.iter().any(is_same) => changes = others,
-                // The copies do need another version.
+                // The copies cannot do with the application's version.
                 _ => before
                     .into_iter()
                     .try_for_each(|(path, text)| fs::write(path, text))?,
@@ -161,10 +162,10 @@ impl Trial<'_> {
             .args(["update", "--workspace", "--dry-run", "--color=never"])
             .args(["--config=term.quiet=false", "--manifest-path"])
             .arg(&self.manifest)
-            // Settings of cargo there are in force.
+            // The application's settings of cargo are in force there.
             .current_dir(self.app.dir())
-            .output();
-        let output = output.context("cannot run cargo")?;
+            .output()
+            .context("cannot run cargo")?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !output.status.success() {
             bail!("{}", cargo_run::first_error(&said));
@@ -173,8 +174,8 @@ impl Trial<'_> {
         let mut changes: Vec<_> = lines.filter_map(Change::read).collect();
         for Grafted { source, .. } in self.grafted {
             let id = format!("{} v{}", source.name, source.version);
-            let dir = self.shown.join(super::folder(source));
-            let used = format!("Adding {id} ({})", dir.display());
+            let copy = self.shown.join(super::folder(source));
+            let used = format!("Adding {id} ({})", copy.display());
             if !changes.iter().any(|change| change.line == used) {
                 bail!("cargo would not use the copy of {id}");
             }
@@ -194,7 +195,8 @@ fn folder(package: &Package) -> Result<PathBuf> {
     Ok(fs::canonicalize(folder)?)
 }
 
-/// Paths of a manifest that lead to packages without a copy lead to where they are.
+/// Makes the paths of a copied manifest lead to where the packages are that were not copied. `from` is the folder of the
+/// original manifest.
 fn lead_back(table: &mut dyn TableLike, from: &Path, copied: &[PathBuf]) {
     for (key, item) in table.iter_mut() {
         let is_target = ["bin", "lib", "example", "test", "bench"].contains(&key.get());

@@ -1,7 +1,8 @@
 //! Gives an application grafted copies of its crates with sites, in the versions that its lock file names.
 //!
-//! [`application`] reads what the lock file names. [`lock_changes`] has cargo say whether it uses the copies, and what else
-//! changes. [`packages`] copies the packages of this workspace that the copies, and the application, depend on.
+//! [`application`] reads the application's manifests and lock file. [`lock_changes`] asks cargo whether it would use the
+//! copies, and what else would change. [`packages`] copies the packages of this workspace that the grafted crates and the
+//! application depend on.
 
 mod application;
 mod lock_changes;
@@ -28,9 +29,9 @@ fn folder(source: &CrateSource) -> String {
     format!("{}-{}", source.name, source.version)
 }
 
-/// Grafts copies of the application's crates in the new folder `out`, and copies the packages that it needs. Nothing is
-/// written unless cargo would use all of the copies. The application's files are only read. Returns what the user has to
-/// know.
+/// Grafts copies of the application's crates in the new folder `out`, and copies the packages that the application needs.
+/// Nothing is written unless cargo would use all of the copies. The application's files are only read. Returns the text for
+/// the user.
 pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     let around = out.parent().context("it has a parent")?;
     let stage = TempDir::with_prefix_in(".grafted-", around)?;
@@ -51,40 +52,42 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
         [] => String::new(),
         lines => format!("{head}:\n  {}\n\n", lines.join("\n  ")),
     };
-    let what = match replaces {
-        true => "Replace the table [patch.crates-io] of",
-        false => "Add to",
+    let manifest = app.root().join("Cargo.toml");
+    let heading = match replaces {
+        true => format!(
+            "Replace the table [patch.crates-io] of {} by",
+            manifest.display()
+        ),
+        false => format!("Add to {}", manifest.display()),
     };
-    let by = if replaces { " by" } else { "" };
     let path = |name| format!("{name} = {{ path = {:?} }}\n", app.path_to(&out.join(name)));
     let sites = grafted
         .into_iter()
         .map(|grafted| (grafted.source.id(), grafted.sites));
     Ok(format!(
-        "{}\n{}Written: {}\n\n{what} {}{by}:\n\n{table}\n\
+        "{}\n{}Written: {}\n\n{heading}:\n\n{table}\n\
          Add to the application's own Cargo.toml:\n\n[dependencies]\n{}\n\
          With these lines cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
          Packages of the application that get another version: {replaced}.\n{}",
         levels_table(&sites.collect::<Vec<_>>()),
         list("Not grafted", &left),
         out.display(),
-        app.root().join("Cargo.toml").display(),
         path(NODE_AB),
         list("All other changes of Cargo.lock are then", &lines).trim_end(),
     ))
 }
 
-/// Grafts copies in `folder`, which will be at `out`. Returns them, and why other crates are left as they are.
+/// Grafts copies in `folder`, which will be at `out`. Returns them, and the reasons why other crates stay as they are.
 fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, Vec<String>)> {
     let (mut grafted, mut left) = (Vec::new(), Vec::new());
-    // A record names its site by number, so two crates must not have the same.
+    // A record names its site by number, so two crates must not have a number in common.
     let mut taken: BTreeMap<u8, &str> = BTreeMap::new();
     for package in app.with_sites() {
-        let original = CrateSource::of_package(package)?;
+        let original = CrateSource::from_package(package)?;
         let (id, name) = (original.id(), package.name.as_str());
-        let mut of_others =
+        let mut known =
             sites_of(name).filter_map(|site| Some((site.name, *taken.get(&site.number)?)));
-        if let Some((site, other)) = of_others.find(|(_, of)| *of != name) {
+        if let Some((site, other)) = known.find(|(_, owner)| *owner != name) {
             left.push(format!(
                 "{id}: it has the site {site}, as {other} has, so their records would be mixed"
             ));
@@ -93,16 +96,16 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
         if let Some(reason) = elsewhere(package, &original, out) {
             left.push(format!("{id}: {reason}"));
         } else {
-            let source = source::copy(&original, &folder.join(self::folder(&original)))?;
-            match checkout::grafted(&source, &folder.join("poll-probe")) {
-                Ok(it) => {
-                    for (path, text) in &it.files {
+            let copy = source::copy(&original, &folder.join(self::folder(&original)))?;
+            match checkout::grafted(&copy, &folder.join("poll-probe")) {
+                Ok(graft) => {
+                    for (path, text) in &graft.files {
                         fs::write(path, text)?;
                     }
-                    grafted.push(it);
+                    grafted.push(graft);
                 }
                 Err(error) => {
-                    fs::remove_dir_all(&source.dir)?;
+                    fs::remove_dir_all(&copy.dir)?;
                     left.push(format!("{id}: {error:#}"));
                     continue;
                 }
@@ -113,7 +116,7 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
     Ok((grafted, left))
 }
 
-/// Why `[patch.crates-io]` cannot replace a package.
+/// The reason if `[patch.crates-io]` cannot replace a package.
 fn elsewhere(package: &Package, original: &CrateSource, out: &Path) -> Option<String> {
     match &package.source {
         Some(source) if source.is_crates_io() => None,

@@ -1,5 +1,5 @@
-//! Copies packages of this workspace to where an application finds them. There they are in no workspace of ours, so
-//! their manifests inherit nothing.
+//! Copies packages of this workspace for an application. The copies are not in a workspace of ours, so their manifests
+//! inherit nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -16,8 +16,8 @@ pub(super) const NODE_AB: &str = "node-ab";
 /// The packages that an application gets. The packages of this workspace that these depend on are copied, too.
 pub(super) const COPIED: [&str; 2] = ["poll-probe", NODE_AB];
 
-/// The crate that only the command lines of this workspace need. Copies leave it out.
-const OF_COMMAND_LINES: &str = "clap";
+/// The crate that only the command lines of this workspace need. The copies do not depend on it.
+const COMMAND_LINE_CRATE: &str = "clap";
 
 /// Copies packages and what they depend on, each to a folder of its name in `to`.
 pub(super) fn copy(names: &[&str], to: &Path) -> Result<()> {
@@ -29,11 +29,13 @@ pub(super) fn copy(names: &[&str], to: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The manifest of a copy, without what only tests need. It says nothing of the compiler's version: an older one may do,
-/// which cargo would not even try.
+/// The manifest of a copy, without the dependencies of tests. It names no version of the compiler, because an older one may
+/// do, and cargo would not even try it.
 fn manifest(package: &Package) -> String {
-    let links = package.links.iter();
-    let links: String = links.map(|name| format!("links = {name:?}\n")).collect();
+    let links = match &package.links {
+        Some(name) => format!("links = {name:?}\n"),
+        None => String::new(),
+    };
     let mut text = format!(
         "[package]\nname = {:?}\nversion = \"{}\"\nedition = \"{}\"\nlicense = {:?}\npublish = false\n{links}",
         package.name.as_str(),
@@ -42,74 +44,72 @@ fn manifest(package: &Package) -> String {
         package.license.as_deref().unwrap_or_default(),
     );
     text += "\n[features]\n";
-    for (name, of) in &package.features {
-        let left_out = format!("dep:{OF_COMMAND_LINES}");
-        let of: Vec<_> = of.iter().filter(|needs| **needs != left_out).collect();
-        text += &format!("{name} = {of:?}\n");
+    let left_out = format!("dep:{COMMAND_LINE_CRATE}");
+    for (name, needed) in &package.features {
+        let kept: Vec<_> = needed.iter().filter(|needs| **needs != left_out).collect();
+        text += &format!("{name} = {kept:?}\n");
     }
     let dependencies = package
         .dependencies
         .iter()
-        .filter(|dependency| dependency.name != OF_COMMAND_LINES);
+        .filter(|dependency| dependency.name != COMMAND_LINE_CRATE);
     text.extend(dependencies.map(table));
     text
 }
 
-/// The table of a dependency. One on a package of ours leads to the folder beside.
-fn table(of: &Dependency) -> String {
-    let kind = match of.kind {
+/// The table of a dependency. The path of a package of ours leads to the copy beside.
+fn table(dependency: &Dependency) -> String {
+    let kind = match dependency.kind {
         DependencyKind::Development => return String::new(),
         DependencyKind::Build => "build-dependencies",
         _ => "dependencies",
     };
-    let target = of.target.iter();
-    let target = target.map(|target| format!("target.{:?}.", target.to_string()));
-    let renamed = of.rename.iter();
-    let renamed = renamed.map(|_| format!("package = {:?}\n", of.name));
-    let source = match of.path {
-        Some(_) => format!("path = \"../{}\"", of.name),
-        None => format!("version = \"{}\"", of.req),
+    let target = match &dependency.target {
+        Some(target) => format!("target.{:?}.", target.to_string()),
+        None => String::new(),
+    };
+    let (key, package) = match &dependency.rename {
+        Some(key) => (key, format!("package = {:?}\n", dependency.name)),
+        None => (&dependency.name, String::new()),
+    };
+    let source = match dependency.path {
+        Some(_) => format!("path = \"../{}\"", dependency.name),
+        None => format!("version = \"{}\"", dependency.req),
     };
     format!(
-        "\n[{}{kind}.{}]\n{}{source}\ndefault-features = {}\nfeatures = {:?}\noptional = {}\n",
-        target.collect::<String>(),
-        of.rename.as_ref().unwrap_or(&of.name),
-        renamed.collect::<String>(),
-        of.uses_default_features,
-        of.features,
-        of.optional,
+        "\n[{target}{kind}.{key}]\n{package}{source}\ndefault-features = {}\nfeatures = {:?}\noptional = {}\n",
+        dependency.uses_default_features, dependency.features, dependency.optional,
     )
 }
 
 /// The manifests of the copies in a folder, with their texts.
 pub(super) fn manifests(folder: &Path) -> Result<Vec<(PathBuf, String)>> {
-    let packages = Ours::read()?;
-    let packages = packages.with_dependencies(&COPIED)?;
-    let paths = packages
+    Ours::read()?
+        .with_dependencies(&COPIED)?
         .iter()
-        .map(|package| folder.join(package.name.as_str()).join("Cargo.toml"));
-    paths
+        .map(|package| folder.join(package.name.as_str()).join("Cargo.toml"))
         .map(|path| Ok((path.clone(), fs::read_to_string(path)?)))
         .collect()
 }
 
-/// Has the copies in a folder accept no newer version of a package.
+/// Makes the copies in a folder accept no version of a package that is newer than `version`.
 pub(super) fn limit(folder: &Path, name: &str, version: &str) -> Result<()> {
     for (path, text) in manifests(folder)? {
         let mut manifest: DocumentMut = text.parse()?;
-        let table = manifest
+        let required = manifest
             .get_mut("dependencies")
-            .and_then(Item::as_table_like_mut);
-        let dependency = table.and_then(|table| table.get_mut(name));
-        let dependency = dependency.and_then(Item::as_table_like_mut);
-        let required = dependency.and_then(|table| table.get_mut("version"));
+            .and_then(Item::as_table_like_mut)
+            .and_then(|dependencies| dependencies.get_mut(name))
+            .and_then(Item::as_table_like_mut)
+            .and_then(|dependency| dependency.get_mut("version"));
         if let Some(required) = required
             && let Some(text) = required.as_str()
         {
             *required = value(format!("{text}, <={version}"));
         }
         if path.ends_with(Path::new(NODE_AB).join("Cargo.toml")) {
-            // It is for what the packages need that the copies depend on. Cargo resolves it and never compiles it.
+            // This also limits the package where only a dependency of the copies needs it. Cargo resolves this dependency and
+            // never compiles it.
             let mut entry = InlineTable::new();
             entry.insert("package", name.into());
             entry.insert("version", compatible(version).into());
@@ -122,18 +122,18 @@ pub(super) fn limit(folder: &Path, name: &str, version: &str) -> Result<()> {
     Ok(())
 }
 
-/// Versions that cargo takes for compatible with one, and that are not newer.
+/// The versions that are compatible with `version`, by the rules of cargo, and not newer.
 fn compatible(version: &str) -> String {
     let parts: Vec<&str> = version.split('.').collect();
-    let at = parts
-        .iter()
-        .position(|part| *part != "0")
-        .unwrap_or_default();
-    format!(">={}, <={version}", parts[..=at].join("."))
+    let first_number = parts.iter().position(|part| *part != "0");
+    let oldest = parts[..=first_number.unwrap_or_default()].join(".");
+    format!(">={oldest}, <={version}")
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fmt::Debug;
+
     use super::*;
     use crate::subject::compiler;
 
@@ -142,28 +142,23 @@ mod tests {
         metadata.expect("a manifest that stands alone").packages
     }
 
-    /// The text of all that must be the same in a copy. Of a path only its presence is.
-    fn said(package: &Package) -> Vec<String> {
-        let kept = |of: &&Dependency| {
-            of.kind != DependencyKind::Development && of.name != OF_COMMAND_LINES
-        };
-        let of = |it: &Dependency| {
-            let folder = it.path.as_ref().map(|_| "beside");
-            let (name, rename, kind) = (&it.name, &it.rename, it.kind);
-            let (req, features, defaults) = (&it.req, &it.features, it.uses_default_features);
-            let (optional, target) = (it.optional, it.target.as_ref().map(ToString::to_string));
-            format!(
-                "{name} {rename:?} {kind} {req} {features:?} {defaults} {optional} {target:?} {folder:?}"
-            )
-        };
-        let mut said: Vec<_> = package.dependencies.iter().filter(kept).map(of).collect();
-        said.sort();
+    /// Everything that must be the same in a copy: the edition, the features and the dependencies with all their settings.
+    /// The paths of dependencies differ, so only their presence counts.
+    fn requirements(package: &Package) -> impl PartialEq + Debug {
+        let mut dependencies = package.dependencies.clone();
+        dependencies.retain(|dependency| {
+            dependency.kind != DependencyKind::Development && dependency.name != COMMAND_LINE_CRATE
+        });
+        for dependency in &mut dependencies {
+            dependency.path = dependency.path.as_ref().map(|_| "beside".into());
+        }
+        dependencies.sort_by_key(|dependency| dependency.name.clone());
         let mut features = package.features.clone();
-        let left_out = format!("dep:{OF_COMMAND_LINES}");
-        let needed = features.values_mut();
-        needed.for_each(|needs| needs.retain(|need| *need != left_out));
-        said.push(format!("{} {features:?}", package.edition));
-        said
+        let left_out = format!("dep:{COMMAND_LINE_CRATE}");
+        for needed in features.values_mut() {
+            needed.retain(|needs| *needs != left_out);
+        }
+        (package.edition, features, dependencies)
     }
 
     #[test]
@@ -177,9 +172,9 @@ mod tests {
             let [copy] = &packages(&folder)[..] else {
                 panic!("{}: not alone", folder.display());
             };
-            let original = ours.iter().find(|package| package.name == copy.name);
-            let original = original.expect("it was copied from there");
-            assert_eq!(said(copy), said(original), "{}", copy.name);
+            let same = ours.iter().find(|package| package.name == copy.name);
+            let original = same.expect("it was copied from there");
+            assert_eq!(requirements(copy), requirements(original), "{}", copy.name);
             let paths = copy
                 .dependencies
                 .iter()

@@ -2,10 +2,12 @@
 //! deliberate change, `BLESS=1 cargo test -p swarm-patch --test all inserted_lines` writes a new list for
 //! review.
 
-use std::{fs, path::Path};
+use std::fs;
+use std::path::Path;
 
 use crate::scratch::sources_of_all_stacks;
-use swarm_patch::{graft::graft, stacks::STACKS};
+use swarm_patch::graft::graft;
+use swarm_patch::stacks::STACKS;
 
 #[test]
 fn the_inserted_lines_are_those_that_were_looked_over() {

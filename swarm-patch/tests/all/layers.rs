@@ -1,4 +1,4 @@
-//! Subjects of which a crate comes from elsewhere, or is changed by a diff.
+//! Subjects with a crate that comes from elsewhere, or that a diff changes.
 
 use std::fs;
 use std::path::Path;
@@ -24,7 +24,7 @@ fn plant(manifest: &Path, package: &str, to: &Path) {
     let source = pristine::find(manifest, &[package]).expect("the build needed it");
     let before = source[0].read(FILE).expect("it is there");
     let after = before.clone() + PLANTED;
-    fs::write(to, diff::one(FILE, &before, &after)).expect("the folder is ours");
+    fs::write(to, diff::of_file(FILE, &before, &after)).expect("the folder is ours");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_diff_of_a_release_needs_no_checkout() {
 
     let of_tokio = find(&format!("released+tokio=released+{diff}")).expect_err("another crate");
     assert!(of_tokio.contains("does not apply: git says"), "{of_tokio}");
-    fs::write(&path, diff::one(FILE, "x\n", "y\n")).expect("the folder is ours");
+    fs::write(&path, diff::of_file(FILE, "x\n", "y\n")).expect("the folder is ours");
     let of_none = find(&format!("released+{diff}")).expect_err("no crate has this line");
     let says = "applies to none of libp2p-swarm, yamux, quinn";
     assert!(of_none.contains(says), "{of_none}");
@@ -92,11 +92,11 @@ fn exhaustive_another_tokio_is_built_with_and_without_the_graft() {
         let built = builder.build(&subject, &id, "it").expect("it compiles");
         let crates = &built.record.crates;
         let is_layer = |name: &str| {
-            let of_name = crates.iter().find(|it| it.name == name);
-            of_name.expect("it is used").from == CrateOrigin::Layer
+            let used = crates.iter().find(|record| record.name == name);
+            used.expect("it is used").from == CrateOrigin::Layer
         };
         assert!(is_layer("tokio") && !is_layer("yamux"));
-        assert_eq!(crates.iter().any(|it| it.grafted), !is_plain);
+        assert_eq!(crates.iter().any(|record| record.grafted), !is_plain);
         assert_eq!(built.record.levels.is_empty(), is_plain);
         let edits = fs::read_to_string(built.dir.join("edits.diff")).expect("it is there");
         assert!(edits.contains("+// Planted."), "{edits}");

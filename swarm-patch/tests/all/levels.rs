@@ -1,5 +1,5 @@
-//! What the graft cannot do in a source, it notes with one sentence that says what and where. It refuses a source
-//! in which it does not find the polls of connections.
+//! The levels of sites in changed sources. A level that a source cannot have is noted in one sentence that says what is
+//! missing and where. A source without the polls of connections is refused.
 
 use crate::scratch::{copy, folder, pristine_source, replace};
 use swarm_patch::crate_source::CrateSource;
@@ -39,7 +39,7 @@ fn without_remedies(file: &GraftedFile) -> String {
     insert(&file.original, others)
 }
 
-/// Why the inner level is not there, where the outer is.
+/// The reason for a missing inner level, of a site that has the outer level.
 fn missing_inside(from: &str, to: &str) -> String {
     let (levels, text) = muxer(from, to);
     assert_eq!(levels.outer.as_deref(), None, "{to}");
@@ -190,8 +190,9 @@ fn a_function_without_a_loop_has_no_iterations() {
         text.find("fn poll(&mut self, cx: &mut Context<'_>)")
             .expect("it is there"),
     );
-    let body = body.replacen("continue;", "{}", 6);
-    std::fs::write(source.dir.join(CONNECTION), [head, &body].concat()).expect("the copy is ours");
+    let without_loop = body.replacen("continue;", "{}", 6);
+    std::fs::write(source.dir.join(CONNECTION), [head, &without_loop].concat())
+        .expect("the copy is ours");
     let levels = levels(&graft(&source).expect("the function is there"), "muxer");
     assert_eq!(levels.outer.as_deref(), None);
     let reason = levels.inner.as_deref().expect("there is no loop");

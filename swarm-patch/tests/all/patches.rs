@@ -33,7 +33,7 @@ fn candidates() -> Vec<String> {
     limits.iter().flat_map(at).collect()
 }
 
-/// Whether a candidate is the first of its kind of limit. The numbers of the others make no difference to the code.
+/// Whether a candidate is the first one with its kind of limit. Other numbers make no difference to the code.
 fn is_first_of_kind(text: &str) -> bool {
     ["=1", "=10us", "=coop"].iter().any(|limit| {
         text.contains(&format!("{limit},"))
@@ -45,8 +45,8 @@ fn is_first_of_kind(text: &str) -> bool {
 /// The patches of crates, as diffs for the folder that has copies of them.
 fn diff(sources: &[CrateSource], text: &str) -> String {
     let one = |source: &CrateSource| {
-        let files = budget_patch::files(source, &budgets(text), MANIFEST);
-        let files = files.unwrap_or_else(|error| panic!("{text}: {error:#}"));
+        let files = budget_patch::files(source, &budgets(text), MANIFEST)
+            .unwrap_or_else(|error| panic!("{text}: {error:#}"));
         assert_eq!(
             files.is_empty(),
             !budget_patch::packages(&budgets(text)).contains(&source.name.as_str()),
@@ -80,7 +80,7 @@ fn every_budget_applies_and_says_nothing_of_this_project() {
         let removed = diff
             .lines()
             .filter(|line| line.starts_with('-') && !line.starts_with("---"));
-        // The spawned future gets a wrapper.
+        // The spawned future gets a wrapper, which changes two lines.
         let wrapped = match text.contains("task") && text.contains("us") {
             true => 2,
             false => 0,
@@ -213,7 +213,7 @@ fn patched_sources_keep_all_levels_of_their_sites() {
     }
 }
 
-/// Every kind.
+/// A sample of every kind of patch.
 #[rustfmt::skip]
 const SAMPLES: [&str; 9] = [
     "muxer=1", "muxer=1/deferred", "connection=1/deferred", "task=1", "connection=50us,muxer=50us/deferred,task=50us",
@@ -242,19 +242,19 @@ fn a_sample_compiles_without_a_warning() {
 #[test]
 #[ignore = "exhaustive: compiles dozens of subjects"]
 fn exhaustive_each_kind_of_patch_compiles_without_a_warning_with_and_without_tokio() {
-    let candidates = candidates();
-    let kinds = candidates.iter().filter(|text| is_first_of_kind(text));
-    let kinds: Vec<&str> = kinds.map(String::as_str).chain(SAMPLES).collect();
-    compile_without_a_warning(&kinds, &[true, false]);
+    let all = candidates();
+    let kinds = all.iter().filter(|text| is_first_of_kind(text));
+    let texts: Vec<&str> = kinds.map(String::as_str).chain(SAMPLES).collect();
+    compile_without_a_warning(&texts, &[true, false]);
 }
 
 #[test]
 #[ignore = "takes half an hour: CONTRIBUTING.md has the command"]
 fn every_candidate_compiles_without_a_warning_with_and_without_tokio() {
-    let candidates = candidates();
-    let all: Vec<&str> = candidates.iter().map(String::as_str).collect();
-    compile_without_a_warning(&all, &[true, false]);
-    println!("{} patches compile", all.len());
+    let all = candidates();
+    let texts: Vec<&str> = all.iter().map(String::as_str).collect();
+    compile_without_a_warning(&texts, &[true, false]);
+    println!("{} patches compile", texts.len());
 }
 
 fn compile_without_a_warning(patches: &[&str], with_tokio: &[bool]) {
@@ -283,7 +283,7 @@ fn cargo_test(arguments: &[&str], in_folder: &Path, changed: &Path, patch: &str)
         .current_dir(in_folder)
         .env(CHANGED, changed)
         .env("PATCH", patch)
-        // As in the test of shapes, which builds in the same folder.
+        // The test of shapes builds in the same folder with the same settings.
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TARGET_DIR", target)
@@ -295,7 +295,7 @@ fn cargo_test(arguments: &[&str], in_folder: &Path, changed: &Path, patch: &str)
     said
 }
 
-/// Grafted as well, so that the probe shows that the patch bounds the polls.
+/// The patched crates are grafted as well, and the probe shows that the patch bounds the polls.
 #[test]
 #[ignore = "exhaustive: compiles dozens of subjects"]
 fn exhaustive_samples_pass_all_unit_tests_and_lose_nothing() {
@@ -304,8 +304,8 @@ fn exhaustive_samples_pass_all_unit_tests_and_lose_nothing() {
         let dir = folder();
         patched(dir.path(), text);
         let tests = "--locked --package libp2p-swarm --package yamux --features yamux/tokio --lib --package swarm-patch --test grafted";
-        let but = "-- --nocapture --skip passes_under_budgets --skip under_the_smallest_budgets --skip in_force:: --skip task_monitor::";
-        let arguments: Vec<&str> = tests.split(' ').chain(but.split(' ')).collect();
+        let options = "-- --nocapture --skip passes_under_budgets --skip under_the_smallest_budgets --skip in_force:: --skip task_monitor::";
+        let arguments: Vec<&str> = tests.split(' ').chain(options.split(' ')).collect();
         let said = cargo_test(&arguments, &workspace, dir.path(), text);
         let bounded = |line: &&str| line.starts_with("none ");
         assert_eq!(said.lines().filter(bounded).count(), 2, "{text}: {said}");

@@ -1,6 +1,6 @@
-//! Sources whose authors rewrote the functions with sites. Each shape is a change to the pristine source. It has the
-//! levels that it is said to have, compiles with the graft, passes upstream's own tests, and the polls of its task are
-//! those that `tokio_metrics` counts.
+//! Sources whose functions with sites were rewritten. Each shape is a change to the pristine source. It must have the levels
+//! that are written beside it, compile with the graft, and pass upstream's own tests, and the probe must count as many polls
+//! of tasks as `tokio_metrics`.
 
 mod connection;
 mod muxer;
@@ -15,29 +15,31 @@ use swarm_patch::crate_source::CrateSource;
 use swarm_patch::graft::graft;
 use swarm_patch::package::CHANGED;
 
-/// A way in which a function was rewritten.
+/// A function, rewritten.
 pub(crate) struct Shape {
     pub(crate) name: &'static str,
     pub(crate) rewrite: fn(&CrateSource),
     pub(crate) levels: Levels,
 }
 
-/// What is recorded of the function.
+/// The levels of a function's site.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Levels {
-    /// Durations, iterations and children; budgets bound it.
+    /// Durations, iterations and children are recorded, and budgets bound the function.
     All,
-    /// The same, but no loop can be left without losing something.
+    /// The same are recorded, but no loop can be left without losing something.
     Unbounded,
-    /// Durations.
+    /// Only durations are recorded.
     Outer,
 }
 
 impl Levels {
-    fn of(source: &CrateSource, site: &str) -> Levels {
-        let graft = graft(source).expect("it has the polls of connections");
-        let mut sites = graft.sites.into_iter();
+    fn find(source: &CrateSource, site: &str) -> Levels {
+        let sites = graft(source)
+            .expect("it has the polls of connections")
+            .sites;
         let levels = sites
+            .into_iter()
             .find(|levels| levels.spec.name == site)
             .expect("it is a site");
         println!("{site}: {levels:?}");
@@ -88,7 +90,7 @@ fn each_shape_has_the_levels_that_it_is_said_to_have() {
             let dir = folder();
             let source = copy(&pristine, dir.path());
             (shape.rewrite)(&source);
-            let levels = Levels::of(&source, corpus.site);
+            let levels = Levels::find(&source, corpus.site);
             assert_eq!(levels, shape.levels, "{}: {}", corpus.site, shape.name);
         }
     }
@@ -117,7 +119,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
                 are_bounded &= shape.levels == Levels::All;
             }
         }
-        let names = names.join(", ");
+        let tried = names.join(", ");
         let output = Command::new(env!("CARGO"))
             .args([
                 "test",
@@ -148,7 +150,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             })
             .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
             .env(CHANGED, dir.path())
-            // Nobody debugs these programs, and without that they link sooner.
+            // Without debug information the programs link sooner.
             .env("CARGO_PROFILE_DEV_DEBUG", "false")
             .env("CARGO_INCREMENTAL", "0")
             .env(
@@ -161,7 +163,7 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             String::from_utf8_lossy(&output.stdout),
             String::from_utf8_lossy(&output.stderr),
         );
-        assert!(output.status.success(), "{names}\n{said}\n{complained}");
-        println!("{names}: passed");
+        assert!(output.status.success(), "{tried}\n{said}\n{complained}");
+        println!("{tried}: passed");
     }
 }

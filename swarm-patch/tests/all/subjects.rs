@@ -84,8 +84,8 @@ fn a_diff_is_applied_to_the_copy_only() {
     };
     fs::write(&diff, text("first")).expect("the folder is ours");
     let spec = format!("{}@first+{}", root.display(), diff.display());
-    let subject = |spec: &str| {
-        let spec = spec.parse().expect("it is there");
+    let subject = |text: &str| {
+        let spec = text.parse().expect("it is there");
         Subject::find(&LIBP2P, &spec).map_err(|error| format!("{error:#}"))
     };
     let found = subject(&spec).expect("it applies");
@@ -172,9 +172,9 @@ fn a_revision_is_a_commit_by_whatever_name() {
     ] {
         let spec = format!("{path}@{revision}");
         let (commit, difference, tree) = known(&spec);
-        let commit = commit.expect("it is one");
-        assert_eq!((&*commit.id, &*commit.subject_line), (&*first, "The first"));
-        assert!(commit.committed_unix_s > 0 && difference.is_none() && tree.is_none());
+        let found = commit.expect("it is a commit");
+        assert_eq!((&*found.id, &*found.subject_line), (&*first, "The first"));
+        assert!(found.committed_unix_s > 0 && difference.is_none() && tree.is_none());
         assert_eq!(noted(&spec), "first\n", "{revision}");
     }
     assert_eq!(noted(&format!("{path}@main")), "second\n");
@@ -184,8 +184,8 @@ fn a_revision_is_a_commit_by_whatever_name() {
         ("--all", "there is no commit \"--all\""),
         ("", "no revision after the @"),
     ] {
-        let refusal = refusal(&format!("{path}@{revision}"));
-        assert!(refusal.contains(says), "{revision}: {refusal}");
+        let refused = refusal(&format!("{path}@{revision}"));
+        assert!(refused.contains(says), "{revision}: {refused}");
     }
 }
 
@@ -346,9 +346,8 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
     let by_source = text(&sites(&["--source", &path]).stdout);
     assert!(by_source.contains("muxing.poll_unpin"), "{by_source}");
     let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"));
-    let swarm = swarm.expect("it is there");
     replace(
-        &swarm,
+        &swarm.expect("it is there"),
         "src/lib.rs",
         "fn poll_next_event(",
         "fn poll_next_thing(",

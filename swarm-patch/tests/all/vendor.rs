@@ -1,8 +1,7 @@
 //! Applications get grafted copies of the crates that their lock files name.
 
 use std::collections::BTreeSet;
-use std::fs::{self, OpenOptions};
-use std::io::Write;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,7 +18,7 @@ fn application(from: &Path, dir: &Path) -> PathBuf {
     for file in [
         "Cargo.toml",
         "Cargo.lock",
-        "main.rs",
+        "node.rs",
         "nothing-is-built-here.rs",
     ] {
         match fs::read(from.join(file)) {
@@ -30,7 +29,7 @@ fn application(from: &Path, dir: &Path) -> PathBuf {
     app
 }
 
-/// That of older releases, once cargo has its crates.
+/// A copy of the application of older releases. None, with a message, if cargo cannot download its crates.
 fn older(dir: &Path) -> Option<PathBuf> {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
     let app = application(&tests.join("application"), dir);
@@ -67,27 +66,23 @@ fn add_tables(app: &Path, printed: &str) {
     let tables = ["[patch.crates-io]", "[dependencies]"].map(|head| table(printed, head));
     let [patch, dependency] = tables;
     let manifest = app.join("Cargo.toml");
+    add_dependency(&manifest, &dependency[1..].join("\n"));
     let text = fs::read_to_string(&manifest).expect("it is there");
-    let text = text.replace(
-        "[dependencies]\n",
-        &format!("[dependencies]\n{}\n", dependency[1..].join("\n")),
-    );
-    fs::write(&manifest, text).expect("the folder is ours");
-    let mut manifest = OpenOptions::new()
-        .append(true)
-        .open(manifest)
-        .expect("it is there");
-    write!(manifest, "\n{}\n", patch.join("\n")).expect("the folder is ours");
+    fs::write(&manifest, format!("{text}\n{}\n", patch.join("\n"))).expect("the folder is ours");
 }
 
-/// What cargo says of an application that depends on ours, too.
+fn add_dependency(manifest: &Path, line: &str) {
+    let text = fs::read_to_string(manifest).expect("it is there");
+    let table = "[dependencies]\n";
+    let changed = text.replace(table, &format!("{table}{line}\n"));
+    fs::write(manifest, changed).expect("the folder is ours");
+}
+
+/// The complaint of cargo about an application that also depends on this workspace's poll-probe.
 fn said_of_two_copies(app: &Path) -> String {
     let ours = Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
-    let ours = format!("again = {{ package = \"poll-probe\", path = {ours:?} }}");
-    let manifest = app.join("Cargo.toml");
-    let text = fs::read_to_string(&manifest).expect("it is there");
-    let text = text.replace("[dependencies]\n", &format!("[dependencies]\n{ours}\n"));
-    fs::write(&manifest, text).expect("the folder is ours");
+    let line = format!("again = {{ package = \"poll-probe\", path = {ours:?} }}");
+    add_dependency(&app.join("Cargo.toml"), &line);
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--offline", "--format-version=1"])
         .current_dir(app)
@@ -103,10 +98,11 @@ fn metadata(app: &Path) -> Metadata {
 }
 
 /// The packages of the registry, as cargo names them.
-fn of_registry(metadata: &Metadata) -> BTreeSet<String> {
-    let packages = metadata.packages.iter().filter(|it| it.source.is_some());
+fn registry_packages(metadata: &Metadata) -> BTreeSet<String> {
+    let packages = metadata.packages.iter();
     packages
-        .map(|it| format!("{} v{}", it.name, it.version))
+        .filter(|package| package.source.is_some())
+        .map(|package| format!("{} v{}", package.name, package.version))
         .collect()
 }
 
@@ -117,7 +113,7 @@ fn versions(metadata: &Metadata, name: &str) -> Vec<(String, bool)> {
         .iter()
         .filter(|package| package.name == name);
     let mut all: Vec<_> = packages
-        .map(|it| (it.version.to_string(), it.source.is_none()))
+        .map(|package| (package.version.to_string(), package.source.is_none()))
         .collect();
     all.sort();
     all
@@ -161,11 +157,11 @@ fn an_application_of_older_releases_gets_copies_of_all_versions_that_it_uses() {
         ]
     );
 
-    let before = of_registry(&metadata(&app));
+    let before = registry_packages(&metadata(&app));
     add_tables(&app, &said);
-    let metadata = metadata(&app);
-    let after = of_registry(&metadata);
-    // Cargo would raise these without a need.
+    let resolved = metadata(&app);
+    let after = registry_packages(&resolved);
+    // Left to itself, cargo would raise these versions.
     for kept in [
         "bitflags v2.6.0",
         "libc v0.2.172",
@@ -177,24 +173,23 @@ fn an_application_of_older_releases_gets_copies_of_all_versions_that_it_uses() {
             "{kept}: {said}"
         );
     }
-    let replaced = |it: &&String| {
+    let is_kept = |package: &&String| {
         !["libp2p-swarm ", "quinn ", "yamux "]
             .iter()
-            .any(|name| it.starts_with(name))
+            .any(|replaced| package.starts_with(replaced))
     };
-    let gone: Vec<_> = before.difference(&after).filter(replaced).collect();
+    let gone: Vec<_> = before.difference(&after).filter(is_kept).collect();
     assert!(gone.is_empty(), "{gone:?}: {said}");
     assert!(
         said.contains("Packages of the application that get another version: 0.\n"),
         "{said}"
     );
-    let told = said
+    let told: BTreeSet<String> = said
         .lines()
-        .filter_map(|line| line.trim().strip_prefix("Adding "));
-    let told: BTreeSet<String> = told
+        .filter_map(|line| line.trim().strip_prefix("Adding "))
         .map(|line| line.split(" (").next().unwrap_or(line).to_owned())
         .collect();
-    // Metadata omits what no platform and no feature of the application needs.
+    // The metadata leave out packages that no platform and no feature of the application needs.
     let added: BTreeSet<String> = after.difference(&before).cloned().collect();
     assert!(
         added.is_subset(&told) && !added.is_empty(),
@@ -212,8 +207,11 @@ fn an_application_of_older_releases_gets_copies_of_all_versions_that_it_uses() {
         ("quinn", &["0.11.8"]),
         ("poll-probe", &["0.1.0"]),
     ] {
-        let expected: Vec<_> = expected.iter().map(|it| ((*it).to_owned(), true)).collect();
-        assert_eq!(versions(&metadata, name), expected, "{name}");
+        let copies: Vec<_> = expected
+            .iter()
+            .map(|version| ((*version).to_owned(), true))
+            .collect();
+        assert_eq!(versions(&resolved, name), copies, "{name}");
     }
     let again = ["vendor", "--for", path(&app)];
     assert!(complaint(&again, 2).contains("it has a poll-probe already"));
@@ -244,7 +242,7 @@ fn exhaustive_an_application_of_older_releases_records_its_polls() {
         .output()
         .expect("cargo runs, since it runs this");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    // Connection, swarm, muxer and task.
+    // These are the sites connection, swarm, muxer and task.
     assert_eq!(text(&output.stdout), "{0, 1, 2, 3}\n");
 }
 
@@ -257,9 +255,9 @@ fn of_two_crates_with_the_same_site_the_first_is_grafted_and_the_other_is_named(
     let said = vendor(&app, &["--out", path(&out)]);
     for (left, kept) in [("h2", "libp2p-swarm"), ("noq", "quinn")] {
         let ending = format!("as {kept} has, so their records would be mixed");
-        let is_it =
+        let names_both =
             |line: &str| line.trim().starts_with(&format!("{left} ")) && line.ends_with(&ending);
-        assert!(said.lines().any(is_it), "{left}: {said}");
+        assert!(said.lines().any(names_both), "{left}: {said}");
     }
     assert!(
         table(&said, "[patch.crates-io]")

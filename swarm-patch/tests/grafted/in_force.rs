@@ -1,5 +1,5 @@
-//! In the grafted crates the marks record and the budgets bound. Checks the records of connections over
-//! TCP with noise and yamux at each site.
+//! In the grafted crates the marks record and the budgets bound. The test checks the records of connections over TCP with
+//! noise and yamux at each site.
 
 use std::collections::HashMap;
 
@@ -43,7 +43,8 @@ impl SiteTotals {
     }
 }
 
-/// Without a mark between two children, the first ends when the second begins, apart from rounding.
+/// Whether there was a mark between two children. If there was none, the first ends when the second begins, apart from
+/// rounding.
 fn is_gap(before: &ChildPoll, after: &ChildPoll) -> bool {
     before.iteration == after.iteration
         && after.offset_ns > before.offset_ns + before.duration_ns + 2
@@ -129,11 +130,11 @@ fn every_site_is_marked_and_bounded_by_its_own_budget() {
     let _alone = swarm::alone();
     let seen = observe("none");
     for site in [Site::Connection, Site::Swarm, Site::Muxer, Site::Task] {
-        let seen = &seen[&site];
-        assert_eq!(seen.with(Outcome::Yielded), 0, "{site}: {seen:?}");
-        assert!(seen.with(Outcome::Pending) > 0, "{site}: {seen:?}");
-        assert!(!seen.children.is_empty(), "{site}: {seen:?}");
-        assert!(seen.most_iterations > 1, "{site}: {seen:?}");
+        let totals = &seen[&site];
+        assert_eq!(totals.with(Outcome::Yielded), 0, "{site}: {totals:?}");
+        assert!(totals.with(Outcome::Pending) > 0, "{site}: {totals:?}");
+        assert!(!totals.children.is_empty(), "{site}: {totals:?}");
+        assert!(totals.most_iterations > 1, "{site}: {totals:?}");
     }
     for site in [Site::Connection, Site::Muxer] {
         assert!(seen[&site].gaps > 0, "{site}: {:?}", seen[&site]);
@@ -158,10 +159,10 @@ fn every_site_is_marked_and_bounded_by_its_own_budget() {
         (Site::Task, &["Pin::new(&mut connection).poll"]),
     ] {
         for child in children {
-            let seen = &seen[&site];
+            let totals = &seen[&site];
             assert!(
-                seen.children.contains_key(child),
-                "{site}: {child}: {seen:?}"
+                totals.children.contains_key(child),
+                "{site}: {child}: {totals:?}"
             );
         }
     }

@@ -78,29 +78,27 @@ impl EchoSide {
     }
 
     /// Runs until all requests are sent, answered and checked.
-    async fn run(mut self, other_has_all: oneshot::Receiver<()>, has_all: oneshot::Sender<()>) {
+    async fn run(mut self, mut other_has_all: oneshot::Receiver<()>, has_all: oneshot::Sender<()>) {
         for _ in 0..OUTSTANDING {
             self.ask();
         }
         while self.answered < self.requests || self.echoed < self.requests {
-            let event = timeout(STALLED, self.node.select_next_some()).await;
-            let event = event.unwrap_or_else(|_| {
-                panic!(
+            match timeout(STALLED, self.node.select_next_some()).await {
+                Ok(event) => self.handle(event),
+                Err(_) => panic!(
                     "side {} stalled with {} answered, {} echoed, {} outstanding",
                     self.number,
                     self.answered,
                     self.echoed,
                     self.asked.len()
-                )
-            });
-            self.handle(event);
+                ),
+            }
         }
         // This side's connection still has to send the last response.
         has_all.send(()).unwrap();
-        let mut other_has_all = other_has_all;
         loop {
             tokio::select! {
-                // First, since the other side may close the connection right after its message.
+                // The message comes first, because the other side may close the connection right after it.
                 biased;
                 _ = &mut other_has_all => break,
                 event = self.node.select_next_some() => self.handle(event),
@@ -168,12 +166,12 @@ async fn exchange(requests_each_way: u64) {
     right.unwrap();
 }
 
-/// Of the first recorded invocations of each site.
+/// The counts of the first recorded invocations of each site.
 #[derive(Debug, Default)]
 struct Counts {
-    /// How many spent their budget.
+    /// The number of invocations that spent their budget.
     yields: HashMap<Site, u64>,
-    /// The iterations of the longest.
+    /// The most iterations of one invocation.
     iterations: HashMap<Site, u32>,
 }
 
@@ -197,9 +195,9 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
         recorder.attach();
         let of_thread = Arc::clone(&recorder);
         runtime.on_thread_start(move || of_thread.attach());
-        let runtime = runtime.worker_threads(2).enable_all().build().unwrap();
+        let built = runtime.worker_threads(2).enable_all().build().unwrap();
         let started = Instant::now();
-        runtime.block_on(exchange(requests_each_way));
+        built.block_on(exchange(requests_each_way));
         let mut counts = Counts::default();
         recorder.drain(|record| {
             if record.outcome == Outcome::Yielded {
@@ -208,7 +206,7 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
             let longest = counts.iterations.entry(record.site.into()).or_default();
             *longest = record.iterations.unwrap_or(0).max(*longest);
         });
-        let (flavor, elapsed) = (runtime.handle().runtime_flavor(), started.elapsed());
+        let (flavor, elapsed) = (built.handle().runtime_flavor(), started.elapsed());
         println!("{budgets} {flavor:?}: {elapsed:?}, {counts:?}");
         counts
     });

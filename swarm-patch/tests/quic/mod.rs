@@ -1,4 +1,5 @@
-//! Data that goes to and fro over quinn, or over its fork noq: each names itself `stack`, and says how many bytes.
+//! Data that goes to and fro over quinn or over its fork noq. The test that includes this module names the crate `stack`, and
+//! says how many bytes go.
 
 use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
@@ -18,7 +19,7 @@ pub(crate) fn socket() -> UdpSocket {
     UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap()
 }
 
-/// Of a side that echoes, and of one that trusts it.
+/// The configurations of a side that echoes, and of a side that trusts it.
 pub(crate) fn configs() -> (ServerConfig, ClientConfig) {
     let certificate = rcgen::generate_simple_self_signed(vec!["localhost".into()]).unwrap();
     let key = super::stack::rustls::pki_types::PrivatePkcs8KeyDer::from(
@@ -33,13 +34,14 @@ pub(crate) fn configs() -> (ServerConfig, ClientConfig) {
     )
 }
 
-/// On a thread of its own, whose polls are not recorded.
+/// Echoes on a thread of its own, whose polls are not recorded.
 pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
-    let socket = socket();
-    let at = socket.local_addr().unwrap();
+    let udp = socket();
+    let at = udp.local_addr().unwrap();
     let echo = async {
-        let (config, runtime) = (Some(config), Arc::new(TokioRuntime));
-        let endpoint = Endpoint::new(EndpointConfig::default(), config, socket, runtime).unwrap();
+        let runtime = Arc::new(TokioRuntime);
+        let endpoint =
+            Endpoint::new(EndpointConfig::default(), Some(config), udp, runtime).unwrap();
         while let Some(incoming) = endpoint.accept().await {
             let connection = incoming.await.unwrap();
             while let Ok((mut send, mut receive)) = connection.accept_bi().await {
@@ -58,7 +60,7 @@ pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
     at
 }
 
-/// Over a new connection, every stream sends other bytes, and gets them back.
+/// Opens a connection. Each of its streams sends other bytes, and gets them back.
 pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
     let connection = near.connect(far, "localhost").unwrap().await.unwrap();
     let mut streams = JoinSet::new();
@@ -78,7 +80,8 @@ pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
     connection
 }
 
-/// The probe's counts of the newest connection are its own, and those of all sockets come after them.
+/// Checks the probe's counts of the newest connection against the connection's own. Returns them, and the counts of all
+/// sockets.
 pub(crate) fn own_counts(connection: &Connection) -> [QuicCounts; 2] {
     let counts = poll_probe::quic_counts();
     let [.., newest, calls] = counts.as_slice() else {

@@ -1,6 +1,6 @@
 // The crate is upstream's, with lines inserted: `cargo run -p swarm-patch -- diff` shows them. We do not fix its warnings.
 #![allow(warnings, clippy::all, clippy::pedantic)]
-// As in upstream's crate root. An included file cannot have this attribute.
+// Upstream's crate root has this attribute, which an included file cannot have.
 #![forbid(unsafe_code)]
 
 include!(concat!(env!("OUT_DIR"), "/src/lib.rs"));

@@ -15,8 +15,6 @@ use super::tracing_layer;
 const CONNECTION: Site = Site::new(0);
 
 pub(crate) struct CostRow {
-    /// The name in the last line of the output.
-    pub(crate) key: &'static str,
     pub(crate) name: &'static str,
     /// Runs before each timed stretch, outside of it.
     pub(crate) prepare: Box<dyn FnMut()>,
@@ -37,37 +35,28 @@ pub(crate) fn all() -> Vec<CostRow> {
     let recorder = Arc::new(Recorder::with_meter(capacity, 1 << 17, |_| {}));
     recorder.attach();
     vec![
-        simple("bare", "bare work", bare),
-        simple("tsc", "two TSC reads", two_tsc_reads),
+        simple("bare work", bare),
+        simple("two TSC reads", two_tsc_reads),
+        probe("poll-probe, minimal", Mode::Minimal, &recorder, one_child),
         probe(
-            "probe",
-            "poll-probe, minimal",
-            Mode::Minimal,
-            &recorder,
-            one_child,
-        ),
-        probe(
-            "outer",
             "poll-probe, minimal, without marks",
             Mode::Minimal,
             &recorder,
             no_marks,
         ),
         probe(
-            "children",
             "poll-probe, per child (7 children, 1.2 iterations)",
             Mode::Children,
             &recorder,
             seven_children,
         ),
         probe(
-            "metered",
             "poll-probe, per child, with an empty meter",
             Mode::Metered,
             &recorder,
             seven_children,
         ),
-        probe("off", "poll-probe, off", Mode::Off, &recorder, one_child),
+        probe("poll-probe, off", Mode::Off, &recorder, one_child),
         instant_and_histogram(),
         task_monitor(),
         tracing(),
@@ -81,9 +70,8 @@ pub(crate) fn work(x: &mut u64) {
         .wrapping_add(1);
 }
 
-fn simple(key: &'static str, name: &'static str, polls: impl FnMut(u32) + 'static) -> CostRow {
+fn simple(name: &'static str, polls: impl FnMut(u32) + 'static) -> CostRow {
     CostRow {
-        key,
         name,
         prepare: Box::new(|| {}),
         polls: Box::new(polls),
@@ -122,20 +110,13 @@ fn two_tsc_reads(polls: u32) {
     }
 }
 
-fn probe(
-    key: &'static str,
-    name: &'static str,
-    mode: Mode,
-    recorder: &Arc<Recorder>,
-    poll: fn(u32),
-) -> CostRow {
+fn probe(name: &'static str, mode: Mode, recorder: &Arc<Recorder>, poll: fn(u32)) -> CostRow {
     let recorder = Arc::clone(recorder);
     let variant = Variant {
         budgets: Budgets::NONE,
         mode,
     };
     CostRow {
-        key,
         name,
         prepare: Box::new(move || {
             variant.install();
@@ -152,7 +133,7 @@ fn probe(
     }
 }
 
-/// The marks of a poll function with one child, one iteration a poll.
+/// The marks of a poll function with one child and one iteration a poll.
 fn one_child(polls: u32) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut x = 1;
@@ -206,7 +187,7 @@ fn histogram() -> Histogram<u64> {
 
 fn instant_and_histogram() -> CostRow {
     let mut durations = histogram();
-    simple("instant", "std Instant ×2 + histogram", move |polls| {
+    simple("std Instant ×2 + histogram", move |polls| {
         let mut x = 1;
         for _ in 0..polls {
             let start = Instant::now();
@@ -226,7 +207,7 @@ fn task_monitor() -> CostRow {
         }
     }
     let mut task = Box::pin(tokio_metrics::TaskMonitor::new().instrument(Working(1)));
-    simple("task_monitor", "tokio_metrics::TaskMonitor", move |polls| {
+    simple("tokio_metrics::TaskMonitor", move |polls| {
         let cx = &mut Context::from_waker(Waker::noop());
         for _ in 0..polls {
             assert!(task.as_mut().poll(cx).is_pending());
@@ -236,7 +217,7 @@ fn task_monitor() -> CostRow {
 
 fn tracing() -> CostRow {
     tracing_layer::install();
-    simple("tracing", "tracing span + two timing layers", |polls| {
+    simple("tracing span + two timing layers", |polls| {
         let mut x = 1;
         for _ in 0..polls {
             tracing_layer::spanned(&mut x);

@@ -1,5 +1,5 @@
-//! Timing by the spans that libp2p-swarm has already: a layer notes when a span of the right name
-//! is entered and left. One layer for each of two names, as a benchmark of both functions needs.
+//! Timing by the spans that libp2p-swarm has already: a layer notes when a span of the right name is entered and left. There
+//! is one layer for each of two names, because a benchmark of both functions needs two.
 
 use std::sync::Mutex;
 use std::time::Instant;

@@ -43,7 +43,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
     assert!(poll_site(CONNECTION, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("first", 1), ("second", 1)]);
-    // Of four iterations with two children each three have an end that is recorded.
+    // There are four iterations of two children. The ends of the first three iterations are recorded.
     assert_eq!(record.children_lost, 4 * 2 + 3 - 2);
     // The last place is for the end of the last child.
     let ns = record
@@ -202,7 +202,7 @@ fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other()
     assert!(poll_site(TASK, 1, cx).is_ready());
     let lost: Vec<(Site, usize, u16)> = drain(&recorder)
         .iter()
-        .map(|it| (it.site, it.polls.len(), it.children_lost))
+        .map(|record| (record.site, record.polls.len(), record.children_lost))
         .collect();
     assert_eq!(lost, [(CONNECTION, 0, 1), (MUXER, 0, 1), (TASK, 2, 0)]);
 }

@@ -114,7 +114,7 @@ fn coop_shares_tokios_budget_and_leaves_the_first_iteration_free() {
             std::future::poll_fn(|cx| {
                 assert!(poll_site(CONNECTION, 1, cx).is_ready());
                 counts.push(poll_site(CONNECTION, 10_000, cx).is_pending());
-                // Without a unit left not even the first iteration runs.
+                // If no unit is left, not even the first iteration runs.
                 counts.push(poll_site(CONNECTION, 1, cx).is_pending());
                 Poll::Ready(())
             })

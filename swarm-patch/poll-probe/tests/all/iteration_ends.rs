@@ -1,4 +1,4 @@
-//! Where a budget could have ended an invocation.
+//! The ends of iterations, at which a budget could have ended an invocation.
 
 use crate::common::{
     CONNECTION, Kept, MUXER, SMALL, alone, attached, context, drain, install, only, poll_site,
@@ -23,7 +23,7 @@ fn every_iteration_but_the_last_has_an_end_in_the_mode_children_alone() {
         assert!(poll_site(MUXER, 4, &mut context()).is_ready());
         let record = only(drain(&recorder));
         assert_eq!(iterations_at_ends(&record), ends);
-        let at: Vec<u64> = record.iteration_ends.iter().map(|it| it.own_ns).collect();
+        let at: Vec<u64> = record.iteration_ends.iter().map(|end| end.own_ns).collect();
         assert!(at.is_sorted() && at.iter().all(|ns| *ns <= record.duration_ns));
     }
 }

@@ -1,4 +1,4 @@
-//! Which counts of a meter belong to which child.
+//! The counts of a meter, and the children that they belong to.
 
 use std::cell::Cell;
 use std::future::{Future, poll_fn};
@@ -49,7 +49,7 @@ fn counted(readings: &[Reading]) -> Vec<(Option<&'static str>, u64)> {
         .collect()
 }
 
-/// Its own code does 16 units of work, the children 10, 20, 30 and 40.
+/// An invocation whose own code does 16 units of work, and whose children do 10, 20, 30 and 40.
 fn two_iterations(site: Site) {
     let cx = &mut context();
     let mut probe = Invocation::enter(site, &["first", "second", "never"]);

@@ -1,5 +1,5 @@
-//! The timer of programs that count for `--gate`. The crate futures-timer has a thread, so its times are those of the
-//! machine.
+//! The timer of programs that count for `--gate`. It takes the place of the crate futures-timer, whose timer is a thread, so
+//! that the time at which it fires would depend on the machine.
 
 use std::path::PathBuf;
 

@@ -10,14 +10,14 @@ use swarm_patch::stacks::{LIBP2P, STACKS, Stack};
 use swarm_patch::{pristine, sync};
 use tempfile::TempDir;
 
-/// The pristine sources of libp2p that budgets can patch. They exist, since the build needed them.
+/// The pristine sources of libp2p that budgets can patch. Cargo has them, because the build needed them.
 pub(crate) fn pristine_sources() -> Vec<CrateSource> {
     let mut sources = sources_of(&LIBP2P);
     sources.retain(|source| source.name != "quinn");
     sources
 }
 
-/// The same of every stack.
+/// The pristine sources of every stack.
 pub(crate) fn sources_of_all_stacks() -> Vec<CrateSource> {
     STACKS.into_iter().flat_map(sources_of).collect()
 }
@@ -65,7 +65,7 @@ pub(crate) fn folder() -> TempDir {
 pub(crate) fn copy(source: &CrateSource, dir: &Path) -> CrateSource {
     let target = dir.join(format!("{}-{}", source.name, source.version));
     sync::folder(&source.dir, &target).expect("a source can be copied");
-    // This file says that cargo unpacked the crate there, which is not so.
+    // This file would say that cargo unpacked the crate there.
     let _ = fs::remove_file(target.join(".cargo-ok"));
     CrateSource::new(&source.name, &source.version, target).expect("the copy is there")
 }
@@ -101,15 +101,15 @@ pub(crate) fn cargo_check(
         "[workspace]\n[package]\nname = \"check\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\
          [lib]\npath = \"lib.rs\"\n[dependencies]\n{dependencies}{more}"
     );
-    // Beside the crates and not above them, since they would become members of its workspace.
-    let dir = dir.join("check");
-    fs::create_dir(&dir).expect("the folder is ours");
-    fs::write(dir.join("Cargo.toml"), manifest).expect("the folder is ours");
-    fs::write(dir.join("lib.rs"), "").expect("the folder is ours");
-    fs::copy(lock, dir.join("Cargo.lock")).expect("the lock file is there");
+    // The package lies beside the crates. Below it they would be members of its workspace.
+    let package = dir.join("check");
+    fs::create_dir(&package).expect("the folder is ours");
+    fs::write(package.join("Cargo.toml"), manifest).expect("the folder is ours");
+    fs::write(package.join("lib.rs"), "").expect("the folder is ours");
+    fs::copy(lock, package.join("Cargo.lock")).expect("the lock file is there");
     let output = Command::new(env!("CARGO"))
         .args(["check", "--quiet", "--manifest-path"])
-        .arg(dir.join("Cargo.toml"))
+        .arg(package.join("Cargo.toml"))
         .env(
             "CARGO_TARGET_DIR",
             Path::new(env!("CARGO_TARGET_TMPDIR")).join("check"),

@@ -6,12 +6,11 @@ use crate::scratch::replace;
 const FILE: &str = "src/connection.rs";
 const LOOP: &str = "        loop {\n            match requested_substreams.poll_next_unpin(cx) {\n";
 const REQUESTED_END: &str = "                Poll::Ready(None) | Poll::Pending => {}\n            }\n\n            // Poll the [`ConnectionHandler`].\n";
-const INBOUND: &str = "            if negotiating_in.len() < *max_negotiating_inbound_streams {\n                match muxing.poll_inbound_unpin(cx)? {\n                    Poll::Pending => {}\n                    Poll::Ready(substream) => {\n";
 const END: &str = "            // Nothing can make progress, return `Pending`.\n            return Poll::Pending;\n        }\n    }\n";
 const HEAD: &str = "    pub(crate) fn poll(\n        self: Pin<&mut Self>,\n        cx: &mut Context<'_>,\n    ) -> Poll<Result<Event<THandler::ToBehaviour>, ConnectionError>> {\n";
 const RETURNED: &str = "Poll<Result<Event<THandler::ToBehaviour>, ConnectionError>>";
 
-pub(crate) const SHAPES: [Shape; 9] = [
+pub(crate) const SHAPES: [Shape; 6] = [
     Shape {
         name: "`while let`",
         rewrite: |source| {
@@ -58,29 +57,6 @@ pub(crate) const SHAPES: [Shape; 9] = [
         levels: Levels::All,
     },
     Shape {
-        name: "a macro that returns early",
-        rewrite: |source| {
-            let end = END.replace(
-                "return Poll::Pending;",
-                "std::task::ready!(futures::future::pending::<()>().poll_unpin(cx));",
-            );
-            replace(source, FILE, END, &end);
-        },
-        levels: Levels::All,
-    },
-    Shape {
-        name: "a poll in a chain of conditions",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                INBOUND,
-                "            if negotiating_in.len() < *max_negotiating_inbound_streams\n                && let Poll::Ready(substream) = muxing.poll_inbound_unpin(cx)?\n            {\n                {\n                    {\n",
-            );
-        },
-        levels: Levels::All,
-    },
-    Shape {
         name: "a poll in a closure with a context of its own",
         rewrite: |source| {
             replace(
@@ -114,14 +90,6 @@ pub(crate) const SHAPES: [Shape; 9] = [
                 .expect("the copy is ours");
         },
         levels: Levels::All,
-    },
-    Shape {
-        name: "a budget of its own",
-        rewrite: |source| {
-            let own = "        let mut turns = 0;\n        loop {\n            turns += 1;\n            if turns > 1024 {\n                cx.waker().wake_by_ref();\n                return Poll::Pending;\n            }\n";
-            replace(source, FILE, LOOP, &LOOP.replace("        loop {\n", own));
-        },
-        levels: Levels::Unbounded,
     },
     Shape {
         name: "nested loops with labels",

@@ -85,7 +85,7 @@ fn halves(source: &CrateSource) {
         "    fn poll_read_half(&mut self, cx: &mut Context<'_>) -> Poll<Result<Stream>> {{\n        loop {{\n{half}            return Poll::Pending;\n        }}\n    }}\n\n"
     );
     let call = "            match self.poll_read_half(cx)? {\n                Poll::Ready(stream) => return Poll::Ready(Ok(stream)),\n                Poll::Pending if self.pending_read_frame.is_some() && self.socket.poll_ready_unpin(cx).is_ready() => continue,\n                Poll::Pending => {}\n            }\n\n";
-    let changed = text.replace(half, call);
-    let changed = changed.replacen(HEAD, &format!("{reading}{HEAD}"), 1);
+    let without_half = text.replace(half, call);
+    let changed = without_half.replacen(HEAD, &format!("{reading}{HEAD}"), 1);
     std::fs::write(source.dir.join(FILE), changed).expect("the copy is ours");
 }

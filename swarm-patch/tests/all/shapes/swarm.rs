@@ -8,20 +8,7 @@ const LOOP: &str = "        loop {\n            if let Some(swarm_event) = this.
 const POOL: &str = "            match this.pool.poll(cx) {\n                Poll::Pending => {}\n                Poll::Ready(pool_event) => {\n                    this.handle_pool_event(pool_event);\n                    continue;\n                }\n            }\n";
 const END: &str = "            return Poll::Pending;\n        }\n    }\n}\n\n/// Connection to notify of a pending event.\n";
 
-pub(crate) const SHAPES: [Shape; 3] = [
-    Shape {
-        name: "a bounded `for`",
-        rewrite: |source| {
-            replace(
-                source,
-                FILE,
-                LOOP,
-                &LOOP.replace("loop {", "for _ in 0..64 {"),
-            );
-            replace(source, FILE, END, &END.replace("        }\n    }\n}\n", "        }\n        cx.waker().wake_by_ref();\n        Poll::Pending\n    }\n}\n"));
-        },
-        levels: Levels::Unbounded,
-    },
+pub(crate) const SHAPES: [Shape; 2] = [
     Shape {
         name: "two polls in one expression",
         rewrite: |source| {

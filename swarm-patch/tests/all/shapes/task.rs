@@ -75,7 +75,7 @@ fn one_poll_fn(source: &CrateSource, body: &str) {
     );
 }
 
-/// Without what a `select` hands back of the other future.
+/// Changes the arms of the `match`, because nothing hands back the other future as a `select` does.
 fn plain_arms(source: &CrateSource) {
     for (from, to) in [
         (

@@ -1,5 +1,5 @@
-//! Installs budgets from an environment variable, since upstream's tests run unchanged. This is not in
-//! poll-probe, so that only test binaries read the variable.
+//! Installs budgets from an environment variable, because upstream's tests run unchanged. This is not in poll-probe, so only
+//! test binaries read the variable.
 #![allow(
     unsafe_code,
     reason = "code before `main`; it reads one variable and installs one variant"

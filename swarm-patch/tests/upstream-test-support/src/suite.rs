@@ -16,11 +16,11 @@ use crate::env::POLL_BUDGET;
 pub struct Excluded {
     /// The test's name, as the test binary lists it.
     pub test: &'static str,
-    /// Why it fails under budgets, or does not end.
+    /// The reason why it fails under budgets, or does not end.
     pub reason: &'static str,
 }
 
-/// The budgets of the runs, each at every site at once and with another way of a remedy. The first is the smallest.
+/// The budgets of the runs. Each bounds every site, and each has another way of a remedy. The first is the smallest.
 const BUDGETS: [&str; 4] = [
     "connection=1,muxer=1,task=1,quic-connection=1,quic-endpoint=1",
     "flush=32KiB,connection=1/deferred,muxer=1/deferred,task=1/deferred,quic-connection=1/deferred,quic-endpoint=1/deferred",
@@ -31,15 +31,15 @@ const BUDGETS: [&str; 4] = [
 /// A test in which two clocks race has to pass once in this many runs.
 const ATTEMPTS: usize = 5;
 
-/// A test that has not ended by then does not end.
+/// A test that has not ended after this time is taken not to end.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Runs every test of the calling binary again, in a separate process for each budget, and panics unless
-/// they pass. In the `racing` tests, which are ignored, two clocks race. They have to pass once in a few attempts, without a
-/// budget and under each. Other ignored tests are upstream's, and stay so.
+/// Runs every test of the calling binary again, in a separate process for each budget, and panics unless they pass. In the
+/// `racing` tests, which are ignored, two clocks race. These tests have to pass once in a few attempts, without a budget and
+/// under each. The other ignored tests were ignored by upstream, and are not run.
 ///
-/// Without `ALL_BUDGETS=1`, which `.ci/run` sets, only the smallest budget is tried. With it, the `excluded` tests have to
-/// fail, or not to end, under one of the budgets, which proves that upstream's own code is bounded.
+/// Only the smallest budget is tried unless `ALL_BUDGETS=1` is set, as `.ci/run` does. Then the `excluded` tests have to fail,
+/// or not to end, under one of the budgets, which proves that upstream's own code is bounded.
 pub fn passes_under_budgets(excluded: &[Excluded], racing: &[&str]) {
     if let Ok(budgets) = env::var(POLL_BUDGET) {
         return assert_in_force(&budgets); // This is one of the processes started below.
@@ -92,7 +92,8 @@ pub fn passes_under_budgets(excluded: &[Excluded], racing: &[&str]) {
     }
 }
 
-/// A test that a budget breaks fails every time. A test in which two clocks race passes sometimes.
+/// Checks that a test passes in one of a few attempts. A test that a budget breaks fails every time, and a test in which two
+/// clocks race passes sometimes.
 fn passes_in_the_end(test: &str, budgets: Option<&str>) {
     let mut said = String::new();
     for _ in 0..ATTEMPTS {
@@ -110,16 +111,19 @@ fn passes_in_the_end(test: &str, budgets: Option<&str>) {
     panic!("with the budgets {budgets:?}, {test} failed {ATTEMPTS} times, at last:\n{said}");
 }
 
-/// If the test passes under all budgets, it needs no exclusion, or nothing was bounded. It may also not end.
+/// Checks that an excluded test fails, or does not end, under one of the budgets. If it passes under all of them, it needs no
+/// exclusion, or nothing was bounded.
 fn assert_fails(exclusion: &Excluded) {
     let fails = |budgets: &&str| {
         let mut command = this_binary();
         command.env(POLL_BUDGET, budgets).env("RUST_BACKTRACE", "0");
         command.arg(exclusion.test).stderr(Stdio::null());
-        let child = command.stdout(Stdio::piped()).spawn();
-        let mut child = child.expect("a test that runs can be run again");
+        let mut child = command
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("a test that runs can be run again");
         let began = Instant::now();
-        while child.try_wait().is_ok_and(|it| it.is_none()) {
+        while child.try_wait().is_ok_and(|status| status.is_none()) {
             if began.elapsed() > PATIENCE {
                 return child.kill().is_ok() && child.wait().is_ok();
             }

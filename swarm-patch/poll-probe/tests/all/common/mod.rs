@@ -79,10 +79,11 @@ impl Kept {
         self.polls.iter().map(poll).collect()
     }
 
-    /// How long the polls of children took, in one iteration.
+    /// How long the polls of children took in one iteration.
     pub(crate) fn children_ns(&self, iteration: u32) -> u64 {
-        let of_it = self.polls.iter().filter(|poll| poll.iteration == iteration);
-        of_it.map(|poll| poll.duration_ns).sum()
+        let polls = self.polls.iter();
+        let own = polls.filter(|poll| poll.iteration == iteration);
+        own.map(|poll| poll.duration_ns).sum()
     }
 }
 
@@ -158,7 +159,7 @@ pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u
     }
 }
 
-/// Runs for so long, not counting what others take from the thread meanwhile.
+/// Runs until the thread itself has run for this long.
 pub(crate) fn spin(time: Duration) {
     let clock = ThreadClock::of_this_thread().expect("Linux has one");
     let ran = || Duration::from_nanos(clock.ran_ns().expect("the thread is alive"));

@@ -1,5 +1,5 @@
-//! Takes the place of futures-timer in the program that counts for `--gate`: tokio's timer, which has no thread of its own and
-//! whose time is that program's.
+//! This crate takes the place of futures-timer in the program that counts for `--gate`. It uses tokio's timer, which has no
+//! thread of its own and follows the clock of that program.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -25,7 +25,7 @@ impl Delay {
 impl Future for Delay {
     type Output = ();
 
-    /// Without tokio's limit on the polls of one task, which futures-timer does not know.
+    /// Futures-timer knows nothing of tokio's limit on the polls of one task, so the limit does not apply here.
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
         Pin::new(&mut unconstrained(self.0.as_mut())).poll(cx)
     }

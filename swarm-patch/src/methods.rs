@@ -6,8 +6,8 @@ use crate::calls::Expressions;
 use crate::idents::{idents, uses};
 use crate::locate::{FoundFunction, ParsedCrate};
 
-/// The function of a site and those methods of its type. They get the invocation as an argument, so nobody else may call
-/// them.
+/// Returns the function of a site and these methods. The graft adds the invocation to their arguments, so no other function
+/// may call them.
 pub(crate) fn with_methods<'a>(
     parsed: &'a ParsedCrate,
     site: &FoundFunction<'a>,
@@ -21,19 +21,22 @@ pub(crate) fn with_methods<'a>(
     while let Some(caller) = found.get(number).cloned() {
         number += 1;
         for name in own_calls(&caller) {
-            let method = parsed.only_function(&format!("{owner}::{name}"));
-            let method =
-                method.filter(|method| found.iter().all(|known| known.path != method.path));
-            found.extend(method.filter(|method| {
-                let known = found.iter().chain([method]);
-                has_loop(method) && is_called_only_by(known, parsed, name)
-            }));
+            let Some(method) = parsed.only_function(&format!("{owner}::{name}")) else {
+                continue;
+            };
+            let is_new = found.iter().all(|known| known.path != method.path);
+            if is_new
+                && has_loop(&method)
+                && is_called_only_by(found.iter().chain([&method]), parsed, name)
+            {
+                found.push(method);
+            }
         }
     }
     found
 }
 
-/// Whether an expression is what the site's function belongs to.
+/// Whether an expression is the object that the site's function is called on.
 pub(crate) fn is_own(receiver: &Expr) -> bool {
     match receiver {
         Expr::Path(path) => path.path.is_ident("self") || path.path.is_ident("this"),
@@ -44,13 +47,13 @@ pub(crate) fn is_own(receiver: &Expr) -> bool {
     }
 }
 
-/// Whether a loop of a function polls with its context.
+/// Whether a function uses its context in a loop.
 fn has_loop(function: &FoundFunction<'_>) -> bool {
     let Some((cx, _)) = function.context() else {
         return false;
     };
-    let expressions = Expressions::in_block(function.body);
-    expressions.into_iter().any(|expr| match expr {
+    let mut expressions = Expressions::in_block(function.body).into_iter();
+    expressions.any(|expr| match expr {
         Expr::Loop(turning) => uses(turning, cx),
         Expr::ForLoop(turning) => uses(turning, cx),
         Expr::While(turning) => uses(turning, cx),
@@ -58,22 +61,23 @@ fn has_loop(function: &FoundFunction<'_>) -> bool {
     })
 }
 
-/// The methods of its own type that a function hands its context to.
+/// The calls in which a function hands its context to methods of its own type.
 fn own_calls<'a>(function: &FoundFunction<'a>) -> Vec<&'a Ident> {
     let Some((cx, _)) = function.context() else {
         return Vec::new();
     };
-    let expressions = Expressions::in_block(function.body).into_iter();
-    let calls = expressions.filter_map(|expr| match expr {
-        Expr::MethodCall(call) if is_own(&call.receiver) && uses(&call.args, cx) => {
-            Some(&call.method)
-        }
-        _ => None,
-    });
-    calls.collect()
+    Expressions::in_block(function.body)
+        .into_iter()
+        .filter_map(|expr| match expr {
+            Expr::MethodCall(call) if is_own(&call.receiver) && uses(&call.args, cx) => {
+                Some(&call.method)
+            }
+            _ => None,
+        })
+        .collect()
 }
 
-/// Whether every use of a name in the crate, but for the definition, is a call by one of those functions.
+/// Whether every use of a name in the crate, except the definition, is a call by one of the `callers`.
 fn is_called_only_by<'f, 'a: 'f>(
     callers: impl Iterator<Item = &'f FoundFunction<'a>>,
     parsed: &ParsedCrate,
