@@ -21,7 +21,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     let text = files::read(path).map_err(bad_input)?;
     let cells = cells(&text).with_context(|| path.display().to_string());
     let mut cells = cells.map_err(bad_input)?;
-    let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
+    let axes = Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|it| *it == cell.measured.cell));
     Ok(Summary {

@@ -62,7 +62,7 @@ pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles
 /// Of a sweep of one cell. Nobody is told what it says of nodes and a lab.
 fn manifest(file: &ApplicationFile) -> Result<Manifest> {
     let config = json!({
-        "axes": Axes::of([Cell::default()].iter()),
+        "axes": Axes::of_cells([Cell::default()].iter()),
         "variants": file.variants,
         "node": {"workload": "idle", "security": "plaintext", "transport": "tcp"},
         "pace": {"outstanding": 1},

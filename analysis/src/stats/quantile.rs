@@ -116,7 +116,7 @@ pub(super) mod tests {
 
     /// 1 to 100 times a scale, each once.
     fn even(scale: u64) -> Counts {
-        Counts::of((1..=100).map(|value| (value * scale, 1)))
+        Counts::from_sorted((1..=100).map(|value| (value * scale, 1)))
     }
 
     #[test]
@@ -143,7 +143,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_percentile_of_fewer_values_than_a_hundred_was_not_measured() {
-        let half = Counts::of(even(1).values().take(50));
+        let half = Counts::from_sorted(even(1).values().take(50));
         assert!(quantile(&[vec![half]], 0.99).is_none());
         assert!(quantile(&[vec![even(1)], vec![Counts::default()]], 0.5).is_none());
     }

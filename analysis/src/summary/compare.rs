@@ -259,7 +259,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
     };
     Some(Summary {
         identity: after.identity.clone(),
-        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
         variants: vec![
             variant(before, "before", ComparedRole::Baseline),
             variant(after, "after", ComparedRole::Candidate),

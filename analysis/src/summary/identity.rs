@@ -65,7 +65,7 @@ fn without_lines(sweep: &Sweep) -> Vec<String> {
     let subjects = sweep.manifest.config.subjects.iter().enumerate();
     let sentence = |(number, subject): (usize, &SubjectConfig)| {
         let run = sweep.dir.join(files::without_lines(number)).join(RUN);
-        let row: RunRow = files::read_json(&run).ok()?;
+        let row: RunRow = files::read_document(&run).ok()?;
         Some(format!("`{}` {}", subject.label, row.end.without_lines()))
     };
     subjects.filter_map(sentence).collect()

@@ -109,10 +109,8 @@ fn it_is_said_whether_cells_that_were_measured_at_the_same_time_disturb_each_oth
     holds(&copy.text("report.md"), &["There are too few pairs to say"]);
 }
 
-/// Of 17 slices. The workers share the polls of the connections.
-#[test]
-fn what_each_worker_did_is_shown_and_has_to_be_all() {
-    let copy = Copy::new();
+/// Adds a table of workers, which share the polls of the connections.
+pub(crate) fn with_workers(copy: &Copy) {
     let sites = fs::read_to_string(copy.run_file("sites.csv")).expect("a table");
     let polls = sites.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -132,6 +130,12 @@ fn what_each_worker_did_is_shown_and_has_to_be_all() {
     let rows: String = rows.collect();
     let header = "slice,worker,cores,polls,slow_polls,poll_ns,cpu_ns,runqueue_ns\n";
     fs::write(copy.run_file("workers.csv"), format!("{header}{rows}")).expect("a copy");
+}
+
+#[test]
+fn what_each_worker_did_is_shown_and_has_to_be_all() {
+    let copy = Copy::new();
+    with_workers(&copy);
     copy.report(&["--format", "svg"]).succeeds();
     holds(
         &copy.text("report.md"),

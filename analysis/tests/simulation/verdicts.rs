@@ -218,7 +218,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             stopped: Vec::new(),
             without_lines: Vec::new(),
         },
-        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
         variants,
         cells,
         calibrations,

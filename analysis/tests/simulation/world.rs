@@ -138,7 +138,7 @@ impl World {
             .collect();
         buckets.sort_unstable();
         let alike = buckets.chunk_by(|a, b| a == b);
-        Counts::of(alike.map(|bucket| (value_of(bucket[0]), bucket.len() as u64)))
+        Counts::from_sorted(alike.map(|bucket| (value_of(bucket[0]), bucket.len() as u64)))
     }
 
     /// The baseline's share of slow polls in what its interval is of: this launch, or all.

@@ -1,15 +1,14 @@
-//! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run
-//! is written into `run-1.partial`, which becomes `run-1` when all of it is there. Nothing is ever
-//! overwritten: what a killed sweep left behind stays, as `run-1.killed-1`, and so does a run that failed
-//! and is done again, as `run-1.failed-1`, or whose launch is done again with those that it takes turns with, as
-//! `run-1.replaced-1`.
+//! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` if subjects are compared. A run is written into
+//! `run-1.partial`, which is renamed to `run-1` at the end. Nothing is ever overwritten. Before a run is measured again, its
+//! earlier folder is renamed: to `run-1.killed-1` if the sweep was killed, to `run-1.failed-1` if the run failed, and to
+//! `run-1.replaced-1` if it is measured again only because it takes turns with another one.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use fs_err as fs;
 use run_format::RunRow;
-use run_format::files::{CELLS, RUN, read_json, run_folder};
+use run_format::files::{CELLS, RUN, read_document, run_folder};
 
 pub(crate) struct RunDir {
     pub(crate) folder: PathBuf,
@@ -33,11 +32,11 @@ impl RunDir {
     }
 
     pub(crate) fn measured(&self) -> Option<RunRow> {
-        let row: Option<RunRow> = read_json(&self.done().join(RUN)).ok();
+        let row: Option<RunRow> = read_document(&self.done().join(RUN)).ok();
         row.filter(RunRow::is_measured)
     }
 
-    /// An empty folder to write into. What is in the way is kept under another name.
+    /// Makes an empty folder to write into. Earlier folders are renamed.
     pub(crate) fn begin(&self) -> Result<PathBuf> {
         let partial = self.partial();
         self.set_aside(&partial, "killed")?;
@@ -46,7 +45,7 @@ impl RunDir {
         Ok(partial)
     }
 
-    /// Returns where `dir` is now, if it was there.
+    /// Renames `dir` if it exists. Returns its new path.
     pub(crate) fn set_aside(&self, dir: &Path, why: &str) -> Result<Option<PathBuf>> {
         if !dir.exists() {
             return Ok(None);
@@ -58,7 +57,7 @@ impl RunDir {
         Ok(Some(free))
     }
 
-    /// Writes how the run ended, and gives the folder its name if `is_over`.
+    /// Writes `run.json`. If the run `is_over`, the folder gets its final name.
     pub(crate) fn finish(&self, row: &RunRow, is_over: bool) -> Result<()> {
         let partial = self.partial();
         row.write(&partial)?;
@@ -67,7 +66,7 @@ impl RunDir {
         }
         let done = self.done();
         fs::rename(&partial, &done)?;
-        // A name is durable when the folder that it is in is.
+        // The new name is on disk when the folder that contains it is.
         let folder = done.parent().unwrap_or(&self.folder);
         Ok(fs::File::open(folder)?.sync_all()?)
     }
