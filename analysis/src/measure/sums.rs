@@ -29,6 +29,8 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// Programs that take turns; 1 where there is one.
     pub(crate) subjects: usize,
+    /// Their labels. Empty where there is one program, which has none.
+    pub(crate) labels: Vec<String>,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
