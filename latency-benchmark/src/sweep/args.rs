@@ -161,13 +161,13 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, dir))
     }
 
-    /// What the rounds of a search have in common, and whether it chooses cells. If none are asked for, the grid is that
-    /// of a first look.
+    /// The configuration that all rounds of a search have in common, and whether the search chooses the cells. It does if none
+    /// are given. The grid is then that of a first look.
     pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
         let mut config = self.config(chooses_cells)?;
-        // Each round is one of several looks.
+        // A search measures in several rounds anyway.
         config.repeat = 1;
         config.far_repeat = None;
         if chooses_cells {
@@ -221,7 +221,7 @@ impl SweepArgs {
             true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
             false => (VISITS, FAR_VISITS),
         };
-        // A short look, and a time of each run that was asked for, are of one run.
+        // A quick sweep, and one with a given time for each launch, has one launch of each cell.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
         let repeat = if is_visited_often { visits } else { 1 };
@@ -229,8 +229,8 @@ impl SweepArgs {
         let is_of_subjects = has_subjects && is_visited_often && length.time.is_none();
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
-        // A single budget is compared with itself in another program, and needs no A/A control here.
-        // A patch is compared with its budget, and both with the same program.
+        // With --prove, the patch and its budget are compared with the same program, so a control of it is not needed. With
+        // subjects and one budget, the control is a second copy of the first subject.
         let has_subject_control = !compared.no_aa && compared.prove.is_none();
         let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
         if self.hosts.count() > 0 {
@@ -268,7 +268,7 @@ impl SweepArgs {
         let stack = self.program.stack;
         let offers = offers(stack);
         let texts: &[&str] = match (has_subjects, self.grid.quick) {
-            // A subject may bring a budget of its own.
+            // The sources of a subject may have a bound of their own.
             (true, _) => &["none"],
             (false, true) => offers.quick_budgets,
             (false, false) => offers.budgets,
@@ -295,7 +295,7 @@ impl GridArgs {
                 &[4, 16, 64, 256],
             ),
         };
-        // What the links have is found out before the sweep begins.
+        // The round trips to other hosts are measured before the sweep begins.
         let (all_hosts, unknown) = ([hosts], [0.0]);
         let (peers, rtt_ms) = match hosts {
             0 => (peers, rtt_ms),
@@ -331,7 +331,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
         jobs: begun.jobs.clone(),
         ..config
     };
-    // As a manifest has it: its fractions are rounded.
+    // A manifest rounds fractions, so the options are compared as a manifest has them.
     let asked: SweepConfig = serde_json::from_str(&serde_json::to_string(&asked)?)?;
     if asked != begun {
         reject!(
@@ -342,7 +342,7 @@ fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// The same sweep as long as one without options for its time.
+/// The same sweep with the default time.
 pub(super) fn with_default_time(config: &SweepConfig) -> SweepConfig {
     SweepConfig {
         repeat: VISITS,
@@ -363,11 +363,11 @@ const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
-/// With which all visits of a cell take about as long as one long run.
+/// With this scale, all visits of a cell take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
-/// Subjects are compared in few cells, each thoroughly. Their changes differ from launch to launch, by layout, about as
-/// much as within a second, and a launch takes a second longer than it measures. So many short launches say more than a few
-/// long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
+/// Subjects are compared in few cells, each thoroughly. Between launches, which have different layouts, their changes differ
+/// about as much as between seconds of one launch, and a launch takes a second longer than it measures. Therefore many short
+/// launches say more than a few long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 const SUBJECT_VISITS: u32 = 8;
 const FAR_SUBJECT_VISITS: u32 = 5;
 const SUBJECT_MS: u64 = 3_000;

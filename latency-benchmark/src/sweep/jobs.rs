@@ -1,5 +1,5 @@
-//! Measures launches one after the other, or as parallel parts, each in a place of its own. Of launches that are also
-//! measured alone, half are before all others and half after, so that it does not matter if the machine's speed drifts.
+//! Measures launches one after the other, or several at the same time, each in a place of its own. Some launches are also
+//! measured alone: half of these before all others and half after, so that a drift of the machine's speed cancels out.
 
 use anyhow::Result;
 use program::in_threads;
@@ -8,7 +8,7 @@ use run_format::{Placement, SweepConfig};
 use super::running::RunningSweep;
 use super::schedule::Launch;
 
-/// What is measured at the same time: the launches of subjects take turns.
+/// Launches that are measured together, because their subjects take turns.
 type Unit<'a> = &'a [Launch];
 
 fn units(launches: &[Launch]) -> Vec<Unit<'_>> {
@@ -37,7 +37,7 @@ pub(super) fn alone<'a>(
     alone.collect()
 }
 
-/// Returns whether all were measured, so that nobody asked for an end.
+/// Measures all launches. Returns false if an interrupt ended it.
 pub(super) fn run(
     sweep: &RunningSweep<'_>,
     launches: &[Launch],

@@ -1,4 +1,4 @@
-//! Measures the cells of a grid, one after the other, each on disk before the next.
+//! Measures the cells of a grid, one after the other. Each is on disk before the next begins.
 
 pub(crate) mod args;
 mod jobs;
@@ -30,7 +30,7 @@ use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
 
-/// Does what was asked, with a manifest in the file `name`.
+/// Carries out a sweep whose manifest is the file `name`.
 pub(crate) fn carry_out(
     asked: AskedSweep,
     name: &str,
@@ -88,7 +88,9 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
     }
     let launches = schedule(config);
     let alone = jobs::alone(config, &launches);
-    let all = launches.iter().chain(alone.iter().map(|it| &it.0));
+    let all = launches
+        .iter()
+        .chain(alone.iter().map(|(launch, _)| launch));
     let progress = Progress::new((launches.len() + alone.len()) as u64, true);
     let peers = match &config.jobs {
         Some(jobs) => jobs.peers(),

@@ -1,5 +1,5 @@
-//! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where subjects are
-//! compared, a cell has a launch of every subject then, and these take turns.
+//! The order of a sweep. Each repetition goes through all cells, in a random order of its own. If subjects are compared, each
+//! of them is launched, and they take turns.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -17,16 +17,16 @@ use super::run_dir::RunDir;
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Launch {
     pub(crate) cell: Cell,
-    /// From 1.
+    /// The number of the run, from 1.
     pub(crate) run: u32,
     /// Index into the subjects, if there are some.
     pub(crate) subject: Option<usize>,
-    /// While no other is measured, to be compared with the same launch beside others.
+    /// Whether nothing else is measured at the same time. The launch is compared with the same one beside others.
     pub(crate) is_alone: bool,
     pub(super) seed: u64,
 }
 
-/// The same for the same configuration, whenever it is asked for.
+/// All launches of a sweep in their order, which depends only on the configuration.
 pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     let mut rng = StdRng::seed_from_u64(config.seed);
     let mut launches = Vec::new();
@@ -51,7 +51,7 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
         }
     }
     if config.shard.is_some() {
-        // With the seeds that they have in the whole sweep.
+        // The launches keep the seeds that they have in the whole sweep.
         let ours: HashSet<String> = plan::cells::cells(config).iter().map(Cell::id).collect();
         launches.retain(|launch| ours.contains(&launch.cell.id()));
     }
@@ -89,12 +89,12 @@ impl Launch {
         run_dir
     }
 
-    /// How long it takes if the changes are never known well enough. At least one block runs.
+    /// How long the launch takes if the changes are never known precisely enough. At least one block runs.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
         plan::block::longest_run(&self.config(config)) + self.around()
     }
 
-    /// What it takes beside measuring: the lab, connecting, and the end.
+    /// The time for the lab, for connecting, and for the end.
     pub(super) fn around(&self) -> Duration {
         Duration::from_secs(1) + 6 * self.cell.rtt_ms.duration()
     }

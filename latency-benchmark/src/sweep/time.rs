@@ -1,4 +1,4 @@
-//! Fits a sweep into a given time, and gives what one run does not need to the next ones.
+//! Fits a sweep into a given time. Time that a run does not need goes to the runs after it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use run_format::{RunConfig, RunRow, SweepConfig, plan};
 
 use super::schedule::{Launch, schedule};
 
-/// The sweep, with the time of its runs scaled so that all of them end within `time`.
+/// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needs = needs(&config);
     let measuring = time.mul_f64(plan::cells::speed(&config));
@@ -34,12 +34,12 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
     all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
 }
 
-/// What all runs of a sweep need, one after the other; of shards, the most that one needs.
+/// The time that all runs of a sweep need one after the other. If the sweep has shards, that of the longest shard.
 #[derive(Default)]
 struct Needs {
     around: Duration,
     measuring: Duration,
-    /// The part of that without which a run would have too few blocks.
+    /// The least part of `measuring` that gives every run enough blocks.
     least: f64,
 }
 
@@ -58,7 +58,7 @@ fn needs(config: &SweepConfig) -> Needs {
         let mut needs = Needs::default();
         for launch in schedule(&shard) {
             let run = launch.config(config);
-            // Not as the run has it, which is never shorter than its fewest blocks.
+            // The plan of the run is not used here, since it is never shorter than the fewest blocks.
             let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
             let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
             needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
@@ -78,7 +78,7 @@ fn needs(config: &SweepConfig) -> Needs {
 /// The time that runs were given and did not need.
 pub(super) struct SavedTime {
     saved_ms: f64,
-    /// What the runs to come are given anyway.
+    /// The time that is planned for the remaining runs.
     to_come_ms: f64,
 }
 
@@ -94,7 +94,7 @@ impl SavedTime {
         }
     }
 
-    /// Gives a run its share, unless its time was set.
+    /// Gives a run its share of the saved time, unless an option sets its time.
     pub(super) fn spend(&mut self, run: &mut RunConfig, config: &SweepConfig) {
         const LEAST: f64 = 0.8;
         const MOST: f64 = 2.0;
@@ -108,13 +108,13 @@ impl SavedTime {
         self.skip(planned_ms);
     }
 
-    /// A run that is not going to be measured gives nothing to others.
+    /// Counts a run as done that is not measured. Its time does not go to others.
     pub(super) fn skip(&mut self, planned_ms: f64) {
         self.to_come_ms -= planned_ms;
     }
 
-    /// Takes back what a run did not need. One with disturbed blocks needs more than it was given, and one that failed
-    /// gives nothing back.
+    /// Takes back the time that a run did not need. A run with disturbed blocks needs more than its share. A failed run gives
+    /// nothing back.
     pub(super) fn save(&mut self, row: &RunRow) {
         let given_ms = row.config.plan.max_ms as f64;
         let around_ms = row.overhead_ms.unwrap_or(0) + row.config.plan.warm_up_ms;
