@@ -50,11 +50,11 @@ fn stopped(sweep: &Sweep) -> Vec<String> {
         };
         let failed: Vec<String> = rows.iter().filter_map(reason).collect();
         let reason = failed.first()?;
-        let launches = count(rows.len(), "launch");
         Some(format!(
-            "`{}` failed in {} of {launches}: {reason}.",
+            "`{}` failed in {} of {} launches: {reason}.",
             subject.label,
-            failed.len()
+            failed.len(),
+            rows.len()
         ))
     };
     let subjects = sweep.manifest.config.subjects.iter().enumerate();

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::limits::{ANY, COUNT, MS, NAME, UNIX_S, limits};
+use crate::limits::{ANY, COUNT, MS, NAME, UNIX_S, length, limits};
 use crate::{Machine, RuntimeConfig, VariantConfig};
 
 /// `application.json`, written before the first turn.
@@ -32,7 +32,8 @@ pub struct ApplicationFile {
 limits! { ApplicationFile;
     schema program version debug_assertions machine runtime variants: NAME;
     created_unix_s: UNIX_S;
-    turn_ms washout_ms limit_ms timer_limit_ms: MS;
+    turn_ms: length(MS);
+    washout_ms limit_ms timer_limit_ms: MS;
     seed: ANY;
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, COUNT, Extent, Figure, Limited, MS, NAME, limits};
+use crate::limits::{ANY, COUNT, Extent, Figure, Limited, MS, NAME, length, limits};
 use crate::{
     Axes, Cell, Churn, JobsConfig, LabConfig, Load, MOST_CELLS, Pace, Part, Precision,
     RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload,
@@ -43,7 +43,8 @@ pub struct SweepConfig {
 limits! { SweepConfig;
     axes variants subjects node pace runtime lab precision measurement shard jobs: NAME;
     repeat far_repeat: 0.0..=most_repeats(axes, subjects.len());
-    turn_ms settle_ms max_cell_ms: MS;
+    turn_ms: length(MS);
+    settle_ms max_cell_ms: MS;
     time_scale: COUNT;
     seed: ANY;
 }
