@@ -22,7 +22,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     let mut cells = cells(&text)
         .with_context(|| path.display().to_string())
         .map_err(bad_input)?;
-    let axes = Axes::of(cells.iter().map(|cell| &cell.measured.cell));
+    let axes = Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell));
     let grid = axes.cells();
     cells.sort_by_key(|cell| grid.iter().position(|known| *known == cell.measured.cell));
     Ok(Summary {

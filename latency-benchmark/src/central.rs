@@ -1,4 +1,4 @@
-//! The verb `central`: central by itself, against peers wherever they are.
+//! The verb `central`: runs central alone, with peers that were started elsewhere.
 
 use std::fs;
 use std::path::PathBuf;
@@ -82,7 +82,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<u8, Failure> {
                 }
             }
             Err(RecvTimeoutError::Disconnected) => break,
-            // A central that has stalled ends, and says so itself.
+            // A central that has stalled ends with an error message of its own.
             Ok(_) | Err(RecvTimeoutError::Timeout) => {}
         }
         if let Some(stopped) = watch.look() {
@@ -105,7 +105,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// There is no lab: everything but central's worker runs on all cores.
+/// There is no lab, and all processes run on all cores.
 fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
     let placement = Placement {
         central: 0,

@@ -1,4 +1,4 @@
-//! Which verb, with which arguments.
+//! The command line: its verbs and their arguments.
 
 use std::process::ExitCode;
 
@@ -72,8 +72,8 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(code))
 }
 
-/// Runs a verb that finishes its slice when it is interrupted. What fails after an interrupt, such as a build that the same
-/// Ctrl-C ended, was interrupted, too.
+/// Runs a verb that counts interrupts, to finish its slice. If it fails after one, its exit code says that it was
+/// interrupted: the same Ctrl-C may have ended a build.
 fn counted(verb: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
     count_interrupts()?;
     verb().map_err(|failure| match interrupts_seen() {

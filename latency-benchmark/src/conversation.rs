@@ -1,5 +1,5 @@
-//! A child process that gets a task, sends messages, and can be asked to stop: all of it lines of JSON. The process of a cell
-//! is one.
+//! Talks with a child process in lines: it gets a task, sends messages, both as JSON, and can be asked to stop. A cell and
+//! central are such processes.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use run_format::{BlockReport, End, NetworkReport, RunConfig, RunRow, STOP_LINE, 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// More than come before anybody looks.
+/// How many messages may wait to be read.
 const MESSAGES: usize = 1024;
 
 pub(crate) struct Conversation<M> {
@@ -29,7 +29,7 @@ pub(crate) struct Conversation<M> {
 }
 
 impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
-    /// Starts a child, and sends it the task. Ctrl-C on the terminal is for this process alone.
+    /// Starts a child and sends it the task. Ctrl-C on the terminal does not reach the child.
     pub(crate) fn start(command: &mut Command, task: &impl Serialize) -> Result<Conversation<M>> {
         let command = command.process_group(0).stdin(Stdio::piped());
         let child = command.stdout(Stdio::piped()).spawn()?;
@@ -43,9 +43,9 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         let output = child.stdout.take().context("it has no standard output")?;
         let mut line = serde_json::to_vec(task)?;
         line.push(b'\n');
-        // A child that died already is followed like any other; its end says why.
+        // If the child has died already, its exit code says so.
         let _ = input.write_all(&line);
-        // A child that says more than is read waits.
+        // A child that sends more messages than are read has to wait.
         let (sender, messages) = sync_channel(MESSAGES);
         thread::Builder::new().spawn(move || {
             for line in lines(output) {
@@ -64,11 +64,11 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
     }
 
     pub(crate) fn say(&mut self, line: &str) {
-        // If the child is gone already, its end says so.
+        // If the child has ended already, its exit code says so.
         let _ = writeln!(self.input, "{line}");
     }
 
-    /// Asks to finish the slice and stop, unless that was asked before.
+    /// Asks the child to finish the slice and stop. Returns whether this is the first time.
     pub(crate) fn ask_to_stop(&mut self) -> bool {
         let is_first = self.asked_to_stop.is_none();
         if is_first {
@@ -78,7 +78,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         is_first
     }
 
-    /// Whether it was asked to stop and still has not ended, as when its processes are stopped.
+    /// Whether the child was asked to stop and has not ended for some time, for example because a signal stopped it.
     pub(crate) fn is_overdue(&self) -> bool {
         const PATIENCE: Duration = Duration::from_millis(2500);
         self.asked_to_stop
@@ -91,7 +91,7 @@ pub(crate) struct CellTask {
     pub(crate) config: RunConfig,
     pub(crate) central: PathBuf,
     pub(crate) peer: PathBuf,
-    /// An empty folder, where central writes.
+    /// An empty folder for central's files.
     pub(crate) dir: PathBuf,
 }
 
@@ -99,14 +99,14 @@ pub(crate) struct CellTask {
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum CellMessage {
     Block(BlockReport),
-    /// All of its processes are paused until it gets a turn of that block.
+    /// All processes of the cell are paused until it gets a turn of this block.
     AsksForTurn(u32),
     /// An interval of a soak is over.
     Row(Box<SoakRow>),
     Over(Box<RunRow>),
 }
 
-/// The row of a run of which nothing is known but how it ended.
+/// The row of a run about which only its end is known.
 pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
     RunRow {
         schema: SCHEMA,

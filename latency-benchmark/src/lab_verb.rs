@@ -1,4 +1,4 @@
-//! The verbs of the lab: `lab`, what that starts, and `preflight`.
+//! The verbs `lab`, `delay-line` and `preflight`.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! What goes into a manifest besides the configuration: the programs and the machine.
+//! Writes, reads and compares manifests.
 
 use std::env;
 use std::path::Path;
@@ -9,7 +9,7 @@ use run_format::checksums::of_program;
 use run_format::files::{EDITS, SCHEMA, read_versioned, unix_s, write_json, write_whole};
 use run_format::{Machine, Manifest, NodeDescription, SweepConfig, Tool};
 
-/// Where the program lies on this machine is of no use elsewhere.
+/// The command line, without the folder of the program.
 pub(crate) fn command() -> Vec<String> {
     let words = env::args_os().map(|word| word.to_string_lossy().into_owned());
     let mut words: Vec<String> = words.collect();
@@ -34,8 +34,8 @@ pub(crate) fn tool(node: &NodeDescription) -> Tool {
     }
 }
 
-/// The manifest of a sweep that begins now, written as the file `name`, with the lines inserted into upstream's
-/// crates beside it.
+/// Writes the manifest of a sweep that begins now as the file `name`, and beside it the lines that were inserted into
+/// upstream's crates.
 pub(crate) fn begin(
     dir: &Path,
     name: &str,

@@ -1,4 +1,4 @@
-//! The programs beside this one: that of the nodes, found, or built by cargo, and asked what it is; and `analysis`.
+//! Finds the node program, or has cargo build it, and asks it what it is. Also finds the program `analysis`.
 
 use std::env;
 use std::path::{Path, PathBuf};
@@ -36,7 +36,7 @@ impl NodeProgramArgs {
         self.find(node, Program::Measuring)
     }
 
-    /// The program of a sweep that there is, whose manifest says what it was.
+    /// The same arguments, but with the stack of an earlier sweep.
     pub(crate) fn again(&self, manifest: &Manifest) -> NodeProgramArgs {
         let node = manifest.tool.node.as_ref();
         let stack = node.and_then(|node| Stack::named(&node.stack).ok());
@@ -46,7 +46,7 @@ impl NodeProgramArgs {
         }
     }
 
-    /// Has cargo build what is needed to measure, and to explain if that is asked, unless a program was given.
+    /// Has cargo build the programs that measure, and if needed those that explain, unless a program was given.
     pub(crate) fn build_needed(&self, node: &NodeConfig, explain: bool) -> Result<()> {
         let explaining = explain.then_some(Program::Explaining);
         let needed = [Program::Measuring].into_iter().chain(explaining);
@@ -68,8 +68,8 @@ impl NodeProgramArgs {
     }
 }
 
-/// Has cargo build a node program. It does nothing where that is not this program's business: in a
-/// debug build, whose node program lies beside it, or away from the workspace.
+/// Has cargo build a node program. Does nothing in a debug build, whose node program lies beside it, and nothing if the
+/// workspace is not there.
 fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
@@ -96,7 +96,7 @@ fn workspace() -> Option<&'static Path> {
     is_there.then_some(workspace)
 }
 
-/// The folder that holds those of the profiles, of which this program is in one.
+/// Cargo's target folder. This program is in the folder of a profile there.
 fn target_dir() -> Result<PathBuf> {
     let this = this_program()?;
     let target = this.parent().and_then(Path::parent).map(Path::to_owned);

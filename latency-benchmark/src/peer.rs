@@ -1,4 +1,4 @@
-//! The verb `peer`: a peer by itself, for measurements between hosts.
+//! The verb `peer`: runs one peer alone, for measurements between hosts.
 
 use std::io::{Seek, Write};
 use std::os::unix::process::CommandExt;

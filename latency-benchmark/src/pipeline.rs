@@ -74,7 +74,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
     let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
         let explained = ExplainArgs::defaults(&dir, program)?;
-        // A sweep that cannot be explained has its report all the same.
+        // If explaining fails, the sweep still has its report.
         let explained = explain::run(explained).unwrap_or_else(|failure| {
             let why = one_line(&format!("{:#}", failure.error));
             say(format!("error: --explain: {why}"));
@@ -85,7 +85,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
         });
         code = first_failure(code, explained);
     }
-    // The sweep has left central's core; a report may use it.
+    // Sweeping has moved this process away from central's core, which a report may use.
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))
 }
@@ -105,7 +105,7 @@ fn prepare(
     config: &SweepConfig,
 ) -> Result<(), Failure> {
     if config.lab.peer_hosts.is_none() {
-        // Prints what is not as it should be. The check enters a lab, which only a process of its own can leave.
+        // The check prints problems. It enters a lab, which a process cannot leave, so it needs a process of its own.
         const LIMITS: Limits = Limits {
             time: Duration::from_secs(120),
             bytes: 1 << 20,

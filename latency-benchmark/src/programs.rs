@@ -1,4 +1,4 @@
-//! The node programs of a sweep: found or built before anything is measured.
+//! The node programs of a sweep. They are found or built before anything is measured.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -21,25 +21,26 @@ use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
     stack: &'static Stack,
-    /// In the order of the subjects; one where there are none. The layouts of a program are in its folder.
+    /// The programs in the order of the subjects, or one program without subjects. The layouts of a program are in its folder.
     programs: Vec<PathBuf>,
     subjects: Vec<SubjectConfig>,
 }
 
 impl Programs {
-    /// That of this workspace for all subjects, or one of each subject where some are of other sources.
-    fn of(
+    /// If all subjects have the sources of this workspace, its program for all. Otherwise `find` returns the program of each
+    /// subject.
+    fn of_subjects(
         config: &SweepConfig,
         node: &NodeProgramArgs,
         kind: Program,
-        of_subject: impl Fn(&SubjectConfig, &SubjectBuilder) -> Result<PathBuf, Failure>,
+        find: impl Fn(&SubjectConfig, &SubjectBuilder) -> Result<PathBuf, Failure>,
     ) -> Result<Programs, Failure> {
         let (stack, subjects) = (node.stack, &config.subjects);
         let programs = if subjects.iter().all(is_of_this_workspace) {
             vec![node.find(&config.node, kind)?; subjects.len().max(1)]
         } else {
             let builder = builder(stack)?.with_program(kind);
-            let programs = subjects.iter().map(|it| of_subject(it, &builder));
+            let programs = subjects.iter().map(|subject| find(subject, &builder));
             programs.collect::<Result<_, _>>()?
         };
         Ok(Programs {
@@ -49,7 +50,7 @@ impl Programs {
         })
     }
 
-    /// That of a subject without the inserted lines, which is built if need be.
+    /// The program of a subject without the inserted lines. Builds it if it is not built yet.
     pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
         let builder = builder(self.stack)?;
         let mut found = unchanged(subject, self.stack)?;
@@ -60,18 +61,18 @@ impl Programs {
         Ok(built.program)
     }
 
-    /// Central's.
+    /// The program of central.
     pub(crate) fn central(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
         self.in_layout(subject.unwrap_or(0), layout)
     }
 
-    /// The peers'.
+    /// The program of the peers.
     pub(crate) fn peer(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
         let subject = self.subjects.get(subject.unwrap_or(0));
         self.in_layout(subject.map_or(0, |subject| subject.peers), layout)
     }
 
-    /// As cargo links it if the program has no layouts, which those of other subjects of the sweep may have.
+    /// The program in a layout. A subject may have no layouts although others have some. It has the program as cargo links it.
     fn in_layout(&self, number: usize, layout: Option<u32>) -> PathBuf {
         let program = &self.programs[number];
         match (program.parent(), layout) {
@@ -119,21 +120,21 @@ impl Programs {
         Programs::find(config, node)
     }
 
-    /// Those that explain, of the same sources. Builds what is not built yet.
+    /// The programs that explain. Builds what is not built yet.
     pub(crate) fn counting(
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        let to_build = ToBuild::of(config, node.stack, Program::Explaining)?;
+        let to_build = ToBuild::for_sweep(config, node.stack, Program::Explaining)?;
         to_build.say();
-        Programs::of(config, node, Program::Explaining, |subject, builder| {
+        Programs::of_subjects(config, node, Program::Explaining, |subject, builder| {
             let built = prepare(subject, builder, &to_build);
             Ok(built.with_context(|| subject.label.clone())?.program)
         })
     }
 
     pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
-        Programs::of(config, node, Program::Measuring, |subject, builder| {
+        Programs::of_subjects(config, node, Program::Measuring, |subject, builder| {
             let resumed = || format!("--resume: {}", subject.label);
             let built = find_again(subject, builder).with_context(resumed);
             let built = built.map_err(bad_input)?;
@@ -149,7 +150,7 @@ impl Programs {
     }
 }
 
-/// The programs of subjects that count for `--gate`, built if need be.
+/// The programs of subjects that count for `--gate`. Builds what is not built yet.
 pub(crate) fn gate_programs(
     subjects: &[SubjectConfig],
     stack: &'static Stack,
@@ -173,7 +174,7 @@ struct ToBuild {
 }
 
 impl ToBuild {
-    fn of(config: &SweepConfig, stack: &'static Stack, kind: Program) -> Result<ToBuild> {
+    fn for_sweep(config: &SweepConfig, stack: &'static Stack, kind: Program) -> Result<ToBuild> {
         if config.subjects.iter().all(is_of_this_workspace) {
             return Ok(ToBuild::default());
         }
@@ -195,7 +196,7 @@ impl ToBuild {
         })
     }
 
-    /// Which ones, and how long it takes as far as that is known.
+    /// A line that names the programs, and how long the last such build took.
     fn line(&self) -> Option<String> {
         let labels: Vec<&str> = self.programs.iter().map(|(_, label)| &**label).collect();
         let time = self.last_time.map_or_else(String::new, |time| {
@@ -210,7 +211,7 @@ impl ToBuild {
         }
     }
 
-    /// What is said of a subject while it is built.
+    /// The name that is shown while a subject is built.
     fn title(&self, id: &str, label: &str) -> String {
         let number = self.programs.iter().position(|(known, _)| known == id);
         number.map_or_else(
@@ -220,13 +221,13 @@ impl ToBuild {
     }
 }
 
-/// Which programs of the subjects are built before anything is measured or explained.
+/// A line that names the programs that still have to be built, if there are any.
 pub(crate) fn to_build(
     config: &SweepConfig,
     stack: &'static Stack,
     kind: Program,
 ) -> Result<Option<String>> {
-    Ok(ToBuild::of(config, stack, kind)?.line())
+    Ok(ToBuild::for_sweep(config, stack, kind)?.line())
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
@@ -243,7 +244,7 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// What is recorded of a subject. Everything is where nothing is said.
+/// What is recorded of each site of a subject. A site without a record has everything.
 fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
     if subject.role == Role::Control {
         return Ok(Vec::new());
@@ -256,7 +257,11 @@ fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelR
 }
 
 fn refuse_unable_peers(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
-    let budgets: Vec<Budgets> = config.variants.iter().map(|it| it.budgets).collect();
+    let budgets: Vec<Budgets> = config
+        .variants
+        .iter()
+        .map(|variant| variant.budgets)
+        .collect();
     let why = "peers of this --node have no page of memory in common with central";
     match describe(program)?.peers_follow {
         true => Ok(()),
@@ -269,7 +274,7 @@ fn refuse_unbounded(
     subject: &SubjectConfig,
     levels: &[LevelRecord],
 ) -> Result<(), Failure> {
-    // The patch of a remedy has put its way in the place of the others.
+    // A subject that is patched with a remedy has one way, and cannot choose others.
     let spec: Option<Spec> = subject.spec.parse().ok();
     let has_way = spec.is_some_and(|spec| {
         let patch = spec.budgets;
@@ -334,7 +339,7 @@ fn find_again(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built
     Ok(built)
 }
 
-/// Subjects are built as the node program of this workspace is.
+/// Builds subjects with the profile of this workspace's node program.
 fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
     let profile = match cfg!(debug_assertions) {
         true => Profile::Debug,
@@ -343,7 +348,7 @@ fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
     SubjectBuilder::open(stack, profile)
 }
 
-/// Writes what was inserted into each subject, and the versions that it was built with, to the folder of the sweep.
+/// Writes the lines that were inserted into each subject, and its lock file, to the folder of the sweep.
 pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) -> Result<()> {
     for (number, subject) in config.subjects.iter().enumerate() {
         let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {

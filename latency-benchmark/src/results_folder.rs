@@ -1,4 +1,4 @@
-//! The folder of results: new, since results are never overwritten, and locked and watched while it is written.
+//! The folder of results. It is new, since results are never overwritten, and it is locked while it is written.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 use program::{Failure, bad_input, reject};
 
-/// An error if it exists; `hint` says what else could be done.
+/// Refuses a folder that exists. `hint` says what else could be done.
 pub(crate) fn refuse_existing(dir: &Path, hint: &str) -> Result<(), Failure> {
     if dir.exists() {
         let dir = dir.display();
@@ -24,16 +24,17 @@ pub(crate) fn create(dir: &Path) -> Result<(), Failure> {
         .map_err(bad_input)
 }
 
-/// Two processes never write into the same one.
+/// A locked folder of results. Two processes never write into the same one.
 pub(crate) struct ResultsFolder {
     pub(crate) path: PathBuf,
     manifest: PathBuf,
-    /// Open, so that no file of another folder gets its number.
+    /// It stays open, so that no other file gets its inode number.
     lock: File,
 }
 
 impl ResultsFolder {
-    /// It has the file `manifest`. A shard `waits` for the task that had it before and has not ended yet.
+    /// Locks a folder that has the file `manifest`. If `waits` is set, as for a shard, it waits for an earlier task that still
+    /// writes there.
     pub(crate) fn lock(path: &Path, manifest: &str, waits: bool) -> Result<ResultsFolder, Failure> {
         let file = path.join(LOCK);
         let lock =
@@ -53,9 +54,9 @@ impl ResultsFolder {
         })
     }
 
-    /// An error if it is not what it was any more: what is written now belongs to nothing.
+    /// Fails if the folder was deleted or replaced in the meantime.
     pub(crate) fn check(&self) -> Result<()> {
-        let id = |of: Metadata| (of.dev(), of.ino());
+        let id = |about: Metadata| (about.dev(), about.ino());
         let now = fs::metadata(self.path.join(LOCK)).map(id).ok();
         let is_same = now == self.lock.metadata().map(id).ok() && self.manifest.is_file();
         let path = self.path.display();
@@ -66,7 +67,7 @@ impl ResultsFolder {
         Ok(())
     }
 
-    /// An error if it has no room for what a cell writes.
+    /// Fails if the disk has no room for the files of a cell.
     pub(crate) fn check_room(&self) -> Result<()> {
         const ROOM: usize = 1 << 20;
         let trial = self.path.join(".room");

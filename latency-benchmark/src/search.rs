@@ -1,5 +1,5 @@
-//! `--search`: many budgets, in rounds. Each round is a sweep of its own, so that what made a budget stay is not what
-//! it is judged by in the end. `analysis next-round` says which budgets stay.
+//! `--search` compares many budgets in rounds. Each round is a sweep of its own, so that a budget is not judged by the
+//! measurements that selected it. `analysis next-round` says which budgets stay.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,7 +24,7 @@ use crate::sweep::args::{AskedSweep, SweepArgs};
 use crate::sweep::time::{shortest, within};
 use crate::{results_folder, sweep};
 
-/// What a round lets stay, the next one measures longer.
+/// Each round has fewer budgets than the one before, and measures them longer.
 const ROUNDS: u32 = 3;
 const DEFAULT_TIME: Duration = Duration::from_secs(570);
 
@@ -41,7 +41,7 @@ pub(crate) struct SearchArgs {
 }
 
 impl SearchArgs {
-    /// No budget, then those asked for, or else all; then those given as candidates.
+    /// The baseline without a budget, then those of `--budget` or all budgets, then those of `--candidate`.
     fn candidates(&self, asked: &[Budgets], node: &NodeConfig) -> Result<Vec<Budgets>, Failure> {
         let mut all = every_budget();
         all.retain(|budgets| unknown_site(&LIBP2P, node, budgets).is_none());
@@ -83,8 +83,8 @@ impl SearchArgs {
     }
 }
 
-/// Counts and times at each site and at muxer and task together, with both wakes; and at both ends, as after a merge, the
-/// ways of remedies and the bounds of the muxer, alone and together.
+/// All budgets of a search. In central alone: counts and times at each site and at muxer and task together, with both wakes.
+/// At both ends, as after a merge: the ways of the remedies and some bounds of the muxer, alone and together.
 fn every_budget() -> Vec<Budgets> {
     const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
     const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
@@ -127,7 +127,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         };
         let this = sweep::carry_out(asked, MANIFEST, &args.program)?;
         let goes_on = [MEASURED, SOME_FAILED].contains(&this);
-        // The sweep has left central's core.
+        // Sweeping has moved this process away from central's core.
         move_to(cores)?;
         code = this;
         Ok::<bool, Failure>(goes_on)

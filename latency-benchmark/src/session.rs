@@ -1,4 +1,4 @@
-//! A verb while it measures: the folder that it writes into, what it shows, and whether somebody asked for an end.
+//! What verbs that measure have in common: they write into a folder, show progress, run cells, and obey interrupts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Nothing but central runs on central's core, so this process goes to those of the peers.
+    /// Begins to measure. This process moves to the cores of the peers, since only central may run on central's core.
     pub(crate) fn begin(
         folder: ResultsFolder,
         progress: Progress,
@@ -47,13 +47,13 @@ impl Session {
         Ok(Session { folder, progress })
     }
 
-    /// Whether to go on after a run, also after the last one: what an interrupt cut short is not done.
+    /// Whether to go on after a run. A run that an interrupt cut short, even the last one, is not done.
     pub(crate) fn goes_on_after(&self, row: &RunRow) -> bool {
         let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
         is_whole || interrupts_seen() == 0
     }
 
-    /// Runs a cell, whose files go into `dir`, and passes on what it reports. None after a second interrupt.
+    /// Runs a cell, whose files go into `dir`, and calls `on` with its messages. None after a second interrupt.
     pub(crate) fn measure(
         &self,
         config: RunConfig,
@@ -63,7 +63,7 @@ impl Session {
         on: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         let run = || {
-            // The processes of a cell need not share this one's working folder.
+            // The processes of a cell may have another working folder.
             let task = CellTask {
                 config: config.clone(),
                 central: central.canonicalize()?,
@@ -97,7 +97,7 @@ impl Session {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         const LAST_PATIENCE: Duration = Duration::from_secs(2);
         let mut command = Command::new("/proc/self/exe");
-        // Everything in its namespaces ends with it.
+        // When the cell's process ends, all processes in its namespaces end, too.
         let cell = Conversation::start(command.arg("cell").stderr(Stdio::piped()), task);
         let mut cell = cell.context("cannot start this program again")?;
         let stderr = cell.process.child.stderr.take();
@@ -106,7 +106,7 @@ impl Session {
         let mut asking: Option<&Seat<'_>> = None;
         let mut watch = StoppedWatch::new(cell.process.child.id());
         loop {
-            // While it asks, all of its processes are paused, so there are no messages.
+            // While the cell asks for a turn, its processes are paused and send no messages.
             if asking.is_some_and(|seat| seat.has_turn_within(LOOK_AROUND)) {
                 asking = None;
                 cell.say(TURN_LINE);
@@ -117,7 +117,7 @@ impl Session {
                     asking = seat.inspect(|seat| seat.ask(block));
                 }
                 Ok(CellMessage::Over(row)) => {
-                    // It does nothing any more, and is killed if it does not end.
+                    // The cell is done. Dropping it kills the process if it does not end.
                     wait_within(&mut cell.process.child, LAST_PATIENCE)?;
                     return Ok(Some(*row));
                 }
@@ -129,7 +129,7 @@ impl Session {
                 }
             }
             match asking {
-                // All of its processes are paused.
+                // The processes are paused on purpose.
                 Some(_) => watch.pause(),
                 None => {
                     if let Some(stopped) = watch.look() {
@@ -146,13 +146,13 @@ impl Session {
                 }
                 1 if !cell.is_overdue() => {}
                 1 => return Ok(Some(ended(task.config.clone(), End::INTERRUPTED))),
-                _ => return Ok(None), // The drop ends it.
+                _ => return Ok(None), // Dropping the cell kills it.
             }
         }
     }
 }
 
-/// The verbs of other processes that measure.
+/// The verbs of other processes of this program that measure.
 pub(crate) fn others() -> Vec<&'static str> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let verbs = entries.filter_map(|entry| {

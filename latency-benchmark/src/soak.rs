@@ -1,4 +1,4 @@
-//! One cell for hours: a row at a time, so that slow growth is seen.
+//! The verb `soak`: measures one cell for hours, a row at a time, so that slow growth is seen.
 
 use std::path::Path;
 use std::time::Duration;
@@ -131,9 +131,9 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     Ok(counts.exit_code())
 }
 
-/// Writes the rows as they come. A failure is an end of its own, after the last row.
+/// Writes each row when it is measured. A failure ends the soak, and its rows stay.
 fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result<SoakEnd, Failure> {
-    /// Of a soak whose progress is no bar.
+    /// How many lines are printed if the output is no terminal.
     const LINES: u64 = 30;
     let dir = folder.path.clone();
     let mut tables = TableWriters::create(&dir, &[SOAK_ROWS])?;

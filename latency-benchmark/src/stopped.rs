@@ -1,15 +1,15 @@
-//! Processes that somebody has stopped, as SIGSTOP does: they say nothing, and end by nothing but SIGKILL.
+//! Finds processes that were stopped by a signal such as SIGSTOP. They send nothing, and only SIGKILL ends them.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
 
-/// Looks now and then for a stopped process among those of a cell.
+/// Looks from time to time for a stopped process among those of a cell.
 pub(crate) struct StoppedWatch {
-    /// The process that started all others, or those that did.
+    /// The process of which all others are descendants.
     root: u32,
     looked: Instant,
-    /// Those that were stopped at the last look, since when.
+    /// The processes that were stopped at the last look, and since when.
     since: BTreeMap<u32, Instant>,
 }
 
@@ -22,15 +22,15 @@ impl StoppedWatch {
         }
     }
 
-    /// Forgets what it has seen, where processes are paused on purpose.
+    /// Starts anew, because processes are now paused on purpose.
     pub(crate) fn pause(&mut self) {
         self.since.clear();
     }
 
-    /// Names a process that has been stopped for longer than anybody waits.
+    /// Names a process that has been stopped for too long.
     pub(crate) fn look(&mut self) -> Option<String> {
         const INTERVAL: Duration = Duration::from_secs(1);
-        // Nodes give up others that are silent for 10 s, and could not say why.
+        // Nodes give up a connection after 10 s of silence, and would then fail with a less helpful message.
         const LONGEST: Duration = Duration::from_secs(8);
         if self.looked.elapsed() < INTERVAL {
             return None;
@@ -51,8 +51,8 @@ impl StoppedWatch {
     }
 }
 
-/// The stopped ones among a process and its descendants, which are younger and so have higher numbers, unless the kernel
-/// has begun to count anew.
+/// The stopped processes among a process and its descendants. It assumes that descendants have higher numbers, which is
+/// wrong only if the kernel's numbers have wrapped around.
 fn stopped(root: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
@@ -75,16 +75,16 @@ fn stopped(root: u32) -> Vec<u32> {
     stopped
 }
 
-/// The state of a process, and its parent.
+/// The state of a process, and the number of its parent.
 fn state(process: u32) -> Option<(String, u32)> {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name of the program may contain anything.
+    // The fields follow the name of the program in parentheses, which may contain any characters.
     let (_, after) = stat.rsplit_once(')')?;
     let mut fields = after.split_whitespace();
     Some((fields.next()?.to_owned(), fields.next()?.parse().ok()?))
 }
 
-/// By the verb with which it was started.
+/// Names a process by its verb.
 fn name(process: u32) -> String {
     let command = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
     let mut words = command.split(|byte| *byte == 0);

@@ -1,4 +1,4 @@
-//! Whose turn it is of programs that are alive at the same time. One runs, the others are paused.
+//! Decides which program has a turn, among programs that are alive at the same time. One runs, and the others are paused.
 
 use std::collections::BTreeMap;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -14,12 +14,12 @@ pub(crate) struct TurnOrder {
 
 struct State {
     rng: StdRng,
-    /// The programs that have not ended, each with the block that it asks for a turn of. None while it starts or runs.
+    /// The programs that have not ended. Each has the block for which it asks for a turn, or None while it starts or runs.
     asks: BTreeMap<usize, Option<u32>>,
-    /// Those that have not asked for a turn yet. One starts after the other.
+    /// The programs that have not asked for a turn yet. They start one after the other.
     starting: Vec<usize>,
     running: Option<usize>,
-    /// Those that have had their turn of this round.
+    /// The programs that have had a turn in this round.
     had_turn: Vec<usize>,
 }
 
@@ -78,7 +78,7 @@ impl Seat<'_> {
         });
     }
 
-    /// Whether it has got the turn within that time.
+    /// Waits for the turn. Returns whether the program got it within this time.
     pub(crate) fn has_turn_within(&self, time: Duration) -> bool {
         let waits = |state: &mut State| state.running != Some(self.program);
         let waited = (self.order.changed).wait_timeout_while(self.order.state(), time, waits);
@@ -104,8 +104,8 @@ impl State {
         }
     }
 
-    /// Every program has one turn in a round, in random order. One that is a block ahead, since it has fewer turns in a
-    /// block, waits for the others.
+    /// Gives the turn to a program if none has it. Every program has one turn in a round, in random order. A program that is a
+    /// block ahead waits for the others.
     fn choose(&mut self) {
         let asked: Option<Vec<u32>> = self.asks.values().copied().collect();
         let Some(block) = asked.and_then(|blocks| blocks.into_iter().min()) else {
@@ -116,7 +116,10 @@ impl State {
         }
         let ask = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
         let mut candidates: Vec<usize> = ask.map(|(program, _)| *program).collect();
-        if candidates.iter().all(|it| self.had_turn.contains(it)) {
+        if candidates
+            .iter()
+            .all(|program| self.had_turn.contains(program))
+        {
             self.had_turn.clear();
         }
         candidates.retain(|program| !self.had_turn.contains(program));

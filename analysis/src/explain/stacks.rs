@@ -149,8 +149,9 @@ impl CellEvidence {
         let sums = PassSums::new(self, Pass::Stacks, variant);
         let by_name = self.slow(&sums, self.polls.site, innermost);
         let all: u64 = by_name.values().sum();
-        let percent = |(name, samples)| (name, 100.0 * samples as f64 / all as f64);
-        let mut frames: Vec<(String, f64)> = by_name.into_iter().map(percent).collect();
+        let share =
+            |(name, samples)| Some((name, Share::part(samples as f64, all as f64)?.percent()));
+        let mut frames: Vec<(String, f64)> = by_name.into_iter().filter_map(share).collect();
         frames.sort_by(|(_, one), (_, other)| other.total_cmp(one));
         (frames, all)
     }
@@ -190,7 +191,7 @@ impl CellEvidence {
         let [slow_polls, _] = sums.polls(site, from_ns);
         (slow_polls >= FEWEST_SLOW_POLLS && waits >= FEWEST_WAITS).then(|| Waiting {
             child: child.unwrap_or(OWN),
-            percent: 100.0 * waits as f64 / all as f64,
+            percent: Share::part(waits as f64, all as f64).map_or(0.0, Share::percent),
             call: format!("`{call}`"),
         })
     }

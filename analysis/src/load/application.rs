@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Context, Result};
 use run_format::{
     ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
     RunRow, Site, SiteRow, Stage, Stop, files, plan,
@@ -25,11 +25,6 @@ pub(crate) struct Application {
 pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles>)> {
     let path = dir.join(files::APPLICATION);
     let file: ApplicationFile = outside::read(&path)?;
-    ensure!(
-        file.turn_ms > 0,
-        "{}: its turns have no length",
-        path.display()
-    );
     let manifest = manifest(&file).with_context(|| path.display().to_string())?;
     let cell = dir.join(files::CELLS).join(Cell::default().id());
     let name = files::run_folder(1, None);
@@ -62,7 +57,7 @@ pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles
 /// The manifest of a sweep with one cell. Reports do not show what it says about nodes and a lab.
 fn manifest(file: &ApplicationFile) -> Result<Manifest> {
     let config = json!({
-        "axes": Axes::of([Cell::default()].iter()),
+        "axes": Axes::of_cells([Cell::default()].iter()),
         "variants": file.variants,
         "node": {"workload": "idle", "security": "plaintext", "transport": "tcp"},
         "pace": {"outstanding": 1},

@@ -193,7 +193,7 @@ impl CellEvidence {
         polls: SlowPolls,
     ) -> Result<CellEvidence> {
         let cell = launch.config.cell;
-        let seen: EvidenceFile = outside::read_json(&dir.join(files::EVIDENCE))?;
+        let seen: EvidenceFile = outside::read_unversioned(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = rows::read(dir, false)?;
         check_slices(&slices, variants).with_context(|| path.display().to_string())?;

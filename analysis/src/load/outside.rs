@@ -4,21 +4,27 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use run_format::{files, is_no_letter};
-use serde::de::DeserializeOwned;
+use run_format::{Limited, files, is_no_letter};
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-pub(super) fn read<T: DeserializeOwned>(path: &Path) -> Result<T> {
+pub(super) fn read<T: Limited + Serialize + DeserializeOwned>(path: &Path) -> Result<T> {
     tamed(files::read_versioned(path)?, path)
 }
 
-pub(super) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    tamed(files::read_json(path)?, path)
+pub(super) fn read_unversioned<T: Limited + Serialize + DeserializeOwned>(
+    path: &Path,
+) -> Result<T> {
+    tamed(files::read_document(path)?, path)
 }
 
-fn tamed<T: DeserializeOwned>(mut value: Value, path: &Path) -> Result<T> {
-    tame(&mut value);
-    serde_json::from_value(value).with_context(|| path.display().to_string())
+fn tamed<T: Serialize + DeserializeOwned>(document: T, path: &Path) -> Result<T> {
+    let tamed = || -> serde_json::Result<T> {
+        let mut value = serde_json::to_value(document)?;
+        tame(&mut value);
+        serde_json::from_value(value)
+    };
+    tamed().with_context(|| path.display().to_string())
 }
 
 fn tame(value: &mut Value) {

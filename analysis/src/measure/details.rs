@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn buckets_above_a_stop_hold_the_values_above_it() {
         let edges = edges(70_000);
-        let counts = Counts::of((1..3_000_u64).map(|at| (at * 997, at % 5)));
+        let counts = Counts::from_sorted((1..3_000_u64).map(|at| (at * 997, at % 5)));
         let bucketed = bucketed(&counts, &edges);
         assert_eq!(bucketed.len(), edges.len() + 1);
         for stop in stops(70_000) {

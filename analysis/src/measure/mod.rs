@@ -210,13 +210,27 @@ fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> Ce
     }
 }
 
+/// What is wrong with the runs of a cell, of which subject, and how often.
 fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
-    let flaw = |file: &RunFiles| match &file.row {
-        None => Some("a run was cut short; its complete blocks count".to_owned()),
-        Some(row) => load::flaw(&row.end).map(|flaw| format!("a run {flaw}")),
+    let flaw = |file: &RunFiles| {
+        let flaw = match &file.row {
+            None => Some("was cut short; its complete blocks count".to_owned()),
+            Some(row) => load::flaw(&row.end),
+        };
+        let label = setup.labels.get(file.subject);
+        let whose = label.map_or_else(String::new, |label| format!(" of {label}"));
+        Some(format!("a run{whose} {}", flaw?))
     };
     let (missing, wanted) = missing_runs(files, setup);
-    let mut flaws: Vec<String> = files.runs.iter().filter_map(flaw).collect();
+    let mut times = BTreeMap::<String, usize>::new();
+    for flaw in files.runs.iter().filter_map(flaw) {
+        *times.entry(flaw).or_default() += 1;
+    }
+    let counted = times.into_iter().map(|(flaw, times)| match times {
+        1 => flaw,
+        _ => format!("{flaw} ({times} times)"),
+    });
+    let mut flaws: Vec<String> = counted.collect();
     if missing > 0 && !files.runs.is_empty() {
         flaws.push(format!("{missing} of {wanted} runs are missing"));
     }

@@ -30,6 +30,8 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// The number of programs that take turns, at least 1.
     pub(crate) subjects: usize,
+    /// Their labels. Empty where there is one program, which has none.
+    pub(crate) labels: Vec<String>,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,

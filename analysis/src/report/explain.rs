@@ -15,7 +15,7 @@ use crate::explain::{Explanation, VariantOfSubject, warm_core, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{CellEstimate, change, quotient};
+use crate::stats::{CellEstimate, Share, change, quotient};
 use crate::summary::CONFIDENCE;
 use crate::text::{self, count, joined, number, uncertain};
 
@@ -237,9 +237,12 @@ impl Section<'_> {
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
         let functions = functions.iter().take(MOST_ROWS);
         let functions = functions.map(|(function, [objects, bytes])| {
-            let percent = 100.0 * *objects as f64 / all.max(1) as f64;
+            let share = Share::part(*objects as f64, all as f64);
             Row::new("function", quoted(function))
-                .with("share of objects, %", number(percent))
+                .with_any(
+                    "share of objects, %",
+                    share.map(|share| number(share.percent())),
+                )
                 .with("objects", objects)
                 .with("bytes", bytes)
         });

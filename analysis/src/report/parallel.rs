@@ -10,7 +10,7 @@ use super::markdown::{Row, quoted, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, AlonePair, BesideOthers, Interval, LIMIT_PERCENT};
+use crate::stats::{self, AlonePair, BesideOthers, Interval, LIMIT_PERCENT, Share};
 use crate::summary::Summary;
 use crate::text::{self, count, number};
 
@@ -116,5 +116,5 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
 }
 
 fn percent(part: f64, whole: f64) -> Option<String> {
-    (whole > 0.0).then(|| format!("{} %", number(100.0 * part / whole)))
+    Some(format!("{} %", number(Share::part(part, whole)?.percent())))
 }

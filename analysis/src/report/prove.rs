@@ -6,6 +6,7 @@ use run_format::{Ends, SubjectConfig};
 use super::markdown::{Row, paragraphs, table};
 use crate::measure::MetricKey;
 use crate::prose::{self, prose};
+use crate::stats::Share;
 use crate::summary::{CONFIDENCE, Summary};
 use crate::verdict::{Judged, Verdict};
 
@@ -65,7 +66,7 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
             proof: &'a Proof = proof,
             agree: usize = agree,
             all: usize = all,
-            percent: f64 = 100.0 * agree as f64 / all.max(1) as f64,
+            percent: f64 = Share::part(agree as f64, all as f64).map_or(0.0, Share::percent),
         }))
     };
     proofs(summary).iter().map(sentence).collect()

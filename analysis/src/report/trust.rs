@@ -129,8 +129,8 @@ fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
         let factor = calibration.factor.map(|factor| format!("× {factor:.2}"));
         let factor = factor.as_deref().unwrap_or("not calibrated");
         let share = |flagged: usize| {
-            let percent = 100.0 * flagged as f64 / pairs as f64;
-            format!("{flagged} of {pairs} ({percent:.1} %)")
+            let share = Share::part(flagged as f64, pairs as f64).map_or(0.0, Share::percent);
+            format!("{flagged} of {pairs} ({share:.1} %)")
         };
         let after = match share(calibration.flagged_after) {
             too_often if 20 * calibration.flagged_after > pairs => format!("**{too_often}**"),

@@ -93,7 +93,8 @@ mod tests {
     use super::*;
 
     fn histogram(counts: &[(u64, u64)]) -> Histogram {
-        Histogram::from_counts(&Counts::of(counts.iter().copied())).expect("something was counted")
+        Histogram::from_counts(&Counts::from_sorted(counts.iter().copied()))
+            .expect("something was counted")
     }
 
     #[test]
@@ -110,21 +111,21 @@ mod tests {
 
     #[test]
     fn slices_are_merged_and_empty_ones_add_nothing() {
-        let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]].map(Counts::of);
+        let slices = [vec![(1, 2), (5, 1)], vec![], vec![(5, 1), (7, 0)]].map(Counts::from_sorted);
         let merged = Histogram::from_counts(&Counts::sum(&slices.each_ref()))
             .expect("something was counted");
         assert_eq!(
             (merged.values.as_slice(), merged.total),
             ([1, 5].as_slice(), 4.0)
         );
-        assert!(Histogram::from_counts(&Counts::of([(3, 0)])).is_none());
+        assert!(Histogram::from_counts(&Counts::from_sorted([(3, 0)])).is_none());
     }
 
     #[test]
     fn the_rest_of_the_share_lies_above_a_position() {
         let counts = [(1, 5), (2, 50), (3, 30), (8, 15)];
         let position = histogram(&counts).position(0.9);
-        assert!((position.count_above(&Counts::of(counts)) - 10.0).abs() < 1e-9);
+        assert!((position.count_above(&Counts::from_sorted(counts)) - 10.0).abs() < 1e-9);
     }
 
     #[test]

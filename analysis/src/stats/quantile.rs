@@ -125,7 +125,7 @@ pub(super) mod tests {
 
     /// The numbers from 1 to 100, each once and multiplied by `scale`.
     fn even(scale: u64) -> Counts {
-        Counts::of((1..=100).map(|value| (value * scale, 1)))
+        Counts::from_sorted((1..=100).map(|value| (value * scale, 1)))
     }
 
     #[test]
@@ -152,7 +152,7 @@ pub(super) mod tests {
 
     #[test]
     fn a_99th_percentile_needs_a_hundred_values() {
-        let half = Counts::of(even(1).values().take(50));
+        let half = Counts::from_sorted(even(1).values().take(50));
         assert!(quantile(&[vec![half]], 0.99).is_none());
         assert!(quantile(&[vec![even(1)], vec![Counts::default()]], 0.5).is_none());
     }

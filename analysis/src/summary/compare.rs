@@ -63,9 +63,14 @@ impl CellSummary {
 fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let mut variants = sweep.compared().into_iter();
     let control = variants.position(|variant| variant.role == ComparedRole::Control);
+    let subjects = &sweep.manifest.config.subjects;
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
-        subjects: sweep.manifest.config.subjects.len().max(1),
+        subjects: subjects.len().max(1),
+        labels: subjects
+            .iter()
+            .map(|subject| subject.label.clone())
+            .collect(),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
@@ -271,7 +276,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
     };
     Some(Summary {
         identity: after.identity.clone(),
-        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
         variants: vec![
             variant(before, "before", ComparedRole::Baseline),
             variant(after, "after", ComparedRole::Candidate),

@@ -50,11 +50,11 @@ fn stopped(sweep: &Sweep) -> Vec<String> {
         };
         let failed: Vec<String> = rows.iter().filter_map(reason).collect();
         let reason = failed.first()?;
-        let launches = count(rows.len(), "launch");
         Some(format!(
-            "`{}` failed in {} of {launches}: {reason}.",
+            "`{}` failed in {} of {} launches: {reason}.",
             subject.label,
-            failed.len()
+            failed.len(),
+            rows.len()
         ))
     };
     let subjects = sweep.manifest.config.subjects.iter().enumerate();
@@ -65,7 +65,7 @@ fn without_lines(sweep: &Sweep) -> Vec<String> {
     let subjects = sweep.manifest.config.subjects.iter().enumerate();
     let sentence = |(number, subject): (usize, &SubjectConfig)| {
         let run = sweep.dir.join(files::without_lines(number)).join(RUN);
-        let row: RunRow = files::read_json(&run).ok()?;
+        let row: RunRow = files::read_document(&run).ok()?;
         Some(format!("`{}` {}", subject.label, row.end.without_lines()))
     };
     subjects.filter_map(sentence).collect()

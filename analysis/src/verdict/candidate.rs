@@ -8,7 +8,7 @@ use super::outcome::{self, Judged, Outcome};
 use super::regime::Regime;
 use super::threshold::AtThreshold;
 use crate::measure::{Metric, MetricKey, Place, Quantity};
-use crate::stats::{self, MeanChange, Uncertain};
+use crate::stats::{self, MeanChange, Share, Uncertain};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::count;
 
@@ -308,7 +308,7 @@ impl SiteYields {
             is_known: !summary.identity.sites.has(site)
                 || summary.has(MetricKey::new(site, Metric::PollsPerRequest)),
             per_1000: stats::mean(yields()).zip(yields().reduce(f64::max)),
-            single_iteration_percent: (all > 0).then(|| 100.0 * single as f64 / all as f64),
+            single_iteration_percent: Share::part(single as f64, all as f64).map(Share::percent),
         }
     }
 

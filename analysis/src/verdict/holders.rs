@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use run_format::Site;
 
+use crate::stats::Share;
 use crate::summary::{CellSummary, Summary};
 
 /// Children with their shares in percent, the largest first.
@@ -42,9 +43,8 @@ pub(crate) fn shares<'a>(
 /// The share of each child in the sum. Empty if the sum is zero.
 fn in_percent(by_child: BTreeMap<&str, f64>) -> Shares<'_> {
     let total: f64 = by_child.values().sum();
-    let by_child = by_child.into_iter().filter(|_| total > 0.0);
-    let shares = by_child.map(|(child, ns)| (child, 100.0 * ns / total));
-    let mut shares: Shares = shares.collect();
+    let share = |(child, ns)| Some((child, Share::part(ns, total)?.percent()));
+    let mut shares: Shares = by_child.into_iter().filter_map(share).collect();
     shares.sort_by(|a, b| b.1.total_cmp(&a.1));
     shares
 }

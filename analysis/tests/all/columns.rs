@@ -8,6 +8,9 @@ use run_format::checksums::of_file;
 
 use crate::bench::soak::soak;
 use crate::bench::{Copy, RUN, analysis, copy, evidence, fixture, path, possible, seal};
+use crate::cores::with_workers;
+use run_format::files::{read_json, write_json};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// No column of a measurement can have the last value.
@@ -29,15 +32,7 @@ fn set_each_column(dir: &Path, tables: &[PathBuf], options: &[&str]) {
                 let mut fields: Vec<&str> = first.split(',').collect();
                 fields[at] = value;
                 fs::write(file, whole.replacen(first, &fields.join(","), 1)).expect("a table");
-                seal(dir);
-                seal_soak(dir);
-                let ended = analysis([&["report", path(dir)], options].concat());
-                let judged = match ended.code {
-                    2 if ended.err.lines().count() == 1 => Ok(()),
-                    0 => possible(&dir.join("report")),
-                    code => Err(format!("exit code {code}: {}", ended.err)),
-                };
-                if let Err(why) = judged {
+                if let Err(why) = judge(dir, options) {
                     let file = file.display();
                     wrong.push(format!("{file}: {column} is {value}: {why}"));
                 }
@@ -48,12 +43,63 @@ fn set_each_column(dir: &Path, tables: &[PathBuf], options: &[&str]) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// Sets each number of these documents, of a list the first.
+fn set_each_number(dir: &Path, documents: &[PathBuf], options: &[&str]) {
+    let mut wrong = Vec::new();
+    for file in documents {
+        let whole: Value = read_json(file).expect("JSON");
+        let mut places = Vec::new();
+        numbers(&whole, "", &mut places);
+        for place in places {
+            for value in VALUES {
+                let mut changed = whole.clone();
+                let number: f64 = value.parse().expect("a number");
+                *changed.pointer_mut(&place).expect("a number") = json!(number as u64);
+                write_json(file, &changed).expect("a file");
+                if let Err(why) = judge(dir, options) {
+                    let file = file.display();
+                    wrong.push(format!("{file}: {place} is {value}: {why}"));
+                }
+            }
+        }
+        write_json(file, &whole).expect("a file");
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// Where the numbers of a document are, as JSON pointers.
+fn numbers(value: &Value, place: &str, found: &mut Vec<String>) {
+    match value {
+        Value::Number(_) => found.push(place.to_owned()),
+        Value::Array(values) => {
+            let first = values.first().into_iter();
+            first.for_each(|first| numbers(first, &format!("{place}/0"), found));
+        }
+        Value::Object(fields) => fields
+            .iter()
+            .for_each(|(name, value)| numbers(value, &format!("{place}/{name}"), found)),
+        _ => {}
+    }
+}
+
+/// Whether a folder whose checksums are right is refused, or has a report with figures that can be.
+fn judge(dir: &Path, options: &[&str]) -> Result<(), String> {
+    seal(dir);
+    seal_soak(dir);
+    let ended = analysis([&["report", path(dir)], options].concat());
+    match ended.code {
+        2 if ended.err.lines().count() == 1 => Ok(()),
+        0 => possible(&dir.join("report")),
+        code => Err(format!("exit code {code}: {}", ended.err)),
+    }
+}
+
 fn seal_soak(dir: &Path) {
     let file = dir.join("soak.json");
     let Ok(text) = fs::read_to_string(&file) else {
         return;
     };
-    let mut soak: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    let mut soak: Value = serde_json::from_str(&text).expect("JSON");
     soak["end"]["sha256"] = of_file(&dir.join("soak.csv")).expect("a table").into();
     fs::write(file, soak.to_string()).expect("a file");
 }
@@ -79,7 +125,15 @@ datagrams_received,send_calls,receive_calls\n4,1000000,1000,1,1,100,100,1000,100
 fn no_column_of_a_sweep_gives_an_impossible_figure() {
     let copy = Copy::new();
     fs::write(copy.run_file("quic.csv"), QUIC).expect("a table");
+    with_workers(&copy);
     set_each_column(&copy.dir(), &tables(&copy.dir().join(RUN)), &FAST);
+}
+
+#[test]
+fn no_number_of_a_document_gives_an_impossible_figure() {
+    let copy = Copy::new();
+    let documents = [copy.dir().join("manifest.json"), copy.run_file("run.json")];
+    set_each_number(&copy.dir(), &documents, &FAST);
 }
 
 #[test]

@@ -108,10 +108,8 @@ fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
     holds(&copy.text("report.md"), &["There are too few pairs to say"]);
 }
 
-/// The tables have 17 slices, and two workers share the polls of connections.
-#[test]
-fn each_worker_is_shown_and_their_polls_have_to_add_up() {
-    let copy = Copy::new();
+/// Adds a table of workers, which share the polls of the connections.
+pub(crate) fn with_workers(copy: &Copy) {
     let sites = fs::read_to_string(copy.run_file("sites.csv")).expect("a table");
     let polls = sites.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(',').collect();
@@ -131,6 +129,12 @@ fn each_worker_is_shown_and_their_polls_have_to_add_up() {
     let rows: String = rows.collect();
     let header = "slice,worker,cores,polls,slow_polls,poll_ns,cpu_ns,runqueue_ns\n";
     fs::write(copy.run_file("workers.csv"), format!("{header}{rows}")).expect("a copy");
+}
+
+#[test]
+fn what_each_worker_did_is_shown_and_has_to_be_all() {
+    let copy = Copy::new();
+    with_workers(&copy);
     copy.report(&["--format", "svg"]).succeeds();
     holds(
         &copy.text("report.md"),

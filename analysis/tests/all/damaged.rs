@@ -257,6 +257,16 @@ fn too_little_memory_is_one_line() {
         let is_right = matches!((code, lines), (Some(0), 0) | (Some(1), 1));
         assert!(is_right, "{size} MiB: {code:?}: {said}");
         refused += lines;
+        let left = || {
+            let entries = fs::read_dir(copy.dir()).expect("a folder").flatten();
+            let names = entries.map(|entry| entry.file_name().into_string().expect("text"));
+            names.filter(|name| name.starts_with(".report-")).count()
+        };
+        // The folder stays until a report has the memory that it needs.
+        if left() > 0 {
+            copy.report(&["--format", "svg"]).succeeds();
+            assert_eq!(left(), 0);
+        }
     }
     assert!(refused > 0, "it needs no memory");
 }

@@ -16,6 +16,7 @@ use damage::{Damage, damage, files};
 use nix::sys::resource::{UsageWho, getrusage};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
+use rayon::prelude::*;
 use run_format::checksums::of_file;
 use run_format::files::{read_json, write_json};
 use serde_json::{Value, json};
@@ -41,11 +42,15 @@ pub(crate) fn tries() -> usize {
 }
 
 /// Tries the known seeds, and then others. Fails with all that was found.
-fn fuzz(known: &[(u64, &str)], mut finds: impl FnMut(u64) -> Result<&'static str, String>) {
+fn fuzz(known: &[(u64, &str)], finds: impl Fn(u64) -> Result<&'static str, String> + Sync) {
     let new = (FIRST_SEED..).take(tries());
+    let seeds: Vec<u64> = known.iter().map(|(seed, _)| *seed).chain(new).collect();
+    let tried: Vec<_> = (seeds.into_par_iter())
+        .map(|seed| (seed, finds(seed)))
+        .collect();
     let (mut ended, mut found) = (BTreeMap::<_, u32>::new(), Vec::new());
-    for seed in known.iter().map(|(seed, _)| *seed).chain(new) {
-        match finds(seed) {
+    for (seed, outcome) in tried {
+        match outcome {
             Ok(how) => *ended.entry(how).or_default() += 1,
             Err(how) => found.push(format!("seed {seed}: {how}")),
         }

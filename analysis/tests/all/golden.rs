@@ -316,6 +316,53 @@ fn a_subject_that_always_fails_does_not_cost_the_others() {
 }
 
 #[test]
+fn a_subject_that_hangs_is_the_first_line_everywhere() {
+    let copy = Copy::new();
+    with_subjects(&copy, 1);
+    let hangs = "the stream to peer 1 stalled after 12.0 s";
+    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+        for number in 1..=5 {
+            let reason = match number {
+                1 | 2 => hangs,
+                _ => "not tried again, since two launches of this cell had failed",
+            };
+            let cell = copy.dir().join("cells").join(cell);
+            let launch = cell.join(format!("s1-run-{number}"));
+            let failed = format!(
+                "\"status\": \"failed\", \"stage\": \"measuring\", \"reason\": \"{reason}\","
+            );
+            edit(&launch.join("run.json"), |text| {
+                let text = text.replacen("\"status\": \"ok\",", &failed, 1);
+                text.replacen("\"blocks\": 5", "\"blocks\": 0", 1)
+            });
+            for table in fs::read_dir(&launch).expect("a folder") {
+                let table = table.expect("an entry").path();
+                if table.extension().is_some_and(|end| end == "csv") {
+                    fs::write(table, "").expect("a table");
+                }
+            }
+            fs::write(launch.join("histograms.hlog"), "").expect("a log");
+        }
+    }
+    let ended = copy.report(&["--format", "svg"]);
+    ended.succeeds();
+    let line = format!("`released` failed in 10 of 10 launches: {hangs}.");
+    assert!(ended.out.starts_with(&line), "{}", ended.out);
+    let comment = copy.text("comment.md");
+    assert!(comment.starts_with(&format!("- {line}")), "{comment}");
+    holds(
+        &copy.text("report.md"),
+        &[&format!("**Verdict.** {line}\n")],
+    );
+    let given_up = "a run of released failed: measuring: not tried again, since two launches of this cell had failed \
+                    (3 times)";
+    assert_eq!(copy.text("report.md").matches(given_up).count(), 2);
+    for text in [comment, copy.text("report.md")] {
+        assert!(!text.contains("0 cells"), "{text}");
+    }
+}
+
+#[test]
 fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
     let copy = Copy::new();
     with_subjects(&copy, 1);

@@ -211,7 +211,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
             sites: SiteNames::of_nodes(None),
             ..Identity::default()
         },
-        axes: Axes::of(cells.iter().map(|cell| &cell.measured.cell)),
+        axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
         variants,
         cells,
         calibrations,

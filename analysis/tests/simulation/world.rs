@@ -136,7 +136,7 @@ impl World {
             .collect();
         buckets.sort_unstable();
         let alike = buckets.chunk_by(|a, b| a == b);
-        Counts::of(alike.map(|bucket| (value_of(bucket[0]), bucket.len() as u64)))
+        Counts::from_sorted(alike.map(|bucket| (value_of(bucket[0]), bucket.len() as u64)))
     }
 
     /// The true share of slow polls under the baseline: in this launch if there is one run, otherwise over all launches.

@@ -56,7 +56,7 @@ async fn serve_one(incoming: Incoming, workload: Workload, payload: Payload) -> 
             match workload {
                 Workload::Stream => {
                     let link = join(receiving, sending);
-                    let _ = count_chunks(link, &Sizes::of(payload)).await;
+                    let _ = count_chunks(link, &Sizes::one(payload)).await;
                 }
                 _ => drop(echo(sending, receiving, payload.len()).await),
             }

@@ -140,7 +140,7 @@ mod tests {
     async fn chunks_of_all_sizes_are_counted_and_a_wrong_count_is_noticed() {
         let ended = exchange(100, None).await.expect_err("it ends");
         assert_eq!(ended.to_string(), "enough");
-        let larger = Sizes::of(Payload::of_bytes(32));
+        let larger = Sizes::one(Payload::of_bytes(32));
         let ended = exchange(100, Some(larger)).await.expect_err("it ends");
         let wrong = "peer 1 has counted (1, 32) chunks and bytes, but was sent (1, 16)";
         assert_eq!(ended.to_string(), wrong);

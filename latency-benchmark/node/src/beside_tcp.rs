@@ -31,7 +31,7 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
             if let Ok((socket, _)) = listener.accept().await
                 && socket.set_nodelay(true).is_ok()
             {
-                tokio::spawn(async move { echo(socket, &Sizes::of(load.payload)).await });
+                tokio::spawn(async move { echo(socket, &Sizes::one(load.payload)).await });
             }
         }
     });

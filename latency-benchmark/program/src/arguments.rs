@@ -9,7 +9,7 @@ use clap::error::ErrorKind;
 use crate::failure::{Failure, bad_input};
 use crate::output::note;
 
-/// The arguments. `Err(Ok(_))` where clap has printed its help or the version.
+/// Reads the arguments. `Err(Ok(_))` means that clap has printed its help or the version, and the program may end.
 pub fn parse<T: Parser>() -> Result<T, Result<ExitCode, Failure>> {
     T::try_parse().map_err(|error| help_or_one_line::<T>(&error))
 }

@@ -23,7 +23,7 @@ impl<E: Into<Error>> From<E> for Failure {
     }
 }
 
-/// Wrong input, before which nothing was written.
+/// A failure by wrong input. Nothing may have been written before it.
 pub fn bad_input(error: impl Into<Error>) -> Failure {
     let error = error.into();
     Failure { error, code: 2 }
@@ -37,7 +37,7 @@ macro_rules! reject {
     };
 }
 
-/// Ends `main`: an error becomes one line on standard error. Success without all of its output is none.
+/// Ends `main`. An error becomes one line on standard error. If output was lost, the program has failed.
 pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
     let result = match (result, lost()) {
         (Ok(code), Some(error)) if code == ExitCode::SUCCESS => {
@@ -56,7 +56,7 @@ pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-/// The exit code of a shell for the same status.
+/// The exit code that a shell would have for the same status: 128 and the number of the signal that killed the process.
 pub fn exit_code(status: ExitStatus) -> u8 {
     let of_signal = || status.signal().map(|signal| 128 + signal);
     let code = status.code().or_else(of_signal);
@@ -66,7 +66,7 @@ pub fn exit_code(status: ExitStatus) -> u8 {
 /// How a process ended, to be put after its name.
 pub fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
-        // As a shell and the supervisor of a lab pass it on.
+        // A shell and the supervisor of a lab pass the signal of their child on like this.
         (Some(code @ 129..=159), _) => format!("was killed by signal {}", code - 128),
         (Some(code), _) => format!("ended with exit code {code}"),
         (None, Some(signal)) => format!("was killed by signal {signal}"),
@@ -74,13 +74,13 @@ pub fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// The same, with the last of its errors if it printed any.
+/// Like [`ended`], followed by the last line of its errors if there is one.
 pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
     let words = last_words(errors).map_or_else(String::new, |words| format!(": {words}"));
     ended(status) + &words
 }
 
-/// The last line of a process's errors. After a panic it is in the middle.
+/// The line of a process's errors that says why it failed: the last one, or after a panic the panic's message.
 pub fn last_words(errors: &str) -> Option<String> {
     let mut lines = errors.lines().filter(|line| !line.trim().is_empty());
     let is_before = |line: &&str| !line.contains(" panicked at ");

@@ -1,7 +1,7 @@
-//! Ctrl-C and other signals that ask for an end, counted.
+//! Counts Ctrl-C and other signals that ask for an end.
 //!
-//! They are handled rather than blocked: what a process starts inherits blocked signals, but no handlers. A signal that is
-//! ignored when this process starts stays ignored, here and in all that it starts.
+//! The signals are handled rather than blocked, because child processes inherit blocked signals, but no handlers. A signal
+//! that is ignored when this process starts stays ignored, here and in its children.
 #![allow(
     unsafe_code,
     reason = "installs handlers; that of the counted signals only adds to an atomic number"
@@ -18,22 +18,22 @@ use crate::limits::fail_on_large_files;
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the user has asked for an end. 0 in a process that does not count.
+/// How often the user has asked for an end. It stays 0 in a process that does not count.
 pub fn interrupts_seen() -> usize {
     SEEN.load(Relaxed)
 }
 
-/// Counts from now on, instead of ending this process.
+/// From now on these signals are counted, and no longer end this process.
 pub fn count_interrupts() -> Result<()> {
     fail_on_large_files();
-    for of_an_end in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let count = SigHandler::Handler(count);
         let action = SigAction::new(count, SaFlags::SA_RESTART, SigSet::empty());
         // SAFETY: the handler may be called at any time, in any thread.
-        let before = unsafe { sigaction(of_an_end, &action) }?;
+        let before = unsafe { sigaction(signal, &action) }?;
         if before.handler() == SigHandler::SigIgn {
             // SAFETY: this installs no handler.
-            unsafe { sigaction(of_an_end, &before) }?;
+            unsafe { sigaction(signal, &before) }?;
         }
     }
     Ok(())

@@ -1,7 +1,7 @@
-//! The limits that a shell sets (`ulimit`) end a program in one line, not by a signal.
+//! Where a limit of the shell (`ulimit`) ends a program, it ends with one line on standard error, and by no signal.
 #![allow(
     unsafe_code,
-    reason = "ignores a signal, which has no handler; and an allocator that asks the system's"
+    reason = "ignores a signal, which runs no handler; and wraps the system's allocator"
 )]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -20,10 +20,10 @@ pub fn fail_on_large_files() {
     let _ = ignored;
 }
 
-/// The system's allocator. Where it has nothing left, the program ends with a line, which Rust's abort does not have.
+/// The system's allocator. If no memory is left, the program says so in one line and ends. Rust's own abort says nothing.
 pub struct OrEnd;
 
-// SAFETY: what is returned is the system's, and never null.
+// SAFETY: all memory is the system allocator's, and a null pointer is never returned.
 unsafe impl GlobalAlloc for OrEnd {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         // SAFETY: the caller's promise is the system allocator's, too.
@@ -58,11 +58,11 @@ fn or_end(memory: *mut u8) -> *mut u8 {
 fn end() -> ! {
     const LINE: &[u8] = b"error: there is not enough memory (`ulimit -v` may be the limit)\n";
     static IS_SAID: AtomicBool = AtomicBool::new(false);
-    // Another thread that has no memory either waits for the end.
+    // Another thread that has no memory either waits until this one has ended the process.
     while IS_SAID.swap(true, Ordering::Relaxed) {
         thread::park();
     }
-    // Whatever prints text may need memory itself. There is nowhere to say that this could not be written.
+    // This writes without memory. If it fails, there is nowhere to say so.
     let _ = io::stderr().write_all(LINE);
     process::exit(1);
 }

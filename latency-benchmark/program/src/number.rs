@@ -1,20 +1,20 @@
 //! Numbers with units, as people type them: `8`, `50us`, `1.5 s`, `256KiB`, `0.1%`, `6/h`.
 //!
-//! A number is digits, which may have a point. A unit follows, after spaces or none. There is no sign, no exponent
-//! and no infinity. All arguments and files of the workspace have this grammar.
+//! A number consists of digits, and may have a decimal point. Its unit follows, with or without spaces between. A sign, an
+//! exponent or an infinity is refused. All arguments and files of the workspace have this grammar.
 
 use std::time::Duration;
 
-/// A kind of number. All its figures count the smallest unit.
+/// A kind of number. All its fields count in the smallest unit.
 #[derive(Clone, Copy, Debug)]
 pub struct Number {
     /// The units in ascending order.
     pub units: &'static [(&'static str, f64)],
     /// The unit of a number that is typed without one. If it is not one of the units, there is none.
     pub bare: &'static str,
-    /// What is less is refused.
+    /// A smaller number is refused.
     pub least: f64,
-    /// What is more is refused.
+    /// A larger number is refused.
     pub most: f64,
 }
 
@@ -49,7 +49,7 @@ const fn above_zero(units: &'static [(&'static str, f64)]) -> Number {
 }
 
 impl Number {
-    /// The number that was typed. The error quotes the text and says what is wrong with it.
+    /// Reads what was typed. The error quotes the text and says what is wrong with it.
     pub fn read(&self, text: &str) -> Result<f64, String> {
         let text = text.trim();
         let wrong = |problem: &str| Err(format!("{text:?} {problem}"));
@@ -79,9 +79,9 @@ impl Number {
         }
     }
 
-    /// A number that has no fraction in the smallest unit.
+    /// Reads a number, and refuses a fraction of the smallest unit.
     pub fn read_whole(&self, text: &str) -> Result<u64, String> {
-        /// More than the rounding of a product.
+        /// More than an error by rounding.
         const FRACTION: f64 = 1e-3;
         let value = self.read(text)?;
         match value.round() {
@@ -90,7 +90,7 @@ impl Number {
         }
     }
 
-    /// The text form, with the largest unit of which it is a multiple.
+    /// The text form, in the largest unit of which the value is a multiple.
     pub fn show(&self, value: f64) -> String {
         let mut units = self.units.iter().rev();
         let largest = units.find(|(_, factor)| value > 0.0 && value % factor == 0.0);
@@ -99,14 +99,14 @@ impl Number {
     }
 }
 
-/// A time above zero.
+/// Reads a time above zero.
 pub fn time(text: &str) -> Result<Duration, String> {
     let ns = TIME.read_whole(text);
     ns.map(Duration::from_nanos)
         .map_err(|wrong| format!("{wrong} (accepted: a time such as 50us, 90s or 1.5h)"))
 }
 
-/// A number above zero without a unit.
+/// Reads a number above zero without a unit.
 pub fn decimal(text: &str) -> Result<f64, String> {
     above_zero(&[("", 1.0)])
         .read(text)

@@ -1,4 +1,4 @@
-//! Everything that a program prints. Neither a reader that goes away nor a full device ends what the program does.
+//! Printing. The program goes on if the reader of its output goes away or the device is full.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -6,7 +6,7 @@ use std::io::{self, ErrorKind, Write};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-/// The first error of standard output, unless its reader went away: that has read enough.
+/// The first error of standard output. A reader that went away is no error: it has read enough.
 static LOST: OnceLock<io::Error> = OnceLock::new();
 
 /// Prints to standard output, and ends the line. [`end`](crate::end) reports what could not be written.
@@ -14,7 +14,7 @@ pub fn print(text: impl Display) {
     note(writeln!(io::stdout(), "{}", printable(&text.to_string())));
 }
 
-/// Puts text for programs on standard output, as it is.
+/// Writes text to standard output unchanged, for another program to read.
 pub fn put(text: &str) {
     let mut stdout = io::stdout();
     let written = stdout.write_all(text.as_bytes());
@@ -26,7 +26,7 @@ pub fn say(text: impl Display) {
     let _ = writeln!(io::stderr(), "{}", printable(&text.to_string()));
 }
 
-/// Text from outside cannot move the cursor, change colours, or show other letters than it has.
+/// Escapes what would move the cursor, change colours, or change the direction of the text.
 pub fn printable(text: &str) -> Cow<'_, str> {
     let is_command = |letter: char| {
         (letter.is_control() && !matches!(letter, '\n' | '\t'))
@@ -60,7 +60,7 @@ pub(crate) fn note(written: io::Result<()>) {
     }
 }
 
-/// Why standard output does not have everything.
+/// Why some output was lost, if it was.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }

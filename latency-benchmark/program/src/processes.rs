@@ -1,4 +1,4 @@
-//! The processes around this one. A child that prints without end, or never ends, costs neither memory nor patience.
+//! Starts other processes and reads what they print. A child that prints without end, or does not end, is killed.
 
 use std::fs::{File, TryLockError};
 use std::io::{self, BufRead, BufReader, ErrorKind, Read};
@@ -15,32 +15,32 @@ use nix::unistd::Pid;
 use crate::interrupts::interrupts_seen;
 use crate::output::say;
 
-/// What a child that only answers a question may take.
+/// How long a child may run, and how much it may print.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// From its start to its end.
+    /// The limit of the time from its start to its end.
     pub time: Duration,
-    /// Of its output, and of its errors.
+    /// The limit of its output, and the same for its errors.
     pub bytes: usize,
 }
 
 impl Limits {
-    /// Plenty for a program that says what it is.
+    /// For a program that only prints an answer, such as its version.
     pub const OF_AN_ANSWER: Limits = Limits {
         time: Duration::from_secs(10),
         bytes: 1 << 20,
     };
 
-    /// What a program without input prints until its end.
+    /// Runs a program without input, like [`output_with`](Limits::output_with).
     pub fn output(self, command: &mut Command) -> io::Result<Output> {
         self.output_with(command, Stdio::null())
     }
 
-    /// What a program prints until its end. An error if that is too much, or takes too long, or if the user asks for an end
-    /// meanwhile.
+    /// Runs a program and returns what it prints. Fails if it prints too much or takes too long, or if the user asks for
+    /// an end meanwhile.
     pub fn output_with(self, command: &mut Command, input: Stdio) -> io::Result<Output> {
         let command = command.stdin(input).stdout(Stdio::piped());
-        // In a process group of its own, so that what it starts can be ended, too.
+        // The group of its own is for ending its children together with it.
         let mut child = command.stderr(Stdio::piped()).process_group(0).spawn()?;
         let output = self.rest_of(&mut child);
         if output.is_err() {
@@ -50,7 +50,7 @@ impl Limits {
         output
     }
 
-    /// What a child with pipes prints until its end.
+    /// Returns what a running child prints until its end. Its output and its errors are pipes.
     pub fn rest_of(self, child: &mut Child) -> io::Result<Output> {
         let (deadline, before) = (Instant::now() + self.time, interrupts_seen());
         let left = || deadline.saturating_duration_since(Instant::now());
@@ -80,7 +80,7 @@ impl Limits {
         })
     }
 
-    /// All of it, or one byte more than the limit, by another thread.
+    /// Has another thread read the pipe to its end, or to one byte more than the limit.
     fn receive(self, pipe: impl Read + Send + 'static) -> io::Result<Receiver<Vec<u8>>> {
         let (sender, text) = channel();
         let most = self.bytes as u64 + 1;
@@ -131,7 +131,8 @@ pub fn wait_or_interrupt(command: &mut Command) -> io::Result<ExitStatus> {
     }
 }
 
-/// Locks a file. Says so if another process has the lock, and waits until that ends or the user asks for an end.
+/// Locks a file. If another process has the lock, it prints `waits`, and waits until that process ends or the user asks
+/// for an end.
 pub fn lock(file: &File, waits: &str) -> io::Result<()> {
     let mut is_said = false;
     loop {
@@ -151,7 +152,7 @@ pub fn lock(file: &File, waits: &str) -> io::Result<()> {
     }
 }
 
-/// Calls `work` with every item, each in a thread of its own. Returns what it returned, in the order of the items.
+/// Calls `work` with every item, each in a thread of its own. Returns the results in the order of the items.
 pub fn in_threads<T: Send, R: Send>(
     items: impl IntoIterator<Item = T>,
     work: impl Fn(T) -> Result<R> + Sync,
@@ -161,13 +162,13 @@ pub fn in_threads<T: Send, R: Send>(
         let start = |item| thread::Builder::new().spawn_scoped(scope, move || work(item));
         let started = items.into_iter().map(start);
         let started = started.collect::<io::Result<Vec<_>>>()?;
-        let ends = started.into_iter().map(|it| it.join());
+        let ends = started.into_iter().map(|thread| thread.join());
         ends.map(|end| end.unwrap_or_else(|_| bail!("a thread panicked")))
             .collect()
     })
 }
 
-/// How a child ended by itself, unless it takes longer than that.
+/// Waits for the end of a child. None if it has not ended within `patience`.
 pub fn wait_within(child: &mut Child, patience: Duration) -> io::Result<Option<ExitStatus>> {
     const LOOK: Duration = Duration::from_millis(5);
     let deadline = Instant::now() + patience;
@@ -180,7 +181,7 @@ pub fn wait_within(child: &mut Child, patience: Duration) -> io::Result<Option<E
     }
 }
 
-/// The lines that a child prints, until one is longer than any message.
+/// The lines that a child prints. They end at a line that is longer than any message.
 pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     const LONGEST: usize = 16 << 20;
     let mut from = BufReader::new(from);
@@ -193,7 +194,7 @@ pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     })
 }
 
-/// The end of what a child prints, which says why it failed.
+/// Reads to the end, and returns the last 64 KiB, which say why a child failed.
 pub fn tail(mut from: impl Read) -> String {
     const LONGEST: usize = 64 << 10;
     let mut text = Vec::new();
@@ -203,8 +204,8 @@ pub fn tail(mut from: impl Read) -> String {
     String::from_utf8_lossy(&text).into_owned()
 }
 
-/// Waits for lines that are among those known. When standard input ends instead, the parent is gone, and this process
-/// ends at once.
+/// Receives those lines of standard input that are known. When standard input ends, the parent is gone, and this process
+/// exits at once.
 pub fn lines_or_end<const N: usize>(
     known: [&'static str; N],
 ) -> io::Result<Receiver<&'static str>> {
@@ -240,7 +241,7 @@ mod tests {
             ("yes >&2", "it prints more than 1 KiB"),
             ("sleep 1000", "it did not end within"),
             ("exec >&- 2>&-; sleep 1000", "it did not end within"),
-            // What it started holds its output open.
+            // Its child holds its output open.
             ("sleep 1000 & exit 0", "it did not end within"),
         ] {
             let error = shell(script).expect_err(script);

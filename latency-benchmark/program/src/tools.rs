@@ -1,5 +1,5 @@
-//! Where the programs are that this one runs. Folders are named by absolute paths only: what lies in the working folder
-//! is somebody's data.
+//! Finds the programs that this one runs. Relative folders are left out: what lies in the working folder is somebody's
+//! data.
 
 use std::env;
 use std::os::unix::fs::PermissionsExt;
@@ -17,13 +17,13 @@ pub fn tool_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The path of a program of the system, such as git. Where there is none, starting it says so.
+/// The path of a program of the system, such as git. If it is not installed, starting it fails and names this path.
 pub fn tool(name: &str) -> PathBuf {
     let found = program_in(tool_folders(), name);
     found.unwrap_or_else(|| Path::new("/usr/bin").join(name))
 }
 
-/// The path of a program of which users have their own, such as cargo: the first in `PATH`.
+/// The path of a program that users install for themselves, such as cargo: the first in `PATH`.
 pub fn user_tool(name: &str) -> PathBuf {
     program_in(user_folders(), name).unwrap_or_else(|| tool(name))
 }

@@ -1,4 +1,4 @@
-//! What an application writes that compares budgets in itself. Its tables are those of every run.
+//! The files of an application that compares budgets in itself. Its tables have the same form as those of a sweep.
 
 use std::path::Path;
 
@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, of_folder, sealed};
 use crate::files::{RUN, write_whole};
+use crate::limits::{ANY, COUNT, MS, NAME, UNIX_S, length, limits};
 use crate::{Machine, RuntimeConfig, VariantConfig};
 
 /// `application.json`, written before the first turn.
@@ -14,7 +15,7 @@ use crate::{Machine, RuntimeConfig, VariantConfig};
 pub struct ApplicationFile {
     pub schema: u32,
     pub program: String,
-    /// Of `node-ab`.
+    /// The version of `node-ab`.
     pub version: String,
     pub debug_assertions: bool,
     pub created_unix_s: u64,
@@ -26,6 +27,14 @@ pub struct ApplicationFile {
     pub limit_ms: u64,
     pub timer_limit_ms: u64,
     pub seed: u64,
+}
+
+limits! { ApplicationFile;
+    schema program version debug_assertions machine runtime variants: NAME;
+    created_unix_s: UNIX_S;
+    turn_ms: length(MS);
+    washout_ms limit_ms timer_limit_ms: MS;
+    seed: ANY;
 }
 
 /// `run.json` of an application.
@@ -42,7 +51,14 @@ pub struct ApplicationRun {
     pub files: Checksums,
 }
 
-/// Why budgets take turns no more. The variant `none` is in force since.
+limits! { ApplicationRun;
+    schema ended blocks refused_slices files: NAME;
+    started_unix_s: UNIX_S;
+    took_ms: MS;
+    lost_records: COUNT;
+}
+
+/// Why the comparison ended. Since then, the variant `none` is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Ended {

@@ -7,7 +7,7 @@ use poll_probe::{Budget, Limit};
 
 use crate::{Remedy, Site, serde_as_text};
 
-/// The bounds of a whole process, and which processes have them. The default has none.
+/// The bounds of a whole process, and which processes have them. The default has no bound.
 ///
 /// Its text form is `none`, or `SITE=LIMIT[/WAKE]` joined by commas: `connection=8`, `connection=50us`,
 /// `muxer=4/deferred`, `connection=8,muxer=2`, `task=coop`. With `@both` behind it the peers have the same bounds.
@@ -37,7 +37,7 @@ impl Budgets {
         self.bounds.at(site.into())
     }
 
-    /// The remedies, each with its way.
+    /// The remedies that are in force, each with the name of its way.
     pub fn remedies(&self) -> impl Iterator<Item = (Remedy, &'static str)> {
         let bounds = self.bounds;
         Remedy::ALL.into_iter().filter_map(move |remedy| {
@@ -46,7 +46,7 @@ impl Budgets {
         })
     }
 
-    /// Whether it changes nothing as long as it ends no poll of central.
+    /// Whether a variant with these budgets behaves like the baseline as long as no poll of central is ended.
     pub fn acts_by_ending_polls(&self) -> bool {
         self.ends == Ends::Central && self.remedies().next().is_none()
     }
@@ -80,7 +80,7 @@ pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SIT
      quic-endpoint takes no coop; WAKE says when the next poll may come: immediate (the default), or deferred until \
      tokio has polled timers and I/O; flush=late has yamux flush once no frame waits, flush=32KiB also after 32 KiB, flush=burst also after the first frame; @both at the end, as in muxer=1/deferred@both: the peers have the same bounds";
 
-/// The end of a text whose bounds hold at both ends.
+/// The suffix for bounds at both ends of a connection.
 const AT_BOTH: &str = "@both";
 
 fn refusal(part: &str, problem: impl fmt::Display) -> String {

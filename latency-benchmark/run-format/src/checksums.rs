@@ -1,4 +1,4 @@
-//! Checksums hold the files of a run together: a file that was cut, edited, or copied from another run is found.
+//! Checksums of the files of a run. By these, a file that was cut, edited, or copied from another run is found.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,7 +13,7 @@ use crate::files::{RUN, read};
 /// SHA-256 by file name, in hexadecimal.
 pub type Checksums = BTreeMap<String, String>;
 
-/// Those of all files in the folder of a run. That of `run.json`, which is to hold them, is left empty for [`sealed`].
+/// The checksums of all files in the folder of a run. The one of `run.json` is left empty, and [`sealed`] fills it in.
 pub fn of_folder(dir: &Path) -> Result<Checksums> {
     let names = names(dir)?.into_iter().filter(|name| name != RUN);
     let of_files = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
@@ -21,14 +21,14 @@ pub fn of_folder(dir: &Path) -> Result<Checksums> {
     of_files.chain([own]).collect()
 }
 
-/// The text of `run.json` with its own checksum, which is that of the text without it.
+/// The text of `run.json` with its own checksum. The checksum is computed while its place is empty.
 pub fn sealed(row: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(row)? + "\n";
     let own = |sum: &str| format!("\"{RUN}\": \"{sum}\"");
     Ok(text.replacen(&own(""), &own(&of_bytes(text.as_bytes())), 1))
 }
 
-/// Refuses a folder whose files are not those. Returns the names of files that are there beside them.
+/// Refuses a folder if a file has another checksum. Returns the names of files that have none.
 pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
     for (name, expected) in checksums {
         let path = dir.join(name);
@@ -49,7 +49,7 @@ pub fn check(dir: &Path, checksums: &Checksums) -> Result<Vec<String>> {
     Ok(names(dir)?.into_iter().filter(is_stray).collect())
 }
 
-/// That of a program, which may be longer than any file of a run.
+/// The checksum of a program, which may be longer than any file of a run.
 pub fn of_program(path: &Path) -> Result<String> {
     let bytes = fs::read(path).with_context(|| path.display().to_string())?;
     Ok(of_bytes(&bytes))

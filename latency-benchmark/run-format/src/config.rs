@@ -1,21 +1,23 @@
-//! What a run is to do: decided by the sweep, carried out by a cell and its nodes, and recorded in every
-//! `run.json`.
+//! The configuration of sweeps and runs. A sweep decides it, a cell and its nodes follow it, and every `run.json` records
+//! it.
 
+use std::ops::RangeInclusive;
 use std::time::Duration;
 
-use crate::LabConfig;
+use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{ANY, COUNT, Extent, Figure, Limited, MS, NAME, length, limits};
 use crate::{
-    Axes, Cell, Churn, JobsConfig, Load, Pace, Part, Precision, RuntimeConfig, Shard, Site,
-    SubjectConfig, VariantConfig, Workload,
+    Axes, Cell, Churn, JobsConfig, LabConfig, Load, MOST_CELLS, Pace, Part, Precision,
+    RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SweepConfig {
     pub axes: Axes,
     pub variants: Vec<VariantConfig>,
-    /// Those of a launch are alive at the same time and take turns. Absent where one program is measured.
+    /// The subjects of a launch are alive at the same time and take turns. Absent where one program is measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<SubjectConfig>,
     pub node: NodeConfig,
@@ -38,6 +40,22 @@ pub struct SweepConfig {
     pub jobs: Option<JobsConfig>,
 }
 
+limits! { SweepConfig;
+    axes variants subjects node pace runtime lab precision measurement shard jobs: NAME;
+    repeat far_repeat: 0.0..=most_repeats(axes, subjects.len());
+    turn_ms: length(MS);
+    settle_ms max_cell_ms: MS;
+    time_scale: COUNT;
+    seed: ANY;
+}
+
+/// Planning a sweep with more launches would not come to an end.
+fn most_repeats(axes: &Axes, subjects: usize) -> f64 {
+    const MOST_LAUNCHES: f64 = 1_000_000.0;
+    let launches = axes.most_cells() * subjects.max(1) as f64;
+    (MOST_LAUNCHES / launches.max(1.0)).min(MOST_CELLS).floor()
+}
+
 /// One launch of the processes of a cell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
@@ -47,7 +65,7 @@ pub struct RunConfig {
     pub subject: Option<usize>,
     /// How many other programs are alive and take turns with this one.
     pub beside: usize,
-    /// Which layout of their programs central and the peers run, from 1. Absent where there is one.
+    /// The number, from 1, of the layout of the programs that central and the peers run. Absent if there is one layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub layout: Option<u32>,
     pub seed: u64,
@@ -62,7 +80,12 @@ pub struct RunConfig {
     pub jobs: Option<usize>,
 }
 
-/// What a run does with the time that it has.
+limits! { RunConfig;
+    cell run subject beside layout node load runtime variants plan lab measurement jobs: NAME;
+    seed: ANY;
+}
+
+/// The kind of measurement of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Measurement {
@@ -77,12 +100,27 @@ pub enum Measurement {
     BesideTcp,
 }
 
+impl Figure for Measurement {
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        match self {
+            Measurement::Compare | Measurement::BesideTcp => Ok(()),
+            Measurement::Explain(plan) => plan.check(extent),
+            Measurement::Soak(plan) => plan.check(extent),
+        }
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExplainPlan {
     /// The baseline and the variant compared with it, as indices into the variants.
     pub variants: Vec<usize>,
-    /// With every kind of evidence. Further ones only sample stacks, until there are enough samples or the time is up.
+    /// The number of blocks with every kind of evidence. Further blocks only sample stacks, until there are enough samples or
+    /// the time is up.
     pub blocks: u32,
+}
+
+limits! { ExplainPlan;
+    variants blocks: NAME;
 }
 
 /// How a soak is cut into rows, and how often peers are restarted meanwhile.
@@ -92,19 +130,28 @@ pub struct SoakPlan {
     pub churn: Churn,
 }
 
+limits! { SoakPlan;
+    interval_ms: MS;
+    churn: NAME;
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeConfig {
-    /// If there are parts, that of the first of them.
+    /// The workload, or that of the first part if there are parts.
     pub workload: Workload,
     pub security: Security,
     pub transport: Transport,
-    /// Of a profile. The first is measured, and the others are its load beside it.
+    /// The parts of a profile; empty without a profile. The first is measured, and the others are load beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
 }
 
+limits! { NodeConfig;
+    workload security transport parts: NAME;
+}
+
 impl NodeConfig {
-    /// What the nodes do at the same time.
+    /// The workloads that run at the same time.
     pub fn parts(&self, load: Load) -> Vec<Part> {
         match self.parts.is_empty() {
             true => vec![Part::whole(self.workload, load)],
@@ -112,7 +159,7 @@ impl NodeConfig {
         }
     }
 
-    /// Whether its transport and workload have the site.
+    /// Whether nodes with this transport and workload have the site.
     pub fn has_site(&self, site: Site) -> bool {
         match self.transport {
             _ if site == Site::GossipActor => self.workload == Workload::Gossipsub,
@@ -154,28 +201,34 @@ pub enum Transport {
     Quic,
 }
 
-/// Tokio's threshold for a slow poll, by which a run decides when it knows enough. Histograms are stored, so
-/// that readers may choose another.
+/// Tokio's threshold for a slow poll. A run decides by it when it knows enough. Histograms are stored, so that readers can
+/// choose another.
 pub const SLOW_NS: u64 = 50_000;
 
-/// Stack samples in slow polls. With fewer, a share of them is off by more than 6 percentage points too often.
+/// How many stack samples in slow polls are enough. With fewer, a share of them is too often wrong by more than 6 percentage
+/// points.
 pub const ENOUGH_SLOW_SAMPLES: u64 = 300;
 
-/// When what is measured, and when it is enough.
+/// The lengths of the slices of a run, and when the run knows enough.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Plan {
     pub warm_up_ms: u64,
-    /// Thrown away after each change of variant.
+    /// The time after each change of variant that is thrown away.
     pub settle_ms: u64,
     pub turn_ms: u64,
-    /// Of a slice.
+    /// The number of turns of a slice.
     pub turns: u32,
     pub max_ms: u64,
     pub precision: Precision,
 }
 
+limits! { Plan;
+    warm_up_ms settle_ms turn_ms max_ms: MS;
+    turns precision: NAME;
+}
+
 impl Plan {
-    /// With settling.
+    /// The length of a turn, with settling.
     pub fn turn(&self) -> Duration {
         Duration::from_millis(self.settle_ms + self.turn_ms)
     }

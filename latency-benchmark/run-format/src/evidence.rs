@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::{Figure, NAME, limits};
+use crate::limits::{CALL_NS, COUNT, Figure, NAME, UNIX_S, limits};
 use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
@@ -20,13 +20,23 @@ pub struct ExplainFile {
     pub created_unix_s: u64,
 }
 
-/// A cell to explain, and the figure of the baseline by which cells are chosen.
+limits! { ExplainFile;
+    schema command tool variants subjects cells: NAME;
+    created_unix_s: UNIX_S;
+}
+
+/// A cell to explain, with the figure of the baseline by which cells are chosen.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ChosenCell {
     pub id: String,
     pub rank: usize,
     pub why: ChosenBecause,
     pub beyond_ms_per_s: f64,
+}
+
+limits! { ChosenCell;
+    id rank why: NAME;
+    beyond_ms_per_s: COUNT;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +61,12 @@ pub struct EvidenceFile {
     pub counter_reading_ns: Option<u64>,
 }
 
+limits! { EvidenceFile;
+    unavailable counters: NAME;
+    stack_interval_ns stacks_lost objects_per_stack allocation_stacks_lost: COUNT;
+    counter_reading_ns: CALL_NS;
+}
+
 /// A kind of evidence that this machine cannot give.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MissingEvidence {
@@ -72,17 +88,15 @@ pub struct EvidenceRow<What = Text> {
     pub amount: Option<u64>,
 }
 
-limits! { EvidenceRow<What>, [What: Figure], |of|;
-    slice: NAME;
-    site: NAME;
-    child: NAME;
-    from_ns: of.launch_ns();
+limits! { EvidenceRow<What>, [What: Figure], |extent|;
+    slice site child: NAME;
+    from_ns: extent.launch_ns();
     what: NAME;
-    count: of.events_of_all();
-    amount: of.bytes();
+    count: extent.events_of_all();
+    amount: extent.bytes();
 }
 
-/// What a row of `activity.csv` counts.
+/// The events and levels that rows of `activity.csv` count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ActivityCounter {
@@ -128,17 +142,10 @@ pub struct TimelineRow {
     pub iterations: Option<u32>,
 }
 
-limits! { TimelineRow, |of|;
-    slice: NAME;
-    rank: NAME;
-    site: NAME;
-    child: NAME;
-    iteration: NAME;
-    depth: NAME;
-    start_ns: of.launch_ns();
-    duration_ns: of.launch_ns();
-    outcome: NAME;
-    iterations: NAME;
+limits! { TimelineRow, |extent|;
+    slice rank site child iteration depth: NAME;
+    start_ns duration_ns: extent.launch_ns();
+    outcome iterations: NAME;
 }
 
 impl ChosenCell {

@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::ranges;
+use crate::limits::{Extent, Limited};
 
 /// The version of the format. It goes up with every change; no other version is read.
 pub const SCHEMA: u32 = 3;
@@ -28,7 +28,7 @@ pub const EXPLAIN: &str = "explain";
 pub const RUN: &str = "run.json";
 pub const SLICES: &str = "slices.csv";
 pub const BLOCKS: &str = "blocks.csv";
-/// Launches of `rr` and those that explain do not have it.
+/// Launches of `rr` and of `explain` do not have this file.
 pub const IDLE: &str = "idle.csv";
 pub const WORK: &str = "work.csv";
 pub const TURNS: &str = "turns.csv";
@@ -37,9 +37,9 @@ pub const BANDS: &str = "bands.csv";
 pub const CHILDREN: &str = "children.csv";
 pub const BOUNDS: &str = "bounds.csv";
 pub const PEERS: &str = "peers.csv";
-/// Only where central has several workers.
+/// Present only if central has several workers.
 pub const WORKERS: &str = "workers.csv";
-/// Only of nodes that speak QUIC.
+/// Present only if the nodes speak QUIC.
 pub const QUIC: &str = "quic.csv";
 pub const HISTOGRAMS: &str = "histograms.hlog";
 pub const SOAK: &str = "soak.json";
@@ -64,7 +64,7 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
     }
 }
 
-/// The launch of a subject that failed, built without the inserted lines, in the folder of a sweep.
+/// The folder, in that of a sweep, for a launch of a failed subject that was built without the inserted lines.
 pub fn without_lines(subject: usize) -> String {
     format!("{SUBJECTS}/{subject}/without-lines")
 }
@@ -77,7 +77,7 @@ pub fn explained_folder(cell: &str, subject: Option<usize>) -> String {
     }
 }
 
-/// The same run, measured while no other cell was.
+/// The folder of the same run, measured while no other cell was.
 pub fn alone(run_folder: &str) -> String {
     format!("{run_folder}.alone")
 }
@@ -87,8 +87,8 @@ pub fn unix_s() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// The content of a file. Refuses what is no regular file, since reading it may never end, and what is longer than any
-/// file of a run.
+/// Reads a file. Refuses anything but a regular file, since reading it may never end, and a file that is longer than any of
+/// a run.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     const LONGEST: u64 = 256 << 20;
     let read = || -> io::Result<Vec<u8>> {
@@ -118,18 +118,22 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Reads a JSON file. Refuses numbers that no measurement has.
+/// Reads a JSON file whose numbers have no limits.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = read(path)?;
-    let read = || -> Result<T> {
-        ranges::check(&serde_json::from_slice(&text)?)?;
-        Ok(serde_json::from_slice(&text)?)
-    };
-    read().with_context(|| path.display().to_string())
+    serde_json::from_slice(&text).with_context(|| path.display().to_string())
 }
 
-/// Reads a JSON file that says which schema it has.
-pub fn read_versioned<T: DeserializeOwned>(path: &Path) -> Result<T> {
+/// Reads a document. Refuses numbers that no measurement has.
+pub fn read_document<T: DeserializeOwned + Limited>(path: &Path) -> Result<T> {
+    let document: T = read_json(path)?;
+    let checked = document.check(&Extent::UNKNOWN);
+    checked.with_context(|| path.display().to_string())?;
+    Ok(document)
+}
+
+/// Reads a document that says which schema it has.
+pub fn read_versioned<T: DeserializeOwned + Limited>(path: &Path) -> Result<T> {
     #[derive(Deserialize)]
     struct Version {
         schema: u32,
@@ -141,5 +145,5 @@ pub fn read_versioned<T: DeserializeOwned>(path: &Path) -> Result<T> {
             path.display()
         );
     }
-    read_json(path)
+    read_document(path)
 }

@@ -1,10 +1,11 @@
-//! What passes between the tool and the program that counts for `--gate`: a [`GateTask`] as JSON is its only argument,
-//! and it prints a [`GateCounts`] as JSON.
+//! How the tool calls the program that counts for `--gate`: its only argument is a [`GateTask`] as JSON, and it prints a
+//! [`GateCounts`] as JSON.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, Figure, LARGEST, limits};
 use crate::{Budgets, Load, Pace, Security, Site, Workload, shown_as_serialised};
 
 /// A cell: central and its peers in one process, on one thread.
@@ -20,9 +21,9 @@ pub struct GateCell {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum GateTransport {
-    /// Memory that holds all that is written.
+    /// A buffer in memory without a limit.
     Memory,
-    /// A pipe in memory that holds little, so that writes are partial and wait.
+    /// A small buffer in memory, so that writes are partial and have to wait.
     Pipe,
     /// A pair of the kernel's Unix sockets, which deliver at once. Over TCP the kernel delivers and acknowledges at moments
     /// that depend on what else it has to do.
@@ -47,7 +48,7 @@ impl fmt::Display for GateCell {
         };
         let outstanding = match self.load.pace {
             Pace::Outstanding(count) => format!(" × {count}"),
-            // No cell has another one.
+            // No cell has another pace.
             Pace::PerSecond(_) | Pace::Saturating => String::new(),
         };
         let (size, peers) = (self.load.payload.in_words(), self.peers);
@@ -58,27 +59,38 @@ impl fmt::Display for GateCell {
     }
 }
 
-/// What the program is to do.
+/// The task of the program that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct GateTask {
     pub cell: GateCell,
-    /// Of central.
+    /// The budgets of central.
     pub budgets: Budgets,
-    /// Requests before counting begins.
+    /// How many requests are sent before counting begins.
     pub warm_up: u64,
-    /// Requests while it counts.
+    /// How many requests are sent while the program counts.
     pub requests: u64,
-    /// If not, the program only works, so that another program can count its instructions.
+    /// False if only callgrind counts.
     pub counts: bool,
 }
 
-/// What is counted of central's tasks.
+/// The counts of central's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GateCounts {
-    /// Those that were answered meanwhile.
+    /// The number of requests that were answered meanwhile.
     pub requests: u64,
-    /// In the order of their names. Counts of zero are left out.
+    /// Counts above zero, in the order of their names.
     pub counts: Vec<(CountName, u64)>,
+}
+
+impl Figure for (CountName, u64) {
+    fn figure(&self) -> Option<f64> {
+        Some(self.1 as f64)
+    }
+}
+
+limits! { GateCounts;
+    requests: 1.0..=LARGEST;
+    counts: COUNT;
 }
 
 /// A row of `counts.csv`.
@@ -90,13 +102,13 @@ pub struct GateCountRow {
     pub program: String,
     /// 1 or 2. Each program runs each cell twice, and up to three times more if its two runs differ.
     pub attempt: usize,
-    /// What was counted, by its name in `--allow`.
+    /// The kind of count, by its name in `--allow`.
     pub kind: CountKind,
     /// The site that did it. Empty for all of central's tasks.
     pub site: Option<Site>,
     /// The child that the site polled, `own code` outside of its children, or a system call. Empty for the whole site.
     pub child: Option<String>,
-    /// In all requests together. What is zero has no row.
+    /// The count in all requests together. A count of zero has no row.
     pub count: u64,
     /// Requests that were answered meanwhile.
     pub requests: u64,
@@ -105,7 +117,7 @@ pub struct GateCountRow {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct CountName {
     pub kind: CountKind,
-    /// Absent for all of central.
+    /// The site that did it. Absent for all of central.
     pub site: Option<Site>,
     /// The child that the site polled, or [`OWN_CODE`], or a system call. Absent for all of the site.
     pub child: Option<String>,
@@ -115,7 +127,7 @@ pub struct CountName {
 pub const OWN_CODE: &str = "own code";
 
 impl CountName {
-    /// The code that did what was counted.
+    /// Names the code to which the count belongs.
     pub fn place(&self) -> String {
         match (self.site, self.child.as_deref()) {
             (None, None) => "central".to_owned(),
@@ -140,9 +152,9 @@ pub enum CountKind {
     Polls,
     Iterations,
     Yields,
-    /// Of a task that was asleep or is polled.
+    /// Wake-ups of a task that was asleep or is being polled.
     Wakes,
-    /// Of a task that was woken already and not polled since.
+    /// Wake-ups of a task that was woken before and not polled since.
     SuperfluousWakes,
     Allocations,
     Bytes,
@@ -152,7 +164,7 @@ pub enum CountKind {
 }
 
 impl CountKind {
-    /// Those that the allocator and the wakers count, in the order of a meter.
+    /// The kinds that the allocator and the wakers count, in the order of a meter.
     pub const METERED: [CountKind; 5] = [
         CountKind::Wakes,
         CountKind::SuperfluousWakes,

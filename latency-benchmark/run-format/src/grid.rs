@@ -2,14 +2,16 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
 
-use crate::{Cores, Placement, Rtt};
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::Payload;
+use crate::limits::{Extent, Figure, NAME, PEERS, limits};
+use crate::{Cores, Payload, Placement, Rtt};
 
-/// One point of the grid. The default is that of an application, of which no peers, network or payload are known.
+/// One point of the grid. The default is the cell of an application, whose peers, network and payload are not known.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Cell {
     pub peers: usize,
@@ -17,12 +19,18 @@ pub struct Cell {
     pub payload_bytes: Payload,
 }
 
+limits! { Cell;
+    peers: PEERS;
+    rtt_ms payload_bytes: NAME;
+}
+
 impl Cell {
     pub fn is_application(&self) -> bool {
         self.peers == 0
     }
 
-    /// Names the cell in files: `pl065536_rtt025_n05`. Sorts as the numbers do, for whole milliseconds.
+    /// The cell's name in files: `pl065536_rtt025_n05`. Names are in the order of the numbers if round trips are whole
+    /// milliseconds.
     pub fn id(&self) -> String {
         if self.is_application() {
             return "application".to_owned();
@@ -49,13 +57,29 @@ pub struct Axes {
     pub peers: Vec<usize>,
     pub rtt_ms: Vec<Rtt>,
     pub payload_bytes: Vec<Payload>,
-    /// If there are any, only these of the combinations are cells.
+    /// The chosen cells. If it is empty, every combination is a cell.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<Cell>,
 }
 
+/// The most cells of a grid.
+pub(crate) const MOST_CELLS: f64 = 100_000.0;
+
+impl Figure for Axes {
+    fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        self.peers.check_in("peers", &PEERS, extent)?;
+        self.only.check_in("only", &NAME, extent)?;
+        let cells = self.most_cells();
+        ensure!(
+            cells <= MOST_CELLS,
+            "axes have {cells} cells (possible: 0 to {MOST_CELLS})"
+        );
+        Ok(())
+    }
+}
+
 impl Axes {
-    /// Every combination, unless some are chosen.
+    /// Every combination, or those that are chosen.
     pub fn cells(&self) -> Vec<Cell> {
         let mut cells = Vec::new();
         for &payload_bytes in &self.payload_bytes {
@@ -74,14 +98,21 @@ impl Axes {
         cells
     }
 
+    /// How many cells these lists make at most, without making them.
+    pub(crate) fn most_cells(&self) -> f64 {
+        let combinations =
+            self.peers.len() as f64 * self.rtt_ms.len() as f64 * self.payload_bytes.len() as f64;
+        combinations.max(self.only.len() as f64)
+    }
+
     pub fn only(cells: Vec<Cell>) -> Axes {
         Axes {
             only: cells.clone(),
-            ..Axes::of(cells.iter())
+            ..Axes::of_cells(cells.iter())
         }
     }
 
-    /// In ascending order, without repetition.
+    /// The same values in ascending order, each once.
     pub fn sorted(mut self) -> Axes {
         fn sort<T: Ord>(values: &mut Vec<T>) {
             values.sort_unstable();
@@ -93,7 +124,8 @@ impl Axes {
         self
     }
 
-    pub fn of<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Axes {
+    /// The smallest axes that have all these cells.
+    pub fn of_cells<'a>(cells: impl Iterator<Item = &'a Cell> + Clone) -> Axes {
         Axes {
             peers: cells.clone().map(|cell| cell.peers).collect(),
             rtt_ms: cells.clone().map(|cell| cell.rtt_ms).collect(),
@@ -104,11 +136,15 @@ impl Axes {
     }
 }
 
-/// The part `index`, from 1, of `of`.
+/// A part of a sweep that is measured apart. `index` is its number, from 1, and `of` how many parts there are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shard {
     pub index: u32,
     pub of: u32,
+}
+
+limits! { Shard;
+    index of: 1.0..=MOST_CELLS;
 }
 
 impl Shard {
@@ -125,14 +161,19 @@ impl Shard {
 /// How a sweep measures several cells at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobsConfig {
-    /// Where the cells of each job run. At least two.
+    /// The cores of each job. There are at least two jobs.
     pub places: Vec<Placement>,
     /// How many runs are also measured while no other is.
     pub alone: usize,
 }
 
+limits! { JobsConfig;
+    places: NAME;
+    alone: 0.0..=MOST_CELLS;
+}
+
 impl JobsConfig {
-    /// Where no central runs.
+    /// The cores on which no central runs.
     pub fn peers(&self) -> Cores {
         let cores = self.places.iter().flat_map(|place| place.peers.iter());
         Cores::new(cores).expect("every place has peers")
@@ -178,7 +219,7 @@ mod tests {
         assert_eq!(Axes::only(chosen.clone()).cells(), chosen);
     }
 
-    /// Which is in time only if each is looked up at once.
+    /// The test would not end soon if every cell were searched in a list.
     #[test]
     fn a_hundred_thousand_cells_can_be_chosen() {
         let cells = (0..100_000).map(|bytes| Cell {

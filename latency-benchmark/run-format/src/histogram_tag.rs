@@ -1,4 +1,4 @@
-//! The tags of `histograms.hlog`: what a histogram is of, in which slice, variant and pass.
+//! The tags of `histograms.hlog`. A tag says what its histogram counts, and in which slice, variant and pass.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,30 +13,30 @@ use serde::de::value::Error;
 pub enum HistogramOf {
     /// The own time of polls: how long they ran.
     Polls(Site),
-    /// The time from the begin of polls to their end.
+    /// The time from the beginning to the end of polls.
     PollsByWall(Site),
     /// The longest iteration of each poll of a site.
     LongestIteration(Site),
     Latency,
-    /// From the moment at which a burst was due to its last delivery.
+    /// The time from the moment at which a burst was due to its last delivery.
     LastDelivery,
-    /// Requests of the peer with this number, from 1, over the whole run.
+    /// The latency of requests to the peer with this number, from 1, over the whole run.
     PeerLatency(usize),
-    /// From the wake-up of a co-tenant by another thread to its poll: how long its worker ran meanwhile.
+    /// The own time of its worker from the wake-up of a co-tenant by another thread to its poll.
     CotenantWake,
     /// The same time by the wall clock.
     CotenantWakeByWall,
-    /// From the deadline of a co-tenant's timer to its poll.
+    /// The time from the deadline of a co-tenant's timer to its poll.
     CotenantTimer,
-    /// From the wake-up of a co-tenant by a connection to its poll, where there are several workers.
+    /// The time from the wake-up of a co-tenant by a connection to its poll, if there are several workers.
     CotenantSameWorker,
 }
 
-/// A tag. Passes are kept apart, since recording more detail slows polls down.
+/// A tag. Passes have histograms of their own, since recording more detail slows polls down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct HistogramTag {
     pub of: HistogramOf,
-    /// The number of the slice. None in a histogram of the whole run.
+    /// The number of the slice. None if the histogram is of the whole run.
     pub slice: Option<u32>,
     pub variant: usize,
     pub pass: Pass,
@@ -62,7 +62,7 @@ impl fmt::Display for HistogramOf {
             HistogramOf::LongestIteration(site) => write!(f, "{site}{LONGEST}"),
             HistogramOf::PeerLatency(peer) => write!(f, "{PEER}{peer}"),
             named => {
-                let found = NAMED.iter().find(|(of, _)| of == named);
+                let found = NAMED.iter().find(|(histogram, _)| histogram == named);
                 f.write_str(found.map_or("", |(_, name)| name))
             }
         }
@@ -88,10 +88,10 @@ impl FromStr for HistogramTag {
 
     fn from_str(text: &str) -> Result<HistogramTag, String> {
         let wrong = || format!("{text:?} is no tag of a histogram");
-        let (of, rest) = text.split_once(".v").ok_or_else(wrong)?;
-        let (of, slice) = match of.split_once(".s") {
-            None => (of, None),
-            Some((of, slice)) => (of, Some(slice.parse().map_err(|_| wrong())?)),
+        let (begin, rest) = text.split_once(".v").ok_or_else(wrong)?;
+        let (name, slice) = match begin.split_once(".s") {
+            None => (begin, None),
+            Some((name, slice)) => (name, Some(slice.parse().map_err(|_| wrong())?)),
         };
         let (variant, pass) = match rest.split_once('.') {
             None => (rest, Pass::Compare),
@@ -101,17 +101,17 @@ impl FromStr for HistogramTag {
             }
         };
         let site = |name: &str| name.parse::<Site>().map_err(|_| wrong());
-        let named = NAMED.into_iter().find(|(_, name)| *name == of);
+        let named = NAMED.into_iter().find(|(_, known)| *known == name);
         let of = if let Some((named, _)) = named {
             named
-        } else if let Some(peer) = of.strip_prefix(PEER) {
+        } else if let Some(peer) = name.strip_prefix(PEER) {
             HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?)
-        } else if let Some(name) = of.strip_suffix(LONGEST) {
-            HistogramOf::LongestIteration(site(name)?)
-        } else if let Some(name) = of.strip_suffix(WALL) {
-            HistogramOf::PollsByWall(site(name)?)
+        } else if let Some(of_site) = name.strip_suffix(LONGEST) {
+            HistogramOf::LongestIteration(site(of_site)?)
+        } else if let Some(of_site) = name.strip_suffix(WALL) {
+            HistogramOf::PollsByWall(site(of_site)?)
         } else {
-            HistogramOf::Polls(site(of)?)
+            HistogramOf::Polls(site(name)?)
         };
         Ok(HistogramTag {
             of,

@@ -21,7 +21,6 @@ mod manifest;
 pub mod plan;
 mod protocol;
 mod quantities;
-mod ranges;
 mod remedy;
 mod run_row;
 mod runtime;

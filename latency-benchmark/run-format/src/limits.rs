@@ -1,12 +1,20 @@
-//! What the figures of a table can be. The limits of a row's columns stand below its type, and the compiler asks for one
-//! of every column. They are wide: no machine and no disturbance makes a run reach them.
+//! Limits of the figures in tables and JSON documents. They stand below the type of the row or the document, and the compiler
+//! asks for one of every column and field. They are wide: no machine and no disturbance makes a run
+//! reach them.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::num::{NonZeroU8, NonZeroU32, NonZeroUsize};
 use std::ops::RangeInclusive;
 
 use anyhow::{Result, ensure};
 
-use crate::{ActivityCounter, Budgets, Cores, CountKind, Pass, Site};
+use crate::{
+    ActivityCounter, Backend, Budgets, BuildRecord, ChosenBecause, Churn, Cores, CountKind, Crowd,
+    DelayBackend, End, Ended, MAX_PEERS, MissingEvidence, Pass, Payload, PeerHosts, ReceiveMasks,
+    ReceiveOn, Role, Rtt, Scheduler, SchedulingClass, Security, Sharing, Site, Sizes, Stage,
+    TcpBuffers, Tool, Transport, Upstream, VariantConfig, Workload,
+};
 
 /// Readings are not taken at the same instant, and some have steps of 10 ms.
 const SLACK: f64 = 1.1;
@@ -15,24 +23,24 @@ const SLACK_MS: f64 = 10.0;
 /// The most that Linux is built for.
 const MOST_CORES: f64 = 8192.0;
 
-/// Of a poll, a request, a packet or a change of thread. None takes less.
+/// No poll, request, packet or change of thread takes less time.
 const SHORTEST_NS: f64 = 10.0;
 
-/// What there was of time and threads while a row was measured.
+/// How much time and how many threads there were while a row was measured. Most limits follow from these.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// How long it was measured.
+    /// How long the row was measured.
     pub ms: f64,
-    /// In how many pieces.
+    /// The number of pieces in which it was measured.
     pub turns: f64,
-    /// Those that run central's runtime.
+    /// The number of threads that run central's runtime.
     pub threads: f64,
     /// How long the whole launch took.
     pub took_ms: f64,
 }
 
 impl Extent {
-    /// Of a launch that was killed, nobody knows how long it took or on how many threads.
+    /// The extent of a launch that was killed. Nobody knows how long it took or how many threads it had.
     pub const UNKNOWN: Extent = Extent {
         ms: Extent::LONGEST_MS,
         turns: 1.0,
@@ -47,7 +55,7 @@ impl Extent {
         SLACK * (threads * self.ms + self.turns * SLACK_MS)
     }
 
-    /// Time of central's threads.
+    /// Time of all central's threads together.
     pub(crate) fn ms(&self) -> RangeInclusive<f64> {
         0.0..=self.most_ms(self.threads)
     }
@@ -70,12 +78,12 @@ impl Extent {
         0.0..=1e6 * self.most_ms(MOST_CORES)
     }
 
-    /// What central's threads do one after the other.
+    /// Events that central's threads cause one after the other.
     pub(crate) fn events(&self) -> RangeInclusive<f64> {
         0.0..=1e6 * self.most_ms(self.threads) / SHORTEST_NS
     }
 
-    /// What other threads, other hosts or the kernel do.
+    /// Events that other threads, other hosts or the kernel cause.
     pub(crate) fn events_of_all(&self) -> RangeInclusive<f64> {
         0.0..=1e6 * self.most_ms(MOST_CORES) / SHORTEST_NS
     }
@@ -96,7 +104,7 @@ impl Extent {
         0.0..=self.turns * TIB
     }
 
-    /// A time of which the beginning or the end is outside of what was measured.
+    /// A time that may begin before the row was measured, or end later.
     pub(crate) fn launch_ms(&self) -> RangeInclusive<f64> {
         0.0..=SLACK * (self.took_ms + SLACK_MS)
     }
@@ -120,92 +128,235 @@ impl Extent {
     }
 }
 
-/// A length that something is divided by.
+/// A length that something is divided by, so that it cannot be zero.
 pub(crate) fn length(range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     const SHORTEST: f64 = 1e-3;
     SHORTEST..=*range.end()
 }
 
-/// From a little below a value.
-pub(crate) fn about(least: &impl Figure, range: RangeInclusive<f64>) -> RangeInclusive<f64> {
+/// The range, but from a little below another column's value.
+pub(crate) fn from_about(least: &impl Figure, range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     least.figure().unwrap_or(0.0) / SLACK..=*range.end()
 }
 
-/// A part of something. Where that is not known, no part is.
+/// A part of another column's value. Without that value there is no part.
 pub(crate) fn part_of(whole: &impl Figure) -> RangeInclusive<f64> {
     0.0..=whole.figure().unwrap_or(0.0)
 }
 
-/// By how much some of so many things together are longer than a length, if they take so long.
+/// The sum of what remains of each time after its first `length` ns, for `count` times that add up to `ns`.
 pub(crate) fn beyond(length: u64, count: &u64, ns: &u64) -> RangeInclusive<f64> {
     ns.saturating_sub(count.saturating_mul(length)) as f64..=*ns as f64
 }
 
-/// A number, an index or a place in a list.
+/// An index or another small number. It is also for names, and for documents within a document, which have limits of
+/// their own.
 pub(crate) const NAME: RangeInclusive<f64> = 0.0..=u32::MAX as f64;
 
-/// What a column has. Names are no figures.
+/// Seeds are any whole number.
+pub(crate) const ANY: RangeInclusive<f64> = 0.0..=u64::MAX as f64;
+
+/// The largest number. With a larger one, sums would be wrong.
+pub(crate) const LARGEST: f64 = 1e15;
+pub(crate) const COUNT: RangeInclusive<f64> = 0.0..=LARGEST;
+
+/// Up to the last second of the year 9999, after which dates have five digits.
+pub(crate) const UNIX_S: RangeInclusive<f64> = 0.0..=253_402_300_799.0;
+
+/// Up to three years.
+pub(crate) const MS: RangeInclusive<f64> = 0.0..=1e11;
+
+/// How long a call of the probe or a reading of counters takes.
+pub(crate) const CALL_NS: RangeInclusive<f64> = 0.0..=1e6;
+
+pub(crate) const PEERS: RangeInclusive<f64> = 0.0..=MAX_PEERS as f64;
+
+pub(crate) const PERCENT: RangeInclusive<f64> = 0.0..=100.0;
+
+/// A value in a column or field: a number, a name, or a document with limits of its own.
 pub(crate) trait Figure {
-    fn figure(&self) -> Option<f64>;
+    /// The number. None of a name, of a list, and of what is absent.
+    fn figure(&self) -> Option<f64> {
+        None
+    }
+
+    /// Refuses a number out of the range, and values within this one that are out of their own limits.
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, _: &Extent) -> Result<()> {
+        let Some(figure) = self.figure() else {
+            return Ok(());
+        };
+        let [least, most] = [range.start(), range.end()].map(|end| (end * 1e3).round() / 1e3);
+        ensure!(
+            range.contains(&figure),
+            "{column} is {figure} (possible: {least} to {most})"
+        );
+        Ok(())
+    }
 }
 
 macro_rules! figures {
-    ($($number:ty)*; $($name:ty)*) => {
-        $(impl Figure for $number {
+    ($($number:ty)*) => {$(
+        impl Figure for $number {
             fn figure(&self) -> Option<f64> {
                 Some(*self as f64)
             }
-        })*
-        $(impl Figure for $name {
-            fn figure(&self) -> Option<f64> {
-                None
-            }
-        })*
+        }
+    )*};
+}
+figures!(u32 u64 usize f64);
+
+/// Types without a number that needs a limit. Some refuse what is out of their range when they are read.
+macro_rules! names {
+    ($($name:ty)*) => {
+        $(impl Figure for $name {})*
     };
 }
-figures!(u32 u64 usize f64; Pass Site Budgets Cores CountKind ActivityCounter String Cow<'static, str>);
+names!(bool String Cow<'static, str> NonZeroU8 NonZeroU32 NonZeroUsize);
+names!(ActivityCounter Backend BuildRecord Budgets ChosenBecause Churn Cores CountKind Crowd DelayBackend End Ended);
+names!(MissingEvidence Pass Payload PeerHosts ReceiveMasks ReceiveOn Role Rtt Scheduler SchedulingClass Security);
+names!(Sharing Site Sizes Stage TcpBuffers Tool Transport Upstream VariantConfig Workload);
 
 impl<T: Figure> Figure for Option<T> {
     fn figure(&self) -> Option<f64> {
         self.as_ref()?.figure()
     }
-}
 
-/// A row whose figures have limits.
-pub trait Limited {
-    /// The columns with figures, each with what it can be.
-    fn figures(&self, of: &Extent) -> Vec<(&'static str, f64, RangeInclusive<f64>)>;
-
-    /// Refuses figures that cannot be.
-    fn check(&self, of: &Extent) -> Result<()> {
-        for (column, figure, range) in self.figures(of) {
-            let [least, most] = [range.start(), range.end()].map(|end| (end * 1e3).round() / 1e3);
-            ensure!(
-                range.contains(&figure),
-                "{column} is {figure} (possible: {least} to {most})"
-            );
-        }
-        Ok(())
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        let mut present = self.iter();
+        present.try_for_each(|value| value.check_in(column, range, extent))
     }
 }
 
-/// The limits of every column of a row. A limit may name other columns.
+impl<T: Figure> Figure for Vec<T> {
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        let mut values = self.iter();
+        values.try_for_each(|value| value.check_in(column, range, extent))
+    }
+}
+
+impl<T: Figure> Figure for BTreeMap<String, T> {
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        let mut values = self.values();
+        values.try_for_each(|value| value.check_in(column, range, extent))
+    }
+}
+
+/// A row of a table, a document, or a part of one, whose figures have limits.
+pub trait Limited {
+    /// Refuses figures that cannot be.
+    fn check(&self, extent: &Extent) -> Result<()>;
+}
+
+/// The limit of every column of a row, or of every field of a document. A limit may name other columns.
 macro_rules! limits {
-    ($row:ty, $([$($bounds:tt)*],)? |$of:ident|; $($column:ident: $limit:expr;)*) => {
+    ($row:ty; $($limits:tt)*) => {
+        $crate::limits::limits! { $row, |extent|; $($limits)* }
+    };
+    ($row:ty, $([$($bounds:tt)*],)? |$extent:ident|; $($($column:ident)+: $limit:expr;)*) => {
         impl $(<$($bounds)*>)? $crate::limits::Limited for $row {
-            fn figures(
-                &self,
-                $of: &$crate::limits::Extent,
-            ) -> Vec<(&'static str, f64, std::ops::RangeInclusive<f64>)> {
+            fn check(&self, $extent: &$crate::limits::Extent) -> anyhow::Result<()> {
                 use $crate::limits::Figure;
-                let Self { $($column),* } = self;
-                let figures = [$(
-                    (stringify!($column), $column.figure(), $limit),
-                )*];
-                let known = figures.into_iter();
-                known.filter_map(|(name, figure, limit)| Some((name, figure?, limit))).collect()
+                let Self { $($($column),+),* } = self;
+                $(
+                    let range = $limit;
+                    $($column.check_in(stringify!($column), &range, $extent)?;)+
+                )*
+                Ok(())
+            }
+        }
+
+        impl $(<$($bounds)*>)? $crate::limits::Figure for $row {
+            fn check_in(
+                &self,
+                _: &str,
+                _: &std::ops::RangeInclusive<f64>,
+                extent: &$crate::limits::Extent,
+            ) -> anyhow::Result<()> {
+                $crate::limits::Limited::check(self, extent)
             }
         }
     };
 }
 pub(crate) use limits;
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde::de::DeserializeOwned;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::files::{MANIFEST, RR_MANIFEST, read_json};
+    use crate::{Axes, Manifest, RunRow, SweepConfig};
+
+    fn fixture(name: &str) -> Value {
+        let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests");
+        read_json(&tests.join(name)).expect("a document")
+    }
+
+    /// The places of a document's numbers, as JSON pointers.
+    fn numbers(value: &Value, place: &str, found: &mut Vec<String>) {
+        match value {
+            Value::Number(_) => found.push(place.to_owned()),
+            Value::Array(values) => values
+                .iter()
+                .enumerate()
+                .for_each(|(at, value)| numbers(value, &format!("{place}/{at}"), found)),
+            Value::Object(fields) => fields
+                .iter()
+                .for_each(|(name, value)| numbers(value, &format!("{place}/{name}"), found)),
+            _ => {}
+        }
+    }
+
+    fn is_accepted<T: DeserializeOwned + Limited>(document: &Value) -> bool {
+        let document = serde_json::from_value::<T>(document.clone());
+        document.is_ok_and(|document| document.check(&Extent::UNKNOWN).is_ok())
+    }
+
+    fn accepts_only_seeds_of_any_size<T: DeserializeOwned + Limited>(whole: &Value) {
+        assert!(is_accepted::<T>(whole));
+        let mut places = Vec::new();
+        numbers(whole, "", &mut places);
+        for place in places {
+            let mut changed = whole.clone();
+            *changed.pointer_mut(&place).expect("a number") = json!(1_000_000_000_000_000_001_u64);
+            let is_seed = place.ends_with("/seed");
+            assert_eq!(is_accepted::<T>(&changed), is_seed, "{place}");
+        }
+    }
+
+    #[test]
+    fn every_number_of_a_document_has_a_limit() {
+        accepts_only_seeds_of_any_size::<Manifest>(&fixture(&format!("fixture/{MANIFEST}")));
+        accepts_only_seeds_of_any_size::<Manifest>(&fixture(&format!("fixture-rr/{RR_MANIFEST}")));
+        let run = fixture("fixture/cells/pl004096_rtt000_n02/run-1/run.json");
+        accepts_only_seeds_of_any_size::<RunRow>(&run);
+    }
+
+    #[test]
+    fn grids_without_end_are_refused() {
+        let config = fixture(&format!("fixture/{MANIFEST}"))["config"].take();
+        let config: SweepConfig = serde_json::from_value(config).expect("a configuration");
+        let peers = |count| Axes {
+            peers: vec![1; count],
+            ..config.axes.clone()
+        };
+        let refused = |axes, repeat| {
+            let config = SweepConfig {
+                axes,
+                repeat,
+                ..config.clone()
+            };
+            let checked = config.check(&Extent::UNKNOWN);
+            checked.err().map(|error| error.to_string())
+        };
+        assert_eq!(refused(peers(12), 1000), None);
+        let cells = "axes have 160000 cells (possible: 0 to 100000)";
+        assert_eq!(refused(peers(80_000), 1).as_deref(), Some(cells));
+        // There are two payloads.
+        let launches = "repeat is 90000 (possible: 0 to 41666)";
+        assert_eq!(refused(peers(12), 90_000).as_deref(), Some(launches));
+    }
+}

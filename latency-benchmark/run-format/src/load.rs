@@ -1,13 +1,14 @@
-//! What nodes do with each other over streams: one workload, or the parts of a profile at the same time.
+//! The load of nodes: one workload, or the parts of a profile at the same time.
 
 use std::num::{NonZeroU8, NonZeroU32, NonZeroUsize};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, Figure, NAME, limits};
 use crate::{Payload, SMALLEST_MESSAGE};
 
-/// What the nodes do with each other.
+/// The kind of traffic between the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -31,17 +32,21 @@ pub enum Workload {
 }
 
 impl Workload {
-    /// Whether a peer that never answers is an error.
+    /// Whether peers answer, so that one that never does is an error.
     pub fn has_answers(self) -> bool {
         !matches!(self, Workload::Gossipsub | Workload::Idle)
     }
 }
 
-/// How hard central works its peers.
+/// The size of a request, and how many central sends.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Load {
     pub payload: Payload,
     pub pace: Pace,
+}
+
+limits! { Load;
+    payload pace: NAME;
 }
 
 /// When the next request is sent.
@@ -56,30 +61,45 @@ pub enum Pace {
     Saturating,
 }
 
+impl Figure for Pace {
+    fn figure(&self) -> Option<f64> {
+        match self {
+            Pace::Outstanding(count) => Some(f64::from(*count)),
+            Pace::PerSecond(rate) => Some(*rate),
+            Pace::Saturating => None,
+        }
+    }
+}
+
 /// A workload, for some of the peers and some of the time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Part {
     pub workload: Workload,
     pub sizes: Sizes,
-    /// In an open loop.
+    /// Requests per second, in an open loop.
     pub rate: Option<f64>,
-    /// In a closed loop.
+    /// Unanswered requests, in a closed loop.
     pub outstanding: Option<NonZeroU32>,
-    /// To each peer. One, if that is not given.
+    /// Streams to each peer. The default is one.
     pub streams: Option<NonZeroU8>,
-    /// Their numbers, from 1. None means all.
+    /// The numbers of the peers, from 1. None means all.
     pub peers: Option<Vec<NonZeroUsize>>,
-    /// When it sends. None means always.
+    /// When the part sends. None means always.
     pub phase: Option<Phase>,
 }
 
+limits! { Part;
+    workload sizes outstanding streams peers phase: NAME;
+    rate: COUNT;
+}
+
 impl Part {
-    /// All the time and for all peers.
+    /// A part that sends all the time and to all peers.
     pub fn whole(workload: Workload, load: Load) -> Part {
         let part = Part {
             workload,
-            sizes: Sizes::of(load.payload),
+            sizes: Sizes::one(load.payload),
             rate: None,
             outstanding: None,
             streams: None,
@@ -105,7 +125,7 @@ impl Part {
 
     pub fn has_peer(&self, number: usize) -> bool {
         let peers = self.peers.as_ref();
-        peers.is_none_or(|peers| peers.iter().any(|it| it.get() == number))
+        peers.is_none_or(|peers| peers.iter().any(|peer| peer.get() == number))
     }
 
     pub fn streams(&self) -> u8 {
@@ -117,9 +137,9 @@ impl Part {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "Vec<String>", into = "Vec<String>")]
 pub struct Sizes {
-    /// As they were given.
+    /// The texts as they were given.
     texts: Vec<String>,
-    /// Each as often as its share says.
+    /// Each size, as often as its share says.
     all: Vec<Payload>,
 }
 
@@ -155,7 +175,8 @@ impl From<Sizes> for Vec<String> {
 }
 
 impl Sizes {
-    pub fn of(size: Payload) -> Sizes {
+    /// All requests have this size.
+    pub fn one(size: Payload) -> Sizes {
         Sizes {
             texts: vec![size.to_string()],
             all: vec![size],
@@ -175,7 +196,7 @@ impl Sizes {
     }
 }
 
-/// The time between two seconds of a cycle.
+/// The time between `from` and `to` seconds of each cycle.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Phase {
@@ -185,8 +206,12 @@ pub struct Phase {
     pub of: f64,
 }
 
+limits! { Phase;
+    from to of: COUNT;
+}
+
 impl Phase {
-    /// From that time of the run until the next moment of the phase.
+    /// How long to wait from that time of the run until the next moment of the phase.
     pub fn wait(&self, at: Duration) -> Duration {
         let at = at.as_secs_f64() % self.of;
         match (self.from..self.to).contains(&at) {

@@ -4,6 +4,7 @@ use std::{env, fs, thread};
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, NAME, UNIX_S, limits};
 use crate::{Site, SweepConfig};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -16,6 +17,11 @@ pub struct Manifest {
     pub machine: Machine,
 }
 
+limits! { Manifest;
+    schema command config tool machine: NAME;
+    created_unix_s: UNIX_S;
+}
+
 /// The programs that measured. Sweeps of different programs are not continued by each other.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
@@ -25,7 +31,7 @@ pub struct Tool {
     pub rustc: String,
     pub sha256: Option<String>,
     pub upstream: Vec<Upstream>,
-    /// None of an application, which describes no node program.
+    /// None for an application, which has no node program.
     pub node: Option<CompiledNode>,
 }
 
@@ -66,6 +72,11 @@ pub struct Machine {
     pub memory_kib: Option<u64>,
     pub clock_source: Option<String>,
     pub governor: Option<String>,
+}
+
+limits! { Machine;
+    host kernel cpu cores clock_source governor: NAME;
+    memory_kib: COUNT;
 }
 
 impl Machine {

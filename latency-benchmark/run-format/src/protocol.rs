@@ -1,13 +1,15 @@
-//! What passes between the tool and a node program, whatever network stack that is made of. A node program has three verbs:
+//! The protocol between the tool and a node program, which is the same for every network stack. A node program has three
+//! verbs:
 //!
 //! - `describe` prints a [`NodeDescription`] as JSON.
 //! - `peer` reads a [`PeerTask`] as JSON from the first line of standard input, prints the address to dial, and serves
 //!   until it is killed. Before the address it prints a [`PeerElsewhere`] if the task asks for that.
 //! - `central` reads a [`CentralTask`] as JSON from the first line of standard input, dials every peer, writes
 //!   the tables of the run into the folder that the task names, and prints a [`NodeMessage`] as JSON per line.
-//!   The line [`TURN_LINE`] gives it the turn that it has asked for, and [`STOP_LINE`] asks it to finish the slice and end; the end of standard input, to end at once.
+//!   The line [`TURN_LINE`] gives it the turn that it has asked for. The line [`STOP_LINE`] asks it to finish the slice
+//!   and end. At the end of standard input it ends at once.
 //!
-//! Every verb says on standard error, in one line, why it failed. It exits with 2 if its input was wrong.
+//! A verb that fails prints the reason in one line on standard error. Its exit code is 2 if the input was wrong.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -32,7 +34,7 @@ pub struct NodeDescription {
     pub upstream: Vec<Upstream>,
     /// The lines inserted into upstream's crates, as a diff.
     pub edits: String,
-    /// Whether its peers change budgets by the page of a [`PeerTask`].
+    /// Whether its peers change budgets when the page of a [`PeerTask`] says so.
     #[serde(default)]
     pub peers_follow: bool,
 }
@@ -46,7 +48,7 @@ pub enum Listen {
     Address(String),
 }
 
-/// What a peer is started with.
+/// The task of a peer.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerTask {
     pub node: NodeConfig,
@@ -55,8 +57,8 @@ pub struct PeerTask {
     pub listen: Listen,
     /// The seed of its key, by which a restarted peer has the same identity. None for a random key.
     pub identity: Option<[u8; 32]>,
-    /// Whether the tool is on another host. Then the peer ends with its standard input, and says what
-    /// [`PeerElsewhere`] has if it is to listen at an IP address.
+    /// Whether the tool is on another host. The peer then ends when its standard input ends. It also prints a
+    /// [`PeerElsewhere`] if it listens at an IP address.
     #[serde(default)]
     pub elsewhere: bool,
     /// The budgets of central's variants, in their order.
@@ -71,12 +73,12 @@ pub struct PeerTask {
 /// The first line of a peer on another host than the tool.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PeerElsewhere {
-    /// Where TCP connects are answered, by which the link is timed.
+    /// The address that answers TCP connects, by which the link is timed.
     pub connects: SocketAddr,
     pub sha256: String,
 }
 
-/// What central is started with.
+/// The task of central.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct CentralTask {
     pub config: RunConfig,
@@ -97,7 +99,7 @@ pub struct OtherProcesses {
     pub delay_line: Option<i32>,
 }
 
-/// What central reports.
+/// A message of central.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum NodeMessage {
@@ -119,34 +121,34 @@ pub enum NodeMessage {
     Measured(Measured),
 }
 
-/// How measuring went.
+/// Central's last message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Measured {
     pub stop: Stop,
-    /// In a soak, its rows.
+    /// The number of blocks, or of rows in a soak.
     pub blocks: u32,
     /// The time of warm-up, settling and slices.
     pub planned_ms: u64,
-    /// By variant, where messages were published.
+    /// The messages of each variant, if messages were published.
     #[serde(default)]
     pub messages: Vec<Messages>,
-    /// How many unanswered requests for each peer central has found to be enough, where it was to find that.
+    /// The number of unanswered requests for each peer that saturates throughput, if central was asked to find it.
     #[serde(default)]
     pub outstanding: Option<u32>,
 }
 
-/// What is known so far, by variant; null where nothing can be said yet.
+/// The figures of each variant so far. Null means that nothing can be said yet.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct BlockReport {
     pub block: u32,
     /// The time of polls of connections after their first 50 µs, added up.
     pub beyond_ms_per_s: Vec<Option<f64>>,
-    /// Half the width of its 95 % interval.
+    /// Half the width of the 95 % interval of that time.
     pub margin_ms_per_s: Vec<Option<f64>>,
-    /// In place of both where no poll is recorded.
+    /// Takes the place of both if no poll is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests_per_s: Vec<Option<f64>>,
-    /// Stack samples in slow polls; only where a cell is explained.
+    /// Stack samples in slow polls. Empty unless a cell is explained.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slow_samples: Vec<u64>,
 }

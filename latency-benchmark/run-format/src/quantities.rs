@@ -1,5 +1,4 @@
-//! Quantities as they are typed: sizes of payloads, rates of restarts, crowds of tasks, and how well something is to be
-//! known.
+//! Quantities that users type: sizes of payloads, rates of restarts, crowds of tasks, and precisions.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,6 +7,7 @@ use std::time::Duration;
 use program::number::{Number, PERCENT, TIME};
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, limits};
 use crate::serde_as_text;
 
 /// How many bytes a request, a chunk or a message carries.
@@ -22,10 +22,10 @@ pub struct Payload {
 /// The accepted forms, for help texts and errors.
 pub const PAYLOAD_FORMS: &str = "bytes with a unit: 0B, 512B, 4KiB, 1MiB, at most 16MiB";
 
-/// Of a message that is published: it has the time of publishing, and a number.
+/// A published message has a number and the time of publishing, and is at least this long.
 pub const SMALLEST_MESSAGE: u32 = 16;
 
-/// With what a protocol adds to a payload.
+/// The largest payload, with what a protocol adds to it.
 pub const LARGEST_MESSAGE: usize = BYTES.most as usize + 1024;
 
 const BYTES: Number = Number {
@@ -56,7 +56,7 @@ impl Payload {
         self.bytes == 0
     }
 
-    /// The number and its unit, apart: "64 KiB".
+    /// The number and its unit with a space between: "64 KiB".
     pub fn in_words(self) -> String {
         let text = self.to_string();
         let number = text.trim_end_matches(char::is_alphabetic);
@@ -92,12 +92,12 @@ const PER_HOUR: Number = Number {
     most: 3600.0,
 };
 
-/// So many restarts in an hour, or none.
+/// How many peers are restarted in an hour, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Churn(Option<u32>);
 
 impl Churn {
-    /// The time for each restart; none where there are none.
+    /// The time between two restarts. None if there is no restart.
     pub fn period(self) -> Option<Duration> {
         const HOUR: Duration = Duration::from_secs(3600);
         self.0.map(|times| HOUR / times)
@@ -144,7 +144,7 @@ const SHARE: Number = Number {
     most: 90.0,
 };
 
-/// So many tasks, each of which works for so long at a time, and the share of a core of all together.
+/// A number of tasks, how long each works at a time, and the share of a core that they use together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Crowd {
     pub tasks: u32,
@@ -153,8 +153,8 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// A task is woken this often, and then works so many times, and yields after each time. Timers are a millisecond
-    /// coarse, so no period is short.
+    /// How often a task is woken, and how many times it then works. It yields after each time. Timers have a resolution of a
+    /// millisecond, so no period is short.
     pub fn period(self) -> (Duration, u32) {
         const SHORTEST: Duration = Duration::from_millis(4);
         let one = self.work * self.tasks * 100 / self.percent as u32;
@@ -196,12 +196,16 @@ serde_as_text!(Churn, Crowd);
 /// The accepted forms, for help texts and errors.
 pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,5%: the time is per second";
 
-/// How well the change of the time beyond the threshold is to be known: within the larger of the two.
+/// The half width of the interval of the change of the time beyond the threshold at which a run stops: the larger of the two.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
     pub beyond_ms_per_s: f64,
-    /// In percent of the baseline's value.
+    /// Percent of the baseline's value.
     pub percent_of_value: f64,
+}
+
+limits! { Precision;
+    beyond_ms_per_s percent_of_value: COUNT;
 }
 
 impl Precision {
@@ -210,7 +214,7 @@ impl Precision {
         percent_of_value: 5.0,
     };
 
-    /// Never reached, so that all of the time is used.
+    /// It is never reached, so that all of the time is used.
     pub const EXACT: Precision = Precision {
         beyond_ms_per_s: 0.0,
         percent_of_value: 0.0,

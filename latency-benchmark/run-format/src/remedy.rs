@@ -1,4 +1,4 @@
-//! Other ways to do what a measured crate does, between which a variant chooses. Their code is in
+//! Remedies: other ways for a measured crate to do its work. A variant chooses one. Their code is in
 //! `swarm-patch/src/remedies/`.
 
 use std::str::FromStr;
@@ -28,12 +28,12 @@ impl Remedy {
         }
     }
 
-    /// The measured code knows it by this number.
+    /// The number by which the measured code knows the remedy.
     pub fn number(self) -> usize {
         self as usize
     }
 
-    /// A way of it in words, which follow the label of a variant.
+    /// Describes one of its ways. The words follow the label of a variant.
     pub fn says(self, way: &str) -> &'static str {
         match (self, way) {
             (Remedy::Flush, "late") => "has yamux flush once no frame waits to be sent",

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, check, of_folder, sealed};
 use crate::files::{RUN, write_whole};
+use crate::limits::{CALL_NS, COUNT, MS, NAME, PEERS, UNIX_S, limits};
 use crate::{Machine, RunConfig, shown_as_serialised};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,12 +40,19 @@ pub struct RunRow {
     pub files: Option<Checksums>,
 }
 
+limits! { RunRow;
+    schema cell config end network beside machine stages blocks messages outstanding stall files: NAME;
+    started_unix_s: UNIX_S;
+    took_ms overhead_ms: MS;
+    probe_ns: CALL_NS;
+}
+
 impl RunRow {
     pub fn is_measured(&self) -> bool {
         matches!(self.end, End::Ok { .. })
     }
 
-    /// Writes it into the folder of its run, with the checksums of all files there. Nothing is written after it.
+    /// Writes `run.json` into the folder of its run, with the checksums of all files there. It is the last file to be written.
     pub fn write(&self, dir: &Path) -> Result<()> {
         let row = RunRow {
             files: Some(of_folder(dir)?),
@@ -53,7 +61,7 @@ impl RunRow {
         write_whole(&dir.join(RUN), &sealed(&row)?)
     }
 
-    /// Writes it again beside the same files, whose checksums it keeps.
+    /// Writes `run.json` again. The checksums of the other files stay the same.
     pub fn rewrite(mut self, dir: &Path) -> Result<()> {
         if let Some(own) = self.files.as_mut().and_then(|files| files.get_mut(RUN)) {
             own.clear();
@@ -61,48 +69,63 @@ impl RunRow {
         write_whole(&dir.join(RUN), &sealed(&self)?)
     }
 
-    /// Refuses files that are not those that it was written with. Returns the names of others in their folder.
+    /// Refuses files with another checksum. Returns the names of files that have none.
     pub fn check_files(&self, dir: &Path) -> Result<Vec<String>> {
         let files = self.files.as_ref();
         files.map_or(Ok(Vec::new()), |files| check(dir, files))
     }
 }
 
-/// What became of the messages of peers, in slices of one variant.
+/// How many messages of peers reached central, in slices of one variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     pub expected: u64,
     pub delivered: u64,
 }
 
-/// At least one direction of a stream stands still, on which both ends send all the time.
+limits! { Messages;
+    expected delivered: COUNT;
+}
+
+/// A stream on which both ends send all the time, and at least one direction stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
     /// Index of the variant that was in force when the last byte moved.
     pub variant: usize,
-    /// From 1.
+    /// The number of the peer, from 1.
     pub peer: usize,
-    /// From the opening of the stream to the last byte.
+    /// The time from the opening of the stream to the last byte.
     pub after_ms: u64,
     pub central: StreamEnd,
-    /// The peer's end, if the peer said how far it is.
+    /// The peer's end, if the peer answered.
     pub other: Option<StreamEnd>,
 }
 
-/// How far one end is with the bytes of its application.
+limits! { Stall;
+    variant central other: NAME;
+    peer: PEERS;
+    after_ms: MS;
+}
+
+/// How many bytes of its application one end of a stream has sent and received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEnd {
-    /// Taken by the stream.
+    /// Bytes that the stream has accepted.
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// What waits until the stream takes it.
+    /// Bytes that the stream has not accepted yet.
     pub unsent_bytes: u64,
     pub sent_nothing_ms: u64,
     pub received_nothing_ms: u64,
-    /// What the node may send on all its streams before the other ends grant more.
+    /// Bytes that the node may send on all its streams before the other ends grant more.
     pub credit_bytes: Option<u64>,
-    /// What was received on all streams and not read.
+    /// Bytes that were received on all streams and not read.
     pub unread_bytes: Option<u64>,
+}
+
+limits! { StreamEnd;
+    sent_bytes received_bytes unsent_bytes credit_bytes unread_bytes: COUNT;
+    sent_nothing_ms received_nothing_ms: MS;
 }
 
 impl fmt::Display for Stall {
@@ -134,7 +157,7 @@ impl fmt::Display for StreamEnd {
     }
 }
 
-/// What the processes of a run are busy with.
+/// The stages of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Stage {
     #[serde(rename = "wiring the lab")]
@@ -151,7 +174,7 @@ pub enum Stage {
     WaitingForNodes,
     #[serde(rename = "taking down the lab")]
     TakingDownLab,
-    /// The process of the cell ended, or did not start, and said nothing of a stage.
+    /// The process of the cell did not start, or ended without naming a stage.
     #[serde(rename = "running the cell's process")]
     RunningCell,
     /// The only stage of an application.
@@ -162,7 +185,7 @@ pub enum Stage {
 shown_as_serialised!(Stage);
 
 impl Stage {
-    /// Whether the nodes have begun, so that a failure may be that of their program.
+    /// Whether the nodes run in this stage, so that their program may be the cause of a failure.
     pub fn is_of_nodes(self) -> bool {
         matches!(self, Stage::Connecting | Stage::Measuring)
     }
@@ -174,17 +197,22 @@ pub struct StageTime {
     pub took_ms: u64,
 }
 
+limits! { StageTime;
+    stage: NAME;
+    took_ms: MS;
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]
 pub enum End {
     Ok {
         stop: Stop,
     },
-    /// The network was not as asked, and nothing was measured.
+    /// The network was not as requested, and nothing was measured.
     Invalid {
         reason: String,
     },
-    /// Something broke. The slices before are kept.
+    /// Something broke. The slices that were measured before are kept.
     Failed {
         stage: Stage,
         reason: String,
@@ -196,7 +224,7 @@ impl End {
         stop: Stop::Interrupted,
     };
 
-    /// What it says of a subject that failed, if it is the end of a launch without the inserted lines.
+    /// The end of a sentence about a subject that failed. This is how its launch without the inserted lines ended.
     pub fn without_lines(&self) -> String {
         match self {
             End::Ok { .. } => "failed, and answers without the inserted lines: they may be the \
@@ -215,7 +243,7 @@ impl End {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Stop {
-    /// Every change was known well enough; where a cell is explained, there were enough stack samples.
+    /// Every change was known precisely enough. If the cell was explained, there were enough stack samples.
     Precise,
     Cap,
     Interrupted,
@@ -229,4 +257,8 @@ pub struct NetworkReport {
     pub delay_line: Option<DelayLineReport>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cards: Vec<NetworkCard>,
+}
+
+limits! { NetworkReport;
+    lab rtt counters delay_line cards: NAME;
 }

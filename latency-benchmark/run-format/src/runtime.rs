@@ -5,6 +5,7 @@ use std::ops::Not;
 use serde::{Deserialize, Serialize};
 
 use crate::Crowd;
+use crate::limits::{NAME, limits};
 
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -13,19 +14,23 @@ pub struct RuntimeConfig {
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
-    /// Without the place for the task that was woken last, from which no other worker takes it. It needs tokio's
-    /// unstable options, as do the next two.
+    /// Switches the LIFO slot off, from which other workers do not steal. This and the next two need tokio's unstable
+    /// options.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub lifo_slot_off: bool,
-    /// A worker that has tasks to poll hands the timers and I/O to another.
+    /// A worker that has tasks to poll hands timers and I/O to another worker.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub eager_driver_handoff: bool,
-    /// With tokio's other implementation of timers.
+    /// Uses tokio's other implementation of timers.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub alt_timer: bool,
     /// Tasks that do nothing for the swarm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,
+}
+
+limits! { RuntimeConfig;
+    scheduler workers event_interval global_queue_interval lifo_slot_off eager_driver_handoff alt_timer crowd: NAME;
 }
 
 impl RuntimeConfig {
@@ -40,12 +45,12 @@ impl RuntimeConfig {
         crowd: None,
     };
 
-    /// Its workers, and the main thread if that is none of them.
+    /// The number of its workers, and of the main thread if that is no worker.
     pub fn threads(&self) -> usize {
         self.workers + usize::from(self.scheduler == Scheduler::MultiThread)
     }
 
-    /// Whether only a multi-thread runtime with tokio's unstable options has it.
+    /// Whether it needs a multi-thread runtime with tokio's unstable options.
     pub fn needs_unstable_tokio(&self) -> bool {
         self.lifo_slot_off || self.eager_driver_handoff || self.alt_timer
     }

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{MS, NAME, limits};
 use crate::{Budgets, Cell, SweepConfig};
 
 pub const SEARCH: &str = "search.json";
@@ -11,18 +12,24 @@ pub const SEARCH: &str = "search.json";
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Search {
     pub schema: u32,
-    /// Of all rounds, but for their cells, variants, time and seed. Its variants are all candidates.
+    /// The configuration of all rounds. Each round has its own cells, variants, time and seed. The variants here are all
+    /// candidates.
     pub config: SweepConfig,
     /// Whether a sweep before the first round chooses cells of the grid.
     pub chooses_cells: bool,
-    /// For all sweeps together.
+    /// The time for all sweeps together.
     pub time_ms: u64,
+}
+
+limits! { Search;
+    schema config chooses_cells: NAME;
+    time_ms: MS;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NextRound {
     pub cells: Vec<Cell>,
-    /// Without the baseline.
+    /// The candidates, without the baseline.
     pub candidates: Vec<Budgets>,
 }
 
@@ -35,17 +42,17 @@ pub fn first_look(dir: &Path) -> PathBuf {
 }
 
 pub fn folders(dir: &Path) -> Vec<PathBuf> {
-    let all = [first_look(dir)].into_iter().filter(|it| it.is_dir());
+    let all = [first_look(dir)].into_iter().filter(|dir| dir.is_dir());
     all.chain(rounds(dir)).collect()
 }
 
-/// The sweeps of the rounds that there are, in their order.
+/// The folders of the rounds that have begun, in their order.
 pub fn rounds(dir: &Path) -> impl Iterator<Item = PathBuf> {
     let rounds = (1..).map(|number| round(dir, number));
-    rounds.take_while(|it| it.is_dir())
+    rounds.take_while(|dir| dir.is_dir())
 }
 
-/// The sweep of a round, from 1.
+/// The folder of a round. Rounds are numbered from 1.
 pub fn round(dir: &Path, number: u32) -> PathBuf {
     dir.join(format!("round-{number}"))
 }

@@ -1,4 +1,4 @@
-//! The sites of all stacks. The graft inserts their numbers, and files have their names.
+//! The sites of all stacks. The measured code has their numbers, and files have their names.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,8 +52,8 @@ impl Site {
         matches!(self, Site::QuicConnection | Site::QuicEndpoint)
     }
 
-    /// Of the sites that a program has, the one that tells how slow connections are. Over QUIC that is their driver, where
-    /// most of the time is. A program without connections has its tasks.
+    /// The one of a program's sites that shows how slow connections are. With QUIC it is their driver, which takes most of the
+    /// time. In a program without connections it is the tasks.
     pub fn of_connections(sites: impl IntoIterator<Item = Site>) -> Site {
         let sites = Vec::from_iter(sites);
         let mut first = [Site::QuicConnection, Site::Connection, Site::Task].into_iter();

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{NAME, length, limits, part_of};
+use crate::limits::{ANY, CALL_NS, MS, NAME, UNIX_S, length, limits, part_of};
 use crate::{
     Budgets, Cell, Churn, End, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
     RuntimeConfig, StageTime, Tool,
@@ -19,6 +19,11 @@ pub struct SoakFile {
     pub end: Option<SoakEnd>,
 }
 
+limits! { SoakFile;
+    schema command config tool machine end: NAME;
+    created_unix_s: UNIX_S;
+}
+
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SoakConfig {
     pub cell: Cell,
@@ -31,6 +36,12 @@ pub struct SoakConfig {
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
     pub seed: u64,
+}
+
+limits! { SoakConfig;
+    cell churn budgets node load runtime lab: NAME;
+    duration_ms interval_ms: MS;
+    seed: ANY;
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -49,20 +60,26 @@ pub struct SoakEnd {
     pub blocks_sha256: Option<String>,
 }
 
+limits! { SoakEnd;
+    end rows restarts stages network sha256 blocks_sha256: NAME;
+    took_ms: MS;
+    probe_ns: CALL_NS;
+}
+
 /// A row of `soak.csv`. An empty field was not measured.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct SoakRow {
-    /// End of the interval, since all peers were connected.
+    /// End of the interval, counted from when all peers were connected.
     pub at_s: f64,
-    /// Its length. There are 10 ms between two intervals, in which polls that have begun can end.
+    /// Length of the interval. The 10 ms between two intervals are for polls to end that have begun.
     pub interval_s: f64,
-    /// Polls of the site of connections, and slow ones.
+    /// Polls of the site of connections, and those that exceed 50 µs.
     pub connection_polls: u64,
     pub connection_slow_polls: u64,
     /// The same for the site `task`. Empty if the network stack has no such site.
     pub task_polls: Option<u64>,
     pub task_slow_polls: Option<u64>,
-    /// Answered in the interval.
+    /// Requests answered in the interval.
     pub requests: u64,
     /// Percentiles of their latency. Empty without requests.
     pub latency_p50_ns: Option<u64>,
@@ -95,36 +112,33 @@ pub struct SoakRow {
     pub lost_records: u64,
 }
 
-limits! { SoakRow, |of|;
-    at_s: length(of.launch_s());
+limits! { SoakRow, |extent|;
+    at_s: length(extent.launch_s());
     interval_s: length(part_of(at_s));
-    connection_polls: of.events();
+    connection_polls: extent.events();
     connection_slow_polls: part_of(connection_polls);
-    task_polls: of.events();
+    task_polls: extent.events();
     task_slow_polls: part_of(task_polls);
-    requests: of.events();
+    requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns: of.launch_ns();
-    wakes: of.events();
+    latency_p99_ns: extent.launch_ns();
+    wakes: extent.events();
     late_wakes: part_of(wakes);
     wake_p50_ns: part_of(wake_p90_ns);
     wake_p90_ns: part_of(wake_p99_ns);
-    wake_p99_ns: of.launch_ns();
-    resident_bytes: PAGE_BYTES..=*of.buffered().end();
+    wake_p99_ns: extent.launch_ns();
+    resident_bytes: PAGE_BYTES..=*extent.buffered().end();
     connections: *peers_connected as f64..=MOST_ALIVE;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
-    dials: of.events();
-    dial_failures: of.events();
-    connections_opened: of.events();
-    connections_closed: of.events();
+    dials dial_failures connections_opened connections_closed: extent.events();
     restarts: NAME;
-    central_cpu_ns: of.ns();
-    lost_records: of.events();
+    central_cpu_ns: extent.ns();
+    lost_records: extent.events();
 }
 
-/// The memory of a process has at least one.
+/// A process has at least one page of memory.
 const PAGE_BYTES: f64 = 4096.0;
 
-/// More connections and tasks than the memory of a machine holds.
+/// No machine has memory for more connections or tasks.
 const MOST_ALIVE: f64 = 1e9;

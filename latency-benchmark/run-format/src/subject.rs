@@ -1,13 +1,15 @@
-//! What is compared: variants and subjects, and how the node program of a subject was built.
+//! Variants and subjects, which are compared, and how the node program of a subject was built.
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{Extent, Figure, NAME, UNIX_S, limits};
 use crate::{Budgets, RuntimeConfig, Site};
 
-/// What a variant or a subject is there for.
+/// The role of a variant or a subject in a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
@@ -29,7 +31,7 @@ pub struct VariantConfig {
 }
 
 impl VariantConfig {
-    /// Those of these budgets. The first is the baseline, of which there is a second copy if that is wanted.
+    /// A variant for each of the budgets. The first is the baseline. `has_control` adds a second copy of it.
     pub fn all(budgets: Vec<Budgets>, has_control: bool) -> Vec<VariantConfig> {
         let variant = |budgets: Budgets| VariantConfig {
             label: budgets.to_string(),
@@ -48,7 +50,7 @@ impl VariantConfig {
     }
 }
 
-/// In characters. Labels of a subject and of a variant are parts of one file name.
+/// The most characters of a label. The labels of a subject and of a variant are parts of one file name.
 pub const LONGEST_LABEL: usize = 90;
 
 /// The variant that the others are compared with.
@@ -60,9 +62,9 @@ pub struct SubjectConfig {
     pub label: String,
     pub role: Role,
     pub spec: String,
-    /// Of the stack, even if that is not libp2p.
+    /// The source of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
-    /// Where single crates come from, if not from there.
+    /// The sources of single crates that come from elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub layers: BTreeMap<String, SourceRecord>,
     pub build: Option<BuildRecord>,
@@ -70,10 +72,14 @@ pub struct SubjectConfig {
     pub runtime: Option<RuntimeConfig>,
     /// Index of the subject whose program the peers run.
     pub peers: usize,
-    /// How many times the program was linked, each time with its functions at other addresses. A launch runs one of these
-    /// files. 0 if there is only the program as cargo links it.
+    /// The number of layouts: how often the program was linked with its functions at other addresses. A launch runs one of
+    /// them. 0 if there is only the program that cargo links.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub layouts: u32,
+}
+
+limits! { SubjectConfig;
+    label role spec libp2p layers build runtime peers layouts: NAME;
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -85,7 +91,7 @@ impl SubjectConfig {
     pub fn sources(&self) -> String {
         let layers = self.layers.iter();
         let layers = layers.map(|(name, source)| match source {
-            // Without a diff it would be no layer.
+            // A crate of the release is a layer only if a diff changes it.
             SourceRecord::Released => format!("; {name} changed by a diff"),
             _ => format!("; {name} of {source}"),
         });
@@ -96,7 +102,7 @@ impl SubjectConfig {
 /// The end of the label of a patched subject whose peers run the first subject, if there is one with both ends patched, too.
 pub const CENTRAL_ALONE: &str = ", central alone";
 
-/// Where the sources of a subject come from. Null is what is not known.
+/// The origin of a subject's sources. Null means unknown.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SourceRecord {
@@ -111,6 +117,25 @@ pub enum SourceRecord {
         difference: Option<Difference>,
         tree_sha256: Option<String>,
     },
+}
+
+impl Figure for SourceRecord {
+    fn check_in(
+        &self,
+        column: &str,
+        range: &RangeInclusive<f64>,
+        extent: &Extent,
+    ) -> anyhow::Result<()> {
+        match self {
+            SourceRecord::Released | SourceRecord::Release { .. } => Ok(()),
+            SourceRecord::Checkout {
+                commit, difference, ..
+            } => {
+                commit.check_in(column, range, extent)?;
+                difference.check_in(column, range, extent)
+            }
+        }
+    }
 }
 
 impl fmt::Display for SourceRecord {
@@ -148,10 +173,19 @@ pub struct Commit {
     pub committed_unix_s: u64,
 }
 
+limits! { Commit;
+    id subject_line: NAME;
+    committed_unix_s: UNIX_S;
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Difference {
     pub files: usize,
     pub sha256: String,
+}
+
+limits! { Difference;
+    files sha256: NAME;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -188,7 +222,7 @@ pub enum SiteLevel {
     Outer,
     /// Iterations and children.
     Inner,
-    /// What budgets do to it.
+    /// Its budgets have an effect.
     Budget,
     /// Its remedies are there.
     Remedies,

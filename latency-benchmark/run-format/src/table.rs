@@ -11,9 +11,9 @@ use serde::de::DeserializeOwned;
 use serde_aux::serde_introspection::serde_introspect;
 
 use crate::files::{SCHEMA, read};
-use crate::ranges::LARGEST;
+use crate::limits::LARGEST;
 
-/// Tables of a folder that are being written. Rows are on disk after [`flush`](TableWriters::flush).
+/// Writes the tables of a folder. Rows are on disk after [`flush`](TableWriters::flush).
 pub struct TableWriters {
     dir: PathBuf,
     by_name: BTreeMap<&'static str, csv::Writer<File>>,
@@ -93,7 +93,7 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let mut reader = csv::Reader::from_reader(text);
     let expected = serde_introspect::<T>();
     let found = reader.headers()?.clone();
-    let is_missing = |name: &&&str| !found.iter().any(|it| it == **name);
+    let is_missing = |name: &&&str| !found.iter().any(|column| column == **name);
     if let Some(missing) = expected.iter().find(is_missing) {
         bail!("column {missing} is missing");
     }
@@ -118,7 +118,7 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     Ok(rows)
 }
 
-/// Whether it is a number, and negative, not finite, or so large that sums would be wrong.
+/// Whether a field is a number that is negative, not finite, or so large that sums would be wrong.
 fn is_odd(field: &[u8]) -> bool {
     const DIGITS: usize = 15;
     if field.len() <= DIGITS && field.iter().all(u8::is_ascii_digit) {
@@ -129,7 +129,7 @@ fn is_odd(field: &[u8]) -> bool {
     number.is_ok_and(|number| !(0.0..=LARGEST).contains(&number))
 }
 
-/// Whether a field has what no name has and no picture can show: a control character, or one that XML lacks.
+/// Whether a field has a control character, or one that XML does not allow.
 fn has_no_letter(field: &[u8]) -> bool {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
     let letters = || str::from_utf8(field).unwrap_or_default().chars();
@@ -137,7 +137,7 @@ fn has_no_letter(field: &[u8]) -> bool {
         && letters().any(|letter| letter.is_control() || is_no_letter(letter))
 }
 
-/// Unicode keeps these two for programs, and XML refuses them.
+/// Whether it is one of the two characters that Unicode reserves for programs and XML refuses.
 pub fn is_no_letter(letter: char) -> bool {
     matches!(letter, '\u{fffe}' | '\u{ffff}')
 }
@@ -153,7 +153,7 @@ fn problem(error: &csv::Error, columns: &[&str]) -> String {
     }
 }
 
-/// All whole lines of a file. A torn last line is left out if it may be torn, else it is an error.
+/// Reads all whole lines of a file. A torn last line is left out if it may be torn, and is otherwise an error.
 pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
     let mut text = read(path)?;
     let last = text.iter().rposition(|byte| *byte == b'\n');

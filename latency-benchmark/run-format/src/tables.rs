@@ -9,13 +9,13 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{NAME, about, beyond, length, limits, part_of};
+use crate::limits::{NAME, beyond, from_about, length, limits, part_of};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
-/// A name that the writer knows when it is compiled, and the reader when it has read it.
+/// A name. The writer has it as a constant, and the reader owns it.
 pub type Text = Cow<'static, str>;
 
-/// What a slice is for.
+/// The kind of a slice, which says what is recorded in it.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -26,7 +26,7 @@ pub enum Pass {
     Compare,
     /// To see where the time goes; every child is recorded, which costs time.
     Children,
-    // What follows is there where a cell is explained, one kind of evidence at a time.
+    // The passes below are for explaining a cell. Each records one kind of evidence.
     /// The worker's stack is sampled.
     Stacks,
     /// Allocations are counted.
@@ -37,11 +37,11 @@ pub enum Pass {
     SystemCalls,
     /// The slowest polls are kept whole.
     Timeline,
-    /// Who wakes whom, and what comes and goes.
+    /// Wake-ups, connections and tasks are counted.
     Activity,
-    /// As `compare`, beside `warm`.
+    /// Like `compare`. It is compared with `warm`.
     Normal,
-    /// As `normal`, but central's core is never idle.
+    /// Like `normal`, but central's core is never idle.
     Warm,
 }
 
@@ -50,13 +50,13 @@ shown_as_serialised!(Pass);
 /// A row of `slices.csv`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceRow {
-    /// From 1, in the order in which slices ended.
+    /// Number from 1, in the order in which slices ended.
     pub slice: u32,
     /// `compare`, or `children`: every poll of a child is recorded, which takes time. The baseline has one slice of the
     /// pass `children` in blocks 1, 3, 5, 7, 9, 13, 17, …, at a random place among the others. `explain` has other
     /// [passes](EXPLAIN.md#passes).
     pub pass: Pass,
-    /// From 1.
+    /// Number of the block, from 1.
     pub block: u32,
     /// Index of the variant.
     pub variant: usize,
@@ -67,14 +67,14 @@ pub struct SliceRow {
     /// Time between the readings before and after each turn of the columns from `central_cpu_ns` on. Divide those
     /// columns by this.
     pub sampled_ms: f64,
-    /// Turns. A budget that ended no poll in its first two slices has one in a slice from then on, until it does.
+    /// Number of turns. A budget that ended no poll in its first two slices has one turn in each later slice, until it ends one.
     pub turns: u32,
-    /// Requests answered. Empty of an application that counts none.
+    /// Requests answered. Empty if an application counts none.
     pub requests: Option<u64>,
     /// Those of `requests` that were sent before their turn started, perhaps under another variant.
     pub requests_begun_before: Option<u64>,
     /// Payload of `requests`: in both directions for `request-response`, `rr`, `idle`, `duplex` and `handshakes`, else
-    /// in one. Of an application, what it counted between the readings of `sampled_ms`: empty until it counts some.
+    /// in one. For an application, the bytes that it counted between the readings of `sampled_ms`; empty until it counts some.
     pub bytes: Option<u64>,
     /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,
@@ -88,80 +88,73 @@ pub struct SliceRow {
     pub observers_cpu_ns: Option<u64>,
     /// Polls of central's connection tasks, counted by `tokio_metrics::TaskMonitor`.
     pub monitor_task_polls: Option<u64>,
-    /// Their duration.
+    /// Duration of these polls.
     pub monitor_task_ns: Option<u64>,
-    /// Those over the monitor's threshold of 50 µs.
+    /// Those of these polls that exceed the monitor's threshold of 50 µs.
     pub monitor_slow_task_polls: Option<u64>,
     /// Time that connection tasks waited between being woken and being polled.
     pub monitor_scheduled_ns: Option<u64>,
     /// Busy time of central's runtime, by `tokio_metrics`.
     pub runtime_busy_ns: u64,
-    /// How often its workers went to sleep.
+    /// How often the runtime's workers went to sleep.
     pub runtime_parks: u64,
     /// Instructions of central's workers in user mode; empty where the processor's counters cannot be read.
     pub central_instructions: Option<u64>,
-    /// Cycles of central's workers in user mode, likewise.
+    /// Cycles of central's workers in user mode; empty where the processor's counters cannot be read.
     pub central_cycles: Option<u64>,
     /// CPU time of all peers together; empty if they are on other hosts.
     pub peers_cpu_ns: Option<u64>,
-    /// Polls of peers that a budget ended, likewise.
+    /// Polls of peers that a budget ended; empty if peers are on other hosts.
     pub peers_yielded: Option<u64>,
     /// The round trip that yamux estimates, at the end of a turn, the mean over connections. Divide this column and the next
     /// ones by `turns`: their values at the end of each turn are added up. They are there with workloads whose streams live
     /// long: `stream`, `rr`, `burst`, `duplex` and profiles.
     pub yamux_rtt_ns: Option<u64>,
-    /// By how much the receive windows of all streams together are larger than the 256 KiB that each begins with.
+    /// The sum of the receive windows of all streams beyond the 256 KiB that each begins with.
     pub yamux_grown_bytes: Option<u64>,
-    /// What central may send on all streams together before peers grant more.
+    /// Bytes that central may send on all streams together before peers grant more.
     pub yamux_credit_bytes: Option<u64>,
-    /// What central has received and the workload has not read.
+    /// Bytes that central has received and the workload has not read.
     pub yamux_unread_bytes: Option<u64>,
 }
 
-limits! { SliceRow, |of|;
-    slice: NAME;
-    pass: NAME;
-    block: NAME;
-    variant: NAME;
-    start_ms: of.launch_ms();
-    duration_ms: length(of.launch_ms());
-    sampled_ms: about(duration_ms, of.launch_ms());
+limits! { SliceRow, |extent|;
+    slice pass block variant: NAME;
+    start_ms: extent.launch_ms();
+    duration_ms: length(extent.launch_ms());
+    sampled_ms: from_about(duration_ms, extent.launch_ms());
     turns: 1.0..=f64::from(u32::MAX);
-    requests: of.events();
+    requests: extent.events();
     requests_begun_before: part_of(requests);
-    bytes: of.bytes();
-    lost_entries: of.events();
-    central_cpu_ns: of.ns();
+    bytes: extent.bytes();
+    lost_entries: extent.events();
+    central_cpu_ns: extent.ns();
     // The kernel adds a wait when it ends, and tokio a busy stretch. Both may have begun in other slices.
-    central_runqueue_ns: of.launch_ns_of_threads();
-    helpers_cpu_ns: of.ns_of_all();
-    observers_cpu_ns: of.ns_of_all();
-    monitor_task_polls: of.events();
-    monitor_task_ns: of.launch_ns_of_threads();
+    central_runqueue_ns: extent.launch_ns_of_threads();
+    helpers_cpu_ns observers_cpu_ns: extent.ns_of_all();
+    monitor_task_polls: extent.events();
+    monitor_task_ns: extent.launch_ns_of_threads();
     monitor_slow_task_polls: part_of(monitor_task_polls);
-    monitor_scheduled_ns: of.ns_of_all();
-    runtime_busy_ns: of.launch_ns_of_threads();
-    runtime_parks: of.events();
-    central_instructions: of.cycles();
-    central_cycles: of.cycles();
-    peers_cpu_ns: of.ns_of_all();
-    peers_yielded: of.events_of_all();
-    yamux_rtt_ns: of.launch_ns_of_turns();
-    yamux_grown_bytes: of.buffered();
-    yamux_credit_bytes: of.buffered();
-    yamux_unread_bytes: of.buffered();
+    monitor_scheduled_ns: extent.ns_of_all();
+    runtime_busy_ns: extent.launch_ns_of_threads();
+    runtime_parks: extent.events();
+    central_instructions central_cycles: extent.cycles();
+    peers_cpu_ns: extent.ns_of_all();
+    peers_yielded: extent.events_of_all();
+    yamux_rtt_ns: extent.launch_ns_of_turns();
+    yamux_grown_bytes yamux_credit_bytes yamux_unread_bytes: extent.buffered();
 }
 
-/// A row of `blocks.csv`: what tells more of the machine than of a variant, and takes too long to be read in every turn.
+/// A row of `blocks.csv`: readings of the machine, which take too long to be made in every turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
     /// As in `slices.csv`.
     pub block: u32,
-    /// Length of the block; if programs take turns, with the turns of the others.
+    /// Length of the block. If programs take turns, it includes the turns of the others.
     pub duration_ms: f64,
     /// Time that the hypervisor took from this machine, over all cores, in steps of usually 10 ms.
     pub steal_ms: Option<f64>,
-    /// The part of it that central's core lost.
+    /// The part of this time that central's core lost.
     pub central_core_steal_ms: Option<f64>,
     /// Time in which a worker of central was ready to run but waited for its core.
     pub central_runqueue_ns: Option<u64>,
@@ -171,68 +164,58 @@ pub struct BlockRow {
     /// CPU time of central's workers, in steps of usually 10 ms.
     pub central_user_ms: Option<f64>,
     pub central_system_ms: Option<f64>,
-    /// CPU time of all peers together, likewise.
+    /// CPU time of all peers together, in the same steps.
     pub peers_user_ms: Option<f64>,
     pub peers_system_ms: Option<f64>,
     /// CPU time of the delay line; empty without one.
     pub delay_line_user_ms: Option<f64>,
     pub delay_line_system_ms: Option<f64>,
-    /// CPU time of all processes that do not belong to the cell, to 10 ms. In a sweep with jobs, on the cores of the
-    /// cell. Empty where programs take turns.
+    /// CPU time of all processes that do not belong to the cell, in steps of 10 ms. In a sweep with jobs, only on the cores of
+    /// the cell. Empty where programs take turns.
     pub other_cpu_ms: Option<f64>,
     /// TCP segments sent again, in central's namespace and in those of the peers.
     pub central_tcp_retransmits: Option<u64>,
     pub peers_tcp_retransmits: Option<u64>,
-    /// Packets for which the delay line had no room; empty without one. Packets that netem drops are in `run.json`, for
-    /// the whole run.
+    /// Packets for which the delay line had no room; empty without a delay line. `run.json` has the packets that netem dropped
+    /// in the whole run.
     pub central_queue_drops: Option<u64>,
     pub peers_queue_drops: Option<u64>,
     /// The longest time between two wake-ups of the measuring thread, without its planned sleep of up to 50 ms. A
     /// stopped central makes it long.
     pub latest_ms: Option<f64>,
-    /// How often a peer or the delay line was found stopped by a signal. One of them is looked at in turn, every 50 ms or
-    /// more often, so a shorter stop may not be found. Empty with the verb `central`, and if the peers are on other hosts.
+    /// How often a peer or the delay line was found stopped by a signal. They are checked in turn, one every 50 ms or more
+    /// often, so a short stop may not be found. Empty with the verb `central`, and if the peers are on other hosts.
     pub stops_found: Option<u64>,
     /// How long the machine was suspended, to 1 ms.
     pub suspended_ms: Option<f64>,
-    /// By how much the time of day was set forward or back, to 1 ms.
+    /// How far the time of day was set forward or back, to 1 ms.
     pub clock_set_ms: Option<f64>,
 }
 
-limits! { BlockRow, |of|;
+limits! { BlockRow, |extent|;
     block: NAME;
-    duration_ms: length(of.launch_ms());
-    steal_ms: of.ms_of_all();
-    central_core_steal_ms: of.ms();
-    central_runqueue_ns: of.launch_ns_of_threads();
-    central_voluntary_switches: of.events();
-    central_involuntary_switches: of.events();
-    central_user_ms: of.ms();
-    central_system_ms: of.ms();
-    peers_user_ms: of.ms_of_all();
-    peers_system_ms: of.ms_of_all();
-    delay_line_user_ms: of.ms_of_all();
-    delay_line_system_ms: of.ms_of_all();
-    other_cpu_ms: of.ms_of_all();
-    central_tcp_retransmits: of.events_of_all();
-    peers_tcp_retransmits: of.events_of_all();
-    central_queue_drops: of.events_of_all();
-    peers_queue_drops: of.events_of_all();
-    latest_ms: of.launch_ms();
-    stops_found: of.events();
-    suspended_ms: 0.0..=MOST_MS;
-    clock_set_ms: 0.0..=MOST_MS;
+    duration_ms: length(extent.launch_ms());
+    steal_ms: extent.ms_of_all();
+    central_core_steal_ms: extent.ms();
+    central_runqueue_ns: extent.launch_ns_of_threads();
+    central_voluntary_switches central_involuntary_switches: extent.events();
+    central_user_ms central_system_ms: extent.ms();
+    peers_user_ms peers_system_ms delay_line_user_ms delay_line_system_ms other_cpu_ms: extent.ms_of_all();
+    central_tcp_retransmits peers_tcp_retransmits central_queue_drops peers_queue_drops: extent.events_of_all();
+    latest_ms: extent.launch_ms();
+    stops_found: extent.events();
+    suspended_ms clock_set_ms: 0.0..=MOST_MS;
 }
 
 /// The machine's clock goes from 1970 to 9999.
 const MOST_MS: f64 = 2.6e14;
 
-/// The row of `idle.csv`: what central's core does before there are requests.
+/// The row of `idle.csv`: what central's core does before the first request.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct IdleRow {
-    /// Length of that time.
+    /// Length of the idle time.
     pub duration_ms: f64,
-    /// CPU time of central's workers in it: what the benchmark itself uses there. May be empty, as in `slices.csv`.
+    /// CPU time of central's workers in the idle time, which the benchmark itself uses. May be empty, as in `slices.csv`.
     pub central_cpu_ns: Option<u64>,
     /// Wake-ups of the co-tenant that another thread wakes.
     pub wakes: u64,
@@ -242,12 +225,12 @@ pub struct IdleRow {
     pub wake_p90_ns: Option<u64>,
 }
 
-limits! { IdleRow, |of|;
-    duration_ms: length(of.launch_ms());
-    central_cpu_ns: of.ns();
-    wakes: of.events();
+limits! { IdleRow, |extent|;
+    duration_ms: length(extent.launch_ms());
+    central_cpu_ns: extent.ns();
+    wakes: extent.events();
     wake_p50_ns: part_of(wake_p90_ns);
-    wake_p90_ns: of.launch_ns();
+    wake_p90_ns: extent.launch_ns();
 }
 
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
@@ -259,12 +242,12 @@ pub struct WorkRow {
     pub work_ns: u64,
 }
 
-limits! { WorkRow, |of|;
+limits! { WorkRow, |extent|;
     block: NAME;
-    work_ns: length(of.launch_ns());
+    work_ns: length(extent.launch_ns());
 }
 
-/// A row of `turns.csv`: polls of `Connection::poll` by when they began, counted from the change of variant.
+/// A row of `turns.csv`: polls of the site of connections, by how long after the change of variant they began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnRow {
     /// As in `slices.csv`.
@@ -273,14 +256,14 @@ pub struct TurnRow {
     pub from_ms: u64,
     /// Polls of the site of connections.
     pub polls: u64,
-    /// Those over 50 µs.
+    /// Those of these polls that exceed 50 µs.
     pub slow_polls: u64,
 }
 
-limits! { TurnRow, |of|;
+limits! { TurnRow, |extent|;
     slice: NAME;
     from_ms: 0.0..=1000.0;
-    polls: of.events();
+    polls: extent.events();
     slow_polls: part_of(polls);
 }
 
@@ -302,39 +285,34 @@ pub struct SiteRow {
     /// Iterations of all these polls. Empty where there is no poll, at the sites of QUIC, which have no loop, and where
     /// the sources of a subject do not let iterations be recorded.
     pub iterations: Option<u64>,
-    /// Own time of all these polls: how long they ran.
+    /// Own time of all these polls.
     pub own_ns: u64,
-    /// Time from the beginning to the end of all these polls. It also has what their threads lost to other threads and to
-    /// the hypervisor.
+    /// Time of all these polls by the wall clock. It includes what their threads lost to other threads and to the hypervisor.
     pub wall_ns: u64,
     /// Polls over 50 µs by the wall clock.
     pub wall_slow_polls: u64,
     /// The time of all these polls after their first 50 µs each, by the wall clock.
     pub wall_beyond_ns: u64,
-    /// Polls that were not recorded because a buffer was full; not in `polls`.
+    /// Polls that were not recorded because a buffer was full. `polls` does not count them.
     pub lost: u64,
     /// Polls of children, and ends of iterations, that were not recorded for the same reason.
     pub children_lost: u64,
 }
 
-limits! { SiteRow, |of|;
-    slice: NAME;
-    site: NAME;
-    polls: of.events();
-    ready: part_of(polls);
-    pending: part_of(polls);
-    yielded: part_of(polls);
-    iterations: of.events();
+limits! { SiteRow, |extent|;
+    slice site: NAME;
+    polls: extent.events();
+    ready pending yielded: part_of(polls);
+    iterations: extent.events();
     own_ns: part_of(wall_ns);
-    wall_ns: of.launch_ns_of_threads();
+    wall_ns: extent.launch_ns_of_threads();
     wall_slow_polls: part_of(polls);
     wall_beyond_ns: beyond(SLOW_NS, polls, wall_ns);
-    lost: of.events();
-    children_lost: of.events();
+    lost children_lost: extent.events();
 }
 
-/// The lower ends of the bands of `bands.csv` and `children.csv`. Polls are counted in them, so that the threshold for a
-/// slow poll can be chosen when reading, from these.
+/// The lower ends of the bands of `bands.csv` and `children.csv`. A reader can choose any of them as the threshold for a slow
+/// poll.
 pub const BANDS_FROM_NS: [u64; 10] = [
     0, 10_000, 25_000, 50_000, 75_000, 100_000, 150_000, 200_000, 500_000, 1_000_000,
 ];
@@ -344,7 +322,7 @@ pub fn band_from_ns(duration_ns: u64) -> u64 {
     BANDS_FROM_NS[BANDS_FROM_NS.partition_point(|from| *from <= duration_ns) - 1]
 }
 
-/// The time of so many polls of a band together.
+/// The limits of the time of some polls of a band together.
 fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
     let at = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
     let to_ns = at.map_or(Some(0), |at| BANDS_FROM_NS.get(at + 1).copied());
@@ -361,7 +339,7 @@ pub struct BandRow {
     /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
     /// belongs to the bucket; the next lower end does not.
     pub from_ns: u64,
-    /// Iterations of each of these polls. Empty where they cannot be recorded.
+    /// Iterations of each of these polls. Empty where iterations cannot be recorded.
     pub iterations: Option<u32>,
     /// Polls of that duration with that many iterations.
     pub polls: u64,
@@ -369,12 +347,11 @@ pub struct BandRow {
     pub ns: u64,
 }
 
-limits! { BandRow, |of|;
-    slice: NAME;
-    site: NAME;
-    from_ns: of.launch_ns();
+limits! { BandRow, |extent|;
+    slice site: NAME;
+    from_ns: extent.launch_ns();
     iterations: NAME;
-    polls: of.events();
+    polls: extent.events();
     ns: in_band(*from_ns, *polls);
 }
 
@@ -392,17 +369,16 @@ pub struct ChildRow {
     pub polls: u64,
     /// Their duration together.
     pub ns: u64,
-    /// By how much polls of the child are longer than 50 µs, added up.
+    /// The sum of what remains of each poll of the child after its first 50 µs.
     pub beyond_ns: u64,
 }
 
-limits! { ChildRow, |of|;
-    slice: NAME;
-    site: NAME;
+limits! { ChildRow, |extent|;
+    slice site: NAME;
     from_ns: 0.0..=1e6;
     child: NAME;
-    polls: of.events();
-    ns: of.launch_ns_of_threads();
+    polls: extent.events();
+    ns: extent.launch_ns_of_threads();
     beyond_ns: beyond(SLOW_NS, polls, ns);
 }
 
@@ -415,25 +391,23 @@ pub struct BoundRow {
     /// The budget, such as `muxer=2`. `none` leaves every poll whole, so that its `pieces` are the `polls` of
     /// `sites.csv`.
     pub budget: Budgets,
-    /// Pieces.
+    /// Number of pieces.
     pub pieces: u64,
-    /// Those over 50 µs.
+    /// Those of the pieces that exceed 50 µs.
     pub slow_pieces: u64,
     /// The longest piece: the longest stretch of the site without a yield.
     pub longest_ns: u64,
-    /// By how much pieces are longer than 50 µs, added up.
+    /// The sum of what remains of each piece after its first 50 µs.
     pub beyond_ns: u64,
 }
 
-limits! { BoundRow, |of|;
-    slice: NAME;
-    site: NAME;
-    budget: NAME;
-    pieces: of.events();
+limits! { BoundRow, |extent|;
+    slice site budget: NAME;
+    pieces: extent.events();
     slow_pieces: part_of(pieces);
     longest_ns: match slow_pieces {
         0 => 0.0..=SLOW_NS as f64,
-        _ => SLOW_NS as f64..=*of.launch_ns().end(),
+        _ => SLOW_NS as f64..=*extent.launch_ns().end(),
     };
     beyond_ns: *slow_pieces as f64..=*slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64;
 }
@@ -443,7 +417,7 @@ limits! { BoundRow, |of|;
 pub struct PeerRow {
     /// Number in `slices.csv`.
     pub slice: u32,
-    /// From 1.
+    /// Number of the peer, from 1.
     pub peer: usize,
     /// Requests answered by this peer.
     pub requests: u64,
@@ -452,15 +426,14 @@ pub struct PeerRow {
     pub latency_p99_ns: Option<u64>,
 }
 
-limits! { PeerRow, |of|;
-    slice: NAME;
-    peer: NAME;
-    requests: of.events();
+limits! { PeerRow, |extent|;
+    slice peer: NAME;
+    requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns: of.launch_ns();
+    latency_p99_ns: extent.launch_ns();
 }
 
-/// A row of `workers.csv`. Polls are those of `Connection::poll`.
+/// A row of `workers.csv`. Polls are those of the site of connections.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkerRow {
     /// Number in `slices.csv`.
@@ -472,28 +445,26 @@ pub struct WorkerRow {
     pub cores: Option<Cores>,
     /// Polls that ran on the thread.
     pub polls: u64,
-    /// Those over 50 µs.
+    /// Those of these polls that exceed 50 µs.
     pub slow_polls: u64,
-    /// Their duration together.
+    /// The duration of all these polls together.
     pub poll_ns: u64,
     /// CPU time of the thread, as in `slices.csv`.
     pub cpu_ns: Option<u64>,
-    /// Time in which it was ready to run but waited for its core.
+    /// Time in which the thread was ready to run but waited for its core.
     pub runqueue_ns: Option<u64>,
 }
 
-limits! { WorkerRow, |of|;
-    slice: NAME;
-    worker: NAME;
-    cores: NAME;
-    polls: of.events();
+limits! { WorkerRow, |extent|;
+    slice worker cores: NAME;
+    polls: extent.events();
     slow_polls: part_of(polls);
-    poll_ns: of.launch_ns();
-    cpu_ns: of.ns_of_one();
-    runqueue_ns: of.launch_ns();
+    poll_ns: extent.launch_ns();
+    cpu_ns: extent.ns_of_one();
+    runqueue_ns: extent.launch_ns();
 }
 
-/// Each call has at least one datagram, and segmentation offload has an end.
+/// The limits of a number of datagrams. Each call has at least one, and segmentation offload has a limit.
 fn of_calls(calls: u64) -> RangeInclusive<f64> {
     const MOST: f64 = 4096.0;
     calls as f64..=MOST * calls as f64
@@ -505,12 +476,12 @@ pub struct QuicRow {
     /// Number in `slices.csv`.
     pub slice: u32,
     /// The connections' own estimate of the round trip at the end of a turn, the mean over connections and turns. It is
-    /// smoothed, so it reaches back before the turn. Where a connection of noq has several paths, that of the path that
-    /// has sent most.
+    /// smoothed, so it also depends on the time before the turn. If a connection of noq has several paths, it is that of
+    /// the path that has sent most.
     pub rtt_ns: u64,
     /// QUIC packets sent. Once a connection is established, a datagram has one packet.
     pub packets_sent: u64,
-    /// Those declared lost, in this turn or an earlier one. Those of noq include probes for a larger MTU.
+    /// Packets declared lost, sent in this turn or an earlier one. With noq, they include probes for a larger MTU.
     pub packets_lost: u64,
     /// How often losses reduced a congestion window.
     pub congestion_events: u64,
@@ -526,16 +497,11 @@ pub struct QuicRow {
     pub receive_calls: u64,
 }
 
-limits! { QuicRow, |of|;
+limits! { QuicRow, |extent|;
     slice: NAME;
-    rtt_ns: of.launch_ns();
-    packets_sent: of.events();
-    packets_lost: of.events();
-    congestion_events: of.events();
-    acks_sent: of.events();
-    acks_received: of.events();
+    rtt_ns: extent.launch_ns();
+    packets_sent packets_lost congestion_events acks_sent acks_received: extent.events();
     datagrams_sent: of_calls(*send_calls);
     datagrams_received: of_calls(*receive_calls);
-    send_calls: of.events();
-    receive_calls: of.events();
+    send_calls receive_calls: extent.events();
 }

@@ -1,6 +1,6 @@
-//! Text forms that follow from serialised ones, and the other way round.
+//! Macros for types whose text form is also their serialised form.
 
-/// For types that are shown as they are in files and on command lines.
+/// Displays a type as it is serialised.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shown_as_serialised {
@@ -13,7 +13,7 @@ macro_rules! shown_as_serialised {
     };
 }
 
-/// For types whose text form is also their serialised one.
+/// Serialises a type as its text form.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! serde_as_text {

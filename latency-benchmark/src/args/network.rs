@@ -1,4 +1,4 @@
-//! The network around the nodes: in a lab, or that to peers on other hosts.
+//! The network between the nodes: that of a lab, or the one to peers on other hosts.
 
 use std::fs;
 use std::net::ToSocketAddrs;
@@ -17,7 +17,7 @@ pub(crate) struct RttArg {
     pub(crate) rtt: Rtt,
 }
 
-/// The network around the nodes, but for its round-trip time.
+/// The network between the nodes, without its round-trip time.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Network and cores")]
 pub(crate) struct NetworkArgs {
@@ -45,8 +45,8 @@ pub(crate) struct NetworkArgs {
 }
 
 impl NetworkArgs {
-    /// For cells with these numbers of peers and round trips, whose central has so many workers, if there can be labs of
-    /// them.
+    /// The configuration of labs for cells with these numbers of peers and round trips, and for a central with this number of
+    /// workers. Refuses what no lab can be.
     pub(crate) fn config(
         &self,
         peers: &[usize],
@@ -107,7 +107,7 @@ pub(crate) struct HostArgs {
 }
 
 impl HostArgs {
-    /// 0 for a lab.
+    /// The number of hosts. 0 for a lab.
     pub(crate) fn count(&self) -> usize {
         self.peer_hosts.len()
     }
@@ -141,7 +141,7 @@ impl HostArgs {
     }
 }
 
-/// The name may be that of an account on the host, as ssh has it.
+/// Reads HOST=ADDRESS or HOST. As with ssh, the name may be ACCOUNT@HOST.
 fn host(text: &str) -> Result<PeerHost, Failure> {
     let (name, given) = text.split_once('=').unwrap_or((text, ""));
     let own = name.rsplit('@').next().unwrap_or_default();

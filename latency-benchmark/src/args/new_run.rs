@@ -1,4 +1,4 @@
-//! Where results go, the seed of all random choices, and which part of a sweep this machine measures.
+//! The folder of results, the seed of all random choices, and the part of a sweep that this machine measures.
 
 use std::env;
 use std::path::PathBuf;

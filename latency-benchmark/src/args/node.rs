@@ -1,4 +1,4 @@
-//! What central and its peers have to agree on.
+//! The workload of the nodes and how they are connected. Central and its peers have to agree on it.
 
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
@@ -38,7 +38,7 @@ pub(crate) struct NodeArgs {
 }
 
 impl NodeArgs {
-    /// What nodes of that stack are to do, if they can.
+    /// The configuration of the nodes. Refuses what nodes of the stack do not have.
     pub(crate) fn node(&self, stack: &Stack) -> Result<NodeConfig, Failure> {
         let offers = offers(stack);
         let node = NodeConfig {
@@ -57,7 +57,7 @@ impl NodeArgs {
         Ok(node)
     }
 
-    /// Of a profile. Otherwise none.
+    /// The parts of a profile; empty without a profile.
     fn parts(&self) -> &[Part] {
         self.workload.as_ref().map_or(&[], |(_, parts)| parts)
     }
@@ -67,7 +67,8 @@ impl NodeArgs {
         asked.map_or(Workload::RequestResponse, |(workload, _)| *workload)
     }
 
-    /// Of a profile the largest size, which is the payload of its cells. They have at least so many peers.
+    /// The largest size in a profile, which is the payload of its cells. Refuses a profile with a part for a peer beyond this
+    /// number.
     pub(crate) fn profile_payload(&self, peers: usize) -> Result<Option<Payload>, Failure> {
         let parts = self.parts().iter();
         let known = parts.clone().flat_map(|part| part.peers.iter().flatten());
@@ -79,7 +80,7 @@ impl NodeArgs {
         Ok(parts.map(|part| part.sizes.largest()).max())
     }
 
-    /// The pace, if it fits the workload and every one of the payloads. That of a profile is its own.
+    /// The pace. Refuses one that does not fit the workload or a payload. A profile has its own paces.
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
         let (workload, asked) = (self.workload(), self.rate.map(Pace::PerSecond));
         let asked = asked.or(self.outstanding);
@@ -103,7 +104,7 @@ impl NodeArgs {
     }
 }
 
-/// What a message or a chunk has to hold.
+/// The least number of bytes of a message or a chunk.
 fn least_bytes(workload: Workload) -> u32 {
     match workload {
         Workload::Gossipsub | Workload::Duplex => SMALLEST_MESSAGE,
@@ -179,7 +180,7 @@ pub(crate) struct CellArgs {
 }
 
 impl CellArgs {
-    /// What they do, for at least so many peers.
+    /// The configuration of the nodes and their load, for this number of peers.
     pub(crate) fn node(&self, peers: usize) -> Result<(NodeConfig, Load), Failure> {
         let node = self.node.node(self.program.stack)?;
         let payload = self.node.profile_payload(peers)?;

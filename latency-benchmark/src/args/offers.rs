@@ -1,4 +1,4 @@
-//! What the nodes of each stack can be asked for, and the budgets that a sweep of it compares.
+//! The options that the nodes of each stack have, and the budgets that a sweep compares by default.
 
 use run_format::{Security, Transport, Workload};
 use swarm_patch::stacks::Stack;
@@ -8,15 +8,14 @@ pub(crate) struct Offers {
     pub(super) workloads: &'static [Workload],
     pub(super) security: &'static [Security],
     pub(super) transports: &'static [Transport],
-    /// The budgets of a sweep that names none.
+    /// The budgets of a sweep without `--budget`.
     pub(crate) budgets: &'static [&'static str],
     pub(crate) quick_budgets: &'static [&'static str],
 }
 
-/// The offers of a stack.
 pub(crate) fn offers(stack: &Stack) -> &'static Offers {
     let known = OFFERS.iter().find(|(name, _)| *name == stack.name);
-    let (_, offers) = known.expect("a test finds those of every stack");
+    let (_, offers) = known.expect("every stack is in the list, as a test checks");
     offers
 }
 
@@ -26,8 +25,9 @@ const OFFERS: [(&str, Offers); 3] = [
     ("iroh", IROH_OFFERS),
 ];
 
-/// The first budgets bound what helps other tasks most: in central alone, at both ends as after a merge, and there with the
-/// two cheaper ways to flush. For QUIC there are also quinn's own bound with another wake, and less time for receiving.
+/// The first budgets bound yamux, which helps other tasks most: in central alone, at both ends as after a merge, and at both
+/// ends with the two cheaper ways to flush. The others are for QUIC. Two of them are quinn's own bound with another wake, and
+/// less time for receiving.
 pub(crate) const LIBP2P_OFFERS: Offers = Offers {
     workloads: &[
         Workload::RequestResponse,

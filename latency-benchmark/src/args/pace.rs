@@ -3,7 +3,7 @@
 use clap::ValueEnum;
 use run_format::{Pace, Workload};
 
-/// The pace, if it fits the workload.
+/// The pace of a workload: the given one if it fits, or the default.
 pub(super) fn pace(workload: Workload, asked: Option<Pace>) -> Result<Pace, String> {
     const CLOSED: Pace = Pace::Outstanding(2);
     const MOST_PER_SECOND: f64 = 1e6;
@@ -44,7 +44,7 @@ pub(super) fn pace(workload: Workload, asked: Option<Pace>) -> Result<Pace, Stri
     }
 }
 
-/// As it is typed.
+/// The name of a workload as it is typed.
 pub(super) fn name(workload: Workload) -> String {
     let value = workload.to_possible_value().expect("no value is hidden");
     value.get_name().to_owned()

@@ -1,4 +1,4 @@
-//! A profile: a TOML file with workloads that nodes carry out at the same time.
+//! Reads profiles. A profile is a TOML file with workloads that run at the same time.
 
 use std::path::Path;
 
@@ -9,7 +9,7 @@ use toml::Spanned;
 
 use super::pace::{name, pace};
 
-/// A workload, or that of the first part of a profile and all of its parts.
+/// A workload without parts, or the workload of a profile's first part and all parts.
 pub(crate) type Asked = (Workload, Vec<Part>);
 
 #[derive(Deserialize)]
@@ -18,7 +18,7 @@ struct Profile {
     part: Vec<Spanned<Part>>,
 }
 
-/// The parts of the profile in that file.
+/// Reads the profile in a file.
 pub(super) fn read(path: &str) -> Result<Asked, String> {
     const LONGEST: usize = 1 << 20;
     let text = files::read(Path::new(path)).map_err(|error| {
@@ -43,7 +43,7 @@ pub(super) fn read(path: &str) -> Result<Asked, String> {
         checked(part.into_inner()).map_err(|wrong| format!("the part in line {at}: {wrong}"))
     });
     let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
-    // A stream says in a byte which part it is of.
+    // The first byte of a stream is the number of its part.
     let Some(first) = parts.first().filter(|_| parts.len() < 256) else {
         let count = parts.len();
         return Err(format!(
@@ -56,7 +56,7 @@ pub(super) fn read(path: &str) -> Result<Asked, String> {
     Ok((first.workload, parts))
 }
 
-/// With its pace, if all of it goes together.
+/// The part with its pace. Refuses keys that do not go together.
 fn checked(part: Part) -> Result<Part, String> {
     const HOUR: f64 = 3600.0;
     let is_duplex = match part.workload {

@@ -50,7 +50,7 @@ pub(crate) struct RuntimeArgs {
 }
 
 impl RuntimeArgs {
-    /// The runtime, with tokio's intervals unless others are given.
+    /// The runtime. Without settings it has tokio's intervals.
     pub(crate) fn runtime(&self) -> Result<RuntimeConfig, Failure> {
         let given = self.runtime.as_deref().unwrap_or(match self.workers {
             1 => "current-thread",

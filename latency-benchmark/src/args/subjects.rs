@@ -1,4 +1,4 @@
-//! What to build against.
+//! The subjects: versions of the network stack, or settings of the runtime, that are compared.
 
 use anyhow::anyhow;
 use clap::Args;
@@ -31,7 +31,7 @@ pub(crate) struct SubjectArgs {
 }
 
 impl SubjectArgs {
-    /// The release, and the same with the patch of a budget at both ends.
+    /// The release, and the release with the patch of a budget at both ends.
     pub(crate) fn patched(budgets: Budgets) -> SubjectArgs {
         let patch = budgets.at_ends(Ends::Central);
         SubjectArgs {
@@ -46,7 +46,7 @@ impl SubjectArgs {
         self.subject.is_empty() && layers == 0 && self.runtime_setting.is_empty()
     }
 
-    /// Looks up what they name, with an A/A control of the first if wanted.
+    /// Looks the subjects up. `control` adds an A/A control of the first.
     pub(crate) fn subjects(
         &self,
         stack: &Stack,
@@ -75,20 +75,27 @@ impl SubjectArgs {
     fn choose_peers(&self, subjects: &mut Vec<SubjectConfig>) -> Result<(), Failure> {
         match self.peers_subject.as_deref() {
             Some("first") => {}
-            Some("same") => (0..).zip(subjects).for_each(|(at, it)| it.peers = at),
+            Some("same") => (0..)
+                .zip(subjects)
+                .for_each(|(number, subject)| subject.peers = number),
             Some(name) => {
-                let is_it = |it: &SubjectConfig| it.label == name || it.spec == name;
-                let Some(peers) = subjects.iter().position(is_it) else {
+                let is_named =
+                    |subject: &SubjectConfig| subject.label == name || subject.spec == name;
+                let Some(peers) = subjects.iter().position(is_named) else {
                     reject!(
                         "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
                     );
                 };
-                subjects.iter_mut().for_each(|it| it.peers = peers);
+                subjects
+                    .iter_mut()
+                    .for_each(|subject| subject.peers = peers);
             }
             // A merge gives both ends the patch.
             None => {
-                let is_patched =
-                    |it: &SubjectConfig| it.spec.parse().is_ok_and(|spec: Spec| spec.is_patched());
+                let is_patched = |subject: &SubjectConfig| {
+                    let spec = subject.spec.parse::<Spec>();
+                    spec.is_ok_and(|spec| spec.is_patched())
+                };
                 let baseline = is_patched(&subjects[0]);
                 for subject in std::mem::take(subjects) {
                     let alone = (is_patched(&subject) && !baseline).then(|| SubjectConfig {
@@ -104,7 +111,7 @@ impl SubjectArgs {
         Ok(())
     }
 
-    /// One program, which is launched with several runtimes.
+    /// The subjects of `--runtime-setting`: one program that is launched with several runtimes.
     fn runtimes(
         &self,
         stack: &Stack,
@@ -133,7 +140,7 @@ impl SubjectArgs {
         specs.iter().map(|spec| look_up(stack, spec)).collect()
     }
 
-    /// The versions that are named: the release if there is none, and all with other sources of a crate.
+    /// The versions: those of `--subject` or else the release, and each of them with the sources of `--tokio` and `--yamux`.
     pub(crate) fn specs(&self) -> Vec<Spec> {
         let mut specs = self.subject.clone();
         if specs.is_empty() {
@@ -171,9 +178,12 @@ fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
     }
 }
 
-/// Where the short names are the same, the long ones are taken.
+/// Gives subjects with the same short label their long one.
 fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
-    let short: Vec<String> = subjects.iter().map(|of| of.label.clone()).collect();
+    let short: Vec<String> = subjects
+        .iter()
+        .map(|subject| subject.label.clone())
+        .collect();
     for subject in subjects.iter_mut() {
         let alike = short.iter().filter(|label| **label == subject.label);
         if alike.count() > 1 {
@@ -181,7 +191,10 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
         }
     }
     let length = |subject: &SubjectConfig| control_of(subject).label.chars().count();
-    if let Some(subject) = subjects.iter().find(|of| length(of) > LONGEST_LABEL) {
+    if let Some(subject) = subjects
+        .iter()
+        .find(|subject| length(subject) > LONGEST_LABEL)
+    {
         reject!(
             "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
             subject.spec,

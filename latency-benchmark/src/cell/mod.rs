@@ -1,5 +1,5 @@
-//! One run of one cell, from inside the lab: wires it, starts the nodes, passes on what central reports, and
-//! reports how it ended.
+//! Runs one cell, from inside the lab: wires the lab, starts the nodes, forwards the reports of central, and reports how the
+//! run ended.
 
 mod nodes;
 mod peers;
@@ -30,7 +30,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
     io::stdin().lock().read_line(&mut line)?;
     let task: CellTask =
         serde_json::from_str(&line).context("standard input has no task in its first line")?;
-    // From here on in a process of its own inside the lab's namespaces, still of one thread.
+    // From here on this is a process inside the lab's namespaces. It still has one thread.
     let inside = match task.config.lab.peer_hosts {
         None => Some(lab::enter()?),
         Some(_) => None,
@@ -122,10 +122,10 @@ impl CellRun<'_> {
         self.enter(Stage::StartingPeers);
         let before = lab.as_ref().map(Lab::counters).transpose()?;
         let mut peers = Peers::start(lab.as_ref(), self.task)?;
-        if let Some(of) = &config.lab.peer_hosts {
+        if let Some(peer_hosts) = &config.lab.peer_hosts {
             self.enter(Stage::MeasuringRoundTrip);
             self.row.network.rtt = Some(peers.time_links()?);
-            let hosts = of.hosts.iter().take(config.cell.peers);
+            let hosts = peer_hosts.hosts.iter().take(config.cell.peers);
             self.row.network.cards = cards_to(hosts.map(|host| host.address));
         }
 
@@ -162,8 +162,8 @@ impl CellRun<'_> {
         Ok(End::Ok { stop })
     }
 
-    /// The next order to processes that are paused. Now and then they run for a moment, which counts nowhere: libp2p gives up a
-    /// stream that is not negotiated after 10 s, and a ping after 20.
+    /// Waits for the next line for processes that are paused. Every 3 s they run for a moment, which is not measured, because
+    /// libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
     fn asked_of_paused(&self, processes: &[&Reaped]) -> &'static str {
         const LONGEST_PAUSE: Duration = Duration::from_secs(3);
         const MOMENT: Duration = Duration::from_millis(30);
@@ -173,13 +173,13 @@ impl CellRun<'_> {
                 Err(RecvTimeoutError::Disconnected) => return STOP_LINE,
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            processes.iter().for_each(|it| it.resume());
+            processes.iter().for_each(|process| process.resume());
             sleep(MOMENT);
-            processes.iter().for_each(|it| it.pause());
+            processes.iter().for_each(|process| process.pause());
         }
     }
 
-    /// Passes on what central reports until it closes its output, and restarts peers in a soak.
+    /// Forwards the reports of central until it closes its output. In a soak it also restarts peers.
     fn follow(
         &mut self,
         central: &mut Conversation<NodeMessage>,
@@ -187,12 +187,12 @@ impl CellRun<'_> {
         mut lab: Option<&mut Lab>,
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
-        /// Beyond what is planned: connecting, and a machine that is busy with something else.
+        /// How much longer than planned it may take, for example on a busy machine.
         const PATIENCE: Duration = Duration::from_secs(120);
-        /// A node waits for half of that until all peers have answered its dials.
+        /// A node waits for half of this time until all peers have answered its dials.
         const CONNECTING: Duration = Duration::from_secs(40);
         let config = &self.task.config;
-        // Disturbed blocks are measured again for a quarter of the time.
+        // For up to a quarter of the time, disturbed blocks are measured again.
         let again = Duration::from_millis(config.plan.max_ms / 4);
         let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
         let mut limit = CONNECTING;
@@ -216,12 +216,12 @@ impl CellRun<'_> {
                     // Peers on other hosts have nothing to do while central is paused.
                     let peers = peers.processes().filter(|_| lab.is_some());
                     let processes: Vec<_> = peers.chain([&central.process]).collect();
-                    processes.iter().for_each(|it| it.pause());
+                    processes.iter().for_each(|process| process.pause());
                     report(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
                     let line = self.asked_of_paused(&processes);
                     deadline += paused.elapsed();
-                    processes.iter().for_each(|it| it.resume());
+                    processes.iter().for_each(|process| process.resume());
                     central.say(line);
                 }
                 Ok(NodeMessage::Row(mut row)) => {
@@ -260,7 +260,7 @@ impl CellRun<'_> {
     }
 }
 
-/// Waits for central's end, which its closed output has announced.
+/// Waits for the end of central, which has closed its output.
 fn ended_well(central: &mut Conversation<NodeMessage>, log: &Path) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(20);
     let Some(status) = wait_within(&mut central.process.child, PATIENCE)? else {
@@ -272,7 +272,7 @@ fn ended_well(central: &mut Conversation<NodeMessage>, log: &Path) -> Result<()>
     Ok(())
 }
 
-/// Adds to an error what else died, and the last words of central.
+/// Adds the processes that died, and the last words of central, to an error.
 fn who_died(
     error: anyhow::Error,
     central: Conversation<NodeMessage>,
@@ -284,7 +284,7 @@ fn who_died(
     let words = words.filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();
-    // A peer that is gone is among them, with its last words. Central misses it later.
+    // If the error is about a peer that died, that peer is in the list with its last words.
     if !died.iter().any(|peer| peer.starts_with(&text)) {
         died.push(text);
     }

@@ -1,4 +1,4 @@
-//! What the processes of central and of the peers have in common.
+//! Starts the processes of nodes, and handles their logs.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -17,7 +17,7 @@ pub(super) fn start(
     verb: &str,
     log: &Path,
 ) -> Result<Reaped> {
-    // A peer that is started again continues its log.
+    // A restarted peer continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;
     program
@@ -28,8 +28,8 @@ pub(super) fn start(
     spawn(lab, place, placement, program)
 }
 
-/// Makes the page by which peers on this machine change budgets in step with central. Every process that is started from now
-/// on inherits it.
+/// Makes the page of memory that tells peers on this machine which variant is in force. All processes that are started
+/// from now on inherit it.
 pub(super) fn shared_page() -> Result<File> {
     const PAGE: u64 = 4096;
     let page = memfd_create(c"variants", MFdFlags::empty());
@@ -47,7 +47,7 @@ pub(super) fn remove_empty_logs(dir: &Path) {
         let path = entry.path();
         let is_log = path.extension().is_some_and(|extension| extension == "log");
         if is_log && entry.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-            // One log too many does no harm.
+            // If the empty log stays, it does no harm.
             let _ = fs::remove_file(path);
         }
     }

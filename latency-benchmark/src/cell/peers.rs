@@ -1,4 +1,4 @@
-//! The processes of the peers: all started at once, and one of them again where peers come and go.
+//! The processes of the peers. A run starts all of them at once, and a soak restarts one from time to time.
 
 use std::fs::File;
 use std::io::Write;
@@ -30,27 +30,27 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
     peers: Vec<PeerProcess>,
-    /// Tells them which variant is in force. None if they are on other hosts.
+    /// The page that tells peers which variant is in force. None if they are on other hosts.
     page: Option<File>,
-    /// Where their hosts answer TCP connects. Empty in a lab.
+    /// The addresses at which the hosts of the peers answer TCP connects. Empty in a lab.
     connects: Vec<SocketAddr>,
 }
 
 struct PeerProcess {
-    /// For messages, with its host if that is another one.
+    /// The name in messages. It includes the host if that is another one.
     name: String,
     log: PathBuf,
-    /// Or what stands for it on this host.
+    /// The peer, or on this host the command that runs it on another one, such as ssh.
     process: Reaped,
     lines: Receiver<String>,
-    /// Where it listens, as central dials it.
+    /// The address that central dials.
     address: String,
-    /// If it was started again: until when it has to listen.
+    /// The time until which a restarted peer has to listen. None when it does.
     deadline: Option<Instant>,
 }
 
 impl<'a> Peers<'a> {
-    /// Starts all of them, then waits for the address of each.
+    /// Starts all peers, then waits for the address of each.
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
         let own = hosts.map(|_| of_program(&task.peer)).transpose()?;
@@ -64,7 +64,7 @@ impl<'a> Peers<'a> {
         for number in 0..task.config.cell.peers {
             let ip = match (lab, hosts) {
                 (Some(lab), _) => lab.peer_address(number).into(),
-                (None, Some(of)) => of.hosts[number].address,
+                (None, Some(hosts)) => hosts.hosts[number].address,
                 (None, None) => bail!("there is neither a lab nor a host for peer {}", number + 1),
             };
             let peer = PeerProcess::start((lab, page), task, number, Listen::Ip(ip))?;
@@ -93,12 +93,12 @@ impl<'a> Peers<'a> {
         self.peers.iter().map(|peer| peer.address.clone()).collect()
     }
 
-    /// The number of the file under which the processes of the cell inherit it.
+    /// The number of the file by which the processes of the cell inherit the page.
     pub(super) fn page(&self) -> Option<RawFd> {
         self.page.as_ref().map(File::as_raw_fd)
     }
 
-    /// On this host.
+    /// The process numbers of the peers on this host.
     pub(super) fn pids(&self) -> Vec<i32> {
         let here = self.peers.iter().filter(|_| self.connects.is_empty());
         let ids = here.map(|peer| i32::try_from(peer.process.child.id()));
@@ -122,7 +122,7 @@ impl<'a> Peers<'a> {
         Ok(())
     }
 
-    /// Whether all of them listen; an error if one is gone, or was started again and does not.
+    /// Whether all peers listen. Fails if one has ended, or was restarted and does not listen in time.
     pub(super) fn listen(&mut self) -> Result<bool> {
         let mut all = true;
         for peer in &mut self.peers {
@@ -146,9 +146,9 @@ impl<'a> Peers<'a> {
         Ok(all)
     }
 
-    /// The peers that are gone, how they ended, and their last words.
+    /// Describes each peer that has ended: how it ended, and its last words.
     pub(super) fn gone(&mut self) -> Vec<String> {
-        // Central may notice the death of a peer first, and what stands for one on another host ends after it.
+        // Central may notice the death of a peer before this process does, and ssh ends after the peer on the other host.
         const MOMENT: Duration = Duration::from_millis(500);
         thread::sleep(MOMENT);
         let ended = |peer: &mut PeerProcess| {
@@ -160,8 +160,8 @@ impl<'a> Peers<'a> {
     }
 }
 
-/// Starts the peers of a run on other hosts, before a sweep has a folder, and times the links to them. The longest round
-/// trip is that of the cells, by which the lengths of turns are planned.
+/// Starts the peers of a run on other hosts and times the links to them, before a sweep has a folder. Returns the longest
+/// round trip, by which the lengths of turns are planned.
 pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure> {
     let dir = tempfile::tempdir().context("cannot make a temporary folder")?;
     let peer = peer.canonicalize()?;
@@ -174,7 +174,7 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
     let time = || -> Result<Rtt> {
         let report = Peers::start(None, &task)?.time_links()?;
         let least = report.links.iter().filter_map(LinkRtt::min_ms);
-        // To a whole µs, and never as if there were no link.
+        // The result is a whole number of µs and never zero.
         let longest_us = (1e3 * least.fold(1e-3, f64::max)).round();
         Rtt::from_ms(longest_us / 1e3).map_err(Error::msg)
     };
@@ -192,10 +192,11 @@ impl PeerProcess {
         let config = &task.config;
         let mut name = format!("peer {}", number + 1);
         let mut program = Command::new(&task.peer);
-        if let Some(of) = &config.lab.peer_hosts {
-            let host = &of.hosts[number].name;
+        if let Some(hosts) = &config.lab.peer_hosts {
+            let host = &hosts.hosts[number].name;
             name += &format!(" on {host}");
-            let mut words = of.command.iter().map(|word| word.replace("{host}", host));
+            let filled_in = |word: &String| word.replace("{host}", host);
+            let mut words = hosts.command.iter().map(filled_in);
             program = Command::new(user_tool(&words.next().unwrap_or_default()));
             program.args(words).arg(&task.peer);
         }
@@ -212,10 +213,14 @@ impl PeerProcess {
                 listen,
                 identity: is_restarted.then(|| identity(config.seed, number)),
                 elsewhere: lab.is_none(),
-                budgets: config.variants.iter().map(|it| it.budgets).collect(),
+                budgets: config
+                    .variants
+                    .iter()
+                    .map(|variant| variant.budgets)
+                    .collect(),
                 page,
             };
-            // A peer that died already is found where its line is waited for.
+            // If the peer has died already, waiting for its address finds that out.
             let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
             process.child.stdin = lab.is_none().then_some(input);
         }
@@ -224,7 +229,7 @@ impl PeerProcess {
         let (sender, lines) = sync_channel(FEW);
         thread::Builder::new().spawn(move || {
             for line in program::lines(output) {
-                // Holds the pipe open, even if nobody waits for a line any more.
+                // The thread goes on reading even if nobody wants the lines, to hold the pipe open.
                 let _ = sender.try_send(line);
             }
         })?;
@@ -256,7 +261,7 @@ impl PeerProcess {
         anyhow!("{} does not listen{words}", self.name)
     }
 
-    /// What it stands for on another host ends with its input, and then it does, too.
+    /// Ends the process. Closing its standard input ends a peer on another host, and then ssh ends.
     fn end(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(5);
         if self.process.child.stdin.take().is_some() {
@@ -270,12 +275,12 @@ impl PeerProcess {
 
 impl Drop for PeerProcess {
     fn drop(&mut self) {
-        // At worst it is killed when its process is dropped.
+        // If this fails, dropping the process kills it.
         let _ = self.end();
     }
 }
 
-/// What a peer on another host says first, if it is the program `own`.
+/// Reads the first line of a peer on another host. Fails unless the peer is the program with the checksum `own`.
 fn elsewhere(line: &str, own: &str) -> Result<PeerElsewhere> {
     let said: Option<PeerElsewhere> = serde_json::from_str(line).ok();
     let said = said.with_context(|| format!("the command that starts it prints {line:?}"))?;
@@ -286,20 +291,20 @@ fn elsewhere(line: &str, own: &str) -> Result<PeerElsewhere> {
     Ok(said)
 }
 
-/// The seed of a key, so that a restarted peer is the same to central. It need not be secret.
+/// The seed of a peer's key. A restarted peer has the same one, so that central knows it again. It need not be secret.
 fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
-/// Which peer is restarted when: one in every period, at any time of it so as to keep step with nothing,
-/// and every peer once before any is twice. The times, from when measuring began, and the peers. A restart that is late makes the next ones no later.
+/// When peers are restarted, counted from when measuring began, and which ones. Each period has one restart, at a random time
+/// in it. Every peer is restarted once before any is restarted again. A late restart does not delay the next ones.
 pub(super) fn restarts(
     churn: Churn,
     peers: usize,
     seed: u64,
 ) -> impl Iterator<Item = (Duration, usize)> {
     let mut rng = StdRng::seed_from_u64(seed);
-    // Those that are still to come before any is restarted again.
+    // The peers that are still to be restarted in this round.
     let mut round: Vec<usize> = Vec::new();
     (0..).map_while(move |past: u32| {
         let period = churn.period()?;

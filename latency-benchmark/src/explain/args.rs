@@ -45,8 +45,8 @@ pub(crate) struct ExplainArgs {
     /// Least number of blocks of slices for each cell, and for each subject
     #[arg(long, value_name = "COUNT", default_value_t = 6, value_parser = clap::value_parser!(u32).range(1..=1000))]
     blocks: u32,
-    /// After these blocks, stacks are sampled until each variant that has slow polls has 300 samples in
-    /// them, or until the cell has been measured for this number of seconds
+    /// Longest measurement of a cell. After its blocks, stacks are sampled until each variant that has slow polls has 300
+    /// samples in them, or until this time is up
     // The default is enough for 300 samples of two variants that spend 5 ms of every second in slow polls.
     #[arg(long, value_name = "SECONDS", default_value_t = 120, value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: u64,
@@ -58,7 +58,7 @@ pub(crate) struct ExplainArgs {
 }
 
 pub(super) struct AskedExplanation {
-    /// The sweep's, except for its measurement and the length of its turns.
+    /// The configuration of the sweep. Its measurement and the length of its turns are those of `explain`.
     pub(super) config: SweepConfig,
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
@@ -68,7 +68,7 @@ pub(super) struct AskedExplanation {
 }
 
 impl ExplainArgs {
-    /// The worst cells of a sweep, with the defaults for all else.
+    /// The arguments for the worst cells of a sweep. All else has its default.
     pub(crate) fn defaults(run: &Path, program: NodeProgramArgs) -> Result<ExplainArgs> {
         let command = ExplainArgs::augment_args(Command::new("explain").no_binary_name(true));
         let parsed = command.try_get_matches_from([OsStr::new("--"), run.as_os_str()])?;
@@ -137,11 +137,15 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
 
 fn find(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
     let candidates = candidates(config);
-    let mut variants = candidates.iter().map(|&at| (at, &config.variants[at]));
+    let mut variants = candidates
+        .iter()
+        .map(|&number| (number, &config.variants[number]));
     if let Some((found, _)) = variants.find(|(_, variant)| variant.budgets == budget) {
         return Ok(found);
     }
-    let labels = candidates.iter().map(|&at| &*config.variants[at].label);
+    let labels = candidates
+        .iter()
+        .map(|&number| &*config.variants[number].label);
     let labels = labels.collect::<Vec<_>>().join(", ");
     reject!("--budget {budget}: the sweep does not have it (accepted: {labels})")
 }

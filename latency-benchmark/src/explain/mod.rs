@@ -69,8 +69,12 @@ fn list(asked: &AskedExplanation) {
     let (config, variants) = (&asked.config, asked.plan.variants.iter());
     let subjects = asked.subjects.iter().flatten();
     let labels: Vec<&str> = match config.subjects.len() {
-        0 => variants.map(|it| &*config.variants[*it].label).collect(),
-        _ => subjects.map(|it| &*config.subjects[*it].label).collect(),
+        0 => variants
+            .map(|variant| &*config.variants[*variant].label)
+            .collect(),
+        _ => subjects
+            .map(|subject| &*config.subjects[*subject].label)
+            .collect(),
     };
     print(format!("{text}compared: {}", labels.join(", ")));
 }
@@ -91,7 +95,7 @@ fn set_earlier_aside(run: &Path) -> Result<()> {
 }
 
 impl AskedExplanation {
-    /// The subjects of a cell follow each other.
+    /// The launches in their order. The subjects of a cell follow each other.
     fn launches(&self) -> impl Iterator<Item = (&Chosen, Option<usize>)> {
         let subjects = self.subjects.iter();
         let cells = self.cells.iter();
@@ -106,7 +110,7 @@ impl AskedExplanation {
     }
 }
 
-/// Explains one launch after the other. Each is on disk before the next begins. Returns false after an interrupt.
+/// Explains the launches one after the other. Each is on disk before the next begins. Returns false after an interrupt.
 fn explain(
     asked: &AskedExplanation,
     session: &Session,

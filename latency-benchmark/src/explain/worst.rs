@@ -33,8 +33,8 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
                 continue;
             }
             let sums = of_run(&run_dir.done(), variants.len()).map_err(bad_input)?;
-            for (sum, of_run) in variants.iter_mut().zip(sums) {
-                *sum = sum.plus(of_run);
+            for (sum, more) in variants.iter_mut().zip(sums) {
+                *sum = sum.plus(more);
             }
         }
         if variants.iter().all(|sums| sums.seconds > 0.0) {

@@ -75,7 +75,7 @@ impl FromStr for Allowance {
 /// One of the two programs that are compared.
 pub(super) struct Side {
     pub(super) label: String,
-    /// What its sources are.
+    /// A description of its sources.
     pub(super) sources: String,
     pub(super) program: PathBuf,
     pub(super) budgets: Budgets,

@@ -1,4 +1,4 @@
-//! Which code changed. What its callers and callees change with it is left out.
+//! Finds the code that changed. Changes of its callers and callees that only follow from it are left out.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use super::change::{Change, is_nested};
 
 /// Code whose counts changed.
 pub(super) struct Place<'a> {
-    /// In the cell where they changed most.
+    /// The changes in the cell where they are largest.
     pub(super) changes: Vec<&'a Change>,
     pub(super) cell: GateCell,
     pub(super) cells: usize,
@@ -25,14 +25,14 @@ impl Place<'_> {
         self.changes[0].name.place()
     }
 
-    /// By how much its counts changed, for the order of places.
+    /// The largest change in percent, by which places are sorted.
     fn size(&self) -> f64 {
         let sizes = self.changes.iter().map(|change| change.percent().abs());
         sizes.fold(0.0, f64::max)
     }
 }
 
-/// A site inside of which another is polled, as far as both are in one task.
+/// Pairs of a site and the site that is polled inside of it, in the same task.
 const CALLERS: [(Site, Site); 2] = [
     (Site::Task, Site::Connection),
     (Site::Connection, Site::Muxer),
@@ -40,8 +40,8 @@ const CALLERS: [(Site, Site); 2] = [
 
 type Code<'a> = (Option<Site>, Option<&'a str>);
 
-/// The code that changed in these cells. What was refused comes first, then what changed in the most cells, then what yields,
-/// then callees before their callers.
+/// The code that changed in these cells. The order is: code whose counts are refused, code that changed in most cells, code
+/// that yields, callees before their callers.
 pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
     let mut changed = BTreeMap::<Code<'_>, usize>::new();
     let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();
@@ -113,20 +113,20 @@ fn depth(site: Option<Site>) -> usize {
     }
 }
 
-/// Whether the same work was done elsewhere before, so that central's total is the same.
+/// Whether central's total of this kind is unchanged, so that the same work was done elsewhere before.
 fn is_moved(changes: &[Change], change: &Change) -> bool {
     let name = &change.name;
     let is_total = |other: &&Change| other.name.kind == name.kind && other.name.site.is_none();
     name.site.is_some() && is_nested(name.kind) && !changes.iter().any(|other| is_total(&other))
 }
 
-/// The changes of a cell that follow from others of it, and those of central as a whole.
+/// The changes of a cell that follow from other changes there, and those of central's totals.
 fn following(changes: &[Change]) -> BTreeSet<&CountName> {
     let mut follows = BTreeSet::new();
     for change in changes {
         let name = &change.name;
         let is_total = name.site.is_none() && name.child.is_none();
-        // More polls of the site poll the child as much more, or less.
+        // If the site is polled more often, its children are, too.
         let of_site = |other: &&Change| {
             let CountName { kind, site, child } = &other.name;
             (kind, site, child) == (&CountKind::Polls, &name.site, &None)
@@ -143,7 +143,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
     let kinds: BTreeSet<CountKind> = changes.iter().map(|change| change.name.kind).collect();
     for (caller, callee) in CALLERS {
         for kind in &kinds {
-            let of = |site: Site| {
+            let changes_of = |site: Site| {
                 let is_of = move |name: &CountName| name.kind == *kind && name.site == Some(site);
                 changes.iter().filter(move |change| is_of(&change.name))
             };
@@ -154,16 +154,16 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
                     .as_deref()
                     .is_some_and(|child| child != OWN_CODE)
             };
-            let children: Vec<_> = of(caller).filter(is_child).collect();
+            let children: Vec<_> = changes_of(caller).filter(is_child).collect();
             if is_nested(*kind) {
-                let inside = of(callee).map(Change::rise).sum();
+                let inside = changes_of(callee).map(Change::rise).sum();
                 follows.extend(
                     with_sum(&children, inside)
                         .into_iter()
                         .map(|change| &change.name),
                 );
             } else if *kind == CountKind::Polls {
-                let polls = of(callee).filter(|change| change.name.child.is_none());
+                let polls = changes_of(callee).filter(|change| change.name.child.is_none());
                 let more = polls.map(Change::rise).sum();
                 if !with_sum(&children, more).is_empty() {
                     let is_of_callee = |change: &&Change| {
@@ -185,7 +185,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
     follows
 }
 
-/// The fewest of these changes that together are as large as that.
+/// The smallest set of these changes that add up to `sum`. Empty if there is none.
 fn with_sum<'a>(changes: &[&'a Change], sum: f64) -> Vec<&'a Change> {
     const MOST: usize = 8;
     let changes = &changes[..changes.len().min(MOST)];

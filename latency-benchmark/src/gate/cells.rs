@@ -14,7 +14,7 @@ const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
     (Payload::kib(1024), 4, &[Memory, Socket]),
 ];
 
-/// Those that have what is asked for, or all.
+/// The cells that match the options, or all cells.
 pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     let (grid, node, stack) = (&args.grid, &args.node, args.program.stack);
     let workload = node.workload.as_ref();
@@ -31,8 +31,10 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
         refuse_others(stack, &of_cell).is_ok()
             && has_peers
             && has_payload
-            && node.security.is_none_or(|it| it == cell.security)
-            && workload.is_none_or(|it| *it == (cell.workload, Vec::new()))
+            && node
+                .security
+                .is_none_or(|security| security == cell.security)
+            && workload.is_none_or(|asked| *asked == (cell.workload, Vec::new()))
     });
     if cells.is_empty() {
         reject!(
@@ -65,7 +67,7 @@ fn every_cell() -> Vec<GateCell> {
     cells
 }
 
-/// Requests before counting begins, and while it counts: so many that a whole gate takes less than two minutes on two cores.
+/// The number of requests before counting begins, and while it counts. A whole gate takes less than two minutes on two cores.
 pub(super) fn requests(cell: &GateCell) -> (u64, u64) {
     match cell.load.payload.bytes() >> 10 {
         0..=16 => (100, 400),

@@ -1,4 +1,4 @@
-//! Counts that differ, of two programs or of two runs of one program.
+//! Compares the counts of two programs, or of two runs of one program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,16 +6,16 @@ use run_format::{CountKind, CountName};
 
 use super::args::{Allowance, Rise};
 
-/// Counts, each with the number of requests that it is of. A count of zero is absent.
+/// Counts above zero, each with the number of requests in which it was counted.
 pub(super) type Counts = BTreeMap<CountName, (u64, u64)>;
 
-/// A count per request.
+/// A count per request that differs.
 #[derive(Clone, Debug)]
 pub(super) struct Change {
     pub(super) name: CountName,
     pub(super) base: f64,
     pub(super) head: f64,
-    /// Whether it rose by more than is allowed. Of counts that have a total of central, the total has to rise by more, too.
+    /// Whether it rose by more than is allowed. If central has a total of this kind, the total has to rise by more, too.
     pub(super) is_refused: bool,
 }
 
@@ -24,7 +24,7 @@ impl Change {
         self.head - self.base
     }
 
-    /// Infinite if there was nothing.
+    /// The change in percent. Infinite if the base has none.
     pub(super) fn percent(&self) -> f64 {
         (self.head / self.base - 1.0) * 100.0
     }
@@ -57,7 +57,7 @@ fn per_request((count, requests): &(u64, u64)) -> f64 {
     *count as f64 / *requests as f64
 }
 
-/// Instructions are counted by another program, in which a few depend on addresses.
+/// Whether the counts differ. A few of callgrind's instructions depend on addresses, so tiny differences do not count.
 fn differs(change: &Change) -> bool {
     const SAME: f64 = 1e-4;
     let Change { base, head, .. } = *change;
@@ -67,7 +67,7 @@ fn differs(change: &Change) -> bool {
     }
 }
 
-/// Whether counts of a child contain those of the sites that are polled inside of it, and central has a total.
+/// Whether counts of this kind include those of the sites that are polled inside, and central has a total.
 pub(super) fn is_nested(kind: CountKind) -> bool {
     CountKind::METERED.contains(&kind)
 }
@@ -75,7 +75,7 @@ pub(super) fn is_nested(kind: CountKind) -> bool {
 /// By how much a count may rise per request.
 fn allowed(allow: &[Allowance], kind: CountKind, base: f64) -> f64 {
     const INSTRUCTIONS: Rise = Rise::Percent(1.0);
-    let allowance = allow.iter().rfind(|it| it.kind == kind);
+    let allowance = allow.iter().rfind(|allowance| allowance.kind == kind);
     let rise = match (allowance, kind) {
         (Some(allowance), _) => allowance.rise,
         (None, CountKind::Instructions) => INSTRUCTIONS,
@@ -87,7 +87,7 @@ fn allowed(allow: &[Allowance], kind: CountKind, base: f64) -> f64 {
     }
 }
 
-/// Four digits, as far as they are needed.
+/// A number with four digits, without zeros at its end.
 pub(super) fn rounded(number: f64) -> String {
     let decimals = match number.abs() {
         1000.0.. => 0,

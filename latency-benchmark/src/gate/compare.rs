@@ -1,4 +1,4 @@
-//! What changed between the base and the head, in each cell.
+//! Compares the counts of the base and the head in a cell.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use super::args::Allowance;
 use super::change::{Change, Counts, changes, rounded};
 use super::measure::{ATTEMPTS, MeasuredCell, SIDES, agreed};
 
-/// What is known of a cell.
+/// The result for a cell.
 pub(super) enum Compared {
     /// A program failed, or was interrupted.
     Failed(String),
-    /// Two runs of one program differ. What differed, in words.
+    /// Two runs of one program differ. The text says in which count.
     NotDeterministic(String),
     /// The counts that changed.
     Changes(Vec<Change>),
@@ -47,22 +47,27 @@ pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared 
     Compared::Changes(changes(whole[0], &head, allow))
 }
 
-/// The counts of the head. A child is named by the code that polls it, so it may have another name there. Where all its
-/// counts are those of a child that is gone, it gets the name of that.
+/// The counts of the head, with the base's names of children. A child is named by the code that polls it, so a refactoring
+/// may rename it. A new child with the same counts as a missing one gets the missing one's name.
 fn with_names_of(base: &Counts, head: &Counts) -> Counts {
     let [of_base, of_head] = [base, head].map(by_child);
-    let gone = of_base.iter().filter(|it| !of_head.contains_key(it.0));
+    let gone = of_base
+        .iter()
+        .filter(|entry| !of_head.contains_key(entry.0));
     let mut gone: Vec<_> = gone.collect();
     let mut names = BTreeMap::new();
-    for (child, counts) in of_head.iter().filter(|it| !of_base.contains_key(it.0)) {
-        let is_same = |of: &(&Child, &Vec<_>)| of.0.0 == child.0 && of.1 == counts;
+    for (child, counts) in of_head
+        .iter()
+        .filter(|entry| !of_base.contains_key(entry.0))
+    {
+        let is_same = |other: &(&Child, &Vec<_>)| other.0.0 == child.0 && other.1 == counts;
         if let Some(at) = gone.iter().position(is_same) {
             names.insert(*child, gone.swap_remove(at).0.1);
         }
     }
     let named = head.iter().map(|(name, count)| {
         let child = name.site.zip(name.child.as_deref());
-        let child = child.map(|it| names.get(&it).copied().unwrap_or(it.1).to_owned());
+        let child = child.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
         let child = child.or_else(|| name.child.clone());
         let name = CountName { child, ..*name };
         (name, *count)
@@ -70,7 +75,7 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
     named.collect()
 }
 
-/// By its site and its name there.
+/// A child: its site and its name there.
 type Child<'a> = (Site, &'a str);
 
 /// The counts of a child by kind, each with the number of requests that it is of.
@@ -90,12 +95,12 @@ fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, OfChild> {
 mod tests {
     use super::*;
 
-    fn counts(of: &[(CountKind, &str, u64)]) -> Counts {
+    fn counts(list: &[(CountKind, &str, u64)]) -> Counts {
         let named = |(kind, child, count): &(CountKind, &str, u64)| {
             let (kind, site, child) = (*kind, Some(Site::Muxer), Some((*child).to_owned()));
             (CountName { kind, site, child }, (*count, 4))
         };
-        of.iter().map(named).collect()
+        list.iter().map(named).collect()
     }
 
     #[test]

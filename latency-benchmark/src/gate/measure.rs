@@ -1,5 +1,5 @@
-//! Runs every cell with both programs, twice each, and up to three times more if the two runs differ. As many run at a time
-//! as there are cores.
+//! Runs every cell twice with each program. If the two runs of a program differ, it runs up to three times more. There are as
+//! many runs at a time as cores.
 
 use std::path::Path;
 use std::process::Command;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use program::{Limits, ended_saying, in_threads, interrupts_seen};
-use run_format::{CountKind, CountName, GateCell, GateCounts, GateTask, Security};
+use run_format::{CountKind, CountName, Extent, GateCell, GateCounts, GateTask, Limited, Security};
 
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
@@ -22,16 +22,16 @@ use crate::progress::Progress;
 /// How often each program runs a cell.
 pub(super) const ATTEMPTS: usize = 2;
 
-/// How often it does at most if its runs differ.
+/// How often a program runs a cell at most, if its runs differ.
 const MOST_ATTEMPTS: usize = 5;
 
-/// The runs of a cell.
+/// The planned runs of a cell.
 pub(super) const RUNS: usize = ATTEMPTS * SIDES.len();
 
 /// The names of the two programs.
 pub(super) const SIDES: [&str; 2] = ["base", "head"];
 
-/// The programs that count what a node cannot count itself, where they are installed.
+/// The installed programs that count what a node cannot count itself.
 pub(super) struct Tools {
     pub(super) strace: Option<Strace>,
     pub(super) callgrind: Option<Callgrind>,
@@ -40,19 +40,19 @@ pub(super) struct Tools {
 /// What one program counted in one run of a cell.
 pub(super) struct Counted {
     pub(super) counts: Counts,
-    /// Instructions by function, and of how many requests, where callgrind counted them.
+    /// Instructions by function, and the number of requests, if callgrind counted them.
     pub(super) profile: Option<(Profile, u64)>,
 }
 
 /// What both programs counted, the base first.
 pub(super) struct MeasuredCell {
     pub(super) cell: GateCell,
-    /// The attempts of each program. An interrupt leaves some out.
+    /// The attempts of each program. Some are missing after an interrupt.
     pub(super) sides: [Vec<Result<Counted>>; SIDES.len()],
 }
 
 impl MeasuredCell {
-    /// The runs that counted: which program, the number of the attempt, and its counts.
+    /// The successful runs: the name of the program, the number of the attempt, and its counts.
     pub(super) fn counted(&self) -> impl Iterator<Item = (&'static str, usize, &Counted)> {
         let sides = SIDES.into_iter().zip(&self.sides);
         sides.flat_map(|(side, attempts)| {
@@ -67,7 +67,7 @@ impl MeasuredCell {
     }
 }
 
-/// Two attempts that counted the same, or the counts of the first two, which differ.
+/// The counts of two attempts that agree, or else the different counts of the first two.
 pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&Counts, [&Counts; 2]> {
     let counts: Vec<&Counts> = attempts.iter().flatten().map(|run| &run.counts).collect();
     let has_same = |(at, one): &(usize, &&Counts)| {
@@ -98,7 +98,7 @@ pub(super) fn measure(
     let run = |cell: usize, side: usize| {
         progress.show(&cells[cell].to_string());
         let counted = count(cells[cell], &sides[side], tools, scratch.path());
-        // What fails after an interrupt was interrupted, too.
+        // A run that fails after an interrupt was interrupted itself.
         let may_go_on = interrupts_seen() == 0;
         if may_go_on {
             locked()[cell].sides[side].push(counted);
@@ -109,7 +109,7 @@ pub(super) fn measure(
     let next = AtomicUsize::new(0);
     let work = |_| -> Result<()> {
         loop {
-            // The second attempts come last, when the machine does something else.
+            // All second attempts come after all first ones, so that both are not disturbed by the same thing.
             let number = next.fetch_add(1, Ordering::Relaxed);
             let (attempt, number) = (number / (2 * cells.len()), number % (2 * cells.len()));
             if attempt >= ATTEMPTS || !run(number / 2, number % 2) {
@@ -166,7 +166,7 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
         counts: counts.collect(),
         profile: None,
     };
-    // It takes fifty times as long.
+    // Callgrind takes fifty times as long, so it counts in few cells.
     let is_profiled = cell.peers == 1 && cell.security == Security::Plaintext;
     if let Some(callgrind) = tools.callgrind.as_ref().filter(|_| is_profiled) {
         let task = GateTask {
@@ -197,16 +197,19 @@ fn run(mut command: Command, task: &GateTask) -> Result<GateCounts> {
     };
     command
         .arg(serde_json::to_string(task)?)
-        // Its size moves the stack.
+        // The size of the environment moves the stack.
         .env_clear()
-        // Callgrind counts the repetitions of `rep movsb`.
+        // Callgrind counts each repetition of `rep movsb` as an instruction.
         .env("GLIBC_TUNABLES", TUNABLES);
     let output = LIMITS.output(&mut command)?;
     if !output.status.success() {
         let errors = String::from_utf8_lossy(&output.stderr);
         bail!("the program {}", ended_saying(output.status, &errors));
     }
-    serde_json::from_slice(&output.stdout).context("the program does not print counts")
+    let wrong = "the program does not print counts";
+    let counts: GateCounts = serde_json::from_slice(&output.stdout).context(wrong)?;
+    counts.check(&Extent::UNKNOWN).context(wrong)?;
+    Ok(counts)
 }
 
 const TUNABLES: &str =

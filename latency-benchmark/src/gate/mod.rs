@@ -1,5 +1,5 @@
-//! `--gate`: compares counts per request of two programs. Each cell is one process with one thread, so it needs no lab, and
-//! what else the machine does changes nothing.
+//! `--gate` compares counts per request of two programs. Each cell is one process with one thread, so it needs no lab, and
+//! counts do not depend on the load of the machine.
 
 pub(crate) mod args;
 mod callgrind;

@@ -1,4 +1,4 @@
-//! The report of a gate, which fits on a screen.
+//! The report of a gate. It fits on a screen.
 
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
@@ -15,13 +15,13 @@ use super::measure::{MeasuredCell, SIDES};
 use crate::manifest::command;
 use crate::progress::{MEASURED, SOME_FAILED};
 
-/// The exit code where nothing rose, and some counts are not the same in every run.
+/// The exit code if no count rose and some counts differ between runs.
 const NOT_DETERMINISTIC: u8 = 3;
 
-/// Lines of a list. The file of counts has all.
+/// The most lines of a list. The file of counts has all.
 const MOST_LINES: usize = 15;
 
-/// Code that has a paragraph. More code that changed is named in a line.
+/// How many paragraphs about code there are. Further code that changed is named in a line.
 const MOST_PARAGRAPHS: usize = 3;
 
 /// Everything that the report is about.
@@ -30,7 +30,7 @@ pub(super) struct Gate<'a> {
     cells: &'a [MeasuredCell],
     /// A line for each kind that was not counted.
     not_counted: Vec<String>,
-    /// The counts that changed, of each cell that was compared.
+    /// Each cell that was compared, with the counts that changed.
     changes: Vec<(GateCell, Vec<Change>)>,
     /// Cells without a verdict, a line each.
     without: Vec<String>,
@@ -78,7 +78,7 @@ impl Gate<'_> {
         }
     }
 
-    /// In how many cells a count rose by more than is allowed.
+    /// The number of cells in which a count rose by more than is allowed.
     fn refused(&self) -> usize {
         let is_refused =
             |(_, changes): &&(_, Vec<Change>)| changes.iter().any(|change| change.is_refused);
@@ -190,7 +190,7 @@ impl Gate<'_> {
         })
     }
 
-    /// What changed most, in the cell whose instructions changed most.
+    /// The functions whose instructions changed most, in the cell whose instructions changed most.
     fn functions(&self) -> String {
         const MOST: usize = 8;
         let cells = self.cells.iter().filter_map(|measured| {
@@ -252,7 +252,7 @@ fn differences(base: &(Profile, u64), head: &(Profile, u64)) -> Vec<(String, f64
     changes
 }
 
-/// By whether it rose too much, and by its size.
+/// Orders changes by whether they rose too much, then by size.
 fn order(one: &Change, other: &Change) -> Ordering {
     let by_size = one.percent().abs().total_cmp(&other.percent().abs());
     one.is_refused.cmp(&other.is_refused).then(by_size)
@@ -273,7 +273,7 @@ fn more(all: usize) -> String {
     }
 }
 
-/// "allocations 3 → 4 (+33.33 %) ▲", where ▲ marks what rose by more than is allowed.
+/// "allocations 3 → 4 (+33.33 %) ▲". The mark ▲ says that the count rose by more than is allowed.
 fn listed(changes: &[&Change]) -> String {
     let one = |change: &&Change| {
         let [base, head] = [change.base, change.head].map(rounded);

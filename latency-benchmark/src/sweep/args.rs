@@ -168,7 +168,7 @@ impl SweepArgs {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
         let mut config = self.config(chooses_cells)?;
-        // Each round is one of several looks.
+        // A search measures in several rounds anyway.
         config.repeat = 1;
         config.far_repeat = None;
         if chooses_cells {
@@ -269,7 +269,7 @@ impl SweepArgs {
         let stack = self.program.stack;
         let offers = offers(stack);
         let texts: &[&str] = match (has_subjects, self.grid.quick) {
-            // A subject may bring a budget of its own.
+            // The sources of a subject may have a bound of their own.
             (true, _) => &["none"],
             (false, true) => offers.quick_budgets,
             (false, false) => offers.budgets,
@@ -366,9 +366,9 @@ const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
 /// With this scale, all visits of a cell take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
-/// Subjects are compared in few cells, each thoroughly. Their changes differ from launch to launch, by layout, about as
-/// much as within a second, and a launch takes a second longer than it measures. So many short launches say more than a few
-/// long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
+/// Subjects are compared in few cells, each thoroughly. Between launches, which have different layouts, their changes differ
+/// about as much as between seconds of one launch, and a launch takes a second longer than it measures. Therefore many short
+/// launches say more than a few long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
 const SUBJECT_VISITS: u32 = 8;
 const FAR_SUBJECT_VISITS: u32 = 5;
 const SUBJECT_MS: u64 = 3_000;

@@ -1,4 +1,4 @@
-//! The verb `rr`: requests over libp2p and over raw TCP, in turns.
+//! The verb `rr`: measures requests over libp2p and over raw TCP, which take turns.
 
 use std::path::PathBuf;
 
@@ -101,7 +101,7 @@ impl RrArgs {
             settle_ms: None,
             max_cell_ms: Some(self.seconds * 1000),
             time_scale: 1.0,
-            // Nothing stops early.
+            // `rr` never stops early, whatever the precision is.
             precision: plan::run::of_long_slices(rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,

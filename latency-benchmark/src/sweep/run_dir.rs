@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use fs_err as fs;
 use run_format::RunRow;
-use run_format::files::{CELLS, RUN, read_json, run_folder};
+use run_format::files::{CELLS, RUN, read_document, run_folder};
 
 pub(crate) struct RunDir {
     pub(crate) folder: PathBuf,
@@ -32,7 +32,7 @@ impl RunDir {
     }
 
     pub(crate) fn measured(&self) -> Option<RunRow> {
-        let row: Option<RunRow> = read_json(&self.done().join(RUN)).ok();
+        let row: Option<RunRow> = read_document(&self.done().join(RUN)).ok();
         row.filter(RunRow::is_measured)
     }
 
@@ -45,7 +45,7 @@ impl RunDir {
         Ok(partial)
     }
 
-    /// Returns where `dir` is now, if it was there.
+    /// Renames `dir` if it exists. Returns its new path.
     pub(crate) fn set_aside(&self, dir: &Path, why: &str) -> Result<Option<PathBuf>> {
         if !dir.exists() {
             return Ok(None);
@@ -57,7 +57,7 @@ impl RunDir {
         Ok(Some(free))
     }
 
-    /// Writes how the run ended, and gives the folder its name if `is_over`.
+    /// Writes `run.json`. If the run `is_over`, the folder gets its final name.
     pub(crate) fn finish(&self, row: &RunRow, is_over: bool) -> Result<()> {
         let partial = self.partial();
         row.write(&partial)?;

@@ -1,4 +1,4 @@
-//! A sweep that measures: what its launches share, and how one is measured and kept.
+//! Measures and keeps the launches of a sweep.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -183,12 +183,13 @@ impl RunningSweep<'_> {
         if let End::Failed { stage, .. } = &row.end
             && stage.is_of_nodes()
             && let Some(subject) = row.config.subject
-            && let Some(build) = &self.config.subjects[subject].build
         {
             let failures = state.failures.entry((launch.cell.id(), launch.subject));
             *failures.or_default() += 1;
-            let first = state.failed.entry(build.id.clone());
-            first.or_insert_with(|| row.config.clone());
+            if let Some(build) = &self.config.subjects[subject].build {
+                let first = state.failed.entry(build.id.clone());
+                first.or_insert_with(|| row.config.clone());
+            }
         }
         session.progress.advance(1);
         let (done, total) = session.progress.position();

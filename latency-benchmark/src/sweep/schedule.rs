@@ -1,5 +1,5 @@
-//! The order of a sweep: each repetition goes through all cells, in a random order of its own. Where subjects are
-//! compared, a cell has a launch of every subject then, and these take turns.
+//! The order of a sweep. Each repetition goes through all cells, in a random order of its own. If subjects are compared, each
+//! of them is launched, and they take turns.
 
 use std::collections::HashSet;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Fits a sweep into a given time, and gives what one run does not need to the next ones.
+//! Fits a sweep into a given time. Time that a run does not need goes to the runs after it.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use run_format::{RunConfig, RunRow, SweepConfig, plan};
 
 use super::schedule::{Launch, schedule};
 
-/// The sweep, with the time of its runs scaled so that all of them end within `time`.
+/// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needs = needs(&config);
     let measuring = time.mul_f64(plan::cells::speed(&config));
@@ -108,7 +108,7 @@ impl SavedTime {
         self.skip(planned_ms);
     }
 
-    /// A run that is not going to be measured gives nothing to others.
+    /// Counts a run as done that is not measured. Its time does not go to others.
     pub(super) fn skip(&mut self, planned_ms: f64) {
         self.to_come_ms -= planned_ms;
     }

@@ -61,22 +61,22 @@ fn a_manifest_with_numbers_that_no_sweep_has_is_neither_continued_nor_explained(
     let manifest = json(&fixture);
     let chosen = json!({"peers": 2, "rtt_ms": 0.0, "payload_bytes": 4096});
     for (field, value, words) in [
-        ("repeat", json!(1_000_000), "`repeat` is 1000000"),
-        ("far_repeat", json!(1_000_000), "`far_repeat` is 1000000"),
+        ("repeat", json!(1_000_000), "repeat is 1000000"),
+        ("far_repeat", json!(1_000_000), "far_repeat is 1000000"),
         (
             "axes",
             json!({"peers": vec![2; 400], "rtt_ms": vec![0.0; 400], "payload_bytes": [1]}),
-            "`axes` have 160000 cells",
+            "axes have 160000 cells",
         ),
         (
             "axes",
             json!({"peers": [2], "rtt_ms": [0.0], "payload_bytes": [4096], "only": vec![chosen; 100_001]}),
-            "`axes` have 100001 cells",
+            "axes have 100001 cells",
         ),
         (
             "axes",
             json!({"peers": [1e15 as u64], "rtt_ms": [0.0], "payload_bytes": [4096]}),
-            "`peers` is 1000000000000000",
+            "peers is 1000000000000000",
         ),
     ] {
         let bench = Bench::new();

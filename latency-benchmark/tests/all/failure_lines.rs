@@ -1,10 +1,9 @@
 //! What a sweep says when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test all
 //! failure_lines:: -- --nocapture` shows all lines; those of the lab are in its own test of that name.
 
-use std::os::unix::fs::PermissionsExt;
-use std::{fs, thread};
+use std::thread;
 
-use crate::bench::{Bench, can_run, json, node_program, text};
+use crate::bench::{Bench, can_run, json, text};
 
 /// What goes wrong: the script of a node (`peer` or `central`), the stage, and words of the reason. `$NODE` is the program
 /// that works.
@@ -95,21 +94,6 @@ const MEASURING: &str = "measuring() {
     until [ \"$(cat ${0%/*}/results/run/cells/*/*/slices.csv 2>/dev/null | wc -l)\" -gt 1 ]; do sleep 0.1; done
 }";
 
-/// A node program that does as a script says in one verb.
-fn node(verb: &str, script: &str) -> Bench {
-    let bench = Bench::new();
-    let node = node_program("libp2p-node");
-    let branch = format!("[ $1 = {verb} ] && {{ {script}\n}}");
-    let script = format!(
-        "#!/bin/sh\nNODE={}\n{MEASURING}\n{branch}\nexec $NODE $1\n",
-        node.display()
-    );
-    let program = bench.dir.path().join("node");
-    fs::write(&program, script).unwrap();
-    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
-    bench
-}
-
 /// The line of a sweep over one cell, its stage, and the reason in `run.json`.
 fn failure(bench: &Bench) -> (String, String, String) {
     let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0", "--payload", "4KiB"]);
@@ -136,7 +120,11 @@ fn every_failure_is_one_line_that_names_who_failed_and_why() {
         return;
     }
     // No script is being written when the first sweep starts its processes. Most of the time is waiting.
-    let nodes = FAILURES.map(|(verb, script, ..)| node(verb, script));
+    let nodes = FAILURES.map(|(verb, script, ..)| {
+        let bench = Bench::new();
+        bench.with_node(verb, &format!("{MEASURING}\n{script}"));
+        bench
+    });
     let all = nodes.map(|bench| thread::spawn(move || failure(&bench)));
     for (failing, (_, script, stage, words)) in all.into_iter().zip(FAILURES) {
         let (line, stage_was, reason) = failing.join().unwrap();

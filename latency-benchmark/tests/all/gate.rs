@@ -8,7 +8,9 @@ use program::tool;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
-use crate::bench::{Bench, Row, build_program, lacks_nothing, node_program, table, text};
+use crate::bench::{
+    Bench, Row, build_program, lacks_nothing, node_program, table, text, write_program,
+};
 
 /// The cells that are counted soonest. Callgrind would take long with a program that is not optimised.
 #[rustfmt::skip]
@@ -89,6 +91,53 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         rows.next().unwrap()["count"].parse::<u64>().unwrap()
     };
     assert!(written("pipe, ") > written("memory, "));
+}
+
+/// What a program prints that counts, and what one of its values becomes.
+const COUNTED: &str = r#"{"requests":4,"counts":[[{"kind":"polls","site":"muxer","child":null},8],[{"kind":"bytes","site":"muxer","child":"a"},3],[{"kind":"wakes","site":null,"child":null},9]]}"#;
+const PLACES: [&str; 3] = ["4,", "8]", "polls"];
+#[rustfmt::skip]
+const VALUES: [&str; 5] = [
+    "0", "1e300", "NaN", "1000000000000001", "18446744073709551615",
+];
+
+#[test]
+fn damaged_counts_are_refused_or_make_figures_that_can_be() {
+    for (place, value) in PLACES
+        .into_iter()
+        .flat_map(|place| VALUES.map(|value| (place, value)))
+    {
+        let bench = Bench::new();
+        let end = place.trim_start_matches(|letter: char| letter.is_alphanumeric());
+        let damaged = COUNTED.replacen(place, &format!("{value}{end}"), 1);
+        let node = bench.dir.path().join("counts");
+        let script = format!(
+            "#!/bin/sh\ncase $1 in *muxer*) cat <<'END'\n{damaged}\nEND\n;; *) cat <<'END'\n{COUNTED}\nEND\n;; esac\n"
+        );
+        write_program(&node, &script);
+        let compared = [
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1",
+            "--workload",
+            "stream",
+        ];
+        let program = ["--node", node.to_str().unwrap()];
+        let output = gate(&bench, &[&SMALL[..], &compared, &program].concat());
+        let said = text(&output.stdout);
+        let what = format!("{damaged}: {said}{}", text(&output.stderr));
+        assert!(matches!(output.status.code(), Some(0 | 1)), "{what}");
+        // Why a cell failed may quote what was damaged.
+        let counted = said.lines().filter(|line| !line.contains("failed: "));
+        let numbers = counted.flat_map(str::split_whitespace);
+        let numbers =
+            numbers.map(|word| word.trim_matches(|letter: char| !letter.is_alphanumeric()));
+        let mut numbers = numbers.filter_map(|word| word.parse::<f64>().ok());
+        // A count of 10^15 for one request is not refused.
+        let can_be = |number: f64| number.is_finite() && number <= 1e18;
+        assert!(numbers.all(can_be), "{what}");
+    }
 }
 
 #[test]

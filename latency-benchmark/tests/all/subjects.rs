@@ -113,6 +113,30 @@ fn a_subject_that_dies_does_not_cost_the_others_their_turns() {
 }
 
 #[test]
+fn a_subject_that_fails_twice_in_a_cell_is_not_tried_again() {
+    if !can_run(false) {
+        return;
+    }
+    let bench = Bench::new();
+    let node = bench.with_node("central", "exit 3");
+    let mut sweep = bench.sweep(&words(
+        "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3 --turn 100 --repeat 4 \
+         --runtime-setting event_interval=7 --node",
+    ));
+    let output = sweep.arg(node).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    let tried = said.matches("FAILED while connecting: central ended with exit code 3");
+    // Two subjects and the copy of the first, twice each.
+    assert_eq!(tried.count(), 6, "{said}");
+    for subject in 0..3 {
+        let run = bench.only(&format!("s{subject}-run-4"));
+        let reason = "not tried again, since two launches of this cell had failed";
+        assert_eq!(json(&run.join("run.json"))["reason"], reason);
+    }
+}
+
+#[test]
 fn a_budget_for_a_site_that_cannot_be_bounded_is_refused() {
     let bench = Bench::new();
     let folder = bench.dir.path().join("checkout");

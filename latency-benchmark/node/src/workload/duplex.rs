@@ -287,7 +287,7 @@ mod tests {
     const CHUNK: usize = 64;
 
     fn sizes() -> Sizes {
-        Sizes::of(Payload::of_bytes(CHUNK as u32))
+        Sizes::one(Payload::of_bytes(CHUNK as u32))
     }
 
     fn progress() -> Progress {

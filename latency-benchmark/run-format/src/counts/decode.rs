@@ -9,7 +9,7 @@ use flate2::read::ZlibDecoder;
 
 use crate::counts::Counts;
 
-/// A histogram of the second version, not compressed.
+/// Decodes base64, and inflates a histogram that is compressed. Returns the second version of the format.
 pub fn inflated(encoded: &str) -> Result<Vec<u8>> {
     let bytes = STANDARD.decode(encoded).context("not base64")?;
     if cookie(&bytes) != Some(COMPRESSED) {
@@ -23,8 +23,8 @@ pub fn inflated(encoded: &str) -> Result<Vec<u8>> {
     Ok(plain)
 }
 
-/// The counts of a histogram in the second version of the format, as base64. The decoder of hdrhistogram makes a histogram
-/// with all of its empty buckets, which took most of a report's time.
+/// Decodes a histogram in base64. The decoder of the crate `hdrhistogram` also makes all empty buckets, which took most of a
+/// report's time.
 pub fn decode(encoded: &str) -> Result<Counts> {
     const HEADER: usize = 40;
     let bytes = inflated(encoded)?;
@@ -63,23 +63,23 @@ pub fn decode(encoded: &str) -> Result<Counts> {
             index += 1;
         }
     }
-    Ok(Counts::of(values))
+    Ok(Counts::from_sorted(values))
 }
 
 const TOO_LARGE: &str = "cannot be decoded: a value or a count is too large";
-/// The first half of the number 1.0.
+/// The upper 32 bits of the 64-bit floating-point number 1.0.
 const ONE: u32 = 0x3ff0_0000;
 const PLAIN: u32 = 0x1c84_9313;
 const COMPRESSED: u32 = 0x1c84_9314;
-/// The counts of all values that a histogram of five digits has.
+/// A histogram of five digits with a count of every value is not longer.
 const MOST_BYTES: u64 = 64 << 20;
 
 fn cookie(bytes: &[u8]) -> Option<u32> {
     bytes.first_chunk().map(|first| u32::from_be_bytes(*first))
 }
 
-/// A count, or with a minus sign how many buckets are empty: seven bits of each byte, the lowest first, and all eight of
-/// the ninth.
+/// Reads a number in ZigZag and LEB128 encoding, of up to nine bytes. It is a count, or if it is negative, the number of
+/// empty buckets. The ninth byte has eight bits of the number, and the others seven.
 fn zigzag(rest: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
     for at in 0..9 {
@@ -146,7 +146,7 @@ mod tests {
                     (value, step.count_at_value())
                 });
                 let read = decode(&STANDARD.encode(&bytes)).expect("a histogram");
-                assert_eq!(read, Counts::of(expected), "{digits} digits");
+                assert_eq!(read, Counts::from_sorted(expected), "{digits} digits");
                 for end in 0..bytes.len() {
                     decode(&STANDARD.encode(&bytes[..end])).expect_err("it is cut short");
                 }

@@ -1,5 +1,6 @@
-//! How often each value was seen, with the precision of a histogram of three significant digits. Reports add up and cut
-//! hundreds of thousands of these, so this package is compiled with optimisation, and `analysis`, which is large, without it.
+//! Counts how often each value was seen, with the precision of a histogram of three significant digits. Reports add up and
+//! cut hundreds of thousands of these. Therefore this package is compiled with optimisation, and `analysis`, which is
+//! large, without it.
 
 mod decode;
 
@@ -12,31 +13,31 @@ pub struct Counts(Vec<(u64, u64)>);
 impl Counts {
     pub const EMPTY: Counts = Counts(Vec::new());
 
-    /// Of values in ascending order, each with how often it was seen.
-    pub fn of(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
-        let mut of = Counts::default();
+    /// Takes values in ascending order, each with how often it was seen.
+    pub fn from_sorted(values: impl IntoIterator<Item = (u64, u64)>) -> Counts {
+        let mut counts = Counts::default();
         for (value, count) in values {
-            of.add(bucket(value), count);
+            counts.add(bucket(value), count);
         }
-        of
+        counts
     }
 
-    /// Not generic, because generic code is compiled where it is called.
+    /// Adds up counts. It is not generic, because generic code would be compiled in the caller, without optimisation.
     pub fn sum(slices: &[&Counts]) -> Counts {
         let slices: Vec<&[_]> = slices.iter().map(|slice| &slice.0[..]).collect();
         let mut all = slices.concat();
         // Each slice is in order already, which this sort makes use of.
         all.sort_by_key(|(bucket, _)| *bucket);
-        Counts::of(all)
+        Counts::from_sorted(all)
     }
 
-    /// Every value less that much, and none below zero.
+    /// Subtracts `floor` from every value. A smaller value becomes zero.
     pub fn less(self, floor: u64) -> Counts {
         if floor == 0 {
             return self;
         }
         let values = self.values();
-        Counts::of(values.map(|(value, count)| (value.saturating_sub(floor), count)))
+        Counts::from_sorted(values.map(|(value, count)| (value.saturating_sub(floor), count)))
     }
 
     /// The bucket must not be before the last one.
@@ -66,7 +67,7 @@ impl Counts {
         above.map(|(value, count)| value * count).sum()
     }
 
-    /// By how much all values together exceed the limit.
+    /// The sum of what all values exceed the limit by.
     pub fn beyond(&self, limit: u64) -> u64 {
         let above = self.above_limit(limit).iter();
         above.map(|(value, count)| (value - limit) * count).sum()
@@ -119,7 +120,7 @@ mod tests {
 
     #[test]
     fn counts_are_cut_at_a_limit() {
-        let counts = Counts::of([(10, 3), (20, 0), (30, 1), (50, 4)]);
+        let counts = Counts::from_sorted([(10, 3), (20, 0), (30, 1), (50, 4)]);
         assert_eq!(
             (counts.total(), counts.above(30), counts.sum_above(10)),
             (8, 4, 230)
@@ -139,7 +140,7 @@ mod tests {
         };
         let counted = |mut waits: Vec<u64>| {
             waits.sort_unstable();
-            Counts::of(waits.into_iter().map(|wait| (wait, 1)))
+            Counts::from_sorted(waits.into_iter().map(|wait| (wait, 1)))
         };
         let mut idle: Vec<u64> = (0..250).map(|_| awaken(rng)).collect();
         idle.sort_unstable();
@@ -191,11 +192,11 @@ mod tests {
 
     fn counted(mut durations: Vec<u64>) -> Counts {
         durations.sort_unstable();
-        Counts::of(durations.into_iter().map(|duration| (duration, 1)))
+        Counts::from_sorted(durations.into_iter().map(|duration| (duration, 1)))
     }
 
-    /// What makes the time beyond a threshold a measure that a bound cannot fool. The number of polls over the threshold
-    /// rises in some of these cases, and their share falls in others.
+    /// This is why a bound cannot fool the time beyond a threshold. The number of polls over the threshold rises in some of
+    /// these cases, and their share falls in others.
     #[test]
     fn cutting_polls_never_raises_the_time_beyond_and_short_polls_never_lower_it() {
         const THRESHOLD: u64 = 50_000;
@@ -214,7 +215,7 @@ mod tests {
             let short = (0..300).map(|_| rng.random_range(0..THRESHOLD / 2));
             let with_short = counted(durations.into_iter().chain(short).collect());
             assert_eq!(with_short.beyond(THRESHOLD), whole.beyond(THRESHOLD));
-            let share = |of: &Counts| of.above(THRESHOLD) as f64 / of.total() as f64;
+            let share = |counts: &Counts| counts.above(THRESHOLD) as f64 / counts.total() as f64;
             lower_share += u64::from(share(&with_short) < share(&whole));
         }
         assert!(
@@ -225,7 +226,7 @@ mod tests {
 
     #[test]
     fn the_time_beyond_changes_smoothly_with_the_threshold() {
-        let counts = counted((0..1000).map(|it| 40_000 + 97 * it).collect());
+        let counts = counted((0..1000).map(|step| 40_000 + 97 * step).collect());
         let number = counts.total();
         for threshold in (30_000..150_000).step_by(1000) {
             let step = counts.beyond(threshold) - counts.beyond(threshold + 1000);
@@ -240,7 +241,7 @@ mod tests {
 
     #[test]
     fn what_a_histogram_does_not_tell_apart_is_one() {
-        let counts = Counts::of([(1 << 20, 2), ((1 << 20) + 1, 3), (1 << 21, 1)]);
+        let counts = Counts::from_sorted([(1 << 20, 2), ((1 << 20) + 1, 3), (1 << 21, 1)]);
         let values: Vec<_> = counts.values().collect();
         assert_eq!(values, [(1 << 20, 5), (1 << 21, 1)]);
     }
@@ -252,14 +253,17 @@ mod tests {
             let values = (0..3_000).map(|_| rng.random_range(0.0..20.0_f64).exp2() as u64);
             let mut values: Vec<u64> = values.collect();
             values.sort_unstable();
-            Counts::of(values.into_iter().map(|value| (value, value % 7)))
+            Counts::from_sorted(values.into_iter().map(|value| (value, value % 7)))
         };
         let mut expected = BTreeMap::new();
         let slices: [Counts; 5] = std::array::from_fn(|_| slice());
         for (value, count) in slices.iter().flat_map(Counts::values) {
             *expected.entry(value).or_default() += count;
         }
-        assert_eq!(Counts::sum(&slices.each_ref()), Counts::of(expected));
+        assert_eq!(
+            Counts::sum(&slices.each_ref()),
+            Counts::from_sorted(expected)
+        );
         assert_eq!(Counts::sum(&[]), Counts::default());
     }
 }

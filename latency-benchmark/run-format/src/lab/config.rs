@@ -5,6 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, NAME, PERCENT, limits};
 use crate::{Backend, Cores, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
@@ -18,12 +19,17 @@ pub struct LabConfig {
     pub congestion_control: String,
     pub receive_on: ReceiveOn,
     pub placement: Placement,
-    /// Then there is no lab, and nothing is delayed. Absent where peers run on this host.
+    /// If peers run on other hosts, there is no lab, and nothing is delayed. Absent where peers run on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_hosts: Option<PeerHosts>,
 }
 
-/// Where the kernel receives a packet: takes it through IP and TCP to the socket.
+limits! { LabConfig;
+    backend jitter_ms congestion_control receive_on placement peer_hosts: NAME;
+    loss_percent: PERCENT;
+}
+
+/// The core on which the kernel receives a packet and takes it through IP and TCP to the socket.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -39,11 +45,11 @@ pub enum ReceiveOn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveMasks {
     pub central: String,
-    /// Of every peer.
+    /// The mask of every peer.
     pub peers: String,
 }
 
-/// Where central runs, and where everything else.
+/// The cores of central, and those of everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
     /// Central's core; of several, the first.
@@ -51,12 +57,16 @@ pub struct Placement {
     /// All of central's cores, if there are several: one for each worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<Cores>,
-    /// Those of the peers and of the delay line.
+    /// The cores of the peers and of the delay line.
     pub peers: Cores,
     pub sharing: Sharing,
 }
 
-/// What central and the peers have in common.
+limits! { Placement;
+    central workers peers sharing: NAME;
+}
+
+/// The hardware that central and the peers share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
@@ -72,7 +82,7 @@ impl Placement {
         several.unwrap_or_else(|| Cores::one(self.central))
     }
 
-    /// What is amiss if so many workers have fewer cores.
+    /// Says what is wrong if there are fewer cores than workers.
     pub fn too_few_cores(&self, workers: usize) -> Option<String> {
         let cores = self.central_cores();
         (cores.count() < workers).then(|| {
@@ -117,7 +127,7 @@ pub struct PeerHosts {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHost {
-    /// As the command takes it.
+    /// The name that the command takes.
     pub name: String,
     pub address: IpAddr,
 }
@@ -128,10 +138,15 @@ pub struct NetworkCard {
     pub interface: String,
     pub driver: Option<String>,
     pub speed_mbit: Option<u64>,
-    /// Those that its interrupts go to.
+    /// The cores that handle its interrupts.
     pub interrupt_cores: Option<Cores>,
-    /// Those that are on. Null also if `ethtool` is not installed.
+    /// The offloads that are on. Null also if `ethtool` is not installed.
     pub offloads: Option<Vec<String>>,
+}
+
+limits! { NetworkCard;
+    interface driver interrupt_cores offloads: NAME;
+    speed_mbit: COUNT;
 }
 
 impl fmt::Display for NetworkCard {

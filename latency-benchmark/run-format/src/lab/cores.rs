@@ -1,3 +1,5 @@
+//! Lists of cores.
+
 use std::collections::BTreeSet;
 use std::fmt;
 use std::str::FromStr;
@@ -61,7 +63,7 @@ fn parse(text: &str) -> Option<Cores> {
     Cores::new(cores)
 }
 
-/// The bound is that of glibc's `cpu_set_t`, and keeps `0-99999999999` from filling memory.
+/// glibc's `cpu_set_t` has the same bound. It also keeps `0-99999999999` from filling memory.
 fn core_number(text: &str) -> Option<usize> {
     const MOST: usize = 1024;
     text.trim().parse().ok().filter(|core| *core < MOST)

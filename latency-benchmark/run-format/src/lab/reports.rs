@@ -1,30 +1,38 @@
-//! What the lab reports about its network.
+//! The lab's report about its network.
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::{COUNT, MS, NAME, PEERS, PERCENT, limits};
 use crate::{Placement, ReceiveMasks, Rtt, shown_as_serialised};
 
-/// What a lab turned out to be, for the record.
+/// The properties of a lab, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabFacts {
     pub peers: usize,
-    /// As asked; what it is, [`RttReport`] tells.
+    /// The round trip that was asked for. [`RttReport`] has what was measured.
     pub rtt_ms: Rtt,
-    /// What delays the packets. Null where nothing does.
+    /// The mechanism that delays packets. Null if packets are not delayed.
     pub backend: Option<DelayBackend>,
-    /// As asked, in each direction.
+    /// The loss that was asked for, in each direction.
     pub loss_percent: Option<f64>,
-    /// As asked, in each direction.
+    /// The jitter that was asked for, in each direction.
     pub jitter_ms: Option<Rtt>,
-    /// As asked; what connections use, [`RttReport`] tells.
+    /// The algorithm that was asked for. [`RttReport`] has the one that connections use.
     pub congestion_control: String,
     pub tcp_buffers: TcpBuffers,
     pub placement: Placement,
-    /// As read from the namespaces. Null if packets are received where they are sent.
+    /// The masks that were read from the namespaces. Null if packets are received where they are sent.
     pub receive_masks: Option<ReceiveMasks>,
     /// Whether a user namespace is around it all.
     pub rootless: bool,
     pub wiring_ms: f64,
+}
+
+limits! { LabFacts;
+    peers: PEERS;
+    rtt_ms backend jitter_ms congestion_control tcp_buffers placement receive_masks rootless: NAME;
+    loss_percent: PERCENT;
+    wiring_ms: MS;
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +54,7 @@ pub struct TcpBuffers {
 }
 
 impl Default for TcpBuffers {
-    /// The kernel's own but for the largest, which lets 2.5 Gbit/s through at a round trip of 200 ms.
+    /// The kernel's defaults, except for the largest, which lets 2.5 Gbit/s through at a round trip of 200 ms.
     fn default() -> TcpBuffers {
         const LARGEST: u32 = 64 << 20;
         TcpBuffers {
@@ -63,7 +71,11 @@ pub struct Counters {
     pub peers: Vec<NamespaceCounters>,
 }
 
-/// Null is unknown, or that there is no such thing.
+limits! { Counters;
+    central peers: NAME;
+}
+
+/// Null means that the counter is unknown or does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceCounters {
     /// Packets that netem dropped, those lost on purpose included. Null without netem.
@@ -71,6 +83,10 @@ pub struct NamespaceCounters {
     /// Packets dropped for want of room at the delay line. Null without one.
     pub queue_dropped: Option<u64>,
     pub link_dropped: Option<u64>,
+}
+
+limits! { NamespaceCounters;
+    qdisc_dropped queue_dropped link_dropped: COUNT;
 }
 
 impl Counters {
@@ -95,7 +111,8 @@ impl NamespaceCounters {
         self.combine(before, u64::checked_sub)
     }
 
-    /// Each counter with its like; unknown if either is, or if there is no result.
+    /// Combines each counter with the same one of the other. The result is unknown if one of them is, or if there is no
+    /// result.
     fn combine(
         &self,
         other: &NamespaceCounters,
@@ -112,9 +129,9 @@ impl NamespaceCounters {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttReport {
-    /// Of every link, as asked; to other hosts, the longest at the start of the sweep.
+    /// The round trip that was asked for. If peers are on other hosts, the longest one at the start of the sweep.
     pub asked_ms: Rtt,
-    /// How far off the least of a link's round-trip times may be. Null where links are as they are.
+    /// How much the shortest round trip of a link may differ. Null if no round trip was asked for.
     pub tolerance_ms: Option<f64>,
     pub links: Vec<LinkRtt>,
     pub congestion_control_central: Option<String>,
@@ -122,16 +139,26 @@ pub struct RttReport {
     pub took_ms: f64,
 }
 
+limits! { RttReport;
+    asked_ms links congestion_control_central congestion_control_peers: NAME;
+    tolerance_ms took_ms: MS;
+}
+
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LinkRtt {
-    /// Each connect's time, in order. Empty if none came back.
+    /// The time of each connect, in order. Empty if no connect was answered.
     pub connects_ms: Vec<f64>,
     /// Connects that were given up, because a packet was lost.
     pub lost: u32,
 }
 
+limits! { LinkRtt;
+    connects_ms: MS;
+    lost: NAME;
+}
+
 impl LinkRtt {
-    /// Which is the least disturbed.
+    /// The shortest time, which is the least disturbed one.
     pub fn min_ms(&self) -> Option<f64> {
         self.connects_ms.iter().copied().reduce(f64::min)
     }
@@ -173,7 +200,7 @@ impl RttReport {
     }
 }
 
-/// What a delay line says at its end, as one line of JSON on its standard output.
+/// The line of JSON that a delay line prints at its end.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct DelayLineReport {
     pub user_cpu_s: f64,
@@ -184,18 +211,23 @@ pub struct DelayLineReport {
     pub queues: Vec<QueueReport>,
 }
 
+limits! { DelayLineReport;
+    user_cpu_s system_cpu_s: MS;
+    scheduling queues: NAME;
+}
+
 /// How promptly the scheduler runs the delay line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchedulingClass {
     /// Ahead of all ordinary processes.
     Fifo,
-    /// As an ordinary process with short turns.
+    /// Like an ordinary process, but with short turns.
     ShortSlice,
     Ordinary,
 }
 
-/// What became of the packets that arrived in one namespace.
+/// The packets that arrived in one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueReport {
     /// `central` or `peer 1` and so on.
@@ -203,15 +235,21 @@ pub struct QueueReport {
     pub packets: u64,
     pub verdicts: u64,
     pub max_held: usize,
-    /// Those that the kernel dropped for want of room.
+    /// Packets that the kernel dropped because the queue was full.
     pub dropped: Option<u64>,
     /// How often the kernel reported such a loss.
     pub receive_buffer_overflows: u64,
-    /// The room for what was not heard of yet, in the kernel's accounting.
+    /// The size of the receive buffer, in the kernel's accounting.
     pub receive_buffer_bytes: usize,
     /// How much later than due packets were released, on average. Null without packets.
     pub mean_late_us: Option<f64>,
     pub max_late_us: f64,
+}
+
+limits! { QueueReport;
+    namespace: NAME;
+    packets verdicts max_held dropped receive_buffer_overflows receive_buffer_bytes: COUNT;
+    mean_late_us max_late_us: MS;
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! What is asked of a link.
+//! The properties of a link that users choose: round-trip time, loss and jitter.
 
 use std::fmt;
 use std::str::FromStr;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::{BASELINE, ExplainPlan, Measurement, Pass, Plan, RunConfig};
 
-/// What a slice of a block records, and of which variant.
+/// A slice of a block: its variant, and what is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlannedSlice {
     pub pass: Pass,
@@ -17,8 +17,8 @@ impl PlannedSlice {
     }
 }
 
-/// Where variants are compared: every variant, and now and then the baseline with its children, as
-/// one more among them. That is more often at first, so that also short runs have several such slices.
+/// The slices of a block in which variants are compared: one of every variant, and in some blocks one more of the baseline, in
+/// which children are recorded. Early blocks have it more often, so that short runs have several such slices, too.
 pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     const FIRST: u32 = 8;
     let every = if block < FIRST { 2 } else { 4 };
@@ -28,8 +28,8 @@ pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     compared.chain(children).collect()
 }
 
-/// Where a cell is explained: every kind of evidence that there is, of every variant asked for, and the
-/// baseline on a core that is kept warm and on one that is not.
+/// The slices of a block in which a cell is explained: one for every kind of evidence and every variant, and some of the
+/// baseline on a core that is kept warm and on one that is not. `there_is` says which kinds are available.
 pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
     const OF_EACH_VARIANT: [Pass; 6] = [
         Pass::Stacks,
@@ -39,20 +39,22 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
         Pass::Timeline,
         Pass::Activity,
     ];
-    /// Two of each, because what is told from them is a difference.
+    /// There are two of each, because their difference is of interest.
     const OF_THE_BASELINE: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
     let passes = OF_EACH_VARIANT.into_iter().filter(|pass| there_is(*pass));
     let variants = config.variants.iter();
-    let of_each =
-        passes.flat_map(|pass| variants.clone().map(move |it| PlannedSlice::new(pass, *it)));
+    let of_each = passes.flat_map(|pass| {
+        let variants = variants.clone();
+        variants.map(move |variant| PlannedSlice::new(pass, *variant))
+    });
     let warm = OF_THE_BASELINE.iter().filter(|_| there_is(Pass::Warm));
     let of_the_baseline = warm.map(|pass| PlannedSlice::new(*pass, BASELINE));
     of_each.chain(of_the_baseline).collect()
 }
 
-/// How long the run may measure at most, warm-up included.
+/// The longest time that the run may measure, warm-up included.
 pub fn longest_run(run: &RunConfig) -> Duration {
-    // So many blocks are measured, however short the time is.
+    // At least this number of blocks is measured, however short the time is.
     let least = match &run.measurement {
         Measurement::Explain(plan) => plan.blocks,
         _ => 1,
@@ -61,7 +63,7 @@ pub fn longest_run(run: &RunConfig) -> Duration {
     Duration::from_millis(run.plan.warm_up_ms) + measuring
 }
 
-/// If every kind of evidence is available.
+/// The time of a block that has every kind of evidence.
 pub fn longest_block(run: &RunConfig) -> Duration {
     let slices = match &run.measurement {
         Measurement::Explain(plan) => to_explain(plan, |_| true).len(),

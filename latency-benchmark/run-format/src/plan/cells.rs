@@ -8,8 +8,8 @@ use sha2::{Digest, Sha256};
 
 use super::run::{measuring_ms, visits};
 
-/// The cells of the grid, or those of the shard. The longest cells are dealt out first, each to the shard that has
-/// least to do. Among equally long ones the seed decides, so that no shard has all cells of one kind.
+/// The cells of the grid, or those of the shard. Cells are dealt out, the longest first, each to the shard that has least to
+/// do. The seed decides the order of equally long cells, so that no shard has all cells of one kind.
 pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     let cells = sweep.axes.cells();
     let Some(shard) = sweep.shard else {
@@ -38,8 +38,8 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     ours.into_iter().map(|at| cells[at]).collect()
 }
 
-/// About how long the runs of the cell take if its time is not scaled. So all shards of a sweep agree, before and after
-/// its time is fitted.
+/// About how long the runs of the cell take. It leaves the scale of the time out, so that all shards agree before and after
+/// a sweep's time is fitted.
 fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     const AROUND_MS: u64 = 1000;
     let rtt_ms = cell.rtt_ms.ms();
@@ -55,17 +55,17 @@ pub fn launches(sweep: &SweepConfig) -> usize {
     visits as usize * sweep.subjects.len().max(1)
 }
 
-/// For so many runs. Those that are alone take about a tenth of the time, so there are fewer with many jobs.
+/// The jobs of a sweep with that number of runs. The runs that are also measured alone take about a tenth of the time.
 pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
     let a_tenth = runs / (10 * places.len());
     let alone = a_tenth.max(FEWEST_PAIRS).min(runs);
     JobsConfig { places, alone }
 }
 
-/// With fewer pairs an interval says little.
+/// An interval of fewer pairs is too wide to be useful.
 pub const FEWEST_PAIRS: usize = 4;
 
-/// How many times sooner all launches are done than one after the other.
+/// The factor by which jobs shorten a sweep.
 pub fn speed(sweep: &SweepConfig) -> f64 {
     let Some(jobs) = &sweep.jobs else {
         return 1.0;

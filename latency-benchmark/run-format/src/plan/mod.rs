@@ -1,5 +1,5 @@
-//! What a sweep measures when: its cells and launches, and the slices of a block. The
-//! tool plans sweeps with it, node programs cut their blocks by it, and the analysis finds the cells of a shard.
+//! Says what a sweep measures when: its cells, its launches, and the slices of a block. The tool, the node programs and the
+//! analysis use the same plan.
 
 pub mod block;
 pub mod cells;

@@ -7,8 +7,8 @@ use crate::{
 
 use super::block::duration_of_slices;
 
-/// With fewer blocks an interval says little about itself. Precision is looked at when their number has
-/// doubled, since who looks after every block stops too soon.
+/// An interval of fewer blocks is not reliable. Whether the precision is reached is checked each time when the number of
+/// blocks has doubled: checking after every block would stop too soon.
 pub const FEWEST_BLOCKS: usize = 4;
 
 /// With more variants, blocks would be too few if slices had several turns.
@@ -21,11 +21,12 @@ pub fn run(
     subject: Option<usize>,
     seed: u64,
 ) -> RunConfig {
-    let of_subject = subject.and_then(|at| sweep.subjects.get(at));
+    let of_subject = subject.and_then(|number| sweep.subjects.get(number));
     let compares = sweep.measurement == Measurement::Compare;
     let layout = |subject: &SubjectConfig| {
-        let at = sweep.axes.cells().iter().position(|it| *it == cell)?;
-        layout_of((at as u32, run), subject.layouts, subject.role)
+        let mut cells = sweep.axes.cells().into_iter();
+        let number = cells.position(|other| other == cell)?;
+        layout_of((number as u32, run), subject.layouts, subject.role)
     };
     let runtime = of_subject.and_then(|subject| subject.runtime);
     RunConfig {
@@ -49,10 +50,10 @@ pub fn run(
     }
 }
 
-/// The launches of a cell have different layouts, as long as there are some, and so have cells that follow each other. The A/A
-/// control has others than the program that it is a copy of.
+/// The number of the layout of a launch. Launches of one cell have different layouts as long as there are enough, and so have
+/// cells that follow each other. The A/A control has other layouts than the program that it is a copy of.
 fn layout_of((cell, run): (u32, u32), layouts: u32, role: Role) -> Option<u32> {
-    /// Has no divisor in common with the number of layouts, which is a power of two.
+    /// The number of layouts is a power of two, so an odd step reaches all of them.
     const BETWEEN_RUNS: u32 = 3;
     let of_copy = match role {
         Role::Control => layouts / 2,
@@ -62,8 +63,8 @@ fn layout_of((cell, run): (u32, u32), layouts: u32, role: Role) -> Option<u32> {
     Some(at.wrapping_add(of_copy).checked_rem(layouts)? + 1)
 }
 
-/// A field of a launch that is not as the sweep has it, if there is one. The order of variants, the cores, and the time
-/// that other launches left are each launch's own, as is `plan` where another version has other lengths.
+/// The name of a field in which a launch differs from the sweep, if there is one. Each launch has its own cores and seed, and
+/// the time that other launches left. `plan` has the lengths of its slices.
 pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option<String> {
     let own = launch.clone();
     let expected = RunConfig {
@@ -101,7 +102,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
         runtime: soak.runtime,
         variants: VariantConfig::all(vec![soak.budgets], false),
         plan: Plan {
-            // Between two rows, for polls that the row before began.
+            // The time between two rows, in which polls of the row before can end.
             settle_ms: 20,
             turn_ms: soak.interval_ms,
             max_ms: soak.duration_ms,
@@ -139,14 +140,14 @@ pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// How long a run is measured by default. Over long round trips there are fewer polls and turns in a second.
+/// How long a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
 pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;
     SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
 }
 
-/// How often a cell is visited: how many runs it has, of each subject where some are compared.
+/// The number of runs of a cell, of each subject if subjects are compared.
 pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
     const FAR_MS: f64 = 50.0;
     match sweep.far_repeat {
@@ -155,24 +156,24 @@ pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
     }
 }
 
-/// The fewest blocks of a run. Several runs of a cell have enough together, but one block by itself does not show how
-/// much blocks differ.
+/// The fewest blocks of a run. Several runs of a cell have enough blocks together, but each needs two, to show how much
+/// blocks of one run differ.
 pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     const IN_A_RUN: u32 = 2;
     let fewest = (FEWEST_BLOCKS as u32).div_ceil(visits(sweep, cell));
     fewest.max(IN_A_RUN)
 }
 
-/// Slices of many short turns: the noise of a machine is slow, so what counts is how often variants alternate.
-/// METHODS.md has the measurements that the lengths follow from. A turn is never shorter than two round trips,
-/// since traffic comes in bursts of one, nor than what central has in hand when variants change.
+/// Slices of many short turns. The noise of a machine changes slowly, so variants have to alternate often. METHODS.md has
+/// the measurements that the lengths follow from. A turn has at least two round trips, since traffic comes in bursts of
+/// one, and is longer by the time that requests in flight take.
 fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
     const SLICE_MS: u64 = 60;
-    /// The payload that even a slow machine moves to and fro in a millisecond.
+    /// The payload that even a slow machine sends and receives in a millisecond.
     const BYTES_PER_MS: u64 = 100 << 10;
     let rtt_ms = cell.rtt_ms.ms().ceil() as u64;
-    // Over any link, what was in flight under the variant before takes a while to be gone.
+    // With a delay, packets of the variant before are still in flight for a while.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
     let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
@@ -186,21 +187,22 @@ fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// A turn in which most requests that are answered were sent, too, so that throughput can be compared. None if such
-/// turns would leave too few blocks.
+/// The length of a turn in which most of the answered requests were also sent, so that throughput can be compared. None if
+/// such turns would leave too few blocks.
 fn turn_of_requests_ms(cell: Cell) -> Option<u64> {
     const LONGEST_MS: u64 = 500;
-    /// Of a request of up to 64 KiB: one to open its stream, and one for the answer. Larger ones wait for windows to grow.
+    /// A request of up to 64 KiB needs one round trip to open its stream, and one for the answer. Larger requests wait for
+    /// windows to grow.
     const ROUND_TRIPS: u64 = 2;
     const FIRST_WINDOWS: u64 = 64 << 10;
     let payload = cell.payload_bytes.bytes() as u64;
     let doublings = payload.div_ceil(FIRST_WINDOWS).next_power_of_two().ilog2();
     let request_ms = (ROUND_TRIPS + u64::from(doublings)) * cell.rtt_ms.ms().ceil() as u64;
-    // In a turn of twice their length, half of the answers would belong to requests from before it.
+    // In a turn of twice a request's length, half of the answers would belong to requests from before the turn.
     Some(request_ms * 9 / 4).filter(|ms| *ms <= LONGEST_MS)
 }
 
-/// Slices of one turn each, for what is not told by alternating.
+/// Slices of one turn each, for measurements in which variants do not alternate.
 pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
     const SETTLE_MS: u64 = 50;
     const SLICE_MS: u64 = 250;

@@ -1,4 +1,4 @@
-//! The figures of a slice that are watched while a run is measured, and those of a run that was measured.
+//! The figures by which a run decides whether it knows enough, from slices that are measured or from a run's tables.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -7,7 +7,7 @@ use crate::files::{BANDS, SITES, SLICES};
 use crate::{BandRow, Pass, SLOW_NS, Site, SiteRow, SliceRow, read_table};
 use anyhow::Result;
 
-/// What a slice adds to the figures that are watched. Polls are those of `Connection::poll`.
+/// The figures of a slice. Polls are those of the site of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SliceSums {
     /// The time of each poll after its first 50 µs, added up.
@@ -32,17 +32,17 @@ impl SliceSums {
     }
 }
 
-/// Polls of connections by variant, over the slices of the run in the folder `run` that compare variants.
+/// Adds up, for each variant, the slices that compare variants in the run in the folder `run`.
 pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     let nothing = SliceSums {
         cpu_ns: Some(0),
         ..SliceSums::default()
     };
-    let mut of = vec![nothing; variants];
+    let mut sums = vec![nothing; variants];
     let mut compared = BTreeMap::new();
     for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
         if row.pass == Pass::Compare && row.variant < variants {
-            of[row.variant] = of[row.variant].plus(SliceSums {
+            sums[row.variant] = sums[row.variant].plus(SliceSums {
                 requests: row.requests.unwrap_or(0),
                 seconds: row.duration_ms / 1e3,
                 cpu_ns: row.central_cpu_ns,
@@ -58,22 +58,22 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
             && row.site == connections
             && row.from_ns >= SLOW_NS
         {
-            of[variant].beyond_ns += row.ns.saturating_sub(row.polls * SLOW_NS);
+            sums[variant].beyond_ns += row.ns.saturating_sub(row.polls * SLOW_NS);
         }
     }
-    Ok(of)
+    Ok(sums)
 }
 
 /// A ratio of two sums over slices.
 #[derive(Clone, Copy)]
 pub struct Quantity {
-    /// What a slice adds to the numerator and to the denominator. None if it was not measured.
+    /// The parts of the numerator and the denominator that come from a slice. None if they were not measured.
     pub parts: fn(&SliceSums) -> Option<(f64, f64)>,
-    /// What a single event adds to the numerator if slices may have none of them.
+    /// How much one event adds to the numerator. Above zero if a slice may have no event.
     pub event: f64,
 }
 
-/// In ms per second. The event is a poll of twice the threshold.
+/// The time beyond the threshold in ms per second. Its event is a poll of twice the threshold.
 pub const BEYOND_TIME: Quantity = Quantity {
     parts: |slice| Some((slice.beyond_ns as f64 / 1e6, slice.seconds)),
     event: SLOW_NS as f64 / 1e6,
@@ -84,7 +84,7 @@ pub const THROUGHPUT: Quantity = Quantity {
     event: 0.0,
 };
 
-/// In ns per request.
+/// CPU time in ns per request.
 pub const CPU_TIME: Quantity = Quantity {
     parts: |slice| Some((slice.cpu_ns? as f64, slice.requests as f64)),
     event: 0.0,

@@ -1,19 +1,19 @@
-//! Blocks that the machine disturbed.
+//! Finds the blocks that the machine disturbed.
 
 use super::BlockRow;
 
-/// Why a block is no ordinary one.
+/// Why a block does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Disturbance {
     CentralStopped,
     OtherStopped,
     Suspended,
-    /// Somebody set the clock, or the machine stood still without knowing.
+    /// Somebody set the clock, or a virtual machine was stopped without knowing.
     ClockSet,
 }
 
 impl Disturbance {
-    /// To be put after "in".
+    /// Words that follow "in".
     pub fn words(self) -> &'static str {
         match self {
             Disturbance::CentralStopped => "central stood still",
@@ -25,8 +25,8 @@ impl Disturbance {
 }
 
 impl BlockRow {
-    /// A stopped process disturbs a block, and so does what lasts for more than a tenth of its time. The rule looks at the
-    /// machine only, and at whole blocks, so that it cannot favour a variant.
+    /// A block is disturbed if a process was stopped in it, or if something else lasted for more than a tenth of its time. The
+    /// rule depends on the machine only and applies to whole blocks, so it cannot favour a variant.
     pub fn disturbance(&self) -> Option<Disturbance> {
         const LEAST_PERCENT: f64 = 10.0;
         if self.stops_found > Some(0) {

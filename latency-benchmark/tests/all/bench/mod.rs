@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Once;
@@ -140,6 +141,19 @@ impl Bench {
         })
     }
 
+    /// A node program that does as a script says in one verb. In the script, `$NODE` is the program that works.
+    pub(crate) fn with_node(&self, verb: &str, script: &str) -> PathBuf {
+        let node = node_program("libp2p-node");
+        let branch = format!("[ $1 = {verb} ] && {{ {script}\n}}");
+        let script = format!(
+            "#!/bin/sh\nNODE={}\n{branch}\nexec $NODE $1\n",
+            node.display()
+        );
+        let program = self.dir.path().join("node");
+        write_program(&program, &script);
+        program
+    }
+
     /// The only folder `cells/*/NAME`.
     pub(crate) fn only(&self, name: &str) -> PathBuf {
         let runs = self.runs(name);
@@ -160,6 +174,11 @@ impl Bench {
         runs.sort();
         runs
     }
+}
+
+pub(crate) fn write_program(path: &Path, script: &str) {
+    fs::write(path, script).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Runs what its arguments say, and ignores no signal, as this process may: a job in the background of a script ignores
