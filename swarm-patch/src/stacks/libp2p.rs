@@ -3,7 +3,8 @@ use crate::sites::{LoopShape, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::OF_QUINN);
 
-/// A connection knows its round-trip time, and by how much all receive windows have grown. A stream knows the rest.
+/// A connection knows its round-trip time, and by how much all receive windows have grown. A stream knows its credit and what
+/// is unread. The last two count the bytes that streams send and receive.
 const STATES_OF_YAMUX: &[Rewrite] = &[
     quinn::bound(
         "Connection::new",
@@ -16,6 +17,16 @@ const STATES_OF_YAMUX: &[Rewrite] = &[
     stream("Active::poll_new_outbound"),
     stream("Active::on_data"),
     stream("Active::on_window_update"),
+    quinn::bound(
+        "Active::poll",
+        "self.socket.start_send_unpin(frame)?",
+        "{ if frame.header().tag() == Tag::Data { ::poll_probe::muxer_moved(frame.header().len().val()); } {} }",
+    ),
+    quinn::bound(
+        "Active::on_frame",
+        "frame.into_data()",
+        "{ let data = {}; ::poll_probe::muxer_moved(data.header().len().val()); data }",
+    ),
 ];
 
 const fn stream(opened_in: &'static str) -> Rewrite {
