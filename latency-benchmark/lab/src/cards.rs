@@ -14,7 +14,7 @@ use run_format::NetworkCard;
 
 use crate::Cores;
 
-/// Those by which packets to these addresses leave, as they are set now.
+/// The cards by which packets to these addresses leave, with their present settings.
 pub fn cards_to(addresses: impl Iterator<Item = IpAddr>) -> Vec<NetworkCard> {
     let interfaces: BTreeSet<String> = addresses.filter_map(interface_to).collect();
     let cards = interfaces.into_iter().map(|interface| NetworkCard {
@@ -34,17 +34,17 @@ fn interface_to(address: IpAddr) -> Option<String> {
     socket.connect((address, 9)).ok()?;
     let own = socket.local_addr().ok()?.ip();
     let mut interfaces = getifaddrs().ok()?;
-    let interface = interfaces.find(|it| ip(it) == Some(own))?;
+    let interface = interfaces.find(|interface| ip(interface) == Some(own))?;
     Some(interface.interface_name)
 }
 
 fn ip(interface: &InterfaceAddress) -> Option<IpAddr> {
     let address: &SockaddrStorage = interface.address.as_ref()?;
-    let v4 = address.as_sockaddr_in().map(|it| it.ip().into());
-    v4.or_else(|| address.as_sockaddr_in6().map(|it| it.ip().into()))
+    let v4 = address.as_sockaddr_in().map(|v4| v4.ip().into());
+    v4.or_else(|| address.as_sockaddr_in6().map(|v6| v6.ip().into()))
 }
 
-/// What sysfs and procfs below `root` say.
+/// Reads sysfs and procfs below `root`.
 fn card(root: &Path, interface: String) -> NetworkCard {
     let folder = root.join("sys/class/net").join(&interface);
     let speed = fs::read_to_string(folder.join("speed")).ok();
@@ -58,7 +58,9 @@ fn card(root: &Path, interface: String) -> NetworkCard {
         lists.find_map(|name| fs::read_to_string(folder.join(name)).ok()?.parse().ok())
     };
     let cores = interrupts.into_iter().flatten().filter_map(cores_of);
-    let cores: BTreeSet<usize> = cores.flat_map(|of| of.iter().collect::<Vec<_>>()).collect();
+    let cores: BTreeSet<usize> = cores
+        .flat_map(|cores| Vec::from_iter(cores.iter()))
+        .collect();
     NetworkCard {
         driver: driver.and_then(|path| Some(path.file_name()?.to_string_lossy().into_owned())),
         speed_mbit: speed.and_then(|text| text.trim().parse().ok()),
@@ -70,15 +72,17 @@ fn card(root: &Path, interface: String) -> NetworkCard {
 
 fn offloads(interface: &str) -> Option<Vec<String>> {
     let mut ethtool = Command::new(tool("ethtool"));
-    let output = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
-    let output = output.ok().filter(|it| it.status.success())?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let on = text.lines();
-    let on = on.filter_map(|line| Some(line.split_once(": on")?.0));
-    // Indented lines are parts of these.
-    let is_one = |name: &&str| name.ends_with("checksumming") || name.ends_with("-offload");
-    let names = on.filter(|name| !name.starts_with('\t')).filter(is_one);
-    Some(names.map(str::to_owned).collect())
+    let answer = Limits::OF_AN_ANSWER.output(ethtool.args(["-k", interface]));
+    let output = answer.ok().filter(|output| output.status.success())?;
+    let text = String::from_utf8_lossy(&output.stdout);
+    let on = text
+        .lines()
+        .filter_map(|line| Some(line.split_once(": on")?.0));
+    // Indented lines are parts of an offload.
+    let is_offload = |name: &&str| {
+        !name.starts_with('\t') && (name.ends_with("checksumming") || name.ends_with("-offload"))
+    };
+    Some(on.filter(is_offload).map(str::to_owned).collect())
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub struct Reaped {
 }
 
 impl Reaped {
-    /// Stops all of its threads until it is [resumed](Reaped::resume). It fails only if the process has ended.
+    /// Stops the process until it is [resumed](Reaped::resume). This does nothing if the process has ended.
     pub fn pause(&self) {
         self.send(Signal::SIGSTOP);
     }
@@ -28,7 +28,7 @@ impl Reaped {
     }
 
     pub(crate) fn send(&self, signal: Signal) {
-        // Its id belongs to it until it is waited for, which needs this value.
+        // The id belongs to the process until somebody waits for it, which needs this value.
         if let Ok(id) = i32::try_from(self.child.id()) {
             let _ = kill(Pid::from_raw(id), signal);
         }

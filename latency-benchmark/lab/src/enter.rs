@@ -102,12 +102,14 @@ pub(crate) fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
                 let why = "no more processes can be started";
                 (why.to_owned(), "`ulimit -u` is the limit")
             }
-            // What unshare(2) says if the kernel lacks a kind of namespace.
+            // This is the error of unshare(2) if the kernel lacks a kind of namespace.
             Errno::EINVAL => (format!("the kernel cannot make {attempt}"), OF_KERNEL),
             errno => (format!("the kernel refused {attempt}: {errno}"), OUTSIDE),
         };
-        let remedy = remedy.to_owned();
-        EnterError { why, remedy }
+        EnterError {
+            why,
+            remedy: remedy.to_owned(),
+        }
     }
 }
 
@@ -210,7 +212,8 @@ fn supervise(main: Pid, signals: &SupervisorSignals) -> i32 {
     }
 }
 
-/// One SIGCHLD may stand for several ended children.
+/// Reaps all children that have ended, since one SIGCHLD may stand for several. Returns the exit code of `main` if it is one of
+/// them.
 fn reap(main: Pid) -> Option<i32> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

@@ -84,7 +84,7 @@ impl Lab {
         let line = &mut self.delay_line;
         let mut works = || line.as_mut().is_none_or(|line| line.check().is_ok());
         let report = measure::measure(&self.wires, &self.spec, &mut works);
-        // Without its delay line, no link is as asked.
+        // If the delay line has ended, no link has the requested delay.
         self.check()?;
         report.context("the links could not be measured")
     }
@@ -99,7 +99,7 @@ impl Lab {
         counters::read(&self.wires, self.facts.backend)
     }
 
-    /// An error if the lab no longer works because its delay line has ended. Cheap.
+    /// Returns an error if the lab no longer works because its delay line has ended. This costs next to nothing.
     pub fn check(&mut self) -> Result<()> {
         let line = self.delay_line.as_mut();
         line.map_or(Ok(()), DelayLineProcess::check)
@@ -109,6 +109,7 @@ impl Lab {
         self.delay_line.as_ref().map(DelayLineProcess::pid)
     }
 
+    /// Ends the delay line, if there is one, and returns its report.
     pub fn finish(self) -> Result<Option<DelayLineReport>> {
         self.delay_line.map(DelayLineProcess::finish).transpose()
     }

@@ -4,7 +4,7 @@
 //! It works for an ordinary user and for root. Everything it makes disappears when the process that called
 //! [`enter()`] ends, even if that process is killed. The crate does not depend on what runs inside the network.
 
-#![allow(missing_docs)] // The names of most fields say it.
+#![allow(missing_docs, reason = "most fields need no more than their names")]
 
 mod cards;
 mod child;

@@ -14,10 +14,11 @@ use crate::placement::move_to;
 use crate::wiring::{Wires, peer_address};
 use crate::{Cores, LabSpec, LinkRtt, Placement, Rtt, RttReport};
 
-/// Environment variable with the least tolerance, for machines on which a TCP connect without delay takes longer, as emulated ones.
+/// Environment variable with the least tolerance, for machines on which a TCP connect without delay takes longer, such as
+/// emulated ones.
 const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";
 
-/// max(0.3 ms, 3 %), plus the effect of jitter on the shortest of a few round trips.
+/// The larger of 0.3 ms and 3 %, plus the effect of jitter on the shortest of a few round trips.
 fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
     let least_ms = match env::var(LAB_TOLERANCE_MS) {
         Err(_) => 0.3,
@@ -30,7 +31,7 @@ fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
     Ok(f64::max(least_ms, 0.03 * spec.rtt.ms()) + 2.0 * jitter_ms)
 }
 
-/// Gives up when `works` says that the lab does not any more.
+/// Measures all links of a lab. Gives up when `works` says that the lab no longer works.
 pub(crate) fn measure(
     wires: &Wires,
     spec: &LabSpec,
@@ -42,8 +43,10 @@ pub(crate) fn measure(
         listener.set_nonblocking(true)?;
         Ok(listener)
     })?;
-    let addresses = listeners.iter().map(TcpListener::local_addr);
-    let addresses = addresses.collect::<io::Result<Vec<SocketAddr>>>()?;
+    let addresses = listeners
+        .iter()
+        .map(TcpListener::local_addr)
+        .collect::<io::Result<Vec<SocketAddr>>>()?;
     let tolerance_ms = tolerance_ms(spec)?;
     let core = Cores::one(spec.network.placement.central);
     let links = wires.central.run(|| {
@@ -58,7 +61,7 @@ pub(crate) fn measure(
     })
 }
 
-/// The same for links that are there anyway, with whatever round trips. The longest is expected to be `rtt`.
+/// Measures links that are not those of a lab, and so may have any round-trip time. The longest is expected to be `rtt`.
 pub fn time_links(
     addresses: &[SocketAddr],
     rtt: Rtt,
@@ -97,7 +100,7 @@ fn congestion_control(socket: &impl AsFd) -> Option<String> {
     Some(name.to_string_lossy().trim_end_matches('\0').to_owned())
 }
 
-/// Connects per link, one after the other.
+/// The number of connects over each link, one after the other.
 const CONNECTS: usize = 4;
 
 /// A link that seems too long is tried again for this time after five round trips: other load can make a
@@ -105,7 +108,7 @@ const CONNECTS: usize = 4;
 /// packet loss, there may be only one.
 const SECOND_CHANCE: Duration = Duration::from_secs(3);
 
-/// Fewer than the backlog of a listener, since nothing accepts these connections.
+/// The most connects over a link. Nothing accepts them, so there are fewer than the backlog of a listener has room for.
 const MOST_CONNECTS: usize = 100;
 
 /// Time between the first connects of two links, so that their packets do not delay each other.
@@ -118,13 +121,13 @@ const PATIENCE: Duration = Duration::from_secs(8);
 /// repeats the first packet, and enough to measure a link with a wrong delay.
 const ALLOWANCE: Duration = Duration::from_millis(500);
 
-/// The same if packets are lost on purpose, since then many connects are given up.
+/// The allowance if packets are lost on purpose. It is short, because many connects are given up then.
 const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
 /// How often to look whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// With the first connection, kept to read its congestion control.
+/// The times of a link, and its first connection, which is kept to read its congestion control.
 type TimedLink = (LinkRtt, Option<TcpStream>);
 
 struct ConnectSchedule {
@@ -156,7 +159,7 @@ impl ConnectSchedule {
 
     fn is_done(&self, connects_ms: &[f64], now: Instant) -> bool {
         let has_all = connects_ms.len() >= CONNECTS;
-        // Also true for a link without any answer.
+        // This is also true for a link without any answer.
         let seems_long = connects_ms.iter().all(|ms| *ms > self.limit_ms);
         match now < self.last_chance {
             true => has_all && (!seems_long || connects_ms.len() >= MOST_CONNECTS),
@@ -190,7 +193,7 @@ impl ConnectSchedule {
 }
 
 /// Connects over all links at the same time, and several times in a row over each link. A link whose
-/// shortest time is over `limit_ms` is tried more often. Ends early once nothing `works`.
+/// shortest time is over `limit_ms` is tried more often. Ends early once the lab no longer `works`.
 fn connect_all(
     addresses: &[SocketAddr],
     spec: &LabSpec,
@@ -200,10 +203,12 @@ fn connect_all(
     let schedule = &ConnectSchedule::new(spec, limit_ms);
     let stop = &AtomicBool::new(false);
     thread::scope(|scope| {
-        let timing = std::iter::zip(0.., addresses).map(|(link, address)| {
-            thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, *address, stop))
-        });
-        let timing = timing.collect::<io::Result<Vec<_>>>()?;
+        let start = |(link, address): (u32, &SocketAddr)| {
+            let address = *address;
+            thread::Builder::new().spawn_scoped(scope, move || schedule.time(link, address, stop))
+        };
+        let threads: io::Result<Vec<_>> = std::iter::zip(0.., addresses).map(start).collect();
+        let timing = threads?;
         while !timing.iter().all(|link| link.is_finished()) {
             thread::sleep(LOOK);
             stop.fetch_or(!works(), Ordering::Relaxed);

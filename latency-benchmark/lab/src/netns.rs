@@ -11,7 +11,7 @@ use nix::sched::{CloneFlags, setns, unshare};
 
 use crate::{Inside, sys};
 
-/// What failed, where namespaces are made or looked into.
+/// The context of errors while namespaces are made or entered.
 pub(crate) const SET_UP: &str = "the network namespaces could not be set up";
 
 #[derive(Clone, Debug)]
@@ -21,7 +21,7 @@ pub(crate) struct Netns {
 
 impl Netns {
     pub(crate) fn create(_: Inside, count: usize) -> io::Result<Vec<Netns>> {
-        // The namespace that the calling thread is in when it opens this.
+        // This is the namespace of the thread that opens it.
         const OF_THIS_THREAD: &str = "/proc/thread-self/ns/net";
         let create = |_| {
             unshare(CloneFlags::CLONE_NEWNET)?;

@@ -59,9 +59,9 @@ pub(crate) fn probe(inside: Inside) -> Result<SystemTool> {
             Err(error) => errors.push(error),
         }
     }
-    // That of the first installed variant. If none is installed, it is that of the first variant.
-    let of_installed = errors.iter().position(|it| !it.is::<MissingTool>());
-    Err(errors.swap_remove(of_installed.unwrap_or(0)))
+    // The error is that of the first installed variant, or of the first variant if none is installed.
+    let installed = errors.iter().position(|error| !error.is::<MissingTool>());
+    Err(errors.swap_remove(installed.unwrap_or(0)))
 }
 
 #[derive(Debug)]
@@ -88,9 +88,9 @@ impl DelayLineProcess {
             cores: cores.clone(),
             namespaces: wires.namespaces().map(Netns::path).collect(),
         })?;
-        // It stays open, since its end would end the delay line.
+        // The input stays open, since the delay line ends with it.
         let stdin = process.child.stdin.as_mut().expect("stdin is piped");
-        // If it has ended already, its last words say why.
+        // If the delay line has ended already, its last words say why.
         let _ = writeln!(stdin, "{config}");
         let mut line = DelayLineProcess { process, output };
         match line.read_line().trim_end() {
@@ -99,7 +99,7 @@ impl DelayLineProcess {
         }
     }
 
-    /// Empty at its end.
+    /// The next line of the delay line's output. It is empty at the end of the output.
     fn read_line(&mut self) -> String {
         let mut line = String::new();
         let _ = self.output.read_line(&mut line);

@@ -30,8 +30,8 @@ struct Core {
 impl Topology {
     /// The cores in the affinity mask of this process. The mask respects the process's cpuset.
     pub fn of_this_process() -> Result<Topology> {
-        let mask = sched_getaffinity(Pid::from_raw(0));
-        let mask = mask.context("the cores of this machine could not be read")?;
+        let mask = sched_getaffinity(Pid::from_raw(0))
+            .context("the cores of this machine could not be read")?;
         let available = (0..CpuSet::count()).filter(|core| mask.is_set(*core) == Ok(true));
         Ok(Topology::read(Path::new(SYSFS), available))
     }
@@ -89,13 +89,14 @@ impl Topology {
         central: Option<Cores>,
         peers: Option<Cores>,
     ) -> Result<Placement> {
-        let peers = peers.map(|peers| self.check("--peer-cores", peers));
-        let peers = peers.transpose()?;
+        let asked = peers
+            .map(|peers| self.check("--peer-cores", peers))
+            .transpose()?;
         let central = match central {
             Some(central) => self.check("--central-core", central)?,
-            None => self.beside(workers, peers.as_ref()),
+            None => self.beside(workers, asked.as_ref()),
         };
-        let peers = peers.unwrap_or_else(|| self.apart_from(&central));
+        let peers = asked.unwrap_or_else(|| self.apart_from(&central));
         Ok(Placement {
             central: central.first(),
             sharing: self.sharing(&central, &peers),
@@ -104,7 +105,7 @@ impl Topology {
         })
     }
 
-    /// Cores for central: as many as asked for, or else as there are.
+    /// Cores for central, which the peers do not have: one for each worker, as far as there are enough.
     fn beside(&self, workers: usize, peers: Option<&Cores>) -> Cores {
         let is_taken = |core: &Core| peers.is_some_and(|peers| peers.contains(core.number));
         let free = self.cores.iter().filter(|core| !is_taken(core));
@@ -121,15 +122,16 @@ impl Topology {
             .unwrap_or_else(|| Cores::one(self.available().first()))
     }
 
+    /// Cores for the peers: those that are not on central's physical cores, or else all others, or else central's.
     fn apart_from(&self, central: &Cores) -> Cores {
         let taken = self.physical(central);
-        let others = self.cores.iter();
-        let others = others.filter(|core| !central.contains(core.number));
-        let apart = others.clone();
-        let apart = apart.filter(|core| !taken.contains(&core.physical));
-        let all = Cores::new(others.map(|core| core.number));
-        let apart = Cores::new(apart.map(|core| core.number));
-        apart.or(all).unwrap_or_else(|| central.clone())
+        let is_other = |core: &&Core| !central.contains(core.number);
+        let is_apart = |core: &&Core| !taken.contains(&core.physical);
+        let others = self.cores.iter().filter(is_other);
+        let apart = others.clone().filter(is_apart);
+        Cores::new(apart.map(|core| core.number))
+            .or_else(|| Cores::new(others.map(|core| core.number)))
+            .unwrap_or_else(|| central.clone())
     }
 
     fn core_of(&self, peer: usize, peers: usize) -> Option<usize> {
@@ -174,7 +176,7 @@ fn one_of_each_first<'a>(physical: &'a [Vec<&'a Core>]) -> impl Iterator<Item = 
     (0..threads).flat_map(rank).map(|core| core.number)
 }
 
-/// Items with the same key, in the order of their first ones.
+/// Groups items with the same key, in the order of each group's first item.
 fn grouped<T>(items: impl IntoIterator<Item = T>, key: impl Fn(&T) -> usize) -> Vec<Vec<T>> {
     let mut groups: Vec<Vec<T>> = Vec::new();
     for item in items {

@@ -1,5 +1,5 @@
-//! Checks what this machine supports and reports all problems at once, each with its remedy. The checks of what the lab
-//! needs really try it.
+//! Checks what this machine supports and reports all problems at once, each with its remedy. What the lab needs is checked by
+//! trying it.
 
 mod finding;
 mod machine;
@@ -55,7 +55,7 @@ pub fn preflight(entered: &Result<Inside, EnterError>) -> Preflight {
             PreflightFinding::tried("iptables, NFQUEUE", nfqueue.map(seen), no_nfqueue, remedy),
         ]);
     } else {
-        // Without a namespace to try it in, only its presence can be checked.
+        // There is no namespace to try the program in, so only its presence is checked.
         findings.push(tool("iptables", "the delay line cannot be used"));
     }
     findings.push(congestion_controls());

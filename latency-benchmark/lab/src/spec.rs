@@ -5,10 +5,10 @@ use run_format::{Backend, LabConfig, MAX_PEERS, Placement, ReceiveOn, Rtt};
 
 #[derive(Clone, Debug)]
 pub struct LabSpec {
-    /// From 1 to [`MAX_PEERS`].
+    /// The number of peers, from 1 to [`MAX_PEERS`].
     pub peers: usize,
     pub rtt: Rtt,
-    /// What all links have in common.
+    /// The settings that all links share.
     pub network: LabConfig,
 }
 
@@ -30,7 +30,7 @@ impl LabSpec {
         }
     }
 
-    /// Refuses what no machine can provide.
+    /// Refuses a lab that no machine can provide.
     pub fn check(&self) -> Result<()> {
         let LabSpec { peers, rtt, .. } = self;
         if !(1..=MAX_PEERS).contains(peers) {

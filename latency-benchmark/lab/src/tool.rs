@@ -56,13 +56,15 @@ impl SystemTool {
         });
         let found = program_in(directories.clone(), name);
         found.map(|path| SystemTool { name, path }).ok_or_else(|| {
-            let searched = directories.iter().map(|path| path.display().to_string());
-            let searched = searched.collect::<Vec<_>>().join(":");
-            MissingTool { name, searched }
+            let paths = directories.iter().map(|path| path.display().to_string());
+            MissingTool {
+                name,
+                searched: paths.collect::<Vec<_>>().join(":"),
+            }
         })
     }
 
-    /// Runs it inside a namespace until it ends, and returns what it printed.
+    /// Runs the program inside a namespace until it ends, and returns its output.
     pub(crate) fn run(&self, namespace: &Netns, arguments: &[&str], input: &str) -> Result<String> {
         let name = self.name;
         let mut command = Command::new(&self.path);
@@ -90,7 +92,7 @@ impl SystemTool {
     }
 }
 
-/// Runs a program for every item. Returns what they printed, in the order of the items.
+/// Calls `run` for every item. Returns the outputs in the order of the items.
 pub(crate) fn run_all<T: Sync>(
     items: impl Iterator<Item = T>,
     run: impl Fn(&T) -> Result<String> + Sync,
@@ -108,9 +110,9 @@ pub(crate) fn run_all<T: Sync>(
 /// and `iptables` adds a hint.
 fn complaint(errors: &str) -> Option<&str> {
     let mut lines = errors.lines().map(str::trim);
-    let line = lines.find(|line| !line.is_empty())?;
-    let line = line.strip_prefix("Error: ").unwrap_or(line);
-    Some(line.trim_end_matches('.'))
+    let first = lines.find(|line| !line.is_empty())?;
+    let said = first.strip_prefix("Error: ").unwrap_or(first);
+    Some(said.trim_end_matches('.'))
 }
 
 #[cfg(test)]

@@ -54,7 +54,7 @@ pub(crate) struct Wires {
 }
 
 impl Wires {
-    /// Central first, then the peers.
+    /// All namespaces, central's first.
     pub(crate) fn namespaces(&self) -> impl Iterator<Item = &Netns> {
         std::iter::once(&self.central).chain(&self.peers)
     }
@@ -87,7 +87,7 @@ impl Wires {
         Ok(wires)
     }
 
-    /// Has packets received on the receiver's cores. Returns what the kernel made of the masks.
+    /// Makes the kernel receive packets on the receiver's cores. Returns the masks as the kernel gives them back.
     ///
     /// A virtual link hands a packet to the receiver's network stack on the core that sends it. So central's core also
     /// does the peers' receiving. With network cards each side receives on a core of its own. The kernel's receive packet
@@ -100,7 +100,7 @@ impl Wires {
             fs::write(MASK, if namespace == 0 { &central } else { &peers })?;
             Ok(fs::read_to_string(MASK)?.trim().to_owned())
         })?;
-        // There is at least one peer, and all of them have the same.
+        // There is at least one peer, and all peers have the same mask.
         Ok(ReceiveMasks {
             central: set[0].clone(),
             peers: set[1].clone(),
@@ -113,7 +113,7 @@ impl Wires {
     fn await_links(&self) -> io::Result<()> {
         const DEADLINE: Duration = Duration::from_secs(5);
         const PAUSE: Duration = Duration::from_micros(200);
-        let is_down = |it: &InterfaceAddress| !it.flags.contains(InterfaceFlags::IFF_RUNNING);
+        let is_down = |link: &InterfaceAddress| !link.flags.contains(InterfaceFlags::IFF_RUNNING);
         self.central.run(|| {
             let deadline = Instant::now() + DEADLINE;
             while let Some(link) = getifaddrs()?.find(is_down) {
@@ -165,7 +165,7 @@ fn link_end(
 pub(crate) const AVAILABLE_CONGESTION_CONTROLS: &str =
     "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// Refuses what the kernel does not offer, which would call it an "invalid argument".
+/// Refuses a congestion control that the kernel does not offer. The kernel's own error would be "invalid argument".
 pub fn check_congestion_control(asked: &str) -> Result<()> {
     let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).context(SET_UP)?;
     if available.split_whitespace().any(|name| name == asked) {
@@ -215,7 +215,7 @@ pub fn can_receive_on_receiver() -> bool {
     Path::new(MASK).exists()
 }
 
-/// In the kernel's form: groups of 32 cores, as hexadecimal numbers.
+/// A mask in the form of the kernel: groups of 32 cores, as hexadecimal numbers.
 fn mask(cores: &Cores) -> String {
     let groups = cores.iter().max().unwrap_or(0) / 32 + 1;
     let group = |group: usize| {

@@ -5,12 +5,14 @@
 mod support;
 
 use std::env;
-use std::io::Read;
 use std::process::{Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use lab::{Backend, DelayBackend, Inside, Lab, LabSpec, ReceiveOn, Sharing, Topology, Where};
+use lab::{
+    Backend, DelayBackend, Inside, Lab, LabSpec, Reaped, ReceiveOn, Sharing, Topology, Where,
+};
 use run_format::{LinkRtt, SchedulingClass};
-use support::{Need, has, lab as lab_binary};
+use support::{Need, end, has, lab as lab_binary, rest};
 
 type Scenario = fn(Inside);
 
@@ -70,10 +72,12 @@ fn run_all(arguments: &[&str]) -> ExitCode {
     for (name, need, _) in chosen {
         let ended = has(*need, lab_binary).then(|| {
             let own = env::current_exe().expect("it runs");
-            Command::new(own)
-                .args(["scenario", name])
-                .status()
-                .expect("it ran before")
+            let mut scenario = Command::new(own);
+            let started = scenario.args(["scenario", name]).spawn();
+            let mut scenario = Reaped {
+                child: started.expect("it ran before"),
+            };
+            end(&mut scenario.child)
         });
         match ended {
             Some(status) if !status.success() => {
@@ -157,9 +161,7 @@ fn the_settings_are_in_force(inside: Inside) {
         cat.arg("/proc/sys/net/ipv4/tcp_rmem")
             .stdout(Stdio::piped());
         let mut process = lab.spawn_placed(place, cat).expect("there is a cat");
-        let mut text = String::new();
-        let mut output = process.child.stdout.take().expect("it is piped");
-        output.read_to_string(&mut text).expect("its end is closed");
+        let text = rest(process.child.stdout.take().expect("it is piped"));
         let sizes: Vec<&str> = text.split_whitespace().collect();
         let asked = lab.facts().tcp_buffers.receive_bytes;
         assert_eq!(sizes, asked.map(|bytes| bytes.to_string()));
@@ -203,11 +205,10 @@ fn a_dropped_child_is_dead(inside: Inside) {
     let mut process = lab
         .spawn_placed(Where::Peer(0), cat)
         .expect("there is a cat");
-    let mut output = process.child.stdout.take().expect("it is piped");
+    let output = process.child.stdout.take().expect("it is piped");
     let input = process.child.stdin.take().expect("it is piped");
     drop(process);
-    let mut text = String::new();
-    output.read_to_string(&mut text).expect("its end is closed");
+    assert_eq!(rest(output), "");
     drop(input);
 }
 
@@ -273,6 +274,7 @@ fn netem_delays_loses_and_counts(inside: Inside) {
     let mut lab = Lab::wire(inside, impaired).expect("netem was there a moment ago");
     assert_valid(&mut lab);
     // Some hundred packets, one in five of which is lost.
+    let began = Instant::now();
     while lab
         .counters()
         .expect("the kernel counts")
@@ -280,6 +282,7 @@ fn netem_delays_loses_and_counts(inside: Inside) {
         .qdisc_dropped
         == Some(0)
     {
+        assert!(began.elapsed() < Duration::from_secs(180), "none is lost");
         lab.measure_rtt().expect("links answer");
     }
 }

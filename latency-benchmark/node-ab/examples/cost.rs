@@ -1,9 +1,9 @@
-//! What recording costs a node that is saturated: pairs of yamux connections exchange requests over TCP, as fast as the
-//! workers can. Nothing is encrypted, which would make recording a smaller part. Two processes of this program, of which
-//! one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A launch
+//! Measures the cost of recording in a node that is saturated: pairs of yamux connections exchange requests over TCP, as fast
+//! as the workers can. Nothing is encrypted, since that would make recording a smaller part. Two processes of this program, of
+//! which one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A launch
 //! is 25 turns of each.
 //!
-//! What a poll costs while it is off is a row of poll-probe's example `overhead`.
+//! The cost of a poll while `node-ab` is off is a row of poll-probe's example `overhead`.
 //!
 //!     cargo run --release -p node-ab --example cost -- [WORKERS] [LAUNCHES] [KIB]
 
@@ -37,7 +37,7 @@ fn main() -> Result<()> {
     if cfg!(debug_assertions) {
         eprintln!("warning: not optimised; run with --release");
     }
-    let argument = |at, default| env::args().nth(at).map_or(Ok(default), |it| it.parse());
+    let argument = |at, default| env::args().nth(at).map_or(Ok(default), |text| text.parse());
     let (workers, launches, kib) = (argument(1, 4)?, argument(2, 40)?, argument(3, 64)?);
     match env::var("COST_NODE_IS_ON") {
         Ok(is_on) => node(workers, kib << 10, is_on.parse()?),
@@ -68,8 +68,8 @@ fn compare(workers: usize, launches: usize, kib: usize) -> Result<()> {
     Ok(())
 }
 
-/// Of the process that is off, and of the one that is on: CPU time per request in µs, the share of the recording thread in
-/// percent, and the memory in KiB.
+/// Measures the process without recording, and the one with it. The figures of each are its CPU time per request in µs, the
+/// share of the recording thread in percent, and the memory in KiB.
 fn launch(workers: usize, kib: usize) -> Result<[[f64; 3]; 2]> {
     let mut nodes = [
         Node::start(workers, kib, false)?,
@@ -97,12 +97,12 @@ struct Node {
 }
 
 impl Node {
-    /// Stopped, after connections have exchanged requests for a second. What the recording thread allocates keeps glibc from
-    /// giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. Neither process
-    /// gives anything back, so that the comparison is of recording alone.
+    /// Starts a node, whose connections exchange requests for a second, and stops it. Memory of the recording thread keeps
+    /// glibc from giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. So neither
+    /// process gives memory back, and recording alone is compared.
     fn start(workers: usize, kib: usize, is_on: bool) -> Result<Node> {
         let mut child = Command::new(env::current_exe()?)
-            .args([workers, 0, kib].map(|it| it.to_string()))
+            .args([workers, 0, kib].map(|number| number.to_string()))
             .env("COST_NODE_IS_ON", is_on.to_string())
             .env("MALLOC_TRIM_THRESHOLD_", u32::MAX.to_string())
             .stdin(Stdio::piped())
@@ -145,8 +145,10 @@ impl Node {
         self.go_on()?;
         let line = self.hear()?;
         self.child.wait()?;
-        let numbers = line.split(' ').map(|it| it.parse::<f64>());
-        let numbers: Vec<f64> = numbers.collect::<Result<_, _>>()?;
+        let numbers: Vec<f64> = line
+            .split(' ')
+            .map(str::parse::<f64>)
+            .collect::<Result<_, _>>()?;
         Ok(numbers
             .try_into()
             .map_err(|_| "a node has said something else")?)
@@ -162,10 +164,10 @@ impl Drop for Node {
 }
 
 /// "1.20 [1.10, 1.30] (mean of 40 launches and two standard errors)"
-fn mean(of: &[f64]) -> String {
-    let count = of.len() as f64;
-    let mean = of.iter().sum::<f64>() / count;
-    let squares: f64 = of.iter().map(|it| (it - mean).powi(2)).sum();
+fn mean(values: &[f64]) -> String {
+    let count = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
     let [low, high] = [mean - margin, mean + margin];
     format!("{mean:.2} [{low:.2}, {high:.2}] (mean of {count} launches and two standard errors)")
@@ -184,12 +186,12 @@ fn node(workers: usize, request: usize, is_on: bool) -> Result<()> {
     let ab = NodeAb::on_for(Duration::from_secs(3600));
     let start = || {
         let _inside = runtime.enter();
-        // In force it ends no poll. A process that is stopped has late timers.
-        let setup = ab
-            .budgets(["muxer=1000000"])
-            .turn(Duration::from_millis(250));
-        let setup = setup.timer_limit(Duration::from_secs(60));
-        setup.write_to(&run).start()
+        // This budget ends no poll. Timers are late whenever the process is stopped.
+        ab.budgets(["muxer=1000000"])
+            .turn(Duration::from_millis(250))
+            .timer_limit(Duration::from_secs(60))
+            .write_to(&run)
+            .start()
     };
     let running = is_on.then(start).transpose()?;
     thread::sleep(Duration::from_secs(1));
@@ -219,7 +221,7 @@ fn used() -> nix::Result<(Duration, u64)> {
     Ok((cpu.into(), ANSWERED.load(Ordering::Relaxed)))
 }
 
-/// Two connections, one of which answers.
+/// Starts two connections, one of which answers the other.
 async fn pair(request: usize) -> Result<()> {
     const STREAMS: usize = 4;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -251,7 +253,7 @@ async fn drive(mut connection: Connection<Compat<TcpStream>>, request: usize) {
     .await;
 }
 
-/// Until the runtime ends, which closes the stream.
+/// Asks until the runtime ends, which closes the stream.
 async fn ask(mut stream: Stream, mut bytes: Vec<u8>) {
     while stream.write_all(&bytes).await.is_ok() && stream.read_exact(&mut bytes).await.is_ok() {
         ANSWERED.fetch_add(1, Ordering::Relaxed);
@@ -262,7 +264,7 @@ async fn answer(mut stream: Stream, mut bytes: Vec<u8>) {
     while stream.read_exact(&mut bytes).await.is_ok() && stream.write_all(&bytes).await.is_ok() {}
 }
 
-/// As the run's slices have it.
+/// The share of the recording thread in the CPU time of the process, from the slices of the run.
 fn recording_percent(run: &Path) -> Result<f64> {
     let (mut own_ns, mut all_ns) = (0, 0);
     let slices = run.join("cells/application/run-1/slices.csv");
@@ -276,7 +278,7 @@ fn recording_percent(run: &Path) -> Result<f64> {
 
 fn anonymous_kib() -> Result<u64> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
-    let number = line.and_then(|it| it.split_whitespace().next());
+    let line = status.lines().find_map(|row| row.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
     Ok(number.ok_or("the kernel does not say RssAnon")?.parse()?)
 }

@@ -29,8 +29,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     thread::spawn(thread::park);
     // A panic drops what was made last first: the comparison ends before its runtime does.
     let mut runtime = Some(runtime);
-    let running = runtime.as_ref().expect("it is new");
-    let running = running.block_on(start(&ab, &fails))?;
+    let entered = runtime.as_ref().expect("it is new");
+    let running = entered.block_on(start(&ab, &fails))?;
     let began = Instant::now();
     // An application would go on for as long as it likes.
     while running.is_running() {
@@ -64,8 +64,8 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
     let began = Instant::now();
     let fails = fails.to_owned();
     let budget = env::var("TASKS_BUDGET").unwrap_or_else(|_| "task=8/deferred".to_owned());
-    let limit_ms = env::var("TASKS_TIMER_LIMIT_MS");
-    let limit_ms = limit_ms.map_or(100, |it| it.parse().expect("a number of milliseconds"));
+    let ms = |text: String| text.parse().expect("a number of milliseconds");
+    let limit_ms = env::var("TASKS_TIMER_LIMIT_MS").map_or(100, ms);
     ab.budgets(["none", &budget])
         .timer_limit(Duration::from_millis(limit_ms))
         .write_to(env::var("TASKS_RUN").unwrap_or_else(|_| "ab-run".to_owned()))
@@ -78,14 +78,14 @@ async fn start(ab: &NodeAb, fails: &str) -> Result<Running, node_ab::Error> {
         .start()
 }
 
-/// Computes whatever has come in the meantime, one message an iteration.
+/// Computes forty messages, one an iteration, and waits for more.
 async fn work(ab: &NodeAb, task: u64) {
-    let bytes = env::var("TASKS_BYTES").map_or(0, |it| it.parse().expect("a number of bytes"));
+    let bytes = env::var("TASKS_BYTES").map_or(0, |text| text.parse().expect("a number of bytes"));
     loop {
         let came = Instant::now();
         for message in 0..40 {
             iterate().await;
-            black_box((0..4000).fold(task, |sum, it: u64| sum.rotate_left(5) ^ it ^ message));
+            black_box((0..4000).fold(task, |sum, n: u64| sum.rotate_left(5) ^ n ^ message));
             ab.count_bytes(bytes);
         }
         ab.count_request(came.elapsed());
@@ -108,7 +108,7 @@ fn is_bounded() -> bool {
 
 fn anonymous_kib() -> Result<u64, Box<dyn Error>> {
     let status = fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find_map(|it| it.strip_prefix("RssAnon:"));
-    let number = line.and_then(|it| it.split_whitespace().next());
+    let line = status.lines().find_map(|row| row.strip_prefix("RssAnon:"));
+    let number = line.and_then(|line| line.split_whitespace().next());
     Ok(number.ok_or("the kernel does not say RssAnon")?.parse()?)
 }

@@ -33,13 +33,13 @@ impl Collector for LiveFigures {
         for (name, kind, help) in FIGURES {
             let full = format!("node_ab_{name}");
             let mut metric = encoder.encode_descriptor(&full, help, None, kind)?;
-            for ((_, labels), value) in figures.iter().filter(|it| it.0.0 == name) {
-                let mut of_labels = metric.encode_family(labels)?;
+            for ((_, labels), value) in figures.iter().filter(|figure| figure.0.0 == name) {
+                let mut labelled = metric.encode_family(labels)?;
                 match kind {
                     Counter => {
-                        of_labels.encode_counter::<Vec<(String, String)>, _, f64>(value, None)?
+                        labelled.encode_counter::<Vec<(String, String)>, _, f64>(value, None)?
                     }
-                    _ => of_labels.encode_gauge(value)?,
+                    _ => labelled.encode_gauge(value)?,
                 }
             }
         }
@@ -101,10 +101,10 @@ mod tests {
             "node_ab_verdict{arm=\"none (A/A)\"} 1.0",
             "node_ab_verdict{arm=\"task=8\"} -1.0",
         ] {
-            assert!(text.lines().any(|it| it == line), "{line}: {text}");
+            assert!(text.lines().any(|found| found == line), "{line}: {text}");
         }
         let value = |start: &str| -> f64 {
-            let line = text.lines().find_map(|it| it.strip_prefix(start));
+            let line = text.lines().find_map(|line| line.strip_prefix(start));
             line.expect(&text).trim().parse().expect("a number")
         };
         let near = |value: f64, expected: f64| (value - expected).abs() < 1e-3 * expected.abs();

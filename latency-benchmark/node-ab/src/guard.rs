@@ -1,4 +1,4 @@
-//! The limits that hold while budgets take turns.
+//! The limits that end a comparison.
 
 use std::time::{Duration, Instant};
 
@@ -11,9 +11,9 @@ pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
 pub(crate) struct Guard {
     timer_limit: Duration,
     pub(crate) check: Option<Check>,
-    /// The timers of the turn that were seen, and when the last of them was.
+    /// The number of timers seen in this turn, and the time at which the last of them was seen.
     timers: (u64, Instant),
-    /// Slices that lost records, one after another.
+    /// The number of turns in a row that lost records.
     refused: u32,
 }
 
@@ -27,12 +27,13 @@ impl Guard {
         }
     }
 
+    /// Begins a turn.
     pub(crate) fn begin(&mut self) {
         self.timers = (0, Instant::now());
     }
 
     pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
-        /// With fewer, the latest of them is not the 99th percentile.
+        /// The 99th percentile of fewer timers is only the latest of them.
         const ENOUGH: u64 = 50;
         let limit = self.timer_limit;
         let timers = turn.histograms.count(HistogramOf::CotenantTimer);
@@ -40,26 +41,27 @@ impl Guard {
             self.timers = (timers, Instant::now());
         }
         let silent = self.timers.1.elapsed();
-        // Its pauses are up to 3 ms, and the buffers are emptied every 15 ms.
+        // The timer's pauses are up to 3 ms, and the buffers are emptied every 15 ms.
         if silent > limit + Duration::from_millis(20) {
-            let limit = limit.as_millis();
             return fires(format!(
-                "no timer has run for {} ms; the limit is {limit} ms",
-                silent.as_millis()
+                "no timer has run for {} ms; the limit is {} ms",
+                silent.as_millis(),
+                limit.as_millis()
             ));
         }
         let late_ns = turn.histograms.quantile(HistogramOf::CotenantTimer, 0.99);
         let late = Duration::from_nanos(late_ns.unwrap_or(0));
         if timers >= ENOUGH && late > limit {
-            let (late, limit) = (late.as_millis(), limit.as_millis());
             return fires(format!(
-                "timers were {late} ms late (99th percentile of a turn); the limit is {limit} ms"
+                "timers were {} ms late (99th percentile of a turn); the limit is {} ms",
+                late.as_millis(),
+                limit.as_millis()
             ));
         }
         Ok(())
     }
 
-    /// Counts a turn of which so many records were lost.
+    /// Counts a turn that lost this number of records.
     pub(crate) fn lost(&mut self, records: u64) -> Result<(), Ended> {
         const MOST: u32 = 10;
         self.refused = if records > 0 { self.refused + 1 } else { 0 };
@@ -72,6 +74,7 @@ impl Guard {
     }
 }
 
+/// The end of a comparison by a guardrail.
 pub(crate) fn fires(reason: String) -> Result<(), Ended> {
     Err(Ended::Guardrail { reason })
 }

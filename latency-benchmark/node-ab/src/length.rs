@@ -1,4 +1,4 @@
-//! The length of turns that suits a node.
+//! Finds the length of turns that suits the load of a node.
 
 use std::iter;
 use std::time::Duration;
@@ -6,26 +6,29 @@ use std::time::Duration;
 /// A turn is a multiple of this.
 pub(crate) const PIECE: Duration = Duration::from_millis(250);
 
-/// The number of pieces of a turn. `pieces` has what was seen in each piece of a time without budgets, and `washout` is the
-/// time between turns, in pieces. Turns are longer only if as much time of a comparison then tells twice as much.
+/// The number of pieces of a turn. `pieces` has the figure of each piece of a time without budgets. `washout` is the time
+/// between turns, in pieces. Turns get longer only if that halves the time which a comparison needs for the same precision.
 pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
-    /// With fewer, the variance is not known well enough.
+    /// Fewer pairs of turns do not tell the variance well enough.
     const PAIRS: usize = 16;
-    let lengths = iter::successors(Some(1), |length| Some(2 * length));
-    let lengths = lengths.take_while(|length| *length == 1 || pieces.len() / (2 * length) >= PAIRS);
-    // The variance of the difference of neighbouring turns, times the time that a turn takes.
+    let has_enough_turns = |length: &usize| *length == 1 || pieces.len() / (2 * length) >= PAIRS;
+    let doubled = iter::successors(Some(1), |length| Some(2 * length));
+    let lengths = doubled.take_while(has_enough_turns);
+    // The cost is the variance of the difference of neighbouring turns, times the time that a turn takes.
     let cost = |length: usize| {
         let turns = pieces.chunks_exact(length);
-        let means = turns.map(|it| it.iter().sum::<f64>() / length as f64);
-        let turns: Vec<f64> = means.collect();
-        let squares = turns.windows(2).map(|it| (it[1] - it[0]).powi(2));
-        let pairs = turns.len().saturating_sub(1).max(1);
+        let means: Vec<f64> = turns
+            .map(|turn| turn.iter().sum::<f64>() / length as f64)
+            .collect();
+        let squares = means.windows(2).map(|pair| (pair[1] - pair[0]).powi(2));
+        let pairs = means.len().saturating_sub(1).max(1);
         squares.sum::<f64>() / pairs as f64 * (length as f64 + washout)
     };
     let costs: Vec<(usize, f64)> = lengths.map(|length| (length, cost(length))).collect();
-    let least = costs.iter().map(|it| it.1).fold(f64::INFINITY, f64::min);
-    let first = costs.into_iter().find(|it| it.1 <= 2.0 * least);
-    first.map_or(1, |it| it.0)
+    let all = costs.iter().map(|(_, cost)| *cost);
+    let least = all.fold(f64::INFINITY, f64::min);
+    let first = costs.into_iter().find(|(_, cost)| *cost <= 2.0 * least);
+    first.map_or(1, |(length, _)| length)
 }
 
 #[cfg(test)]
@@ -38,7 +41,7 @@ mod tests {
     #[test]
     fn turns_are_longer_only_where_the_load_comes_in_bursts() {
         let turn = |at: fn(usize) -> usize| {
-            let pieces: Vec<f64> = (0..512).map(|it| at(it) as f64).collect();
+            let pieces: Vec<f64> = (0..512).map(|piece| at(piece) as f64).collect();
             pieces_of_turn(&pieces, 0.2)
         };
         assert_eq!(turn(|_| 0), 1, "silence");

@@ -11,7 +11,7 @@
 //! runtime.block_on(async {
 //!     let running = ab.budgets(["none", "muxer=1/deferred"]).write_to("ab-run").start()?;
 //!     ab.count_request(Duration::from_millis(3)); // If requests are to be compared, too.
-//!     ab.count_bytes(65_536); // The same of bytes.
+//!     ab.count_bytes(65_536); // If the application knows better than yamux how many bytes it moves.
 //!     // The application.
 //!     running.finish()?; // Puts `none` in force. So does the drop of `running`.
 //! #   Ok(())
@@ -39,7 +39,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use crate::slices::{Answered, LogReader, RequestLog};
-use poll_probe::{Capacity, Recorder};
+use poll_probe::{Capacity, Recorder, count_muxer_bytes};
 use program::number::TIME;
 use run_format::Site;
 
@@ -48,35 +48,39 @@ pub use self::setup::{Running, Setup};
 pub use poll_probe::{Probe, iterate};
 pub use run_format::Ended;
 
-/// The site of a task that the program instruments itself: `Probe::new(TASK).instrument(future)`.
+/// The site for tasks that the program instruments itself: `Probe::new(TASK).instrument(future)`.
 pub const TASK: poll_probe::Site = poll_probe::Site::new(Site::Task as u8);
 
-/// For 16 MiB with five threads and everything else. At 50 drains a second that is 1.6 million polls of a thread.
+/// The capacity of each thread's buffer. Five threads take 16 MiB with everything else. At 50 drains a second, a thread can do
+/// 1.6 million polls a second.
 const CAPACITY: Capacity = Capacity {
     records: 1 << 15,
     marks: 1,
 };
 
-/// What all handles of the process share. Buffers of threads belong to its recorder until the threads end.
+/// The one comparison of the process, which all handles share. The buffers of threads belong to its recorder until the threads
+/// end.
 static PROCESS: OnceLock<Arc<Process>> = OnceLock::new();
 
 struct Process {
     recorder: Arc<Recorder>,
     requests: Mutex<RequestLog>,
-    /// Taken while budgets take turns.
+    /// The recording thread has it while budgets take turns.
     answered: Mutex<Option<LogReader<Answered>>>,
+    /// The bytes that the application has counted itself.
     bytes: AtomicU64,
     figures: LiveFigures,
 }
 
-/// Switched on or off when the process starts.
+/// A handle of the comparison, which is switched on or off when the process starts.
 #[derive(Clone)]
 pub struct NodeAb {
     on: Option<(Arc<Process>, Duration)>,
 }
 
 impl NodeAb {
-    /// On for the time in the environment variable `NODE_AB`, such as `60s` or `2h`. Off if it is absent, empty or `off`.
+    /// Reads the environment variable `NODE_AB`, which says for how long to compare, such as `60s` or `2h`. If it is absent,
+    /// empty or `off`, nothing is compared.
     pub fn from_env() -> Result<NodeAb, Error> {
         let refused = |text: String| Error(format!("NODE_AB: {text} (accepted: 60s, 10min, off)"));
         match env::var("NODE_AB") {
@@ -90,7 +94,7 @@ impl NodeAb {
         }
     }
 
-    /// On for that time, counted from [`Setup::start`].
+    /// Compares for that time, counted from [`Setup::start`].
     pub fn on_for(time: Duration) -> NodeAb {
         let process = PROCESS.get_or_init(|| {
             const REQUESTS: usize = 1 << 14;
@@ -110,25 +114,27 @@ impl NodeAb {
         }
     }
 
-    /// Whether it is on.
+    /// Whether anything is compared.
     pub fn is_on(&self) -> bool {
         self.on.is_some()
     }
 
     /// The budgets to compare with `none`, as `SITE=LIMIT[/WAKE]`, such as `muxer=1/deferred`.
     pub fn budgets(&self, budgets: impl IntoIterator<Item = impl Into<String>>) -> Setup {
-        let budgets = budgets.into_iter().map(Into::into);
-        Setup::new(self.on.clone(), budgets.collect())
+        Setup::new(
+            self.on.clone(),
+            budgets.into_iter().map(Into::into).collect(),
+        )
     }
 
-    /// Live figures of all comparisons of the process, for `Registry::register_collector`. There are none if it is off.
+    /// Live figures of all comparisons of the process, for `Registry::register_collector`. Without `NODE_AB` there are none.
     pub fn figures(&self) -> LiveFigures {
         let on = self.on.as_ref();
         on.map(|(process, _)| process.figures.clone())
             .unwrap_or_default()
     }
 
-    /// Counts a request that has just been answered. If it is off, this is a branch, else it takes a lock.
+    /// Counts a request that has just been answered. If `NODE_AB` is off, this is a branch, else it takes a lock.
     pub fn count_request(&self, latency: Duration) {
         if let Some((process, _)) = &self.on {
             let mut requests = locked(&process.requests);
@@ -138,11 +144,14 @@ impl NodeAb {
         }
     }
 
-    /// Counts bytes that the application has just moved, such as a file that it sent. If it is off, this is a branch, else
-    /// it adds to one number of the process.
+    /// Counts bytes that the application has just moved, such as a file that it sent. From the first call on, the bytes that
+    /// yamux moves are not counted any more. If `NODE_AB` is off, this is a branch, else it adds to one number of the process.
     pub fn count_bytes(&self, bytes: u64) {
         if let Some((process, _)) = &self.on {
-            process.bytes.fetch_add(bytes, Ordering::Relaxed);
+            let before = process.bytes.fetch_add(bytes, Ordering::Relaxed);
+            if before == 0 {
+                count_muxer_bytes(false);
+            }
         }
     }
 }
@@ -151,7 +160,7 @@ fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One line that says what was wrong.
+/// An error, as one line.
 #[derive(Debug)]
 pub struct Error(String);
 

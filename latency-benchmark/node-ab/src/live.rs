@@ -1,4 +1,4 @@
-//! Figures of a comparison while it goes on.
+//! Live figures of a comparison.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -12,27 +12,32 @@ use crate::locked;
 #[derive(Clone, Debug, Default)]
 pub struct LiveFigures(pub(crate) Arc<Mutex<Figures>>);
 
-/// By name and labels.
+/// The values of figures, by their name and labels.
 pub(crate) type Figures = BTreeMap<(&'static str, Vec<(&'static str, String)>), f64>;
+
+fn owned(labels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
+    let owned = |(label, value): &(&'static str, &str)| (*label, (*value).to_owned());
+    labels.iter().map(owned).collect()
+}
 
 impl LiveFigures {
     pub(crate) fn add(&self, name: &'static str, labels: &[(&'static str, &str)], value: f64) {
-        let labels = labels.iter().map(|(label, it)| (*label, (*it).to_owned()));
-        *locked(&self.0).entry((name, labels.collect())).or_default() += value;
+        let mut figures = locked(&self.0);
+        *figures.entry((name, owned(labels))).or_default() += value;
     }
 
     fn set(&self, name: &'static str, labels: &[(&'static str, &str)], value: f64) {
-        let labels = labels.iter().map(|(label, it)| (*label, (*it).to_owned()));
-        locked(&self.0).insert((name, labels.collect()), value);
+        locked(&self.0).insert((name, owned(labels)), value);
     }
 }
 
+/// Computes the live figures from turns and blocks. Their labels call a variant an arm.
 pub(crate) struct Feed {
     pub(crate) figures: LiveFigures,
     arms: Vec<String>,
-    /// Of the turns of this block: seconds beyond the threshold per second.
+    /// The seconds beyond the threshold per second in each arm's turn of this block.
     block: Vec<Option<f64>>,
-    /// Of each arm, by block.
+    /// The change of each arm from the first one, by block.
     changes: Vec<Vec<f64>>,
 }
 
@@ -40,7 +45,7 @@ impl Feed {
     pub(crate) fn new(figures: LiveFigures, arms: &[VariantConfig]) -> Feed {
         Feed {
             figures,
-            arms: arms.iter().map(|it| it.label.clone()).collect(),
+            arms: arms.iter().map(|arm| arm.label.clone()).collect(),
             block: vec![None; arms.len()],
             changes: vec![Vec::new(); arms.len()],
         }
@@ -48,12 +53,12 @@ impl Feed {
 
     pub(crate) fn in_force(&self, arm: usize) {
         for (other, label) in self.arms.iter().enumerate() {
-            let is = f64::from(u8::from(other == arm));
-            self.figures.set("in_force", &[("arm", label)], is);
+            let in_force = f64::from(u8::from(other == arm));
+            self.figures.set("in_force", &[("arm", label)], in_force);
         }
     }
 
-    /// A turn that is over. `connections` is the site of which the change is.
+    /// Adds a turn that is over. The figure `beyond_change` is about the site `connections`.
     pub(crate) fn turn(&mut self, arm: usize, seen: &ObservedSlice, connections: Site) {
         let (figures, seconds) = (&self.figures, seen.duration_ns as f64 / 1e9);
         let label = ("arm", &*self.arms[arm]);
@@ -66,11 +71,11 @@ impl Feed {
                 figures.add("beyond_seconds", &labels, sums.beyond_ns as f64 / 1e9);
             }
         }
-        for (of, by) in [
+        for (histogram, by) in [
             (HistogramOf::CotenantWake, "thread"),
             (HistogramOf::CotenantTimer, "timer"),
         ] {
-            if let Some(waits) = seen.histograms.get(of) {
+            if let Some(waits) = seen.histograms.get(histogram) {
                 let (labels, count) = ([label, ("woken_by", by)], waits.len() as f64);
                 figures.add("waits", &labels, count);
                 figures.add("wait_seconds", &labels, waits.mean() * count / 1e9);
@@ -80,7 +85,7 @@ impl Feed {
         self.block[arm] = Some(beyond_ns as f64 / 1e9 / seconds);
     }
 
-    /// A block is over. It counts if it has a turn of each arm.
+    /// Ends a block, which counts if it has a turn of each arm.
     pub(crate) fn block(&mut self) {
         const ENOUGH: f64 = 10.0;
         let block: Option<Vec<f64>> = self.block.iter_mut().map(Option::take).collect();
@@ -93,7 +98,7 @@ impl Feed {
             changes.push(block[arm] - block[0]);
             let count = changes.len() as f64;
             let mean = changes.iter().sum::<f64>() / count;
-            let squares: f64 = changes.iter().map(|it| (it - mean).powi(2)).sum();
+            let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
             let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
             if count >= ENOUGH {
                 for (of, value) in [("low", -margin), ("mean", 0.0), ("high", margin)] {

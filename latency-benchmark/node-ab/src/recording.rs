@@ -1,4 +1,4 @@
-//! Empties the buffers, and looks whether all is well meanwhile; and sums that the kernel and the runtime keep.
+//! Empties the buffers and checks the guardrails meanwhile. Reads the counts of the kernel and of the runtime.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use std::{fs, io};
 use crate::slices::cotenant::Bell;
 use crate::slices::{ObservedSlice, Observers};
 use nix::time::{ClockId, clock_gettime};
-use poll_probe::{Mode, Variant, VariantId};
+use poll_probe::{Mode, Variant, VariantId, muxer_bytes};
 use rand::RngExt;
 use run_format::{Budgets, Ended, SliceRow};
 use tokio::runtime::Handle;
@@ -26,11 +26,11 @@ pub(crate) struct Recording {
     pub(crate) guard: Guard,
     pub(crate) sampler: Sampler,
     pub(crate) feed: Feed,
-    /// The file that switches it on and off.
+    /// The file that pauses the comparison.
     pub(crate) control: Option<PathBuf>,
-    /// Nothing is ever sent. Without a sender the application has ended the comparison.
+    /// Nothing is ever sent over this channel. Its sender is dropped when the application ends the comparison.
     pub(crate) stopped: Receiver<()>,
-    /// The longest time by which this thread was late in the block.
+    /// The longest time by which this thread woke up late in the block.
     pub(crate) latest: Duration,
 }
 
@@ -39,15 +39,17 @@ impl Recording {
         self.observers.recorder.now_ns()
     }
 
-    /// Puts budgets in force, with recording.
+    /// Puts budgets in force and records polls.
     pub(crate) fn install(&self, budgets: Budgets) -> VariantId {
-        let mode = Mode::Minimal;
-        let budgets = budgets.in_central();
-        Variant { budgets, mode }.install()
+        let variant = Variant {
+            budgets: budgets.in_central(),
+            mode: Mode::Minimal,
+        };
+        variant.install()
     }
 
-    /// Whether the control file has anything else than `on`. No file is `on`.
-    pub(crate) fn is_off(&self) -> bool {
+    /// Whether there is a control file and it says anything else than `on`.
+    pub(crate) fn is_paused(&self) -> bool {
         let text = self.control.as_ref().map(fs::read_to_string);
         match text {
             Some(Ok(text)) => text.trim() != "on",
@@ -56,9 +58,9 @@ impl Recording {
         }
     }
 
-    /// While it is off, no budget is in force and nothing is recorded. `end` is later by that time.
-    pub(crate) fn pause_while_off(&mut self, end: &mut Instant) -> Result<(), Ended> {
-        while self.is_off() {
+    /// Waits while the comparison is paused. No budget is in force and nothing is recorded then, and `end` moves by that time.
+    pub(crate) fn wait_while_paused(&mut self, end: &mut Instant) -> Result<(), Ended> {
+        while self.is_paused() {
             Variant::default().install();
             let began = Instant::now();
             self.collect_for(PIECE, None, false)?;
@@ -67,20 +69,20 @@ impl Recording {
         Ok(())
     }
 
-    /// Collects for this long what belongs to the slice. Timers are checked if it has a turn.
+    /// Empties the buffers into the slice for this long. Lateness of timers is checked only in a turn.
     pub(crate) fn collect_for(
         &mut self,
         time: Duration,
         into: Option<&mut ObservedSlice>,
         is_turn: bool,
     ) -> Result<(), Ended> {
-        /// At random, so as not to keep step with anything. A co-tenant is woken as often.
+        /// The pause is random, so that it cannot coincide with periodic work. Each pause ends with a wake of the co-tenant.
         const PAUSE_US: std::ops::Range<u64> = 5_000..15_000;
         let end = Instant::now() + time;
         let mut slices = Vec::from_iter(into);
         loop {
-            let planned = Duration::from_micros(rand::rng().random_range(PAUSE_US));
-            let planned = planned.min(end.saturating_duration_since(Instant::now()));
+            let pause = Duration::from_micros(rand::rng().random_range(PAUSE_US));
+            let planned = pause.min(end.saturating_duration_since(Instant::now()));
             let asleep = Instant::now();
             let ended = match self.stopped.recv_timeout(planned) {
                 Err(RecvTimeoutError::Timeout) => Ok(()),
@@ -109,7 +111,7 @@ impl Recording {
     }
 }
 
-/// Sums since the start.
+/// Reads counts since the start of the comparison.
 pub(crate) struct Sampler {
     runtime: Handle,
     process: Arc<Process>,
@@ -126,22 +128,25 @@ impl Sampler {
         }
     }
 
-    /// In the columns of a slice that are such sums. The others are empty. To be called on the recording thread.
+    /// The columns of a slice that count since the start. The others are empty. The recording thread calls this, because its
+    /// own time is left out.
     pub(crate) fn sums(&self) -> SliceRow {
         let all_ns = cpu_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID);
         let own_ns = cpu_ns(ClockId::CLOCK_THREAD_CPUTIME_ID);
         let metrics = self.runtime.metrics();
         let workers = || 0..metrics.num_workers();
-        let busy = workers().map(|it| metrics.worker_total_busy_duration(it));
-        let bytes = self.process.bytes.load(Ordering::Relaxed);
+        let busy = workers().map(|worker| metrics.worker_total_busy_duration(worker));
+        let bytes = self.process.bytes.load(Ordering::Relaxed) + muxer_bytes();
         SliceRow {
             sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
-            // An application that has counted none may never do so.
+            // An application without yamux that has counted none may never do so.
             bytes: (bytes > 0).then_some(bytes),
             central_cpu_ns: all_ns.zip(own_ns).map(|(all, own)| all.saturating_sub(own)),
             observers_cpu_ns: own_ns,
-            runtime_busy_ns: busy.map(|it| it.as_nanos() as u64).sum(),
-            runtime_parks: workers().map(|it| metrics.worker_park_count(it)).sum(),
+            runtime_busy_ns: busy.map(|busy| busy.as_nanos() as u64).sum(),
+            runtime_parks: workers()
+                .map(|worker| metrics.worker_park_count(worker))
+                .sum(),
             ..SliceRow::default()
         }
     }

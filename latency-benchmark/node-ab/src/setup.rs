@@ -1,7 +1,8 @@
-//! What is to be compared, and the handle of a comparison that goes on.
+//! The settings of a comparison, and the handle of one that goes on.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::{self, Sender};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
@@ -10,7 +11,7 @@ use std::{env, fs};
 use crate::slices::Observers;
 use crate::slices::cotenant::{timer, woken};
 use anyhow::{Context, anyhow};
-use poll_probe::Variant;
+use poll_probe::{Variant, count_muxer_bytes};
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
 use run_format::{
     ApplicationFile, Budgets, Ended, Ends, Machine, RuntimeConfig, Scheduler, VariantConfig,
@@ -23,10 +24,10 @@ use crate::live::Feed;
 use crate::recording::{Recording, Sampler, ms};
 use crate::{Error, Process, locked};
 
-/// In a shorter turn, what the turn before left behind is a large part.
+/// The shortest turn. In a shorter one, late work of the turn before would be a large part.
 const SHORTEST: Duration = Duration::from_millis(20);
 
-/// What is to be compared, and how.
+/// The settings of a comparison.
 #[must_use = "nothing happens before `start`"]
 pub struct Setup {
     on: Option<(Arc<Process>, Duration)>,
@@ -52,22 +53,23 @@ impl Setup {
     }
 
     /// The folder of the run, `ab-run` by default. If there is one, a number is added.
-    pub fn write_to(self, dir: impl Into<PathBuf>) -> Setup {
-        let dir = dir.into();
-        Setup { dir, ..self }
+    pub fn write_to(mut self, dir: impl Into<PathBuf>) -> Setup {
+        self.dir = dir.into();
+        self
     }
 
-    /// How long a budget is in force and measured at a time. By default that is found from a twentieth of the time, in which
-    /// no budget is in force: 250 ms, or longer if the load comes in longer bursts.
-    pub fn turn(self, turn: Duration) -> Setup {
-        let turn = Some(turn);
-        Setup { turn, ..self }
+    /// The time for which a budget is in force and measured at once. By default it is 250 ms, or longer if the load comes in
+    /// longer bursts. The first twentieth of the comparison tells that, in which no budget is in force.
+    pub fn turn(mut self, turn: Duration) -> Setup {
+        self.turn = Some(turn);
+        self
     }
 
-    /// What is not measured after each change of budgets, 50 ms by default. A poll that began in a turn counts only if it
-    /// ends within this time after the turn.
-    pub fn washout(self, washout: Duration) -> Setup {
-        Setup { washout, ..self }
+    /// The time after each change of budgets that is not measured, 50 ms by default. A poll that began in a turn counts only if
+    /// it ends within this time after the turn.
+    pub fn washout(mut self, washout: Duration) -> Setup {
+        self.washout = washout;
+        self
     }
 
     /// The 99th percentile by which a timer of the runtime may be late in a turn, 100 ms by default. If it is later,
@@ -86,20 +88,21 @@ impl Setup {
 
     /// Starts to compare. Call it inside the runtime whose tasks may suffer. If `NODE_AB` is off it does nothing.
     ///
-    /// The environment variable `NODE_AB_CONTROL` may have the path of a control file. While that has anything else than
-    /// `on`, such as `off`, no budget is in force and nothing is recorded, and the time does not count.
+    /// The environment variable `NODE_AB_CONTROL` may name a control file. While that says anything else than `on`, such as
+    /// `off`, the comparison is paused: no budget is in force, nothing is recorded, and the time does not count.
     pub fn start(self) -> Result<Running, Error> {
         let Some((process, time)) = self.on.clone() else {
             return Ok(Running { at_work: None });
         };
         let variants = variants(&self.budgets)?;
-        if let Some(turn) = self.turn.filter(|it| *it < SHORTEST) {
+        if let Some(turn) = self.turn.filter(|turn| *turn < SHORTEST) {
             let least = SHORTEST.as_millis();
             let wrong = anyhow!("turn: {turn:?} is too short (accepted: {least} ms or more)");
             return Err(wrong.into());
         }
-        let runtime = Handle::try_current().ok();
-        let runtime = runtime.context("start() has to be called inside of a tokio runtime")?;
+        let runtime = Handle::try_current()
+            .ok()
+            .context("start() has to be called inside of a tokio runtime")?;
         let file = self.describe(&runtime, variants, time);
         let dir = free(&self.dir);
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
@@ -107,6 +110,7 @@ impl Setup {
         let answered = locked(&process.answered).take().context(
             "start(): budgets of this process take turns already, or the thread that recorded them has panicked",
         )?;
+        count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
         let clock = &process.recorder;
         let (bell, wake) = woken(clock);
         let (stop, stopped) = mpsc::channel();
@@ -124,14 +128,16 @@ impl Setup {
             stopped,
             latest: Duration::ZERO,
         };
-        let thread = thread::Builder::new().name("node-ab".to_owned());
         let is_length_given = self.turn.is_some();
-        let thread = thread.spawn(move || {
+        let record = move || {
             let (ended, answered) = crate::turns::run(file, recording, is_length_given, &dir);
             *locked(&process.answered) = Some(answered);
             ended
-        });
-        let thread = thread.context("cannot start a thread")?;
+        };
+        let thread = thread::Builder::new()
+            .name("node-ab".to_owned())
+            .spawn(record)
+            .context("cannot start a thread")?;
         Ok(Running {
             at_work: Some((stop, thread)),
         })
@@ -143,8 +149,8 @@ impl Setup {
         variants: Vec<VariantConfig>,
         time: Duration,
     ) -> ApplicationFile {
-        let program = env::current_exe().unwrap_or_default();
-        let program = program.file_name().unwrap_or_default();
+        let path = env::current_exe().unwrap_or_default();
+        let program = path.file_name().unwrap_or_default();
         let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         ApplicationFile {
             schema: SCHEMA,
@@ -171,18 +177,18 @@ impl Setup {
     }
 }
 
-/// `none`, `none` once more, and the others.
+/// The variants: `none`, the same once more as a control, and the other budgets.
 fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
     let mut all = vec![Budgets::NONE];
     for text in budgets {
         let budgets: Budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;
         if budgets.ends == Ends::Both {
             return Err(anyhow!(
-                "budget {text:?}: the peers of an application are other programs (accepted: the same without @both)"
+                "budget {text:?}: the peers of an application are other programs (accepted: the same budget without @both)"
             ));
         }
         if all[1..].contains(&budgets) {
-            return Err(anyhow!("budget {text:?} is there twice"));
+            return Err(anyhow!("budget {text:?} is named twice"));
         }
         if budgets != Budgets::NONE {
             all.push(budgets);
@@ -190,32 +196,32 @@ fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
     }
     if all.len() < 2 {
         return Err(anyhow!(
-            "there is no budget to compare with none, such as muxer=1/deferred"
+            "no budget is named that could be compared with none, such as muxer=1/deferred"
         ));
     }
     Ok(VariantConfig::all(all, true))
 }
 
-/// The folder, or the first with a number that is not there. No run takes the place of another.
+/// A folder that does not exist yet: `dir`, or `dir` with the first free number.
 fn free(dir: &Path) -> PathBuf {
     let numbered = (2..).map(|number: u32| {
         let mut name = dir.file_name().unwrap_or_default().to_owned();
         name.push(format!("-{number}"));
         dir.with_file_name(name)
     });
-    let mut all = [dir.to_owned()].into_iter().chain(numbered);
-    all.find(|it| !it.exists())
-        .unwrap_or_else(|| dir.to_owned())
+    let mut candidates = [dir.to_owned()].into_iter().chain(numbered);
+    let unused = candidates.find(|candidate| !candidate.exists());
+    unused.unwrap_or_else(|| dir.to_owned())
 }
 
-/// Budgets take turns while this lives, until the time is up. After that, `none` is in force.
+/// A comparison. Budgets take turns until the time is up or this is dropped. After that, `none` is in force.
 #[must_use = "dropping it ends the comparison"]
 pub struct Running {
     at_work: Option<(Sender<()>, JoinHandle<Ended>)>,
 }
 
 impl Running {
-    /// Ends the comparison, unless it has ended before, and says why it did. None if it was off.
+    /// Ends the comparison, unless it has ended before, and returns why it ended. Returns None if `NODE_AB` was off.
     pub fn finish(mut self) -> Result<Option<Ended>, Error> {
         match self.end() {
             Some(Ended::Failed { reason }) => Err(Error(reason)),
@@ -250,9 +256,9 @@ mod tests {
     use super::*;
 
     fn labels(budgets: &[&str]) -> Result<Vec<String>, String> {
-        let budgets: Vec<String> = budgets.iter().map(|it| (*it).to_owned()).collect();
+        let budgets: Vec<String> = budgets.iter().map(|budget| (*budget).to_owned()).collect();
         let variants = variants(&budgets).map_err(|error| error.to_string())?;
-        Ok(variants.into_iter().map(|it| it.label).collect())
+        Ok(variants.into_iter().map(|variant| variant.label).collect())
     }
 
     #[test]
@@ -266,7 +272,7 @@ mod tests {
     fn budgets_that_cannot_be_compared_are_named() {
         for (budgets, problem) in [
             (&["none"][..], "no budget"),
-            (&["task=8", "task=8"], "\"task=8\" is there twice"),
+            (&["task=8", "task=8"], "\"task=8\" is named twice"),
             (&["swarm=8"], "takes no budget"),
         ] {
             let error = labels(budgets).expect_err("no comparison");

@@ -1,4 +1,4 @@
-//! The turns: blocks of random order, as long as time and limits permit.
+//! The turns of a comparison, in blocks of random order, until the time is up or a guardrail ends it.
 
 use std::fs;
 use std::io::{Write, stderr};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, order};
 use anyhow::{Context, Result};
-use poll_probe::Variant;
+use poll_probe::{Variant, count_muxer_bytes};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use run_format::files::{APPLICATION, BLOCKS, CELLS, SCHEMA, run_folder, unix_s, write_json};
@@ -19,16 +19,18 @@ use run_format::{
 use crate::length::{PIECE, pieces_of_turn};
 use crate::recording::{Recording, ms};
 
-/// Puts `none` in force when the recording thread ends, however it does.
+/// When the recording thread ends, even by a panic, `none` is in force and yamux counts no bytes.
 struct NoneAtLast;
 
 impl Drop for NoneAtLast {
     fn drop(&mut self) {
         Variant::default().install();
+        count_muxer_bytes(false);
     }
 }
 
-/// The recording thread: compares, and writes how that ended. Gives back what it took.
+/// Compares, and writes how that ended. This is the recording thread. It returns the reader of requests for the next
+/// comparison.
 pub(crate) fn run(
     file: ApplicationFile,
     recording: Recording,
@@ -86,23 +88,23 @@ struct Turns<'a> {
     is_length_given: bool,
     run_dir: &'a Path,
     dir: PathBuf,
-    /// How it goes so far.
     run: ApplicationRun,
-    /// Once it is known which sites there are.
+    /// None until the sites are known.
     writer: Option<(RunWriter, TableWriters)>,
-    /// The sites that are recorded, and the one that tells how slow connections are.
+    /// The sites that are recorded.
     sites: Vec<Site>,
+    /// The site whose polls tell how slow connections are.
     connections: Site,
     /// The number of slices that are written.
     written: u32,
     counts_requests: bool,
 }
 
-/// A turn that is over: its variant, what was seen, and the columns of a slice that are sums.
+/// A turn that is over: its variant, its polls and waits, and the columns of its slice that are counts.
 type Turn = (usize, ObservedSlice, SliceRow);
 
 impl Turns<'_> {
-    /// Until something ends it.
+    /// Compares until something ends that.
     fn compare(&mut self) -> Ended {
         let mut go_on = || -> Result<(), Ended> {
             fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
@@ -111,7 +113,7 @@ impl Turns<'_> {
             let blocks = TableWriters::create(&self.dir, &[BLOCKS])?;
             self.writer = Some((writer, blocks));
             for number in 1.. {
-                self.recording.pause_while_off(&mut self.end)?;
+                self.recording.wait_while_paused(&mut self.end)?;
                 self.block(number)?;
             }
             Ok(())
@@ -130,16 +132,19 @@ impl Turns<'_> {
         let mut seen = ObservedSlice::open(id, now_ns, now_ns, 0);
         let (mut pieces, mut before_ns, mut is_named) = (Vec::new(), 0, false);
         loop {
-            self.recording.pause_while_off(&mut self.end)?;
+            self.recording.wait_while_paused(&mut self.end)?;
             self.recording.install(Budgets::NONE);
             self.recording.collect_for(PIECE, Some(&mut seen), false)?;
-            let beyond_ns = Site::ALL.map(|it| seen.site(it).sums().beyond_ns);
-            let beyond_ns = beyond_ns.into_iter().sum::<u64>();
+            let sites = Site::ALL.iter();
+            let beyond_ns: u64 = sites.map(|site| seen.site(*site).sums().beyond_ns).sum();
             pieces.push((beyond_ns - before_ns) as f64);
             before_ns = beyond_ns;
             let time = PIECE * pieces.len() as u32;
             let variants = &self.file.variants;
-            let is_bounded = |site| variants.iter().any(|it| it.budgets.at(site).is_some());
+            let is_bounded = |site| {
+                let mut budgets = variants.iter().map(|variant| variant.budgets);
+                budgets.any(|budgets| budgets.at(site).is_some())
+            };
             let is_silent = |site: &Site| is_bounded(*site) && seen.site(*site).row.polls == 0;
             match Site::ALL.into_iter().find(is_silent) {
                 None if time >= least => break,
@@ -165,7 +170,7 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// A turn of each variant, in random order. None begins that would end after the time that was asked for.
+    /// Gives each variant a turn, in random order. A block that would end after the requested time does not begin.
     fn block(&mut self, number: u32) -> Result<(), Ended> {
         let (turn_ms, washout_ms) = (self.file.turn_ms, self.file.washout_ms);
         let washout = Duration::from_millis(washout_ms);
@@ -178,7 +183,7 @@ impl Turns<'_> {
         self.recording.latest = Duration::ZERO;
         let mut last = None;
         for variant in order(&vec![1; variants], &mut self.rng) {
-            if self.recording.is_off() {
+            if self.recording.is_paused() {
                 break;
             }
             let budgets = self.file.variants[variant].budgets;
@@ -216,7 +221,7 @@ impl Turns<'_> {
         ended
     }
 
-    /// Waits until the turn before is over, and writes its slice.
+    /// Waits for the late polls of the turn before, and writes its slice.
     fn wash_out(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
         let washout = Duration::from_millis(self.file.washout_ms);
         let seen = last.as_mut().map(|(_, seen, _)| seen);
@@ -232,8 +237,8 @@ impl Turns<'_> {
 
     /// Writes a slice, unless it lost records.
     fn keep(&mut self, block: u32, (variant, seen, used): Turn) -> Result<(), Ended> {
-        let of_sites = Site::ALL.map(|it| seen.site(it).row.lost);
-        let lost = seen.lost_entries + of_sites.iter().sum::<u64>();
+        let lost_records: u64 = seen.sites.iter().map(|site| site.row.lost).sum();
+        let lost = seen.lost_entries + lost_records;
         self.run.lost_records += lost;
         let figures = &self.recording.feed.figures;
         figures.add("lost_records", &[], lost as f64);
@@ -265,7 +270,7 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// Of sites that are polled for the first time in this slice.
+    /// Adds the sites that are polled for the first time in this slice.
     fn add_late_sites(&mut self, seen: &ObservedSlice) -> Result<(), Ended> {
         for site in Site::ALL {
             let is_late = seen.site(site).row.polls > 0 && !self.sites.contains(&site);
@@ -284,7 +289,7 @@ impl Turns<'_> {
         Ok(())
     }
 
-    /// Has the disk confirm everything.
+    /// Waits until everything is on disk.
     fn finish(&mut self) -> Result<()> {
         let Some((writer, blocks)) = self.writer.take() else {
             return Ok(());
@@ -301,7 +306,7 @@ fn no_polls(site: Site) -> String {
     )
 }
 
-/// To whoever started the application. It goes on if nobody reads.
+/// Prints a line for the user of the application, which goes on even if nobody reads it.
 fn say(text: &str) {
     let _ = writeln!(stderr(), "node-ab: {text}");
 }

@@ -19,8 +19,8 @@ pub(crate) fn run(central: Central, peers: Vec<SocketAddr>) -> Result<Measured> 
         let mut senders = Vec::new();
         for peer in peers {
             connections.dialled();
-            let stream = TcpStream::connect(peer).await;
-            let stream = stream.with_context(|| format!("cannot connect to {peer}"))?;
+            let cannot = || format!("cannot connect to {peer}");
+            let stream = TcpStream::connect(peer).await.with_context(cannot)?;
             stream.set_nodelay(true)?;
             let connected = connect(stream, &spawn).await;
             senders.push(connected.with_context(|| format!("no HTTP/2 with {peer}"))?);
@@ -40,7 +40,7 @@ pub(crate) async fn connect(
         .initial_connection_window_size(CONNECTION_WINDOW)
         .handshake(stream)
         .await?;
-    // If it fails, so do its requests.
+    // If the connection fails, its requests fail and report the error.
     spawn(Box::pin(async move {
         let _ = connection.await;
     }));
@@ -61,8 +61,8 @@ pub(crate) async fn work(
 /// Sends a request and waits for all of its answer.
 async fn ask(sender: SendRequest<Bytes>, request: Bytes) -> Result<()> {
     let sent = request.len();
-    let mut sender = sender.ready().await?;
-    let (answer, mut stream) = sender.send_request(Request::new(()), false)?;
+    let mut ready = sender.ready().await?;
+    let (answer, mut stream) = ready.send_request(Request::new(()), false)?;
     stream.send_data(request, true)?;
     let answer = whole(answer.await?.into_body()).await?;
     let got = answer.len();

@@ -10,7 +10,7 @@ use tokio::net::UnixStream;
 use crate::stream::{CONNECTION_WINDOW, Transport};
 use crate::{central, peer};
 
-/// Runs a cell, as [`gate::run`] does.
+/// Runs a cell with [`gate::run`].
 pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     /// More than both ends send before they wait for each other.
     const ALL: usize = 4 * CONNECTION_WINDOW as usize;
@@ -18,7 +18,7 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     gate::run(task, hold_time, async |watcher, log| {
         ensure!(
             (cell.workload, cell.security) == (Workload::RequestResponse, Security::Plaintext),
-            "the cell {cell} is not of HTTP/2"
+            "HTTP/2 does not have the cell {cell}"
         );
         Ok(match cell.transport {
             GateTransport::Memory => nodes(in_memory(cell.peers, ALL), cell.load, watcher, log),
@@ -30,7 +30,7 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     })
 }
 
-/// The ends of connections, which hold so many bytes each way.
+/// The ends of connections in memory. Each holds this number of bytes in each direction.
 fn in_memory(peers: usize, holds: usize) -> Vec<(DuplexStream, DuplexStream)> {
     (0..peers).map(|_| duplex(holds)).collect()
 }
@@ -39,7 +39,7 @@ fn sockets(peers: usize) -> Result<Vec<(UnixStream, UnixStream)>> {
     (0..peers).map(|_| Ok(UnixStream::pair()?)).collect()
 }
 
-/// Central, which is watched. Its peers have begun.
+/// Starts the peers and makes central, which is watched.
 fn nodes<T: Transport>(
     connections: Vec<(T, T)>,
     load: Load,
@@ -48,7 +48,7 @@ fn nodes<T: Transport>(
 ) -> Nodes {
     let (ours, theirs): (Vec<T>, Vec<T>) = connections.into_iter().unzip();
     for stream in theirs {
-        // If it fails, so do central's requests.
+        // If a peer fails, central's requests fail and report the error.
         tokio::spawn(async move { peer::serve(stream).await.ok() });
     }
     let (nodes, same) = (Nodes::new(), watcher.clone());

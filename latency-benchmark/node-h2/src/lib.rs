@@ -1,5 +1,5 @@
-//! A node that speaks HTTP/2 over TCP, by the crate h2 alone. Central has one connection to each peer and sends it
-//! requests, which the peers echo.
+//! The node program of HTTP/2 over TCP, with the crate h2 alone. Central has one connection to each peer and sends requests,
+//! which the peers echo.
 
 mod central;
 pub mod gate;
@@ -18,7 +18,7 @@ use run_format::{
     Workload,
 };
 
-/// The whole of `main`. It is compiled once, here, for all programs of this package.
+/// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {
     node_kit::main::<H2Node>()
 }
@@ -51,8 +51,8 @@ impl NodeProgram for H2Node {
 
     fn central(central: Central) -> Result<Measured, Failure> {
         let peers = central.task().peers.iter().map(|peer| address(peer));
-        let peers = peers.collect::<Result<_, _>>()?;
-        Ok(central::run(central, peers)?)
+        let peers: Result<_, _> = peers.collect();
+        Ok(central::run(central, peers?)?)
     }
 }
 

@@ -12,8 +12,8 @@ use tokio::net::TcpListener;
 use crate::stream::{CONNECTION_WINDOW, STREAM_WINDOW, Transport, whole};
 
 pub(crate) async fn listen(at: SocketAddr) -> Result<Infallible> {
-    let listener = TcpListener::bind(at).await;
-    let listener = listener.with_context(|| format!("cannot listen on {at}"))?;
+    let cannot = || format!("cannot listen on {at}");
+    let listener = TcpListener::bind(at).await.with_context(cannot)?;
     node_kit::announce(&listener.local_addr()?.to_string());
     loop {
         let (stream, _) = listener.accept().await?;

@@ -1,23 +1,23 @@
-//! What both ends of a stream do alike.
+//! Code for both ends of a stream.
 
 use bytes::{Bytes, BytesMut};
 use h2::RecvStream;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-/// What HTTP/2 goes over.
+/// A transport for HTTP/2.
 pub(crate) trait Transport: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<T: AsyncRead + AsyncWrite + Unpin + Send + 'static> Transport for T {}
 
-/// As hyper's client has them by default. With those of h2, which are 64 KiB, large requests would wait for round trips.
+/// The default of hyper's client. With the 64 KiB of h2's default, large requests would wait for round trips.
 pub(crate) const STREAM_WINDOW: u32 = 2 << 20;
+/// The default of hyper's client, too.
 pub(crate) const CONNECTION_WINDOW: u32 = 5 << 20;
 
-/// All that a stream receives.
+/// Receives the whole body of a stream.
 pub(crate) async fn whole(mut body: RecvStream) -> Result<Bytes, h2::Error> {
     let mut bytes = BytesMut::new();
-    while let Some(part) = body.data().await {
-        let part = part?;
+    while let Some(part) = body.data().await.transpose()? {
         body.flow_control().release_capacity(part.len())?;
         bytes.extend_from_slice(&part);
     }

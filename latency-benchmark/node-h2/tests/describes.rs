@@ -1,18 +1,20 @@
-//! What the program says of itself.
+//! The program describes itself.
 #![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 
+use program::Limits;
 use run_format::{NodeDescription, Site};
 
 #[test]
 fn it_names_its_stack_its_site_and_what_is_inserted() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_h2-node"));
-    let output = program.arg("describe").output().unwrap();
+    let described = Limits::OF_AN_ANSWER.output(program.arg("describe"));
+    let output = described.unwrap();
     assert!(output.status.success());
     let said: NodeDescription = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said.program.stack, "h2");
-    let sites: Vec<Site> = said.program.sites.iter().map(|it| it.site).collect();
+    let sites: Vec<Site> = said.program.sites.iter().map(|site| site.site).collect();
     assert_eq!(sites, [Site::Connection]);
     assert_eq!(
         said.program.sites[0].symbol,

@@ -1,4 +1,4 @@
-//! Central: one connection to each peer. Each request has a stream of its own, or all chunks go over one.
+//! Central has one connection to each peer. Each request has a stream of its own. All chunks go over one stream.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
             _ => None,
         };
         Ok(async move |log: RequestLog| -> Result<Infallible> {
-            // Without it, its connections end.
+            // When the endpoint is dropped, its connections end.
             let _endpoint = endpoint;
             match (joined, workload) {
                 (Some(joined), _) => joined.publish(load, log).await,
@@ -47,7 +47,7 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
     })
 }
 
-/// Sends a request and waits for all of its answer, which is as long.
+/// Sends a request and waits for the whole answer, which must be as long.
 pub async fn ask(connection: &Connection, request: &[u8]) -> Result<Vec<u8>> {
     let (mut sending, mut receiving) = connection.open_bi().await?;
     sending.write_all(request).await?;

@@ -1,4 +1,4 @@
-//! The program that explains: the same, but its allocator can count.
+//! The program for `explain`. It is the same as the other, but its allocator can count.
 
 use node_kit::scope::CountingAllocator;
 

@@ -1,5 +1,5 @@
-//! Every node publishes to one topic of iroh-gossip, and central, which alone is linked to all, relays. A request is a message
-//! that central receives; its latency is from publishing to receiving.
+//! Every node publishes to one topic of iroh-gossip. Only central is linked to all, so it relays the messages. A message that
+//! central receives counts as a request, and its latency is the time from publishing to receiving.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -20,8 +20,8 @@ use crate::quic::PROTOCOL;
 
 const TOPIC: TopicId = TopicId::from_bytes([0; 32]);
 
-/// The mesh of a node is a star: central has a place for every peer, and peers are not told of each other, since they
-/// could not reach each other. So no message comes twice, and none has to be kept for a peer that lacks it.
+/// Starts the gossip of a node. The mesh is a star: central has a place for every peer, and peers do not learn of each other,
+/// since they could not reach each other. So no message comes twice, and none has to be kept for a peer that lacks it.
 fn spawn(endpoint: Endpoint) -> Gossip {
     const NEVER: Duration = Duration::from_secs(24 * 3600);
     Gossip::builder()
@@ -41,7 +41,7 @@ fn spawn(endpoint: Endpoint) -> Gossip {
 
 /// Central, once all peers are in the mesh.
 pub(crate) struct Joined {
-    // Without it, the topic ends.
+    /// When this is dropped, the topic ends.
     _gossip: Gossip,
     topic: GossipTopic,
     /// The peers' numbers, from zero.
@@ -52,7 +52,10 @@ impl Joined {
     pub(crate) async fn new(endpoint: Endpoint, connections: &[Connection]) -> Result<Joined> {
         const PATIENCE: Duration = Duration::from_secs(20);
         let gossip = spawn(endpoint);
-        let peers: Vec<EndpointId> = connections.iter().map(|it| it.remote_id()).collect();
+        let peers: Vec<EndpointId> = connections
+            .iter()
+            .map(|connection| connection.remote_id())
+            .collect();
         for connection in connections {
             gossip.handle_connection(connection.clone()).await?;
         }
@@ -72,7 +75,7 @@ impl Joined {
         })
     }
 
-    /// It ends only with an error.
+    /// Publishes and receives messages. It ends only with an error.
     pub(crate) async fn publish(self, load: Load, log: RequestLog) -> Result<Infallible> {
         let mut deliveries = Deliveries::new(log);
         let note = |event| match event {
@@ -82,7 +85,7 @@ impl Joined {
                 None => Ok(()),
             },
             Event::NeighborDown(peer) => bail!("peer {peer} has left the topic"),
-            // What the topic had no room for is missed by its number.
+            // The numbers of messages tell how many are missing.
             Event::NeighborUp(_) | Event::Lagged => Ok(()),
         };
         publish(self.topic, load, note).await

@@ -1,5 +1,5 @@
-//! A node made of iroh. Central has one connection to each peer, to the address that it is given. Nobody else is asked:
-//! no relay, no address lookup, no DNS and no router.
+//! The node program of iroh. Central has one connection to each peer, at the address that it is given. It uses no relay, no
+//! address lookup, no DNS and no router.
 
 mod central;
 mod gossip;
@@ -21,7 +21,7 @@ pub use self::central::ask;
 pub use self::peer::serve;
 pub use self::quic::{PROTOCOL, endpoint};
 
-/// The whole of `main`. It is compiled once, here, for all programs of this package.
+/// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {
     node_kit::main::<IrohNode>()
 }
@@ -53,8 +53,8 @@ impl NodeProgram for IrohNode {
 
     fn central(central: Central) -> Result<Measured, Failure> {
         let peers = central.task().peers.iter().map(|peer| address(peer));
-        let peers = peers.collect::<Result<_, _>>()?;
-        Ok(central::run(central, peers)?)
+        let peers: Result<_, _> = peers.collect();
+        Ok(central::run(central, peers?)?)
     }
 }
 

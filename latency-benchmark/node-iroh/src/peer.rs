@@ -18,7 +18,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = match &task.listen {
         Listen::Ip(ip) => SocketAddr::new(*ip, 0),
         Listen::Address(text) => {
-            // What a peer printed names the peer first, which is left out.
+            // An address that a peer has printed names the peer first. That is left out.
             let at = text.rsplit('@').next().unwrap_or(text).parse();
             let problem = || format!("{text}: not an address (accepted: such as 127.0.0.1:4001)");
             at.with_context(problem).map_err(bad_input)?

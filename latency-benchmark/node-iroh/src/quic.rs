@@ -1,4 +1,4 @@
-//! What both sides do alike with QUIC.
+//! Code for both sides of a connection.
 
 use std::net::SocketAddr;
 
@@ -6,11 +6,11 @@ use anyhow::{Context, Result};
 use iroh::endpoint::presets;
 use iroh::{Endpoint, SecretKey};
 
-/// What both sides speak.
+/// The protocol of central and its peers.
 pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";
 
-/// An endpoint with a socket at that address, or else with those that iroh makes. The preset has no relay and no address
-/// lookup, and iroh is built without what asks routers for ports. Without relays iroh makes no report of the network.
+/// Makes an endpoint with a socket at the given address, or with the sockets that iroh chooses. The preset has no relay and no
+/// address lookup, and iroh is built without its port mapper. Without relays, iroh does not probe the network.
 pub async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint> {
     let mut builder = Endpoint::builder(presets::Minimal)
         .secret_key(key)

@@ -1,4 +1,4 @@
-//! Central's runtime, and everything around it that observes: the same for every network stack.
+//! Central's runtime, and everything that observes it. It is the same for every network stack.
 
 use std::convert::Infallible;
 use std::process::exit;
@@ -35,13 +35,13 @@ use crate::paths::{TurnSwitch, TurnTaker};
 use crate::shared_page::SharedPage;
 use crate::stack_task::{StackTask, locked};
 
-/// Central before it is connected: its runtime, and what is around its tasks.
+/// Central before it is connected.
 pub struct Central {
     runtime: runtime::Runtime,
-    /// What the parent says.
+    /// The lines that the parent writes to standard input.
     lines: Receiver<&'static str>,
     threads: Arc<Mutex<Vec<Observee>>>,
-    /// With several workers.
+    /// Present with several workers.
     same_worker: Option<(Arc<SameWorker>, WakeReceiver)>,
     probe_ns: Option<f64>,
     turn_taker: Option<TurnTaker>,
@@ -50,8 +50,9 @@ pub struct Central {
 }
 
 impl Central {
-    /// Central as the task asks for it. Of the sites of its stack it has those of its transport and workload, and none
-    /// where requests take two paths. If the run does not explain, nothing is there that could.
+    /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If requests
+    /// take two paths, nothing is recorded, and there are no sites. What collects evidence is present only in runs that
+    /// explain.
     pub(crate) fn new(
         task: CentralTask,
         lines: Receiver<&'static str>,
@@ -88,7 +89,7 @@ impl Central {
                 self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
-            // This thread is the worker of a runtime that has but one.
+            // In a runtime with a single thread, this thread is the worker.
             watch: explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central)),
             observers: Observers {
                 recorder,
@@ -115,27 +116,29 @@ impl Central {
         })
     }
 
-    /// What it is to do.
+    /// The task that the parent gave.
     pub fn task(&self) -> &CentralTask {
         &self.measured.task
     }
 
-    /// Where the stack notes what becomes of connections.
+    /// The counts in which the stack notes connections that open and close.
     pub fn connections(&self) -> Arc<ConnectionCounts> {
         Arc::clone(&self.measured.activity.connections)
     }
 
-    /// Takes turns, where requests take two paths.
+    /// Tells the stack whose turn it is, if requests take two paths.
     pub fn turns(&self) -> Option<TurnTaker> {
         self.turn_taker.clone()
     }
 
-    /// Starts the tasks of the stack, each of them watched.
+    /// A function that starts a task of the stack and has it observed.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
         let monitor = (self.turn_taker.is_none()).then(|| self.measured.tasks.clone());
         let self_wakes = self.measured.activity.self_wakes.clone();
-        let same_worker = self.same_worker.as_ref();
-        let same_worker = same_worker.map(|(waker, _)| Arc::clone(waker));
+        let same_worker = self
+            .same_worker
+            .as_ref()
+            .map(|(waker, _)| Arc::clone(waker));
         move |mut task| {
             let Some(monitor) = &monitor else {
                 tokio::spawn(task);
@@ -151,7 +154,8 @@ impl Central {
         }
     }
 
-    /// Connects by `connect`, then works the peers by the function that it returns, until that fails or enough is measured.
+    /// Connects with `connect`, and then works the peers with the function that it returns, until that fails or enough is
+    /// measured.
     pub fn run<C, W>(self, connect: C) -> Result<Measured>
     where
         C: AsyncFnOnce(&CentralTask) -> Result<W>,
@@ -163,7 +167,7 @@ impl Central {
         self.runtime.block_on(async move {
             let work = connect(&measured.task).await?;
             measured.workers = locked(&self.threads).clone();
-            // The threads that libraries have started, for timers above all, would interrupt central's worker.
+            // Threads that libraries have started, mostly for timers, would interrupt central's worker.
             let (_, helpers) = process::other_threads(&measured.workers)?;
             process::move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
@@ -187,7 +191,7 @@ impl Central {
             };
             spawn_on(&service_cores, "measure", measuring)
                 .context("the measuring thread cannot leave central's core")?;
-            // If measuring has failed by then, that is found below.
+            // If measuring has failed already, `ended` has the error.
             let _ = begun.await;
             if let Some(crowd) = crowd {
                 crowd::start(crowd);
@@ -205,7 +209,7 @@ impl Central {
     }
 }
 
-/// A worker that never returns from a poll cannot tell why central ends.
+/// Ends the process with an error if it still runs after a second. A worker that never returns from a poll cannot report it.
 fn end_unless_ended(error: &str) {
     const PATIENCE: Duration = Duration::from_secs(1);
     thread::sleep(PATIENCE);
@@ -213,7 +217,7 @@ fn end_unless_ended(error: &str) {
     exit(1);
 }
 
-/// A runtime on whose every thread, the calling one included, `attach` has run.
+/// Builds the runtime. Each of its threads, including the calling one, runs `attach` first.
 fn build_runtime(
     config: RuntimeConfig,
     attach: impl Fn() + Send + Sync + 'static,
@@ -248,8 +252,8 @@ fn build_runtime(
     Ok(builder.on_thread_start(attach).enable_all().build()?)
 }
 
-/// Waits for the workers of a multi-thread runtime, and gives each its core. If they have fewer cores, they take turns
-/// with them. The main thread, which has the swarm, may use all of them.
+/// Waits for the workers of a multi-thread runtime and gives each a core. If there are fewer cores than workers, workers share
+/// them. The main thread, which polls the swarm, may use all of these cores.
 fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()> {
     let Some(cores) = &config.lab.placement.workers else {
         return Ok(());

@@ -1,5 +1,5 @@
-//! Chunks over one long stream to each peer, which counts what it receives, and acknowledges each chunk with its counts. A
-//! request is a chunk.
+//! Sends chunks over one long stream to each peer. The peer acknowledges each chunk with its counts of chunks and bytes. A
+//! chunk counts as a request.
 
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -13,8 +13,8 @@ use tokio::time::Instant;
 use crate::stack_task::locked;
 use crate::{RequestLog, Turns};
 
-/// Sends chunks to that peer: at a rate, or while fewer than so many are unacknowledged. `is_last` gets the turn of a chunk
-/// that has arrived, and says whether it is the last one of that turn.
+/// Sends chunks to a peer, at the rate of the part or while fewer than its limit are unacknowledged. `is_last` says whether a
+/// chunk that has arrived is the last one of its turn.
 pub async fn send_chunks(
     part: &Part,
     mut turns: Turns<'_>,
@@ -23,7 +23,7 @@ pub async fn send_chunks(
     log: &Mutex<RequestLog>,
     is_last: impl Fn(u64) -> bool,
 ) -> Result<Infallible> {
-    /// A peer that is slower than the rate gets ever later chunks, which measures nothing.
+    /// If a peer is slower than the rate, chunks are sent later and later, and the run fails at this limit.
     const MOST_UNDER_WAY: usize = 64;
     let (sizes, clock) = (&part.sizes, locked(log).clock());
     let most = part
@@ -39,14 +39,15 @@ pub async fn send_chunks(
                 Some(_) => (sent.try_reserve().ok(), due),
                 None => (sent.reserve().await.ok(), Instant::now()),
             };
-            let place = place.with_context(|| {
+            let too_slow = || {
                 format!(
                     "peer {} lacks {most} chunks: the rate is more than it can take",
                     peer + 1
                 )
-            })?;
+            };
             let late_ns = due.elapsed().as_nanos() as u64;
-            place.send((turn, clock.now_ns().saturating_sub(late_ns)));
+            let since_ns = clock.now_ns().saturating_sub(late_ns);
+            place.with_context(too_slow)?.send((turn, since_ns));
             writing.write_all(&chunk[..sizes.nth(number).len()]).await?;
             writing.flush().await?;
             number += 1;
@@ -73,7 +74,7 @@ pub async fn send_chunks(
     }
 }
 
-/// What a peer does with chunks of those sizes.
+/// Receives chunks of these sizes at a peer, and acknowledges them.
 pub async fn count_chunks(
     mut link: impl AsyncRead + AsyncWrite + Unpin,
     sizes: &Sizes,
@@ -107,7 +108,8 @@ mod tests {
 
     use super::*;
 
-    /// Until so many chunks of two sizes are acknowledged by a peer that counts chunks of other sizes, or of the same.
+    /// Sends chunks of two sizes until `enough` are acknowledged. The peer expects the same sizes unless `sizes_of_peer` says
+    /// otherwise.
     async fn exchange(enough: u64, sizes_of_peer: Option<Sizes>) -> Result<Infallible> {
         let pace = Pace::Outstanding(3);
         let payload = Payload::of_bytes(16);
@@ -128,10 +130,10 @@ mod tests {
                 yield_now().await;
             }
         };
-        let sizes_of_peer = sizes_of_peer.unwrap_or(part.sizes.clone());
+        let expected = sizes_of_peer.unwrap_or(part.sizes.clone());
         tokio::select! {
             ended = send_chunks(&part, turns, 0, split(near), &log, is_last) => ended,
-            ended = count_chunks(far, &sizes_of_peer) => ended,
+            ended = count_chunks(far, &expected) => ended,
             () = until_enough => anyhow::bail!("enough"),
         }
     }

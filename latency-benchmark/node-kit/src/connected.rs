@@ -1,4 +1,4 @@
-//! What measuring gets of central.
+//! Central as the measuring thread sees it.
 
 use std::sync::Arc;
 
@@ -13,22 +13,21 @@ use crate::observe::process::Observee;
 use crate::paths::TurnSwitch;
 use crate::shared_page::SharedPage;
 
-/// Central at work, seen from the thread that measures it.
+/// Central at work, for the thread that measures it.
 pub(crate) struct Connected {
     pub(crate) task: CentralTask,
     pub(crate) observers: Observers,
     pub(crate) activity: Activity,
-    /// What looks at the worker, if the run explains.
+    /// Present if the run explains.
     pub(crate) watch: Option<Watch>,
     pub(crate) tasks: TaskMonitor,
-    /// The threads that central runs on, once it is connected.
+    /// The threads of central's runtime, once it is connected.
     pub(crate) workers: Vec<Observee>,
     pub(crate) sites: Vec<NamedSite>,
-    /// What the workload finds out.
     pub(crate) findings: Arc<Findings>,
-    /// Tells peers which variant is in force, where they are on this machine.
+    /// Tells peers on this machine which variant is in force.
     pub(crate) page: Option<SharedPage>,
-    /// Whose turn it is, where requests take two paths. Nothing else is to cost time there.
+    /// Present if requests take two paths, which take turns.
     pub(crate) turns: Option<TurnSwitch>,
 }
 
@@ -39,16 +38,17 @@ impl Connected {
         is_sought && self.findings.outstanding().is_none()
     }
 
-    /// What writes its slices.
+    /// Creates the files for the slices.
     pub(crate) fn writer(&self) -> Result<RunWriter> {
-        let several = self.task.config.runtime.workers;
-        // The first is the main thread. Later ones are for blocking work.
-        let threads = self.workers.iter().take(several + 1);
-        let threads = threads.filter(|_| several > 1);
+        // The first thread is the main thread. Threads after the workers are for blocking work.
+        let threads = match self.task.config.runtime.workers {
+            ..=1 => &self.workers[..0],
+            workers => &self.workers[..self.workers.len().min(workers + 1)],
+        };
         RunWriter::create(
             &self.task.dir,
             self.sites.iter().map(|named| named.site).collect(),
-            threads.map(|thread| thread.cores()).collect(),
+            threads.iter().map(|thread| thread.cores()).collect(),
         )
     }
 }

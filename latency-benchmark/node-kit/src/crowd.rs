@@ -1,4 +1,4 @@
-//! Tasks that keep central's runtime busy, as others do in a node that is more than its swarm.
+//! Tasks that keep central's runtime busy, as other tasks do in a node that does more than run a swarm.
 
 use std::hint::spin_loop;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use run_format::Crowd;
 use tokio::task::yield_now;
 use tokio::time::{MissedTickBehavior, interval_at};
 
-/// Starts the tasks on the runtime around. They work at different times.
+/// Starts the tasks on the current runtime. They work at different times.
 pub(crate) fn start(crowd: Crowd) {
     let (period, times) = crowd.period();
     for task in 0..crowd.tasks {
@@ -15,7 +15,7 @@ pub(crate) fn start(crowd: Crowd) {
             (Instant::now() + period * task / crowd.tasks).into(),
             period,
         );
-        // Where there is no time for the share, it is less.
+        // A runtime without time for this share leaves turns out.
         turns.set_missed_tick_behavior(MissedTickBehavior::Skip);
         tokio::spawn(async move {
             loop {

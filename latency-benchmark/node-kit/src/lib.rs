@@ -1,6 +1,6 @@
-//! What every node program has in common, whatever its network stack: how it is started and reports, what is
-//! observed in central while it works, the loop that cuts slices out of that, and the tables that they become.
-//! `run-format/src/protocol.rs` says what passes between a node program and the tool that starts it.
+//! The common part of all node programs, which does not depend on the network stack: it starts the program, observes central,
+//! cuts its polls into slices, writes their tables, and reports to the parent. `run-format/src/protocol.rs` describes the
+//! messages between a node program and the tool that starts it.
 
 pub mod central;
 mod chunks;

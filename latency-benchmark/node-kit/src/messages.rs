@@ -1,5 +1,5 @@
-//! Messages that every node publishes at a rate. A message begins with the time of publishing, by the one monotonic clock that
-//! all processes of a machine share. Its number follows, by which central notices that others did not reach it.
+//! Messages that every node publishes at a rate. A message begins with the time of publishing, on the monotonic clock that all
+//! processes of a machine share. Its number follows, from which central knows how many messages are missing.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::RequestLog;
 
-/// Bytes of the time, and of the number.
+/// The number of bytes of the time, and of the number.
 const WORD: usize = 8;
 
 /// Makes the messages of a node.
@@ -22,7 +22,7 @@ pub struct Publisher {
 }
 
 impl Publisher {
-    /// The first message is due at once.
+    /// Makes a publisher whose first message is due at once.
     pub fn new(load: Load) -> Result<Publisher> {
         let Pace::PerSecond(rate) = load.pace else {
             bail!("messages are published at a rate");
@@ -40,7 +40,7 @@ impl Publisher {
         })
     }
 
-    /// The next message, when it is due.
+    /// Waits until the next message is due, and returns it.
     pub async fn due(&mut self) -> Result<Vec<u8>> {
         self.turns.tick().await;
         self.number += 1;
@@ -54,12 +54,12 @@ impl Publisher {
 /// Notes the messages that reach central. Each is a request of the peer that published it.
 pub struct Deliveries {
     log: RequestLog,
-    /// The highest number, by peer.
+    /// The highest number of each peer.
     newest: HashMap<usize, u64>,
 }
 
 impl Deliveries {
-    /// Before any message.
+    /// Notes messages in `log`.
     pub fn new(log: RequestLog) -> Deliveries {
         Deliveries {
             log,
@@ -67,7 +67,7 @@ impl Deliveries {
         }
     }
 
-    /// A message of that peer is here. The first one of a peer tells nothing of those before it, since central may have
+    /// Notes a message of a peer. Messages before the first one of a peer do not count as missing, because central may have
     /// joined later.
     pub fn note(&mut self, peer: usize, message: &[u8]) -> Result<()> {
         let words = message.as_chunks::<WORD>().0;
@@ -114,7 +114,7 @@ mod tests {
         assert!(deliveries.note(1, &[0; 15]).is_err());
         let mut expected = Vec::new();
         seen.drain(|answered| expected.push((answered.peer, answered.expected, answered.bytes)));
-        let of_first = [1, 1, 3, 0, 1].map(|expected| (0, expected, 24));
-        assert_eq!(expected, [&of_first[..], &[(1, 1, 24)]].concat());
+        let first_peer = [1, 1, 3, 0, 1].map(|expected| (0, expected, 24));
+        assert_eq!(expected, [&first_peer[..], &[(1, 1, 24)]].concat());
     }
 }

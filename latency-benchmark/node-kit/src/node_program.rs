@@ -22,22 +22,22 @@ use crate::heap::keep_freed_memory;
 use crate::parent::report;
 use crate::shared_page::SharedPage;
 
-/// A node made of some network stack.
+/// A node program of one network stack.
 pub trait NodeProgram {
-    /// What it is, and how it was compiled.
+    /// Describes the program and how it was compiled.
     fn describe() -> NodeDescription;
 
-    /// Refuses what it cannot do.
+    /// Refuses a node or measurement that this program does not support.
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure>;
 
     /// Listens, calls [`announce`](crate::announce) with the address to dial, and serves until it is killed.
     fn peer(task: &PeerTask) -> impl Future<Output = Result<Infallible, Failure>>;
 
-    /// Connects to the peers, works them, and has that measured.
+    /// Connects to the peers and works them while that is measured.
     fn central(central: Central) -> Result<Measured, Failure>;
 }
 
-/// What a node program says of itself, from what its build script noted with `swarm_patch::node_build`.
+/// The description of a node program, from the files that its build script wrote with `swarm_patch::node_build`.
 #[macro_export]
 macro_rules! description {
     () => {
@@ -49,7 +49,7 @@ macro_rules! description {
     };
 }
 
-/// See [`description!`].
+/// The function behind [`description!`].
 pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescription {
     let mut described: NodeDescription =
         serde_json::from_str(noted).expect("the build script wrote it");
@@ -59,7 +59,7 @@ pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescri
     described
 }
 
-/// The whole of a node program's `main`.
+/// The `main` function of every node program.
 pub fn main<P: NodeProgram>() -> ExitCode {
     end(run::<P>())
 }
@@ -99,8 +99,8 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Has a peer end with its standard input, since nobody else on its host ends it. The kernel answers connects as long
-/// as the listener lives.
+/// Ends a peer on another host when its standard input ends, since nobody else on that host ends it. As long as the returned
+/// listener lives, the kernel answers connects, by which central measures the round trip.
 fn be_elsewhere(listen: &Listen) -> Result<Option<TcpListener>> {
     thread::Builder::new().spawn(|| {
         let _ = io::copy(&mut io::stdin().lock(), &mut io::sink());

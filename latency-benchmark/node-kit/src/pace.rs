@@ -1,4 +1,4 @@
-//! Requests of which each has a stream of its own, at the pace that the load asks for.
+//! Sends requests at the pace of the load. Each request has a stream of its own.
 
 use std::convert::Infallible;
 use std::future::{Future, pending};
@@ -13,7 +13,8 @@ use program::{Failure, reject};
 use run_format::{Load, Measurement, Pace};
 use tokio::time::{Interval, interval};
 
-/// Refuses what a node program cannot do that `knows` what is asked, but no peers that come and go, and no workload rr.
+/// Refuses a measurement with peers that come and go or with the workload rr, and any measurement unless the program `knows`
+/// the requested node. `known` says what it knows.
 pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Result<(), Failure> {
     let stays = match measurement {
         Measurement::BesideTcp => false,
@@ -26,16 +27,17 @@ pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Res
     Ok(())
 }
 
-/// In an open loop, requests pile up where the rate is too high. So many are allowed to.
+/// The limit of unanswered requests in an open loop, where they pile up if the rate is too high.
 pub const MOST_UNANSWERED: usize = 4096;
 
-/// When requests are sent.
+/// Says when requests are to be sent.
 pub struct Pacer {
-    /// So many to each peer are always unanswered. In an open loop, answers matter to none.
+    /// The number of requests to each peer that are always unanswered. It is 0 in an open loop, which does not wait for
+    /// answers.
     pub outstanding: u32,
-    /// In an open loop. A tick that is late is not left out.
+    /// The ticks of an open loop. A tick that is late is not left out.
     due: Option<Interval>,
-    /// While it is to be found how many requests are enough.
+    /// Present while the pacer looks for the number of requests that are enough.
     doubling: Option<Doubling>,
     /// Requests that are to be sent at once, since their number was doubled.
     owed: u64,
@@ -45,7 +47,7 @@ pub struct Pacer {
 }
 
 impl Pacer {
-    /// So many peers are asked in turn.
+    /// Makes a pacer that asks the peers in turn.
     pub fn new(load: Load, peers: usize, log: &RequestLog) -> Pacer {
         let (outstanding, rate) = match load.pace {
             Pace::Outstanding(outstanding) => (outstanding, None),
@@ -64,7 +66,7 @@ impl Pacer {
         }
     }
 
-    /// Takes note of an answer. Where the number of requests is to be found, that can make further ones due.
+    /// Notes an answer. While the pacer looks for the number of requests, an answer can make further requests due.
     pub fn answered(&mut self, now_ns: u64) {
         let unanswered = u64::from(self.outstanding) * self.peers as u64;
         let Some(doubling) = &mut self.doubling else {
@@ -89,8 +91,8 @@ impl Pacer {
         peer
     }
 
-    /// The peer whose turn it is, and since how many nanoseconds. In a closed loop never, except for requests that are
-    /// owed.
+    /// Waits until a request is due. Returns its peer, and how many nanoseconds ago it was due. In a closed loop only requests
+    /// that are owed become due here.
     pub async fn due(&mut self, unanswered: usize) -> Result<(usize, u64)> {
         if self.owed > 0 {
             self.owed -= 1;
@@ -110,9 +112,9 @@ impl Pacer {
 
 /// Finds the number of unanswered requests at which throughput rises no further.
 struct Doubling {
-    /// Of all peers together.
+    /// The most unanswered requests of all peers together.
     most: u64,
-    /// With the present number of requests.
+    /// The answers since the number of requests was last doubled.
     answers: u64,
     since_ns: u64,
     /// Answers per nanosecond with half of that number.
@@ -127,20 +129,20 @@ enum Next {
 
 impl Doubling {
     fn new(load: Load, peers: usize, now_ns: u64) -> Doubling {
-        /// Of a connection. Yamux allows 512 streams.
+        /// The most streams of a connection. Yamux allows 512.
         const MOST_STREAMS: u64 = 256;
-        /// In central's memory, and once more in that of the peers.
+        /// The most bytes in central's memory. The peers need the same again.
         const MOST_BYTES: u64 = 256 << 20;
-        let of_memory = MOST_BYTES / u64::from(load.payload.bytes()).max(1);
+        let fitting = MOST_BYTES / u64::from(load.payload.bytes()).max(1);
         Doubling {
-            most: of_memory.min(MOST_STREAMS * peers as u64),
+            most: fitting.min(MOST_STREAMS * peers as u64),
             answers: 0,
             since_ns: now_ns,
             before: None,
         }
     }
 
-    /// The first answers are to requests from before the number was doubled, so they do not count.
+    /// Notes an answer. The first answers belong to requests from before the number was doubled, so they do not count.
     fn answered(&mut self, unanswered: u64, now_ns: u64) -> Option<Next> {
         const LEAST_NS: u64 = 200_000_000;
         const LEAST_RISE: f64 = 1.1;
@@ -207,7 +209,7 @@ mod tests {
 
     use super::*;
 
-    /// What is found where a request takes 10 ms, and peers answer no more than so many of them at a time.
+    /// The number that is found if a request takes 10 ms and the peers answer `at_a_time` requests at once.
     fn found(at_a_time: u64, payload: Payload) -> u64 {
         const LATENCY_NS: u64 = 10_000_000;
         let load = Load {
@@ -230,7 +232,7 @@ mod tests {
         let small = Payload::kib(4);
         assert_eq!(found(1, small), 4);
         assert_eq!(found(16, small), 32);
-        // Half as many again are a rise.
+        // From 16 to 24 at a time, throughput still rises enough.
         assert_eq!(found(24, small), 64);
         assert_eq!(found(1 << 20, small), 512, "streams are limited");
         assert_eq!(found(1 << 20, Payload::kib(16 << 10)), 16, "and memory");

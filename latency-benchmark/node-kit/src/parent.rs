@@ -1,5 +1,5 @@
-//! What a node program prints for the process that started it. A parent that does not read any more has ended this process,
-//! or is about to.
+//! Prints messages for the parent, which is the process that started this one. If the parent does not read them any more, it
+//! has ended this process or is about to, so errors of writing are ignored.
 
 use std::io::{self, Write};
 

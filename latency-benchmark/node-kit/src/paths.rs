@@ -17,14 +17,14 @@ pub enum TrafficPath {
     Libp2p,
 }
 
-/// Says whose turn it is.
+/// Gives turns to the paths.
 pub(crate) struct TurnSwitch {
     turn: watch::Sender<Option<TrafficPath>>,
-    /// Shared with those that have begun a turn.
+    /// Everyone who has begun a turn holds a clone.
     busy: Arc<()>,
 }
 
-/// The end of a switch that takes turns.
+/// Takes the turns that a [`TurnSwitch`] gives.
 #[derive(Clone)]
 pub struct TurnTaker {
     turn: watch::Receiver<Option<TrafficPath>>,
@@ -32,7 +32,7 @@ pub struct TurnTaker {
 }
 
 impl TurnSwitch {
-    /// Both ends. It is nobody's turn yet.
+    /// Makes a switch and its taker. No path has a turn yet.
     pub(crate) fn new() -> (TurnSwitch, TurnTaker) {
         let (sender, receiver) = watch::channel(None);
         let busy = Arc::new(());
@@ -43,7 +43,7 @@ impl TurnSwitch {
         (TurnSwitch { turn: sender, busy }, taker)
     }
 
-    /// Waits for the requests of the path that had its turn, and lets those of another begin.
+    /// Ends the turn, waits for the requests of its path, and gives the turn to another path.
     pub(crate) fn change(&self, to: Option<TrafficPath>, patience: Duration) -> Result<()> {
         const LOOK: Duration = Duration::from_millis(1);
         self.give(None);
@@ -65,20 +65,20 @@ impl TurnSwitch {
         self.turn.send_replace(path);
     }
 
-    /// Whether no request is under way. This stays so while it is nobody's turn.
+    /// Whether no request is under way. While no path has a turn, none begins.
     fn is_idle(&self) -> bool {
         Arc::strong_count(&self.busy) == 1
     }
 }
 
 impl TurnTaker {
-    /// Waits for the turn of `path`, which lasts until what this returns is dropped. None if there will be none.
+    /// Waits for the turn of `path`. The turn lasts until the returned value is dropped. Returns None if the switch is gone.
     pub async fn begin(&mut self, path: TrafficPath) -> Option<Arc<()>> {
         let begun = self.turn.wait_for(|turn| *turn == Some(path)).await;
         begun.ok().and_then(|_| self.busy.upgrade())
     }
 
-    /// Whether the turn goes on. A taker that noticed its turn too late begins nothing after it.
+    /// Whether the turn goes on. It has ended already if the taker noticed it too late.
     pub fn goes_on(&self) -> bool {
         matches!(self.turn.has_changed(), Ok(false))
     }
@@ -92,9 +92,9 @@ mod tests {
 
     use super::*;
 
-    async fn until(what: impl Fn() -> bool) {
+    async fn until(is_so: impl Fn() -> bool) {
         let wait = async {
-            while !what() {
+            while !is_so() {
                 yield_now().await;
             }
         };

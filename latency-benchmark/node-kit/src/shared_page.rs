@@ -1,6 +1,6 @@
-//! Peers change budgets in step with central. The tool makes a page of memory for each cell, and the processes of central
-//! and of its peers inherit it. Central writes into it which variant is in force, and every poll of a peer looks there when
-//! it begins. Nothing of that passes over the links that are measured, and no thread has to be woken.
+//! A page of memory through which peers change budgets together with central. The tool makes one for each cell, and the
+//! processes of central and of its peers inherit it. Central writes the number of the variant in force, and every poll of a
+//! peer reads it when it begins. So no message passes over the measured links, and no thread has to be woken.
 #![allow(
     unsafe_code,
     reason = "memory that other processes change is reached by a pointer; the page has atomics alone"
@@ -17,7 +17,7 @@ use poll_probe::{Budgets, Mode, Variant, count_yields, follow};
 struct Page {
     /// The number of the variant in force.
     variant: AtomicU32,
-    /// How many polls of peers a budget has ended.
+    /// The number of polls of peers that a budget has ended.
     yields: AtomicU64,
 }
 
@@ -25,7 +25,7 @@ struct Page {
 pub(crate) struct SharedPage(&'static Page);
 
 impl SharedPage {
-    /// Maps the file that the tool has made, under the number by which this process has inherited it.
+    /// Maps the file that the tool has made. `file` is the descriptor that this process has inherited.
     pub(crate) fn map(file: RawFd) -> Result<SharedPage> {
         let mapping = MmapOptions::new().len(size_of::<Page>()).map_raw(file);
         let mapping = Box::leak(Box::new(mapping.context("cannot map the shared page")?));
@@ -45,7 +45,7 @@ impl SharedPage {
         self.0.yields.load(Ordering::Relaxed)
     }
 
-    /// Has this peer follow central, whose variants have these budgets in peers.
+    /// Makes this peer follow central. `budgets` has the budgets of peers in each variant.
     pub(crate) fn follow(self, budgets: impl Iterator<Item = Budgets>) {
         count_yields(&self.0.yields);
         let mode = Mode::Off;

@@ -1,4 +1,4 @@
-//! When a part of a load sends.
+//! The times at which a part of a load sends.
 
 use std::time::Duration;
 
@@ -13,8 +13,8 @@ pub struct Turns<'a> {
 }
 
 impl Turns<'_> {
-    /// Streams of a part have their turns at the same moments, counted from when it began. One that is opened later joins
-    /// the next of them.
+    /// Streams of a part have their turns at the same times, counted from the beginning of the part. A stream that is opened
+    /// later starts with the next turn.
     pub fn new(part: &Part, began: Instant) -> Turns<'_> {
         let missed = |rate: f64| (began.elapsed().as_secs_f64() * rate).ceil() as u64;
         Turns {
@@ -24,8 +24,8 @@ impl Turns<'_> {
         }
     }
 
-    /// The number of the next turn, and when it was due, once that time has come. No turn is outside of the phase of its
-    /// part. In an open loop, one that is late is not left out.
+    /// Waits for the next turn. Returns its number and the time at which it was due. Turns outside of the phase of the part
+    /// are left out. In an open loop, a turn that is late is not.
     pub async fn next(&mut self) -> (u64, Instant) {
         loop {
             let number = self.next;

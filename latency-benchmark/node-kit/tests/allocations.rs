@@ -13,7 +13,7 @@ static ALLOCATOR: CountingAllocator = CountingAllocator;
 /// Counting is on or off for the whole process, so these tests run one after the other.
 static TURN: Mutex<()> = Mutex::new(());
 
-/// On a new thread, since a thread can be watched only once.
+/// Runs `work` on a new thread, since a thread can be watched only once.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     let _turn = TURN.lock().unwrap();
     thread::scope(|scope| scope.spawn(work).join().unwrap())
@@ -36,11 +36,6 @@ fn boxes(objects: u64) {
     for _ in 0..objects {
         drop(hint::black_box(Box::new([0_u8; 24])));
     }
-}
-
-#[test]
-fn the_allocator_is_installed() {
-    assert!(allocations::is_installed());
 }
 
 #[test]
@@ -191,15 +186,5 @@ fn the_numbers_of_represented_objects_are_right_on_average() {
             let off = (estimate as f64 - expected).abs();
             assert!(off < 6.0 * deviation, "{estimate}, ± {deviation}");
         }
-    });
-}
-
-#[test]
-fn a_thread_can_be_watched_only_once() {
-    on_a_thread(|| {
-        let _stacks = allocations::watch_this_thread(10, || 0).unwrap();
-        let error = allocations::watch_this_thread(10, || 0).err().unwrap();
-        let said = "allocations: this thread is watched already";
-        assert_eq!(error.to_string(), said);
     });
 }

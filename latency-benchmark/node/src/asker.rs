@@ -1,5 +1,5 @@
-//! A request and its answer of the same size, with nothing around them. The code is the same over a
-//! stream of libp2p and over a TCP socket, so that what differs between the two is libp2p.
+//! A request and an answer of the same size, with nothing around them. The code is the same over a stream of libp2p and over a
+//! TCP socket, so that only libp2p makes a difference.
 
 use std::convert::Infallible;
 use std::io::{self, Error, ErrorKind};
@@ -31,7 +31,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
         }
     }
 
-    /// Asks that peer, waits for the answer, and notes it. The request was due so long ago.
+    /// Asks a peer, waits for the answer, and notes it. `late` is how long ago the request was due.
     pub(crate) async fn ask(
         &mut self,
         peer: usize,
@@ -42,7 +42,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
         let since_ns = self.clock.now_ns().saturating_sub(late_ns);
         let request = &mut self.request[..size.len()];
         let answer = &mut self.answer[..size.len()];
-        // Each differs from the one before, so that an answer to another is seen.
+        // Each request differs from the one before, so that a wrong answer is noticed.
         if let Some(first) = request.first_mut() {
             *first = first.wrapping_add(1);
         }
@@ -58,7 +58,7 @@ impl<L: AsyncRead + AsyncWrite + Unpin> Asker<L> {
     }
 }
 
-/// The side that answers, until the link breaks.
+/// Answers requests until the link breaks.
 pub(crate) async fn echo(
     mut link: impl AsyncRead + AsyncWrite + Unpin,
     sizes: &Sizes,

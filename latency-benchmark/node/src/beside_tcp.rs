@@ -1,5 +1,5 @@
-//! The workload `rr`, and beside it its control: the same requests between the same processes over TCP sockets
-//! without libp2p. The two take turns, and while it is the turn of one the other does nothing.
+//! The workload `rr` and its control, which sends the same requests between the same processes over TCP sockets without libp2p.
+//! The two take turns.
 
 use std::convert::Infallible;
 use std::future::pending;
@@ -20,14 +20,14 @@ use crate::asker::{Asker, echo};
 use crate::swarm::{self, refuse_loss};
 use crate::workload::{NodeWorkload, Streams, open};
 
-/// Answers on TCP sockets beside the swarm that is to listen at `listen`.
+/// Answers requests on TCP sockets, at the IP address of `listen`, where the swarm will listen.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
     let address = swarm::beside(listen)?;
-    let listener = TcpListener::bind(address).await;
-    let listener = listener.with_context(|| format!("cannot listen on {address}"))?;
+    let cannot = || format!("cannot listen on {address}");
+    let listener = TcpListener::bind(address).await.with_context(cannot)?;
     tokio::spawn(async move {
         loop {
-            // The kernel tells a client whose connection could not be accepted.
+            // If a connection is not accepted, the kernel tells the client.
             if let Ok((socket, _)) = listener.accept().await
                 && socket.set_nodelay(true).is_ok()
             {
@@ -38,7 +38,7 @@ pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
     Ok(())
 }
 
-/// Connects to every peer by both paths, which take turns.
+/// Connects to every peer over both paths, which take turns.
 pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> Result<Measured> {
     let (spawn, connections) = (central.spawner(), central.connections());
     central.run(async move |task| {
@@ -50,8 +50,8 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
         let mut sockets = Vec::new();
         for (_, at) in &peers {
             let at = swarm::beside(at)?;
-            let socket = TcpStream::connect(at).await;
-            let socket = socket.with_context(|| format!("cannot connect to {at}"))?;
+            let cannot = || format!("cannot connect to {at}");
+            let socket = TcpStream::connect(at).await.with_context(cannot)?;
             socket.set_nodelay(true)?;
             sockets.push(socket);
         }
@@ -82,7 +82,7 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
     })
 }
 
-/// Has requests answered by one peer over one path, one at a time, while it is the turn of that path.
+/// Asks one peer over one path, one request at a time, while that path has its turn.
 struct Client {
     path: TrafficPath,
     peer: usize,
@@ -103,7 +103,7 @@ impl Client {
                 asked.with_context(|| format!("the link to peer {peer} broke ({path:?})"))?;
             }
         }
-        // The measuring thread has ended, and says why.
+        // The measuring thread has ended and reports the reason.
         pending().await
     }
 }

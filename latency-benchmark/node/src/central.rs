@@ -24,7 +24,7 @@ pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
     with_workload!(central.task().config.node, W => work::<W>(central, peers))
 }
 
-/// Runs central with a workload of its own.
+/// Runs central with a workload.
 pub fn work<W: NodeWorkload + 'static>(
     central: Central,
     peers: Vec<Multiaddr>,

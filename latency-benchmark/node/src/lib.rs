@@ -1,5 +1,5 @@
-//! A node made of libp2p: central, which is observed, and its peers. It knows nothing of the network that it
-//! runs in, and nothing of the tool that starts it but `run-format/src/protocol.rs`.
+//! The node program of libp2p: central, which is observed, and its peers. It does not know the network in which it runs. It
+//! exchanges the messages of `run-format/src/protocol.rs` with the tool that starts it.
 
 mod asker;
 mod beside_tcp;
@@ -19,7 +19,7 @@ use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, W
 
 pub use self::linked::Linked;
 
-/// The whole of `main`. It is compiled once, here, for all programs of this package.
+/// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {
     node_kit::main::<Libp2pNode>()
 }
@@ -32,7 +32,7 @@ impl NodeProgram for Libp2pNode {
         node_kit::description!()
     }
 
-    /// What it was built without, and what does not go together.
+    /// Refuses features that this program was built without, and combinations that do not work.
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
         let built_with = Libp2pNode::describe().program.features;
         for (feature, option) in node.features() {

@@ -1,5 +1,5 @@
-//! Central's swarm and the links to its peers. Where a lost link is a fault, losing one is an error;
-//! where peers come and go, it is dialled until it is back.
+//! Central's swarm and its links to the peers. A lost link is an error, unless peers may come and go. Then the peer is dialled
+//! until the link is back.
 
 use std::future::poll_fn;
 use std::sync::Arc;
@@ -18,14 +18,14 @@ use node_kit::ConnectionCounts;
 
 use crate::swarm;
 
-/// What becomes of a link that is lost.
+/// The reaction to a lost link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum OnLoss {
-    /// The run is over.
+    /// The run ends with an error.
     Fail,
-    /// The peer is dialled again, for as long as it takes.
+    /// The peer is dialled until the link is back.
     Redial,
-    /// Nothing: the work closes links, and knows which. A dial that fails ends the run.
+    /// There is no reaction, because the workload closes links itself. A dial that fails ends the run.
     Expect,
 }
 
@@ -33,11 +33,11 @@ pub(crate) enum OnLoss {
 pub struct Linked<B: NetworkBehaviour> {
     pub(crate) swarm: Swarm<B>,
     peers: Vec<(PeerId, Multiaddr)>,
-    /// How often each was dialled since it was lost.
+    /// How often each peer was dialled since its link was lost.
     attempts: Vec<u32>,
     links: Arc<ConnectionCounts>,
     on_loss: OnLoss,
-    /// Each ends with the number of a peer to be dialled again.
+    /// Each of these waits, and ends with the number of a peer to dial again.
     waits: FuturesUnordered<BoxFuture<'static, usize>>,
 }
 
@@ -46,12 +46,12 @@ pub(crate) enum LinkEvent<E> {
     Behaviour(E),
     /// The last connection to this peer is gone.
     Lost(usize),
-    /// There is one again.
+    /// There is a connection to this peer again.
     Back(usize),
 }
 
 impl<B: NetworkBehaviour> Linked<B> {
-    /// A swarm that has one connection to each of the peers, which are known by their order from here on.
+    /// Takes a swarm that has one connection to each of the peers. The number of a peer is its index.
     pub(crate) fn new(
         swarm: Swarm<B>,
         peers: Vec<(PeerId, Multiaddr)>,
@@ -89,28 +89,28 @@ impl<B: NetworkBehaviour> Linked<B> {
         self.swarm.is_connected(&self.peer(number))
     }
 
-    /// Whether links may be lost, and what went over them with them.
+    /// Whether links may be lost, together with the requests on them.
     pub(crate) fn forgives(&self) -> bool {
         self.on_loss == OnLoss::Redial
     }
 
-    /// Has a peer's connections closed.
+    /// Closes the connections of a peer.
     pub(crate) fn disconnect(&mut self, number: usize) {
-        // Of one that is not connected there is nothing to close.
+        // This fails only if the peer is not connected.
         let _ = self.swarm.disconnect_peer_id(self.peer(number));
     }
 
-    /// The next thing to react to. Nothing is lost if this is dropped before.
+    /// Waits for the next event. If the future is dropped before, no event is lost.
     pub(crate) async fn next(&mut self) -> Result<LinkEvent<B::ToSwarm>> {
         loop {
-            let event = poll_fn(|cx| {
-                // Before the swarm is looked at, which may be busy for long.
+            let next = poll_fn(|cx| {
+                // The waits come first, because the swarm may be busy for a long time.
                 while let Poll::Ready(Some(number)) = self.waits.poll_next_unpin(cx) {
                     self.dial(number);
                 }
                 self.swarm.select_next_some().poll_unpin(cx)
             });
-            let event = event.await;
+            let event = next.await;
             swarm::count(&event, &self.links);
             let is_closed = matches!(event, SwarmEvent::ConnectionClosed { .. });
             match self.on_loss {
@@ -157,7 +157,7 @@ impl<B: NetworkBehaviour> Linked<B> {
         }
     }
 
-    /// After a while that doubles each time: who starts again soon is found soon, and who is gone for
+    /// Dials a peer after a wait that doubles each time. So a peer that is back soon is found soon, and a peer that is away for
     /// hours is not dialled all the time.
     fn dial_later(&mut self, number: usize) {
         const FIRST: Duration = Duration::from_millis(50);

@@ -25,7 +25,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     Ok(served?)
 }
 
-/// Where to listen. An address that a peer printed names the peer last, which is left out.
+/// The address at which to listen. The last part of an address that a peer has printed names the peer and is left out.
 fn address(task: &PeerTask) -> Result<Multiaddr, Failure> {
     match &task.listen {
         Listen::Ip(ip) => {
@@ -36,9 +36,10 @@ fn address(task: &PeerTask) -> Result<Multiaddr, Failure> {
             })
         }
         Listen::Address(text) => {
-            let parsed = text.parse::<Multiaddr>();
-            let parsed = parsed.with_context(|| format!("--listen {text} is no multiaddr"));
-            let address = parsed.map_err(bad_input)?;
+            let address: Multiaddr = text
+                .parse()
+                .with_context(|| format!("--listen {text} is no multiaddr"))
+                .map_err(bad_input)?;
             let parts = address.iter();
             Ok(parts
                 .filter(|part| !matches!(part, Protocol::P2p(_)))

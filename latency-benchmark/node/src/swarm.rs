@@ -22,7 +22,7 @@ use tokio::time::{Instant, timeout_at};
 use node_kit::ConnectionCounts;
 use run_format::{NodeConfig, Security, Transport};
 
-/// A swarm whose tasks `executor` runs. To be called within a tokio runtime.
+/// Builds a swarm whose tasks `executor` runs. Call it within a tokio runtime.
 pub(crate) fn build<B: NetworkBehaviour>(
     transport: Boxed<(PeerId, StreamMuxerBox)>,
     key: &Keypair,
@@ -54,7 +54,7 @@ pub(crate) fn tcp() -> tcp::tokio::Transport {
     tcp::tokio::Transport::new(tcp::Config::default())
 }
 
-/// A transport of bytes with encryption and yamux, as `SwarmBuilder::with_tcp` has it.
+/// Adds encryption and yamux to a transport of bytes, in the same way as `SwarmBuilder::with_tcp`.
 pub(crate) fn upgraded<T>(
     transport: T,
     security: Security,
@@ -67,28 +67,28 @@ where
     T::Dial: Send + 'static,
     T::ListenerUpgrade: Send + 'static,
 {
-    let transport = transport.upgrade(Version::V1Lazy);
+    let upgrade = transport.upgrade(Version::V1Lazy);
     let muxer = yamux::Config::default();
     Ok(match security {
-        Security::Noise => transport
+        Security::Noise => upgrade
             .authenticate(noise::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
         #[cfg(feature = "tls")]
-        Security::Tls => transport
+        Security::Tls => upgrade
             .authenticate(tls::Config::new(key)?)
             .multiplex(muxer)
             .boxed(),
         #[cfg(not(feature = "tls"))]
         Security::Tls => bail!("this node program was built without that security"),
-        Security::Plaintext => transport
+        Security::Plaintext => upgrade
             .authenticate(plaintext::Config::new(key))
             .multiplex(muxer)
             .boxed(),
     })
 }
 
-/// Has the swarm listen, and says where it can be dialled.
+/// Makes the swarm listen, and returns the address at which it can be dialled.
 pub(crate) async fn listen<B: NetworkBehaviour>(
     swarm: &mut Swarm<B>,
     at: Multiaddr,
@@ -109,7 +109,7 @@ pub(crate) async fn listen<B: NetworkBehaviour>(
     }
 }
 
-/// Dials every address, and returns who answered, in that order, once all have.
+/// Dials every address and waits until all have answered. Returns the peers in the order of the addresses.
 pub(crate) async fn connect<B: NetworkBehaviour>(
     swarm: &mut Swarm<B>,
     addresses: &[Multiaddr],
@@ -141,24 +141,24 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
             }
         }
     }
-    let connected = connected.into_iter().flatten();
-    Ok(connected.zip(addresses.iter().cloned()).collect())
+    let peers = connected.into_iter().flatten();
+    Ok(peers.zip(addresses.iter().cloned()).collect())
 }
 
-/// Where the peer whose swarm is at `at` answers without libp2p. Every peer has an IP address of its own.
+/// The socket at which the peer whose swarm is at `at` answers without libp2p. Every peer has an IP address of its own.
 pub(crate) fn beside(at: &Multiaddr) -> Result<SocketAddr> {
-    /// Besides the port that it reports.
+    /// The port of that socket. The swarm has another.
     const PORT: u16 = 7007;
     let ip = at.iter().find_map(|part| match part {
         Protocol::Ip4(ip) => Some(IpAddr::V4(ip)),
         Protocol::Ip6(ip) => Some(IpAddr::V6(ip)),
         _ => None,
     });
-    let ip = ip.with_context(|| format!("{at} has no IP address"))?;
-    Ok(SocketAddr::new(ip, PORT))
+    let no_ip = || format!("{at} has no IP address");
+    Ok(SocketAddr::new(ip.with_context(no_ip)?, PORT))
 }
 
-/// One of the two may name the node besides the place.
+/// Whether two addresses are of one node. Only one of them may name the node at its end.
 fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
     let mut pairs = one.iter().zip(other.iter());
     pairs.all(|(left, right)| left == right)
@@ -166,7 +166,7 @@ fn same_node(one: &Multiaddr, other: &Multiaddr) -> bool {
 
 pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
     match event {
-        // By the behaviour. Who has the swarm dial counts that himself.
+        // This event comes only if the behaviour dials. Callers of `Swarm::dial` count their own dials.
         SwarmEvent::Dialing { .. } => links.dialled(),
         SwarmEvent::ConnectionEstablished {
             num_established, ..
@@ -179,27 +179,27 @@ pub(crate) fn count<E>(event: &SwarmEvent<E>, links: &ConnectionCounts) {
     }
 }
 
-/// An error for what must not happen while a swarm is measured, unless peers come and go.
+/// Returns an error if a connection was lost or a dial failed.
 pub(crate) fn refuse_loss<E>(event: &SwarmEvent<E>) -> Result<()> {
     match event {
         SwarmEvent::ConnectionClosed { peer_id, cause, .. } => {
-            let cause = cause.as_ref().map(ToString::to_string);
-            let cause = cause.as_deref().unwrap_or("by the peer");
-            bail!("the connection to {peer_id} closed: {cause}")
+            let by_peer = || "by the peer".to_owned();
+            let why = cause.as_ref().map_or_else(by_peer, ToString::to_string);
+            bail!("the connection to {peer_id} closed: {why}")
         }
         SwarmEvent::OutgoingConnectionError {
             error: DialError::Transport(tried),
             ..
         } => {
-            // What is around the innermost cause is text without words.
-            let tried = tried.iter().map(|(at, error)| {
+            // The outer errors of this chain only wrap the innermost one and say nothing more.
+            let causes = tried.iter().map(|(at, error)| {
                 let mut cause: &dyn Error = error;
                 while let Some(next) = cause.source() {
                     cause = next;
                 }
                 format!("{at}: {cause}")
             });
-            bail!("dialling failed: {}", tried.collect::<Vec<_>>().join("; "))
+            bail!("dialling failed: {}", causes.collect::<Vec<_>>().join("; "))
         }
         SwarmEvent::OutgoingConnectionError { error, .. } => bail!("dialling failed: {error}"),
         _ => Ok(()),

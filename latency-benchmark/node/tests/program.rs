@@ -4,6 +4,8 @@
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
 
+use program::Limits;
+
 fn run(verb: &[&str], input: &str) -> Output {
     let mut child = Command::new(env!("CARGO_BIN_EXE_libp2p-node"))
         .args(verb)
@@ -18,7 +20,7 @@ fn run(verb: &[&str], input: &str) -> Output {
         .unwrap()
         .write_all(input.as_bytes())
         .unwrap();
-    child.wait_with_output().unwrap()
+    Limits::OF_AN_ANSWER.rest_of(&mut child).unwrap()
 }
 
 #[test]
@@ -31,7 +33,7 @@ fn it_describes_itself() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| it["name"].as_str().unwrap())
+        .map(|source| source["name"].as_str().unwrap())
         .collect();
     assert_eq!(upstream, ["libp2p-swarm", "yamux", "quinn"]);
     assert!(text["edits"].as_str().unwrap().contains("poll_probe"));

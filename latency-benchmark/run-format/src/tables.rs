@@ -74,7 +74,8 @@ pub struct SliceRow {
     /// Those of `requests` that were sent before their turn started, perhaps under another variant.
     pub requests_begun_before: Option<u64>,
     /// Payload of `requests`: in both directions for `request-response`, `rr`, `idle`, `duplex` and `handshakes`, else
-    /// in one. For an application, the bytes that it counted between the readings of `sampled_ms`; empty until it counts some.
+    /// in one. In an application, the bytes that it counted between the readings of `sampled_ms`,
+    /// or, if it counts none, those that streams of yamux sent and received. Empty until there are some.
     pub bytes: Option<u64>,
     /// Requests and co-tenant delays that were not recorded because a buffer was full.
     pub lost_entries: u64,

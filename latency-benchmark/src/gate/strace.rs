@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use program::{Limits, program_in, tool_folders};
+use program::{Limits, tool};
 use run_format::{CountKind, CountName};
 
 /// How many of these calls are made depends on where the heap begins.
@@ -18,13 +18,12 @@ const MARK: &str = "getppid";
 pub(super) struct Strace(PathBuf);
 
 impl Strace {
+    /// The installed strace, if it can trace a program on this machine.
     pub(super) fn find() -> Option<Strace> {
-        let works = |strace: &PathBuf| {
-            let tried = Limits::OF_AN_ANSWER.output(Command::new(strace).args(["-qq", "true"]));
-            tried.is_ok_and(|tried| tried.status.success())
-        };
-        let found = program_in(tool_folders(), "strace");
-        found.filter(works).map(Strace)
+        let strace = tool("strace");
+        let tried = Limits::OF_AN_ANSWER.output(Command::new(&strace).args(["-qq", "true"]));
+        let works = tried.is_ok_and(|tried| tried.status.success());
+        works.then_some(Strace(strace))
     }
 
     /// Runs a program that counts for `--gate`. The calls of its first thread, which does all the work, are written to a file.

@@ -86,7 +86,10 @@ pub use site::Site;
 pub use {
     active::{Mode, Variant, VariantId, follow},
     invocation::Invocation,
-    muxer::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers},
+    muxer::{
+        MuxerCounts, count_muxer_bytes, muxer_bytes, muxer_counts, muxer_moved, watch_muxer,
+        watch_muxers,
+    },
     own_time::ThreadClock,
     passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},

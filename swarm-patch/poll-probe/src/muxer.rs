@@ -1,9 +1,9 @@
-//! The state of yamux's connections and streams. It is asked for only where streams live long.
+//! The state of yamux's connections and streams, for workloads whose streams live long, and the bytes that streams move.
 
 use std::any::Any;
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::atomic::{AtomicBool, AtomicU64};
 
 use crate::watched::Watched;
 
@@ -43,4 +43,25 @@ pub fn watch_muxer<T: Any + Send + Sync>(
 /// The state of each connection and each stream that is watched.
 pub fn muxer_counts() -> Vec<MuxerCounts> {
     WATCHED.counts()
+}
+
+static COUNTS_BYTES: AtomicBool = AtomicBool::new(false);
+static BYTES: AtomicU64 = AtomicU64::new(0);
+
+/// Begins or stops to count the bytes that yamux's streams send and receive.
+pub fn count_muxer_bytes(is_on: bool) {
+    COUNTS_BYTES.store(is_on, Relaxed);
+}
+
+/// Counts the body of a data frame that yamux sends or has received, if bytes are to be counted.
+#[inline]
+pub fn muxer_moved(bytes: u32) {
+    if COUNTS_BYTES.load(Relaxed) {
+        BYTES.fetch_add(u64::from(bytes), Relaxed);
+    }
+}
+
+/// The bytes counted since the process began.
+pub fn muxer_bytes() -> u64 {
+    BYTES.load(Relaxed)
 }

@@ -4,7 +4,8 @@ use crate::sites::{LoopShape, Rewrite, SiteSpec};
 const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::QUINN_COUNTS);
 
 /// The state of connections and streams. A connection knows its round-trip time, and how much all its receive windows have
-/// grown. A stream knows the rest.
+/// grown. A stream knows its credit
+/// and what is unread. The last two count the bytes that streams send and receive.
 const YAMUX_STATES: &[Rewrite] = &[
     quinn::rewrite(
         "Connection::new",
@@ -17,6 +18,16 @@ const YAMUX_STATES: &[Rewrite] = &[
     stream("Active::poll_new_outbound"),
     stream("Active::on_data"),
     stream("Active::on_window_update"),
+    quinn::rewrite(
+        "Active::poll",
+        "self.socket.start_send_unpin(frame)?",
+        "{ if frame.header().tag() == Tag::Data { ::poll_probe::muxer_moved(frame.header().len().val()); } {} }",
+    ),
+    quinn::rewrite(
+        "Active::on_frame",
+        "frame.into_data()",
+        "{ let data = {}; ::poll_probe::muxer_moved(data.header().len().val()); data }",
+    ),
 ];
 
 const fn stream(opened_in: &'static str) -> Rewrite {

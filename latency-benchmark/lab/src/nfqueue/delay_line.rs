@@ -34,7 +34,7 @@ pub(crate) const READY: &str = "ready";
 pub(crate) struct DelayLineConfig {
     pub(crate) delay_ns: u64,
     pub(crate) cores: Cores,
-    /// Central's first.
+    /// The paths of the namespaces, central's first.
     pub(crate) namespaces: Vec<PathBuf>,
 }
 
@@ -79,8 +79,9 @@ fn bind_all(config: &DelayLineConfig) -> Result<Vec<HeldPackets>> {
             0 => "central".to_owned(),
             peer => format!("peer {peer}"),
         };
-        let queue = move_thread_into(namespace).and_then(|()| PacketQueue::bind());
-        let queue = queue.with_context(|| format!("the queue of {name} could not be bound"))?;
+        let queue = move_thread_into(namespace)
+            .and_then(|()| PacketQueue::bind())
+            .with_context(|| format!("the queue of {name} could not be bound"))?;
         Ok(HeldPackets::new(name, queue, config.delay_ns))
     };
     config.namespaces.iter().enumerate().map(bind).collect()
@@ -150,18 +151,19 @@ fn report(
     held: Vec<HeldPackets>,
     scheduling: SchedulingClass,
 ) -> nix::Result<DelayLineReport> {
-    let queues = std::iter::zip(&config.namespaces, held).map(|(namespace, held)| {
+    let queue = |(namespace, held): (&PathBuf, HeldPackets)| {
         // If this fails, the report says that the count is unknown.
         let entered = move_thread_into(namespace).ok();
         held.report(entered.and_then(|()| user_dropped()))
-    });
-    let queues = queues.collect::<nix::Result<_>>()?;
+    };
+    let queues = std::iter::zip(&config.namespaces, held).map(queue);
+    let queues: nix::Result<_> = queues.collect();
     let usage = getrusage(UsageWho::RUSAGE_SELF)?;
     Ok(DelayLineReport {
         user_cpu_s: seconds(usage.user_time()),
         system_cpu_s: seconds(usage.system_time()),
         scheduling,
-        queues,
+        queues: queues?,
     })
 }
 

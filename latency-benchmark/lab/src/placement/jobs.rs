@@ -8,8 +8,8 @@ use super::{Core, Topology, grouped};
 use crate::Placement;
 
 impl Topology {
-    /// As many places as asked for, if there are so many. A place has as many physical cores for the peers as for central's
-    /// workers. No physical core belongs to two places, and no place to two caches, if one is large enough.
+    /// Returns `jobs` places, or as many as fit. A place has as many physical cores for the peers as for central's workers. No
+    /// physical core belongs to two places. The cores of a place share a cache, if one is large enough.
     pub fn places(&self, workers: usize, jobs: usize) -> Result<Vec<Placement>> {
         let physical = grouped(self.cores.iter().copied(), |core| core.physical);
         let mut caches = grouped(physical.clone(), |threads| threads[0].cache);
@@ -19,13 +19,14 @@ impl Topology {
         if fits(&caches) == 0 {
             caches = vec![physical];
         }
-        let jobs = jobs.min(fits(&caches));
-        if jobs < 2 {
+        let count = jobs.min(fits(&caches));
+        if count < 2 {
             return Ok(vec![self.place(workers, None, None)?]);
         }
         let mut jobs_of = vec![0; caches.len()];
-        for _ in 0..jobs {
-            // To the cache that then has the most cores for each. Of several, the last counts.
+        for _ in 0..count {
+            // The next place goes to the cache with the most cores for each of its places. `rev` prefers the first of equal
+            // caches.
             let cores_of_each = |at: &usize| caches[*at].len() / (jobs_of[*at] + 1);
             let most = (0..caches.len()).rev().max_by_key(cores_of_each);
             jobs_of[most.expect("there is a cache")] += 1;
@@ -49,7 +50,8 @@ impl Topology {
 mod tests {
     use super::*;
 
-    /// So many hardware threads, of which each physical core has `threads` as neighbours, in caches of so many.
+    /// A machine with `cores` hardware threads. Each physical core has `threads` neighbouring ones, and each cache serves
+    /// `cache`.
     fn machine(cores: usize, threads: usize, cache: usize) -> Topology {
         let core = |number: usize| Core {
             number,

@@ -23,7 +23,8 @@ pub struct PreflightFinding {
 }
 
 impl PreflightFinding {
-    /// `seen` also says whether it is as it should be. If not, `status` and `consequence` say what that means.
+    /// Makes a finding. `seen` begins with whether there is no problem. If there is one, the finding has the given status,
+    /// consequence and remedy.
     pub(super) fn new(
         name: &str,
         (is_ok, seen): (bool, impl Into<String>),
@@ -40,7 +41,7 @@ impl PreflightFinding {
         }
     }
 
-    /// What was seen when something was tried, or that it failed and what that means.
+    /// Makes a finding about something that was tried: either what was seen, or the error and its consequence.
     pub(super) fn tried(
         name: &str,
         seen: Result<impl Into<String>>,
@@ -74,9 +75,9 @@ impl fmt::Display for PreflightFinding {
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Preflight {
-    /// The most important first.
+    /// The findings, the most important first.
     pub findings: Vec<PreflightFinding>,
-    /// Whether cells without a delay can run, without which none can. A cell is one combination of settings in a sweep.
+    /// Whether cells without a delay can run. If not, no cell can. A cell is one combination of settings in a sweep.
     pub can_run_rtt_zero: bool,
     pub can_run_delayed: bool,
 }

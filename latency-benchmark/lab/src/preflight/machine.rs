@@ -109,8 +109,7 @@ fn cores() -> Result<PreflightFinding> {
 fn has_cpu_flag(flag: &str) -> bool {
     let cpuinfo = read("/proc/cpuinfo").unwrap_or_default();
     let flags = cpuinfo.lines().find(|line| line.starts_with("flags"));
-    let mut flags = flags.unwrap_or_default().split_whitespace();
-    flags.any(|known| known == flag)
+    flags.is_some_and(|flags| flags.split_whitespace().any(|known| known == flag))
 }
 
 fn clock() -> PreflightFinding {
@@ -135,8 +134,8 @@ fn own_time() -> PreflightFinding {
     const INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING=y";
     let config = kernel_config();
     let sets = |option| {
-        let config = config.as_ref()?;
-        Some(config.lines().any(|line| line == option))
+        let mut lines = config.as_ref()?.lines();
+        Some(lines.any(|line| line == option))
     };
     // Only x86 says whether there is a hypervisor.
     let is_physical = cfg!(target_arch = "x86_64") && !has_cpu_flag("hypervisor");
@@ -203,10 +202,10 @@ fn idle_states() -> PreflightFinding {
     const SHALLOW_EXIT_US: u64 = 20;
     let states = fs::read_dir("/sys/devices/system/cpu/cpu0/cpuidle");
     let enabled = states.into_iter().flatten().flatten().filter_map(|state| {
-        let state = state.path();
-        let is_enabled = read(state.join("disable")).is_none_or(|value| value == "0");
-        let exit_us: u64 = read(state.join("latency"))?.parse().ok()?;
-        is_enabled.then_some((read(state.join("name"))?, exit_us))
+        let folder = state.path();
+        let is_enabled = read(folder.join("disable")).is_none_or(|value| value == "0");
+        let exit_us: u64 = read(folder.join("latency"))?.parse().ok()?;
+        is_enabled.then_some((read(folder.join("name"))?, exit_us))
     });
     let deepest = enabled.max_by_key(|(_, exit_us)| *exit_us);
     judge(
@@ -230,7 +229,7 @@ pub fn busy_cores() -> Option<f64> {
     Some(ticks as f64 / TICKS_PER_S / MOMENT.as_secs_f64())
 }
 
-/// Of all cores since boot, but for the fourth and the fifth count: being idle, and waiting for disks.
+/// The busy time of all cores since boot. The fourth and the fifth count are left out: idle time, and waiting for disks.
 fn busy_ticks(stat: &str) -> u64 {
     let first = stat.lines().next().unwrap_or_default();
     let counts = first.split_whitespace().skip(1).take(8);

@@ -1,19 +1,16 @@
 //! Tests of the binary, as root and as an ordinary user.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::PathBuf;
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 
-use crate::support::{Need, has, is_ok, lab, lab_as_nobody, skip, stderr, stdout};
+use crate::support::{
+    Need, end, has, is_ok, lab, lab_as_nobody, lines, next, output, skip, stderr, stdout,
+};
 use lab::Reaped;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
-
-fn output(mut command: Command) -> Output {
-    command.output().expect("the binary runs")
-}
 
 /// The one line that a command with this exit code prints.
 fn error_of(command: Command, code: i32) -> String {
@@ -100,13 +97,12 @@ fn signals_to_the_outer_process_reach_the_command_which_decides() {
         let mut outer = Reaped {
             child: command.spawn().expect("the binary runs"),
         };
-        let mut lines = BufReader::new(outer.child.stdout.take().expect("it is piped")).lines();
-        let mut next_line = || lines.next().and_then(Result::ok);
-        assert_eq!(next_line().as_deref(), Some("started"));
+        let said = lines(outer.child.stdout.take().expect("it is piped"));
+        assert_eq!(next(&said).as_deref(), Some("started"));
         let pid = i32::try_from(outer.child.id()).expect("a process id is an int");
         kill(Pid::from_raw(pid), signal).expect("it runs");
-        assert_eq!(next_line().as_deref(), Some("decided"));
-        assert_eq!(outer.child.wait().expect("it ends").code(), Some(9));
+        assert_eq!(next(&said).as_deref(), Some("decided"));
+        assert_eq!(end(&mut outer.child).code(), Some(9));
     }
 }
 

@@ -1,13 +1,12 @@
 //! If any process of a lab dies, the rest of the lab is gone within two seconds.
 
 use std::collections::BTreeSet;
-use std::io::{BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use crate::support::{Need, has, lab, lab_as_nobody};
+use crate::support::{Need, end, has, lab, lab_as_nobody, lines, next, rest};
 use lab::Reaped;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -58,7 +57,7 @@ fn nothing_is_left_when_the_outer_process_is_killed_while_it_wires() {
         }
         seen.extend(descendants(outer.child.id()));
         outer.child.kill().expect("it runs");
-        outer.child.wait().expect("it ends");
+        end(&mut outer.child);
         assert_gone(&seen, &BTreeSet::new());
     }
 }
@@ -95,10 +94,9 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
         "-c",
         "echo started; sleep 1000",
     ]));
-    let mut output = BufReader::new(outer.child.stdout.take().expect("it is piped"));
-    let mut line = String::new();
-    output.read_line(&mut line).expect("it is text");
-    assert_eq!(line, "started\n", "{}", errors(&mut outer));
+    let said = lines(outer.child.stdout.take().expect("it is piped"));
+    let first = next(&said);
+    assert_eq!(first.as_deref(), Some("started"), "{}", errors(&mut outer));
 
     let processes = descendants(outer.child.id());
     assert!(processes.len() >= 6, "three sleep, and three supervise");
@@ -112,8 +110,7 @@ fn die(victim: Victim, command: impl Fn(&[&str]) -> Command) {
     let victim_pid = find(victim, outer.child.id(), &processes);
     let pid = i32::try_from(victim_pid).expect("a process id is an int");
     kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it runs");
-    let status = outer.child.wait().expect("it ends");
-    assert!(!status.success());
+    assert!(!end(&mut outer.child).success());
     assert_gone(&processes, &namespaces);
     if victim == Victim::DelayLine {
         let errors = errors(&mut outer);
@@ -137,12 +134,10 @@ fn spawn(mut command: Command) -> Reaped {
     }
 }
 
+/// What the outer process has printed to stderr. It is ended if it still runs.
 fn errors(outer: &mut Reaped) -> String {
-    let mut text = String::new();
-    if let Some(mut stderr) = outer.child.stderr.take() {
-        stderr.read_to_string(&mut text).expect("it is text");
-    }
-    text
+    let _ = outer.child.kill();
+    outer.child.stderr.take().map(rest).unwrap_or_default()
 }
 
 fn find(victim: Victim, outer: u32, processes: &BTreeSet<u32>) -> u32 {

@@ -20,8 +20,8 @@ fn spec_errors() -> Vec<anyhow::Error> {
     with_jitter.network.jitter_ms = "30ms".parse().ok();
     let mut by_delay_line = with_jitter.clone();
     by_delay_line.network.backend = Backend::Nfqueue;
-    let refused = [LabSpec::new(300, placement), by_delay_line, with_jitter];
-    let refused = refused.map(|spec| spec.check().expect_err("there is no such lab"));
+    let refused = [LabSpec::new(300, placement), by_delay_line, with_jitter]
+        .map(|spec| spec.check().expect_err("there is no such lab"));
     let unknown = check_congestion_control("x").expect_err("no kernel has it");
     refused.into_iter().chain([unknown]).collect()
 }

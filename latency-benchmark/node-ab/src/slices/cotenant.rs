@@ -1,9 +1,9 @@
-//! Small tasks on central's workers note how late they run. That lateness is the harm that slow polls do. Another thread
-//! wakes one task, a timer the other, and with several workers a connection wakes a third.
+//! Co-tenants are small tasks on central's workers that note how late they run, which is the harm that slow polls do. A thread
+//! wakes one of them, and a timer another. With several workers, a connection wakes a third.
 //!
 //! A task that was woken waits while its worker does other work, and while its worker does not run at all because the
 //! machine does something else. The second part is not caused by the application. So a wait is also measured by the
-//! worker's own clock, which whoever rings reads from outside.
+//! worker's own clock, which the waking thread reads from outside.
 
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -21,16 +21,17 @@ use crate::slices::{Log, LogReader, log};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
-    /// When the task should have run.
+    /// The time at which the task should have run.
     pub since_ns: u64,
     pub wall_ns: u64,
-    /// For how long its worker ran meanwhile. A timer has none, because nobody reads a clock when it is due.
+    /// The time that the worker ran in this delay. A timer's delay has none, because nobody reads the clock when the timer is
+    /// due.
     pub own_ns: Option<u64>,
 }
 
 pub type Cotenant = (HistogramOf, LogReader<Delay>);
 
-/// More than a second's worth.
+/// The entries of more than a second.
 const CAPACITY: usize = 1 << 14;
 
 pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
@@ -39,14 +40,14 @@ pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 #[derive(Default)]
 struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
 
-/// How long each worker has run. None for a free place.
+/// How long each worker has run. A place without a worker has None.
 type RanNs = [Option<u64>; Workers::MOST];
 
 impl Workers {
     /// Only the first eight workers that answer are measured by their own clocks.
     const MOST: usize = 8;
 
-    /// The place of the current thread, which takes the first free one if it has none.
+    /// The place of the current thread. A thread without a place takes the first free one.
     fn this_thread(&self) -> Option<usize> {
         let clock = ThreadClock::of_this_thread()?;
         let mut known = self.0.iter();
@@ -58,8 +59,8 @@ impl Workers {
     }
 }
 
-/// The most that any one worker has run from `since` to `now`, since any of them could have run the task. None if nobody knew
-/// the worker `answering` when the bell rang: the task may have waited for that one.
+/// The longest time that one worker has run from `since` to `now`, because any of them could have run the task. None if the
+/// worker `answering` was unknown when the bell rang, because the task may have waited for that one.
 fn longest_run_ns(now: &RanNs, since: &RanNs, answering: Option<usize>) -> Option<u64> {
     since[answering?]?;
     let pairs = now.iter().zip(since);
@@ -73,7 +74,7 @@ struct Ring {
     ran_ns: RanNs,
 }
 
-/// How a co-tenant learns that it was woken, and when.
+/// Tells a co-tenant that it was woken, and when.
 pub struct WakeReceiver {
     bell: Arc<Notify>,
     rings: Consumer<Ring>,
@@ -93,14 +94,14 @@ impl Bell {
     pub fn ring(&mut self, clock: &Recorder) {
         let ran_ns = self.workers.ran_ns();
         let at_ns = clock.now_ns();
-        // If the queue is full, so many rings are unanswered that one more adds nothing.
+        // If the queue is full, thousands of rings are unanswered, and one more adds nothing.
         if self.rings.push(Ring { at_ns, ran_ns }).is_ok() {
             self.bell.notify_one();
         }
     }
 }
 
-/// A bell, and what the co-tenant that it wakes gets.
+/// A bell, and the receiver for the co-tenant that it wakes.
 pub fn bell() -> (Bell, WakeReceiver) {
     let (ringing, rung) = RingBuffer::new(CAPACITY);
     let (bell, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
@@ -117,20 +118,21 @@ pub fn bell() -> (Bell, WakeReceiver) {
     (bell, receiver)
 }
 
-/// Starts a task on the runtime around that the bell wakes.
+/// Starts a task on the current runtime that the bell wakes.
 pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
     let (bell, rung) = bell();
     (bell, answering(HistogramOf::CotenantWake, rung, clock))
 }
 
-/// Starts a task on the runtime around that answers.
+/// Starts a task on the current runtime that answers the wakes.
 pub fn answering(of: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
     let (log, reader) = log(CAPACITY);
     tokio::spawn(answer(wakes, Arc::clone(clock), log));
     (of, reader)
 }
 
-/// Starts a task on the runtime around that a timer wakes. Tokio's timers are a millisecond coarse, which is in its delays.
+/// Starts a task on the current runtime that a timer wakes. The delays include up to a millisecond, the resolution of tokio's
+/// timers.
 pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
     let (timers, timer) = log(CAPACITY);
     tokio::spawn(wait(Arc::clone(clock), timers, seed));
@@ -138,13 +140,13 @@ pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
 }
 
 impl Drop for Bell {
-    /// Wakes the co-tenant, so that it can end.
+    /// Wakes the co-tenant so that it ends.
     fn drop(&mut self) {
         self.bell.notify_one();
     }
 }
 
-/// Every ring has a delay, also when several are answered at once. Ends when nobody reads the delays any more.
+/// Notes a delay for every ring, even if several are answered at once. Ends when nobody reads the delays any more.
 async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
         wakes.bell.notified().await;
@@ -157,7 +159,8 @@ async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Dela
     }
 }
 
-/// The deadlines are set without regard to when the ones before were met. Ends when nobody reads the delays any more.
+/// Notes how late each timer is. The deadlines do not depend on when earlier ones were met. Ends when nobody reads the delays
+/// any more.
 async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed ^ 1);
     let (origin, origin_ns) = (Instant::now(), clock.now_ns());

@@ -1,5 +1,5 @@
-//! Buffers between one thread that notes and one that reads, and the requests that a workload notes. Full means lost, and
-//! counted.
+//! Buffers between a thread that notes entries and one that reads them, and the requests that a workload notes. An entry that
+//! finds its buffer full is lost and counted.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
@@ -18,8 +18,8 @@ pub struct LogReader<T> {
     lost: Arc<AtomicU64>,
 }
 
-/// Every page of the buffer is written once, so that who notes pays for no page fault and
-/// the process does not seem to grow while the buffer is filled for the first time.
+/// Makes a buffer and writes every page of it once. So noting an entry causes no page fault, and the process does not seem to
+/// grow while the buffer is filled for the first time.
 pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
     let (mut writing, mut reading) = RingBuffer::new(capacity);
     while writing.push(T::default()).is_ok() {}
@@ -37,12 +37,12 @@ pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
 }
 
 impl<T> Log<T> {
-    /// Whether nobody reads it any more.
+    /// Whether the reader is gone.
     pub fn is_abandoned(&self) -> bool {
         self.entries.is_abandoned()
     }
 
-    /// Notes one entry. If the buffer is full, it is lost, and counted.
+    /// Notes one entry. If the buffer is full, the entry is lost and counted.
     pub fn note(&mut self, entry: T) {
         if self.entries.push(entry).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
@@ -51,11 +51,12 @@ impl<T> Log<T> {
 }
 
 impl<T> LogReader<T> {
+    /// Whether the writer is gone.
     pub fn is_abandoned(&self) -> bool {
         self.entries.is_abandoned()
     }
 
-    /// Hands out what is there, and returns how many were lost since the last time.
+    /// Passes all entries to `each`. Returns how many were lost since the last call.
     pub fn drain(&mut self, mut each: impl FnMut(T)) -> u64 {
         while let Ok(entry) = self.entries.pop() {
             each(entry);
@@ -64,29 +65,30 @@ impl<T> LogReader<T> {
     }
 }
 
+/// An answered request, or a message that has arrived.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Answered {
     pub at_ns: u64,
     pub latency_ns: u64,
-    /// What it moved, both ways.
+    /// The bytes in both directions.
     pub bytes: u64,
     pub peer: usize,
-    /// If it is a message: how many of the peer's are expected since the one before.
+    /// For a message: how many messages of its peer should have arrived since the last one that did.
     pub expected: u64,
-    /// Whether it is the last of those that were sent at once.
+    /// Whether it is the last of the messages that were sent at once.
     pub is_last: bool,
 }
 
-/// What the workload finds out beside its requests, and what it is to know for that.
+/// Values that the workload and the measuring thread share.
 #[derive(Debug, Default)]
 pub struct Findings {
     variant: AtomicUsize,
-    /// 0 until it is found.
+    /// 0 until the workload has found it.
     outstanding: AtomicU32,
 }
 
 impl Findings {
-    /// Index of the variant in force.
+    /// The index of the variant in force.
     pub fn variant(&self) -> usize {
         self.variant.load(Ordering::Relaxed)
     }
@@ -95,7 +97,7 @@ impl Findings {
         self.variant.store(variant, Ordering::Relaxed);
     }
 
-    /// So many unanswered requests for each peer are enough: more of them raise throughput no further.
+    /// Notes how many unanswered requests for each peer are enough: more of them raise throughput no further.
     pub fn found_outstanding(&self, outstanding: u32) {
         self.outstanding.store(outstanding, Ordering::Relaxed);
     }
@@ -105,7 +107,7 @@ impl Findings {
     }
 }
 
-/// Where the workload notes its requests.
+/// The log in which the workload notes its requests.
 pub struct RequestLog {
     log: Log<Answered>,
     findings: Arc<Findings>,
@@ -133,7 +135,7 @@ impl RequestLog {
         (log, reader)
     }
 
-    /// Of what goes on beside that is not measured. It has the same findings.
+    /// A log that nobody reads, for requests that are not measured. It has the same findings.
     pub fn unread(&self) -> RequestLog {
         RequestLog {
             log: log(0).0,
@@ -142,12 +144,12 @@ impl RequestLog {
         }
     }
 
-    /// The time, by the clock of all records.
+    /// The time on the clock of all records.
     pub fn now_ns(&self) -> u64 {
         self.clock.now_ns()
     }
 
-    /// The clock of all records, to be read without the log.
+    /// The clock of all records.
     pub fn clock(&self) -> Arc<Recorder> {
         Arc::clone(&self.clock)
     }
@@ -161,8 +163,8 @@ impl RequestLog {
         self.delivered(peer, since_ns, bytes, 0, false);
     }
 
-    /// The same of a message or chunk that was sent at `since_ns`, and tells that `expected` are to be here. If it was sent
-    /// to all peers, this one is the last or not.
+    /// Notes that a message or chunk sent at `since_ns` has arrived. `expected` is how many of its peer should have arrived
+    /// since the last one. `is_last` says whether it is the last to arrive of those that were sent to all peers at once.
     pub fn delivered(
         &mut self,
         peer: usize,

@@ -1,7 +1,10 @@
-//! What is seen in a program while it works. Whoever sees something notes it with its time in a buffer of its own; the
-//! slices are cut out of the buffers afterwards, on another thread, and written as a run. Measuring an
-//! application and the measuring loop of central, which is in `node-kit`, are made of this.
-#![allow(missing_docs)] // Names are those of the columns that they fill.
+//! Cuts the slices of a run. Threads of the measured program note what they see, with its time, in buffers of their own. The
+//! measuring thread empties the buffers, cuts slices out of their entries, and writes them. `node-ab` uses this to measure an
+//! application, and `node-kit` to measure central.
+#![allow(
+    missing_docs,
+    reason = "fields have the names of the columns that they fill"
+)]
 
 pub mod cotenant;
 mod log;

@@ -1,4 +1,4 @@
-//! What observes central, and hands what was seen to the slices that it belongs to.
+//! The observers of central. They hand what they saw to the slice to which it belongs.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ pub struct Observers {
 }
 
 impl Observers {
-    /// Empties the buffers into the slices that what is there belongs to. What is lost counts for the last one.
+    /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs, and losses go to the last one.
     pub fn collect(&mut self, slices: &mut [&mut ObservedSlice]) {
         let drained = self.recorder.drain(|record| {
             for slice in slices.iter_mut() {
@@ -29,8 +29,9 @@ impl Observers {
         });
         for (of, log) in &mut self.cotenants {
             lost_entries += log.drain(|delay| {
-                let mut slices = slices.iter_mut();
-                if let Some(slice) = slices.find(|slice| slice.turn_of(delay.since_ns).is_some()) {
+                let has_turn =
+                    |slice: &&mut &mut ObservedSlice| slice.turn_of(delay.since_ns).is_some();
+                if let Some(slice) = slices.iter_mut().find(has_turn) {
                     slice.add_delay(*of, delay);
                 }
             });

@@ -33,11 +33,14 @@ mod tests {
         for seed in 0..200 {
             let order = order(&[4, 4, 1], &mut StdRng::seed_from_u64(seed));
             assert_eq!(order.len(), 9);
-            let place = order.iter().position(|it| *it == 2).expect("one turn");
+            let place = order
+                .iter()
+                .position(|slice| *slice == 2)
+                .expect("one turn");
             // Rounds before the one with the rare slice have two turns.
             let round = (place / 2).min(3);
             alone[round] += 1;
-            let others: Vec<usize> = order.into_iter().filter(|it| *it != 2).collect();
+            let others: Vec<usize> = order.into_iter().filter(|slice| *slice != 2).collect();
             for round in others.chunks(2) {
                 assert_eq!(round[0] + round[1], 1, "both, once each");
             }

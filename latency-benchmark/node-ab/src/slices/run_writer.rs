@@ -1,4 +1,4 @@
-//! Writes the slices of a run as they are cut, each to disk before the next.
+//! Writes the slices of a run, each to disk before the next.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,23 +18,25 @@ use run_format::{
     SiteRow, SliceRow, TableWriters, TurnRow, WorkerRow,
 };
 
-use crate::slices::{AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, coarse_histogram, quantile};
+use crate::slices::{
+    AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, PollSums, coarse_histogram, quantile,
+};
 
-/// The tables and histograms of a run, while it goes on.
+/// The tables and histograms of a run that goes on.
 pub struct RunWriter {
     tables: TableWriters,
-    /// The cores of each worker, where there are several.
+    /// The cores of each worker. Empty if there is only one worker.
     workers: Vec<Option<Cores>>,
     histograms: HistogramLog,
-    /// Latency by variant and peer, over the run.
+    /// The latency over the whole run, by variant and peer.
     per_peer: BTreeMap<(usize, usize), Histogram<u64>>,
-    /// Those of the stack. The others are absent.
+    /// The sites that have rows.
     sites: Vec<Site>,
 }
 
 impl RunWriter {
-    /// In the folder `dir`. `sites` are those of the program, and `workers` has the cores of each worker, where there are
-    /// several.
+    /// Creates the files in the folder `dir`. `sites` are the sites of the program. `workers` has the cores of each worker, and
+    /// is empty if there is only one.
     pub fn create(dir: &Path, sites: Vec<Site>, workers: Vec<Option<Cores>>) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         if sites.iter().any(|site| site.is_of_quic()) {
@@ -63,7 +65,7 @@ impl RunWriter {
         self.tables.rows(SITES, (1..first).map(none))
     }
 
-    /// Writes all of a slice. `used` is by thread, the workers first.
+    /// Writes a slice. `used` has the CPU time of each thread, the workers first.
     pub fn write(
         &mut self,
         row: &SliceRow,
@@ -77,7 +79,7 @@ impl RunWriter {
         self.write_polls(row.slice, seen)?;
         self.write_histograms(row, seen)?;
         self.tables.flush()?;
-        // Last, so that a slice in this table is complete in all others.
+        // This row comes last, so that a slice with a row here is complete in all other tables.
         self.tables.row(SLICES, row)?;
         self.tables.flush()
     }
@@ -119,16 +121,16 @@ impl RunWriter {
     }
 
     fn write_polls(&mut self, slice: u32, seen: &ObservedSlice) -> Result<()> {
-        let turns = AFTER_SWITCH_FROM_MS.into_iter().zip(&seen.after_switch);
-        let turns = turns.map(|(from_ms, sums)| TurnRow {
+        let buckets = AFTER_SWITCH_FROM_MS.into_iter().zip(&seen.after_switch);
+        let turns = buckets.map(|(from_ms, sums)| TurnRow {
             slice,
             from_ms,
             polls: sums.polls,
             slow_polls: sums.slow,
         });
         self.tables.rows(TURNS, turns.filter(|row| row.polls > 0))?;
-        let bounds = seen.replay.iter().flat_map(|replay| &replay.0);
-        let bounds = bounds.map(|&(site, budget, pieces)| BoundRow {
+        let replayed = seen.replay.iter().flat_map(|replay| &replay.0);
+        let bounds = replayed.map(|&(site, budget, pieces)| BoundRow {
             slice,
             site,
             budget,
@@ -145,18 +147,17 @@ impl RunWriter {
                 ..seen.row.clone()
             };
             self.tables.row(SITES, &row)?;
-            let bands = seen.iterations_by_band.iter();
-            let bands = bands.map(|(&(from_ns, iterations), sums)| BandRow {
+            let band = |(&(from_ns, iterations), sums): (&(u64, Option<u32>), &PollSums)| BandRow {
                 slice,
                 site: row.site,
                 from_ns,
                 iterations,
                 polls: sums.polls,
                 ns: sums.ns,
-            });
-            self.tables.rows(BANDS, bands)?;
-            let children = seen.children_by_band.iter();
-            let children = children.map(|(&(from_ns, child), sums)| ChildRow {
+            };
+            self.tables
+                .rows(BANDS, seen.iterations_by_band.iter().map(band))?;
+            let child = |(&(from_ns, child), sums): (&(u64, &'static str), &PollSums)| ChildRow {
                 slice,
                 site: row.site,
                 from_ns,
@@ -164,8 +165,9 @@ impl RunWriter {
                 polls: sums.polls,
                 ns: sums.ns,
                 beyond_ns: sums.beyond_ns,
-            });
-            self.tables.rows(CHILDREN, children)?;
+            };
+            self.tables
+                .rows(CHILDREN, seen.children_by_band.iter().map(child))?;
         }
         Ok(())
     }
@@ -184,7 +186,7 @@ impl RunWriter {
         Ok(())
     }
 
-    /// Writes what is kept for the whole run, which ends now, and has the disk confirm everything.
+    /// Ends the run: writes the histograms of the whole run, and waits until everything is on disk.
     pub fn finish(mut self, now_ns: u64) -> Result<()> {
         for (&(variant, peer), latency_ns) in &self.per_peer {
             let tag = HistogramTag {
@@ -201,7 +203,7 @@ impl RunWriter {
     }
 }
 
-/// An HdrHistogram interval log. Each interval is encoded by a writer of its own, so that it can be written at once.
+/// An interval log in the format of HdrHistogram. Each interval has an encoder of its own, so that it is written at once.
 struct HistogramLog {
     file: File,
     name: String,
@@ -230,7 +232,7 @@ impl HistogramLog {
         Ok(log)
     }
 
-    /// The interval's beginning and length are in `when_ns`.
+    /// Writes one interval. `when_ns` is its beginning and its length.
     fn interval(
         &mut self,
         tag: HistogramTag,
@@ -240,8 +242,8 @@ impl HistogramLog {
         if histogram.is_empty() {
             return Ok(());
         }
-        let tag = tag.to_string();
-        let tag = Tag::new(&tag).context("a tag has no comma, space or line end")?;
+        let text = tag.to_string();
+        let tag = Tag::new(&text).context("a tag has no comma, space or line end")?;
         let [start, duration] = when_ns.map(Duration::from_nanos);
         let mut line = Vec::new();
         let written = IntervalLogWriterBuilder::new()

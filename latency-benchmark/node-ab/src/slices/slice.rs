@@ -1,5 +1,5 @@
-//! A stretch of a run under one variant, cut out of what was seen. A poll belongs to the slice that it began in, a
-//! co-tenant's delay to the one in which it should have run, and a request to the one in which it was answered.
+//! A slice of a run: turns of one variant, and what was seen in them. A poll belongs to the slice in which it began, a
+//! co-tenant's delay to the one in which the co-tenant should have run, and a request to the one in which it was answered.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -14,17 +14,17 @@ use crate::slices::{Answered, PollSums, Replay, WholePolls};
 /// The lower end of each bucket of the time from a change of variant to a poll.
 pub const AFTER_SWITCH_FROM_MS: [u64; 10] = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1000];
 
-/// One of many: grows as needed, and is coarser.
+/// A histogram for one of many peers. It resizes itself and has two significant digits.
 pub fn coarse_histogram() -> Histogram<u64> {
     Histogram::new(2).expect("two significant digits are few enough")
 }
 
-/// None of an empty histogram.
+/// The quantile of a histogram, unless it is empty.
 pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
     (!histogram.is_empty()).then(|| histogram.value_at_quantile(q))
 }
 
-/// By what they are of. Nothing that was not seen has one.
+/// The histograms of a slice. A kind of duration that was not seen has no histogram.
 #[derive(Default)]
 pub struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
 
@@ -50,8 +50,9 @@ impl Histograms {
 
     /// How many durations are over `threshold_ns`, to the histogram's precision.
     pub fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
-        let slower = |it: &Histogram<u64>| it.len() - it.count_between(0, threshold_ns);
-        self.get(of).map_or(0, slower)
+        self.get(of).map_or(0, |histogram| {
+            histogram.len() - histogram.count_between(0, threshold_ns)
+        })
     }
 
     pub fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
@@ -65,32 +66,32 @@ pub struct ObservedSlice {
     pub connections: Site,
     /// The turn that is measured now, or was last.
     turn: TurnWindow,
-    /// The one before. What began in it may end during this one.
+    /// The turn before. Polls that began in it may end during this one.
     turn_before: TurnWindow,
     pub start_ns: u64,
-    /// Of the turns that are over.
+    /// The time of the turns that are over.
     pub duration_ns: u64,
     pub turns: u32,
     /// Polls of connections by when they began in their turn, like [`AFTER_SWITCH_FROM_MS`].
     pub after_switch: [PollSums; AFTER_SWITCH_FROM_MS.len()],
     /// Polls of connections by the number that their thread has in the recorder. 0 is the main thread.
     pub workers: BTreeMap<usize, PollSums>,
-    /// By `Site as usize`.
+    /// The index is `Site as usize`.
     pub sites: [ObservedSite; Site::ALL.len()],
     pub histograms: Histograms,
     pub peer_latency_ns: Vec<Histogram<u64>>,
-    /// When the process was paused before its turn.
+    /// The time before its turn in which the process was paused.
     pub paused_ns: Range<u64>,
     /// Requests that were sent before the slice began, perhaps under another variant.
     pub begun_before: u64,
     pub bytes: u64,
-    /// Messages that were to reach central.
+    /// The number of messages that should have reached central.
     pub expected: u64,
-    /// Entries of requests and delays that found a buffer full.
+    /// Requests and delays that were lost because a buffer was full.
     pub lost_entries: u64,
-    /// In the pass that shows what bounds would do.
+    /// Present in the pass `children`, whose polls are replayed under bounds.
     pub replay: Option<Replay>,
-    /// Where a cell is explained.
+    /// Present if the run explains a cell.
     pub whole: Option<WholePolls>,
 }
 
@@ -101,10 +102,10 @@ pub struct TurnWindow {
     switched_ns: u64,
 }
 
-/// What was seen of a site. Bands are named by their lower ends.
+/// The polls of a site in a slice. A band of durations is named by its lower end.
 #[derive(Default)]
 pub struct ObservedSite {
-    /// Its slice is known when the slice is over.
+    /// The field `slice` is set when the slice is written.
     pub row: SiteRow,
     pub iterations_by_band: BTreeMap<(u64, Option<u32>), PollSums>,
     pub children_by_band: BTreeMap<(u64, &'static str), PollSums>,
@@ -170,6 +171,7 @@ impl ObservedSlice {
         }
     }
 
+    /// Begins another turn of the slice.
     pub fn reopen(&mut self, switched_ns: u64, at_ns: u64) {
         let turn = TurnWindow {
             ns: at_ns..u64::MAX,
@@ -179,7 +181,7 @@ impl ObservedSlice {
         self.turns += 1;
     }
 
-    /// Ends a turn. What began before `at_ns` and ends later can still be collected.
+    /// Ends a turn. Polls that began before `at_ns` and end later still count.
     pub fn close(&mut self, at_ns: u64) {
         self.turn.ns.end = at_ns;
         self.duration_ns += at_ns - self.turn.ns.start;
@@ -188,7 +190,7 @@ impl ObservedSlice {
         }
     }
 
-    /// What is not over yet is lost, since its time would include that of other programs.
+    /// Leaves out the polls that are not over yet, since other programs get the core now.
     pub fn end_late_polls(&mut self) {
         self.turn.ns = 0..0;
     }
@@ -211,10 +213,12 @@ impl ObservedSlice {
     }
 
     pub fn add_record(&mut self, record: &Record<'_>) {
-        let switched_ns = self.turn_of(record.start_ns).map(|turn| turn.switched_ns);
-        let switched_ns = switched_ns.filter(|_| record.variant == self.variant);
-        let belongs = switched_ns.is_some();
-        if let Some(switched_ns) = switched_ns {
+        let turn = match record.variant == self.variant {
+            true => self.turn_of(record.start_ns),
+            false => None,
+        };
+        let belongs = turn.is_some();
+        if let Some(switched_ns) = turn.map(|turn| turn.switched_ns) {
             let site = Site::from(record.site);
             self.sites[site as usize].add(record);
             let histograms = &mut self.histograms;
@@ -243,7 +247,7 @@ impl ObservedSlice {
         }
     }
 
-    /// Falls back to the wall clock if the worker's clock was not read.
+    /// Adds a co-tenant's delay. If the worker's clock was not read, the delay by the wall clock counts.
     pub fn add_delay(&mut self, of: HistogramOf, delay: Delay) {
         let own_ns = delay.own_ns.unwrap_or(delay.wall_ns);
         self.histograms.record(of, own_ns);
@@ -257,7 +261,7 @@ impl ObservedSlice {
         if let Some(turn) = self.turn_of(answered.at_ns) {
             let start_ns = turn.ns.start;
             let sent_ns = answered.at_ns.saturating_sub(answered.latency_ns);
-            // A paused program runs for a moment now and then, in which it sends, too.
+            // A paused program sends requests, too, since it runs for a moment now and then.
             let waited_from_ns = sent_ns.max(self.paused_ns.start);
             let paused_ns = self.paused_ns.end.saturating_sub(waited_from_ns);
             let latency_ns = answered.latency_ns.saturating_sub(paused_ns);
@@ -266,10 +270,10 @@ impl ObservedSlice {
                 self.histograms
                     .record(HistogramOf::LastDelivery, latency_ns);
             }
-            // Of an application no peer is known.
-            if let Some(of_peer) = self.peer_latency_ns.get_mut(answered.peer) {
-                // It grows to hold any value.
-                let _ = of_peer.record(latency_ns);
+            // An application does not tell peers apart.
+            if let Some(peer_latency_ns) = self.peer_latency_ns.get_mut(answered.peer) {
+                // This cannot fail, because the histogram resizes itself.
+                let _ = peer_latency_ns.record(latency_ns);
             }
             self.bytes += answered.bytes;
             self.expected += answered.expected;

@@ -1,17 +1,17 @@
-//! Sums: of polls, and those that the kernel and the runtime keep since the start.
+//! Sums over polls, and counts that the kernel and the runtime keep since the start.
 
 use std::ops::{Add, Sub};
 
 use poll_probe::{MuxerCounts, QuicCounts};
 use run_format::{BlockRow, SLOW_NS, SliceRow};
 
-/// Polls, and those of them that were slow for tokio.
+/// Sums over polls. A poll is slow if it takes more than [`SLOW_NS`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PollSums {
     pub polls: u64,
     pub slow: u64,
     pub ns: u64,
-    /// By how much they are longer than a poll that is not slow yet.
+    /// The sum of each poll's time after its first [`SLOW_NS`].
     pub beyond_ns: u64,
     pub longest_ns: u64,
 }
@@ -26,57 +26,61 @@ impl PollSums {
     }
 }
 
-/// How two whole numbers become one, and two others.
-pub type By = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
+/// One operation on two whole numbers, and the same operation on two other numbers.
+pub type Operation = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
 
-/// Numbers that only grow, each by itself. What is absent on either side is absent.
+/// Counts that only grow. A count that is absent on either side is absent in the result.
 pub trait Sums: Sized {
-    fn with(self, other: Self, by: By) -> Self;
+    fn combine(self, other: Self, operation: Operation) -> Self;
 
+    /// Subtracts an earlier reading from this one.
     fn since(self, before: Self) -> Self {
-        self.with(before, (u64::saturating_sub, f64::sub))
+        self.combine(before, (u64::saturating_sub, f64::sub))
     }
 
     fn plus(self, other: Self) -> Self {
-        self.with(other, (u64::saturating_add, f64::add))
+        self.combine(other, (u64::saturating_add, f64::add))
     }
 }
 
 impl Sums for u64 {
-    fn with(self, other: u64, by: By) -> u64 {
-        by.0(self, other)
+    fn combine(self, other: u64, operation: Operation) -> u64 {
+        operation.0(self, other)
     }
 }
 
 impl Sums for f64 {
-    fn with(self, other: f64, by: By) -> f64 {
-        by.1(self, other)
+    fn combine(self, other: f64, operation: Operation) -> f64 {
+        operation.1(self, other)
     }
 }
 
 impl<T: Sums> Sums for Option<T> {
-    fn with(self, other: Option<T>, by: By) -> Option<T> {
-        Some(self?.with(other?, by))
+    fn combine(self, other: Option<T>, operation: Operation) -> Option<T> {
+        Some(self?.combine(other?, operation))
     }
 }
 
 impl<T: Sums> Sums for Vec<T> {
-    fn with(self, other: Self, by: By) -> Self {
+    fn combine(self, other: Self, operation: Operation) -> Self {
         let pairs = self.into_iter().zip(other);
-        pairs.map(|(one, other)| one.with(other, by)).collect()
+        pairs
+            .map(|(one, other)| one.combine(other, operation))
+            .collect()
     }
 }
 
-/// Implements [`Sums`] for a struct in which the first fields are such numbers. Those that it `keeps` stay as they are. A field
-/// in neither list does not compile: a sum that nobody subtracts would count from the start.
+/// Implements [`Sums`] for a struct. The fields of the first list are combined. The fields after `keeps` are taken from
+/// `self`. A struct with a field in neither list does not compile, because a forgotten count would be written as a total since
+/// the start.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! sums {
     ($type:ident: $($summed:ident),* $(; keeps $($kept:ident),*)?) => {
         impl $crate::slices::Sums for $type {
-            fn with(self, other: Self, by: $crate::slices::By) -> Self {
+            fn combine(self, other: Self, operation: $crate::slices::Operation) -> Self {
                 $type {
-                    $($summed: self.$summed.with(other.$summed, by),)*
+                    $($summed: self.$summed.combine(other.$summed, operation),)*
                     $($($kept: self.$kept,)*)?
                 }
             }
@@ -89,7 +93,7 @@ pub use sums;
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct CpuTime {
     pub cpu_ns: Option<u64>,
-    /// Ready to run, and waiting for the core.
+    /// The time in which the thread was ready to run and waited for its core.
     pub runqueue_ns: Option<u64>,
 }
 sums!(CpuTime: cpu_ns, runqueue_ns);

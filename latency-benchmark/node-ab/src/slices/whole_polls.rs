@@ -1,4 +1,4 @@
-//! Polls kept whole, so that what else happened on the worker can be laid beside them by its time, and polls that found
+//! Polls with their children, so that samples of the worker can be matched with them by time, and counts of polls that found
 //! nothing to do.
 
 use std::collections::HashMap;
@@ -18,7 +18,7 @@ pub struct WholePoll {
     pub sampled_ns: u64,
     pub iterations: Option<u32>,
     pub outcome: Outcome,
-    /// In the order they began.
+    /// The polls of children, in the order in which they began.
     pub children: Vec<ChildPoll>,
     pub readings: Vec<Reading>,
 }
@@ -28,22 +28,23 @@ pub struct WholePolls {
     /// When the slice was measured, once it is over.
     pub window_ns: Range<u64>,
     pub idle: IdlePolls,
-    /// By `Site as usize`, each in the order they began. On one worker those of a site do not overlap.
-    of_site: [Vec<WholePoll>; Site::ALL.len()],
+    /// The index is `Site as usize`. The polls of a site are in the order in which they began, and do not overlap on one
+    /// worker.
+    by_site: [Vec<WholePoll>; Site::ALL.len()],
 }
 
-/// Where in the polls something happened. Outside of all of them everything is absent.
+/// The place in the polls where something happened. If that was outside of all polls, every field is absent.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PollPlace {
     pub site: Option<Site>,
-    /// Absent in the poll function's own code.
+    /// Absent if it happened in the poll function's own code.
     pub child: Option<&'static str>,
     /// The band of the poll's duration, without the time that samples took.
     pub from_ns: Option<u64>,
 }
 
 impl PollPlace {
-    /// A row that says that something happened here `count` times and, of some things, was together so much.
+    /// A row which says that `what` happened here `count` times. Some things have an amount, such as bytes, which is their sum.
     pub fn row(
         self,
         slice: u32,
@@ -68,7 +69,7 @@ impl WholePoll {
         self.start_ns + self.duration_ns
     }
 
-    /// How long it ran, without samples.
+    /// How long the poll ran, without the time of samples.
     pub fn own_ns(&self) -> u64 {
         let other_ns = self.lost_ns + self.sampled_ns;
         self.duration_ns.saturating_sub(other_ns)
@@ -93,9 +94,9 @@ impl WholePoll {
 }
 
 impl WholePolls {
-    /// Records come in the order in which polls end.
+    /// Adds a poll. Records come in the order in which polls end.
     pub fn add(&mut self, record: &Record<'_>) {
-        self.of_site[record.site.number()].push(WholePoll {
+        self.by_site[record.site.number()].push(WholePoll {
             site: record.site.into(),
             start_ns: record.start_ns,
             duration_ns: record.duration_ns,
@@ -108,31 +109,32 @@ impl WholePolls {
         });
     }
 
-    pub fn of(&self, site: Site) -> &[WholePoll] {
-        &self.of_site[site as usize]
+    pub fn of_site(&self, site: Site) -> &[WholePoll] {
+        &self.by_site[site as usize]
     }
 
-    /// The poll of `site` that was under way then.
+    /// The index of the poll of `site` that was under way at that time.
     fn index_at(&self, site: Site, at_ns: u64) -> Option<usize> {
-        let polls = self.of(site);
+        let polls = self.of_site(site);
         let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
         let last = begun.checked_sub(1)?;
         (at_ns < polls[last].end_ns()).then_some(last)
     }
 
-    /// Notes that a sample was taken then, and how long that took. Else a poll could be slow because it was sampled.
+    /// Notes that a sample was taken at `at_ns`, and how long that took. Otherwise a poll could be slow because it was sampled.
     pub fn sampled(&mut self, at_ns: u64, took_ns: u64) {
         for site in Site::ALL {
             if let Some(at) = self.index_at(site, at_ns) {
-                self.of_site[site as usize][at].sampled_ns += took_ns;
+                self.by_site[site as usize][at].sampled_ns += took_ns;
             }
         }
     }
 
-    /// Where it was that something happened: in a poll of each of several sites, one inside the other, or in none.
+    /// The places that were under way at a time. Polls of several sites may be, one inside the other. If there is none, the
+    /// place is outside of all polls.
     pub fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
         let place = move |site| {
-            let poll = &self.of(site)[self.index_at(site, at_ns)?];
+            let poll = &self.of_site(site)[self.index_at(site, at_ns)?];
             Some(poll.place(poll.child_at(at_ns)))
         };
         let mut inside = Site::ALL.into_iter().filter_map(place).peekable();
@@ -141,19 +143,19 @@ impl WholePolls {
     }
 }
 
-/// Counts the polls of a slice that found nothing to do: somebody was woken for nothing.
+/// Counts the idle polls of a slice, which found nothing to do.
 ///
-/// A poll of a connection is idle if its loop was entered once and ended pending, and so was the loop of
-/// every poll of the muxer inside it. Where the muxer is no site, the connection's own loop decides.
+/// A poll of a connection is idle if its loop was entered once and ended pending, and if the same is true of every poll of
+/// the muxer inside it. In a stack whose muxer is no site, the connection's own loop decides.
 #[derive(Debug, Default)]
 pub struct IdlePolls {
     pub counts: IdleCounts,
-    /// By thread, when the last poll of a muxer began that had something to do. Muxers are not polled
-    /// inside each other, so none of a poll that ends later began later.
+    /// For each thread, the time at which the last busy poll of a muxer began. Polls of muxers are not nested, so the poll that
+    /// ends last also began last.
     busy_muxer_ns: HashMap<usize, u64>,
 }
 
-/// Polls, and those of them that were idle.
+/// Numbers of polls and of idle polls.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IdleCounts {
     pub connection_polls: u64,
@@ -163,10 +165,10 @@ pub struct IdleCounts {
 }
 
 impl IdlePolls {
-    /// To be called with every record, in the order that they are drained in: what is inside a poll is
-    /// looked at, even where it does not itself belong to the slice that the poll does.
+    /// Takes every record, in the order in which records are drained. `belongs` says whether the poll is counted in this slice.
+    /// Polls of the muxer inside it are looked at even if they belong to another slice.
     pub fn note(&mut self, record: &Record<'_>, belongs: bool) {
-        // Where the loops are not marked, nobody knows.
+        // Without marks in its loop, a poll is neither idle nor busy.
         if let Some(iterations) = record.iterations {
             let is_idle = iterations <= 1 && record.outcome == Outcome::Pending;
             self.add(
@@ -232,11 +234,11 @@ mod tests {
     #[test]
     fn a_moment_is_in_every_site_that_was_being_polled_and_in_one_child_of_it() {
         let mut polls = WholePolls::default();
-        polls.of_site[Site::Connection as usize] = vec![
+        polls.by_site[Site::Connection as usize] = vec![
             poll(Site::Connection, 100, 60_000, &[(10, 20), (50, 59_000)]),
             poll(Site::Connection, 70_000, 10, &[]),
         ];
-        polls.of_site[Site::Muxer as usize] = vec![poll(Site::Muxer, 155, 50, &[])];
+        polls.by_site[Site::Muxer as usize] = vec![poll(Site::Muxer, 155, 50, &[])];
         let at = |at_ns| polls.places(at_ns).collect::<Vec<_>>();
         let connection = |child| PollPlace {
             site: Some(Site::Connection),
@@ -260,8 +262,8 @@ mod tests {
     #[test]
     fn no_poll_is_slow_because_it_was_sampled() {
         let mut polls = WholePolls::default();
-        polls.of_site[Site::Connection as usize] = vec![poll(Site::Connection, 100, 60_000, &[])];
-        let from_ns = |polls: &WholePolls| polls.places(200).next().and_then(|it| it.from_ns);
+        polls.by_site[Site::Connection as usize] = vec![poll(Site::Connection, 100, 60_000, &[])];
+        let from_ns = |polls: &WholePolls| polls.places(200).next().and_then(|place| place.from_ns);
         polls.sampled(99, 5_000);
         polls.sampled(200, 9_000);
         assert_eq!(from_ns(&polls), Some(50_000));
@@ -278,7 +280,7 @@ mod tests {
         (site, thread, start_ns, is_idle)
     }
 
-    /// In the order they ended, all of them in the slice.
+    /// The counts of polls in the order in which they ended, if all of them belong to the slice.
     fn counts(invocations: &[NotedPoll]) -> IdleCounts {
         let mut polls = IdlePolls::default();
         for &(site, thread, start_ns, is_idle) in invocations {

@@ -1,5 +1,7 @@
-//! What the program `examples/tasks.rs` leaves behind, however it ends.
+//! What the program `examples/tasks.rs` leaves behind, however it ends, and a comparison of a program with yamux.
 #![allow(clippy::unwrap_used)]
+
+mod muxer_bytes;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
@@ -7,13 +9,20 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 use std::{env, fs, thread};
 
+use program::Limits;
 use run_format::files::read_versioned;
 use run_format::{
     ApplicationFile, ApplicationRun, Budgets, Ended, Role, Site, SiteRow, SliceRow, read_table,
 };
 use tempfile::TempDir;
 
-/// Each has the machine for itself, since timers that are late end a comparison.
+/// A busy machine takes its time. A program that takes longer has no end.
+const PATIENCE: Limits = Limits {
+    time: Duration::from_secs(600),
+    bytes: 1 << 20,
+};
+
+/// Each test has the machine for itself, since timers that are late end a comparison.
 static ALONE: Mutex<()> = Mutex::new(());
 
 struct Program {
@@ -63,7 +72,7 @@ impl Program {
     }
 
     fn run(&self, time: &str, fails: &str) -> Output {
-        self.start(time, fails).wait_with_output().unwrap()
+        finish(self.start(time, fails))
     }
 
     fn ended(&self) -> ApplicationRun {
@@ -74,18 +83,18 @@ impl Program {
         read_table(&self.cell().join(run).join("slices.csv"), true).unwrap()
     }
 
-    /// Of the report.
+    /// The figures of the report, which [`Program::report`] has made.
     fn summary(&self) -> String {
         fs::read_to_string(self.folder().join("report/summary.csv")).unwrap()
     }
 
     fn report(&self) -> String {
         let analysis = built("analysis", &["--package", "analysis"]);
-        let made = Command::new(analysis)
+        let mut report = Command::new(analysis);
+        report
             .args(["report", "--format", "svg"])
-            .arg(self.folder())
-            .output()
-            .unwrap();
+            .arg(self.folder());
+        let made = PATIENCE.output(&mut report).unwrap();
         assert!(made.status.success(), "{}", text(&made.stderr));
         fs::read_to_string(self.folder().join("report/report.md")).unwrap()
     }
@@ -99,14 +108,27 @@ fn tasks() -> PathBuf {
 fn built(name: &str, arguments: &[&str]) -> PathBuf {
     static BUILDS: Mutex<()> = Mutex::new(());
     let _one = BUILDS.lock().unwrap_or_else(PoisonError::into_inner);
-    let of_test = env::current_exe().unwrap();
-    let program = of_test.ancestors().nth(2).unwrap().join(name);
+    let test = env::current_exe().unwrap();
+    let program = test.ancestors().nth(2).unwrap().join(name);
     if !program.is_file() {
         let mut cargo = Command::new(env!("CARGO"));
-        let status = cargo.arg("build").args(arguments).status();
-        assert!(status.unwrap().success(), "{name} cannot be built");
+        let build = Limits {
+            time: Duration::from_secs(3600),
+            ..PATIENCE
+        };
+        let built = build.output(cargo.arg("build").args(arguments)).unwrap();
+        assert!(built.status.success(), "{}", text(&built.stderr));
     }
     program
+}
+
+/// Waits for the end of a program, and for what it printed. Panics if it does not end.
+fn finish(mut child: Child) -> Output {
+    let output = PATIENCE.rest_of(&mut child);
+    if output.is_err() {
+        child.kill().unwrap();
+    }
+    output.unwrap()
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -124,7 +146,7 @@ fn budgets_take_turns_until_the_time_is_up_and_analysis_makes_a_report() {
         text(&output.stderr)
     );
     let file: ApplicationFile = read_versioned(&program.folder().join("application.json")).unwrap();
-    let roles: Vec<Role> = file.variants.iter().map(|it| it.role).collect();
+    let roles: Vec<Role> = file.variants.iter().map(|variant| variant.role).collect();
     assert_eq!(roles, [Role::Baseline, Role::Control, Role::Candidate]);
     let slices = program.slices("run-1");
     let run = program.ended();
@@ -167,7 +189,7 @@ fn bytes_that_the_application_counts_are_compared() {
     const OF_A_REQUEST: u64 = 40 << 16;
     let program = Program::new();
     let child = program.start_with(&[("NODE_AB", "4s"), ("TASKS_BYTES", "65536")]);
-    assert!(child.wait_with_output().unwrap().status.success());
+    assert!(finish(child).status.success());
     let slices = program.slices("run-1");
     assert!(!slices.is_empty());
     for slice in slices {
@@ -240,10 +262,10 @@ fn without_its_recording_thread_none_is_in_force_and_nothing_grows() {
     );
     let grown = lines
         .next()
-        .and_then(|it| it.split_whitespace().rev().nth(1));
+        .and_then(|line| line.split_whitespace().rev().nth(1));
     let grown: u64 = grown.unwrap().parse().unwrap();
     assert!(output.status.success() && grown < 1 << 10, "{shown}");
-    // What was written is readable.
+    // Analysis reads the slices that were written before.
     program.report();
 }
 
@@ -272,7 +294,7 @@ fn a_folder_that_is_gone_is_an_error_and_none_is_in_force() {
     let child = program.start("3s", "");
     eventually(|| program.cell().is_dir());
     fs::remove_dir_all(program.folder()).unwrap();
-    let shown = text(&child.wait_with_output().unwrap().stdout);
+    let shown = text(&finish(child).stdout);
     assert!(
         shown.contains("Err") && shown.ends_with("bounded: false\n"),
         "{shown}"
@@ -282,11 +304,9 @@ fn a_folder_that_is_gone_is_an_error_and_none_is_in_force() {
 #[test]
 fn on_a_full_disk_it_ends_none_is_in_force_and_what_was_written_is_read() {
     const OWN_MOUNTS: [&str; 3] = ["--user", "--map-root-user", "--mount"];
-    let can_mount = Command::new("unshare")
-        .args(OWN_MOUNTS)
-        .arg("true")
-        .output();
-    if !can_mount.is_ok_and(|it| it.status.success()) {
+    let mut mounts = Command::new("unshare");
+    let mounted = PATIENCE.output(mounts.args(OWN_MOUNTS).arg("true"));
+    if !mounted.is_ok_and(|output| output.status.success()) {
         assert!(env::var_os("CI").is_none(), "no user namespace can be made");
         return println!("skipped, missing: user namespaces");
     }
@@ -301,10 +321,8 @@ fn on_a_full_disk_it_ends_none_is_in_force_and_what_was_written_is_read() {
         .args(["sh", "-c", script])
         .arg(tasks())
         .env("DISK", &disk);
-    let output = program
-        .start_by(&mut shell, &[("NODE_AB", "30s")])
-        .wait_with_output();
-    let shown = text(&output.unwrap().stdout);
+    let output = finish(program.start_by(&mut shell, &[("NODE_AB", "30s")]));
+    let shown = text(&output.stdout);
     assert!(
         shown.contains("Err")
             && shown.contains("No space left")
@@ -346,7 +364,7 @@ fn a_control_file_switches_it_off_and_on_and_the_time_off_does_not_count() {
     thread::sleep(Duration::from_millis(1500));
     assert_eq!(lines(&slices), while_off);
     fs::remove_file(program.control()).unwrap();
-    let output = child.wait_with_output().unwrap();
+    let output = finish(child);
     assert_eq!(
         text(&output.stdout),
         "Ok(Some(TimeUp)), bounded: false\n",
@@ -363,16 +381,11 @@ fn a_site_that_is_polled_late_is_recorded_from_then_on() {
     let program = Program::new();
     program.run("4s", "late");
     let sites: Vec<SiteRow> = read_table(&program.cell().join("run-1/sites.csv"), false).unwrap();
-    let late = |site: &&SiteRow| site.site == Site::Muxer;
-    let polls: Vec<(u32, u64)> = sites
-        .iter()
-        .filter(late)
-        .map(|it| (it.slice, it.polls))
-        .collect();
-    let all: Vec<u32> = (1..=program.slices("run-1").len() as u32).collect();
-    assert_eq!(polls.iter().map(|it| it.0).collect::<Vec<_>>(), all);
-    assert_eq!(polls[0].1, 0);
-    assert!(polls[all.len() - 1].1 > 0);
+    let late: Vec<&SiteRow> = sites.iter().filter(|row| row.site == Site::Muxer).collect();
+    let slices = late.iter().map(|row| row.slice);
+    assert!(slices.eq(1..=program.slices("run-1").len() as u32));
+    assert_eq!(late[0].polls, 0);
+    assert!(late[late.len() - 1].polls > 0);
     program.report();
 }
 
@@ -380,7 +393,7 @@ fn a_site_that_is_polled_late_is_recorded_from_then_on() {
 fn a_site_that_never_reports_is_named_while_the_application_goes_on() {
     let program = Program::new();
     let child = program.start_with(&[("NODE_AB", "2s"), ("TASKS_BUDGET", "muxer=1")]);
-    let output = child.wait_with_output().unwrap();
+    let output = finish(child);
     let said = text(&output.stderr);
     assert!(
         said.starts_with("node-ab: no poll of the site muxer"),
@@ -405,7 +418,7 @@ fn exhaustive_a_budget_that_ends_no_poll_is_seldom_flagged() {
             ("TASKS_BUDGET", "task=1000000"),
             ("TASKS_BYTES", "65536"),
         ]);
-        assert!(child.wait_with_output().unwrap().status.success());
+        assert!(finish(child).status.success());
         program.report();
         let summary = program.summary();
         let compared = summary

@@ -1,20 +1,25 @@
-//! What the program says of itself.
+//! The program describes itself.
 
 use std::process::Command;
 
+use program::Limits;
 use run_format::{NodeDescription, Site};
 
 #[test]
 fn it_names_its_stack_its_sites_and_what_is_inserted() {
     let mut program = Command::new(env!("CARGO_BIN_EXE_iroh-node"));
-    let output = program.arg("describe").output().unwrap();
+    let described = Limits::OF_AN_ANSWER.output(program.arg("describe"));
+    let output = described.unwrap();
     assert!(output.status.success());
     let said: NodeDescription = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(said.program.stack, "iroh");
-    let sites: Vec<Site> = said.program.sites.iter().map(|it| it.site).collect();
+    let sites: Vec<Site> = said.program.sites.iter().map(|site| site.site).collect();
     let all = [Site::QuicConnection, Site::QuicEndpoint, Site::GossipActor];
     assert_eq!(sites, all);
-    let upstream = said.upstream.iter().map(|it| (&*it.name, it.sha256.len()));
+    let upstream = said
+        .upstream
+        .iter()
+        .map(|source| (&*source.name, source.sha256.len()));
     assert!(upstream.eq([("noq", 64), ("iroh-gossip", 64)]));
     assert!(said.edits.contains("poll_probe::passes("));
     assert!(

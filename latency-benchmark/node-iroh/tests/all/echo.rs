@@ -3,6 +3,7 @@
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::mpsc;
 use std::thread;
+use std::time::Duration;
 
 use iroh::endpoint::Connection;
 use iroh::{EndpointAddr, SecretKey};
@@ -11,12 +12,16 @@ use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
 use run_format::{Budgets, Payload, Site, Workload};
 use tokio::runtime;
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 const STREAMS: u8 = 8;
 const BYTES: usize = 100_000;
 const ANYWHERE: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 0);
 
-/// On a thread of its own, whose polls are not recorded.
+/// A busy machine takes its time.
+const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Serves on another thread, whose polls are not recorded.
 fn serve_elsewhere() -> EndpointAddr {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
@@ -36,7 +41,7 @@ fn serve_elsewhere() -> EndpointAddr {
         });
         served.unwrap();
     });
-    told.recv().unwrap()
+    told.recv_timeout(PATIENCE).unwrap()
 }
 
 /// Every stream sends other bytes, and gets them back.
@@ -56,11 +61,16 @@ async fn exchange(connection: &Connection) {
 
 #[tokio::test]
 async fn no_byte_is_lost_and_budgets_are_in_force() {
+    let all = exchange_under_budgets();
+    timeout(PATIENCE, all).await.expect("it ends");
+}
+
+async fn exchange_under_budgets() {
     const SITES: [Site; 2] = [Site::QuicConnection, Site::QuicEndpoint];
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
-    let central = endpoint(Some(ANYWHERE), SecretKey::generate()).await;
-    let central = central.unwrap();
+    let key = SecretKey::generate();
+    let central = endpoint(Some(ANYWHERE), key).await.unwrap();
     let connection = central.connect(serve_elsewhere(), PROTOCOL).await.unwrap();
     for (budgets, bounded) in [
         ("none", None),
@@ -81,8 +91,8 @@ async fn no_byte_is_lost_and_budgets_are_in_force() {
         let mut counted = SITES.map(|site| (site, 0, 0));
         let drained = recorder.drain(|record| {
             assert_eq!(record.variant, installed);
-            let of = counted.iter_mut().find(|it| record.site == it.0);
-            let (_, polls, yielded) = of.unwrap();
+            let counts = counted.iter_mut().find(|(site, ..)| record.site == *site);
+            let (_, polls, yielded) = counts.unwrap();
             *polls += 1;
             *yielded += u32::from(record.outcome == Outcome::Yielded);
         });

@@ -10,21 +10,21 @@ use crate::observe::activity::Snapshot;
 
 type Figures = Vec<(ActivityCounter, Option<u64>)>;
 
-/// Slices of every pass know how many connections, peers and tasks there are. Only slices of the pass `activity` know what
-/// happened.
+/// Writes the figures of a slice. Slices of every pass have the numbers of connections, peers and tasks. Only slices of the
+/// pass `activity` have counts of events.
 pub(super) fn write(
     tables: &mut TableWriters,
-    of: &SliceRow,
+    row: &SliceRow,
     slice: &ObservedSlice,
     during: &Snapshot,
 ) -> Result<()> {
-    let mut figures = there_is(during);
-    if of.pass == Pass::Activity {
-        figures.extend(happened(slice, during));
+    let mut figures = states(during);
+    if row.pass == Pass::Activity {
+        figures.extend(events(slice, during));
     }
     let rows = figures.into_iter().filter_map(|(what, count)| {
         Some(EvidenceRow {
-            slice: of.slice,
+            slice: row.slice,
             site: None,
             child: None,
             from_ns: None,
@@ -36,7 +36,7 @@ pub(super) fn write(
     tables.rows(ACTIVITY, rows)
 }
 
-fn there_is(now: &Snapshot) -> Figures {
+fn states(now: &Snapshot) -> Figures {
     vec![
         (ActivityCounter::Connections, Some(now.links.connections)),
         (ActivityCounter::Peers, Some(now.links.peers)),
@@ -45,10 +45,10 @@ fn there_is(now: &Snapshot) -> Figures {
     ]
 }
 
-fn happened(slice: &ObservedSlice, during: &Snapshot) -> Figures {
+fn events(slice: &ObservedSlice, during: &Snapshot) -> Figures {
     let idle = slice.whole.as_ref().map(|whole| whole.idle.counts);
     // A network stack may have no site `swarm`.
-    let of_swarm = idle.filter(|idle| idle.swarm_polls > 0);
+    let swarm = idle.filter(|idle| idle.swarm_polls > 0);
     vec![
         (ActivityCounter::CentralSelfWakes, during.central_self_wakes),
         (ActivityCounter::TaskSelfWakes, during.task_self_wakes),
@@ -67,19 +67,19 @@ fn happened(slice: &ObservedSlice, during: &Snapshot) -> Figures {
         ),
         (
             ActivityCounter::ConnectionPolls,
-            idle.map(|it| it.connection_polls),
+            idle.map(|idle| idle.connection_polls),
         ),
         (
             ActivityCounter::ConnectionPollsIdle,
-            idle.map(|it| it.connection_polls_idle),
+            idle.map(|idle| idle.connection_polls_idle),
         ),
         (
             ActivityCounter::SwarmPolls,
-            of_swarm.map(|it| it.swarm_polls),
+            swarm.map(|idle| idle.swarm_polls),
         ),
         (
             ActivityCounter::SwarmPollsIdle,
-            of_swarm.map(|it| it.swarm_polls_idle),
+            swarm.map(|idle| idle.swarm_polls_idle),
         ),
         (ActivityCounter::TaskYields, Some(slice.yielded())),
     ]
@@ -100,8 +100,8 @@ mod tests {
             tasks: 0,
             resident_bytes: None,
         };
-        let happened = happened(&ObservedSlice::default(), &during);
-        for (counter, _) in there_is(&during).into_iter().chain(happened) {
+        let events = events(&ObservedSlice::default(), &during);
+        for (counter, _) in states(&during).into_iter().chain(events) {
             assert!(table.contains(&format!("`{counter}`")), "{counter}");
         }
     }

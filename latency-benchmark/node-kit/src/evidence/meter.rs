@@ -1,5 +1,5 @@
-//! The poll functions call [`read`] where they and their children begin and end, in slices that count allocations or read
-//! counters. A slice does one of these.
+//! The meter of the recorder. In slices that count allocations or read counters, the probe calls [`read`] where poll functions
+//! and their children begin and end. A slice does only one of these.
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -20,22 +20,18 @@ pub(super) fn read_counters(counters: bool) {
     READS_COUNTERS.store(counters, Ordering::Relaxed);
 }
 
-/// The median time that reading the counters takes. Returns None if there are no counters.
-pub(super) fn reading_ns(counters: &Counters) -> Option<u64> {
+/// The median time that reading the counters takes.
+pub(super) fn reading_ns(counters: &Counters) -> u64 {
     const READINGS: usize = 101;
     let mut into = [0; METERS];
-    let names = counters.names().len().min(METERS);
     let mut reading = || {
         let began = Instant::now();
-        counters.read(&mut into[..names]);
+        counters.read(&mut into);
         u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
     };
-    if names == 0 {
-        return None;
-    }
     let mut times: Vec<u64> = (0..READINGS).map(|_| reading()).collect();
     times.sort_unstable();
-    Some(times[READINGS / 2])
+    times[READINGS / 2]
 }
 
 /// Gives the calling thread the counters that it reads from now on.
@@ -54,8 +50,7 @@ pub(super) fn read(into: &mut [u64; METERS]) {
     }
     COUNTERS.with(|slot| {
         if let Some(counters) = slot.borrow().as_ref() {
-            let names = counters.names().len().min(METERS);
-            counters.read(&mut into[..names]);
+            counters.read(into);
         }
     });
 }

@@ -48,7 +48,7 @@ pub(super) fn write_allocations(
 /// beyond the readings of its children.
 fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
     let mut sums = BTreeMap::new();
-    for poll in Site::ALL.iter().flat_map(|site| polls.of(*site)) {
+    for poll in Site::ALL.iter().flat_map(|site| polls.of_site(*site)) {
         for reading in &poll.readings {
             let place = poll.place(reading.child);
             let (polls, counts) = sums.entry(place).or_insert((0, [0; METERS]));

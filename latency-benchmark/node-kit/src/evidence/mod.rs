@@ -32,10 +32,11 @@ pub(crate) struct Evidence {
     activity: Activity,
     tables: TableWriters,
     moments: Moments,
-    /// By variant: slow polls of connections in the slices in which stacks were sampled, and samples in these polls.
+    /// For each variant, the number of slow polls of connections in slices with samples of stacks, and the number of samples in
+    /// these polls.
     slow: BTreeMap<usize, [u64; 2]>,
     timeline: Timeline,
-    /// During a slice, this is what was counted until it began. Afterwards it is what was counted in the slice.
+    /// During a slice, the counts until it began. After it, the counts in the slice.
     snapshot: Snapshot,
     /// The same for the counters of the process. It is absent if the kernel does not answer.
     counted: Option<Vec<u64>>,

@@ -90,11 +90,11 @@ impl Moments {
                 }
             }
         }
-        let sums = sums.into_iter();
-        let rows =
-            sums.map(|((place, what), (count, amount))| place.row(slice, what, count, amount));
-        tables.rows(table, rows)?;
-        let connections = polls.of(self.connections).iter();
+        let row = |((place, what), (count, amount)): ((PollPlace, Text), (u64, Option<u64>))| {
+            place.row(slice, what, count, amount)
+        };
+        tables.rows(table, sums.into_iter().map(row))?;
+        let connections = polls.of_site(self.connections).iter();
         let slow_polls = connections.filter(|poll| poll.own_ns() > SLOW_NS).count();
         Ok([slow_polls as u64, slow])
     }
@@ -110,14 +110,14 @@ impl Moments {
 /// was inlined and has no name.
 fn line(sites: &[NamedSite], stack: Vec<String>, site: Option<Site>) -> String {
     let stack = without_graft(sites, stack);
-    let named = sites.iter().find(|it| Some(it.site) == site);
-    let is_site = |name: &String| named.is_some_and(|it| name.ends_with(&it.symbol));
+    let named = sites.iter().find(|named| Some(named.site) == site);
+    let is_site = |name: &String| named.is_some_and(|named| name.ends_with(&named.symbol));
     stack[stack.iter().rposition(is_site).unwrap_or(0)..].join(";")
 }
 
 /// The graft makes a closure of the body of a poll function. Both get the name of the function.
 fn without_graft(sites: &[NamedSite], mut stack: Vec<String>) -> Vec<String> {
-    let is_site = |name: &str| sites.iter().any(|it| name.ends_with(&it.symbol));
+    let is_site = |name: &str| sites.iter().any(|named| name.ends_with(&named.symbol));
     for name in &mut stack {
         if let Some(function) = name.strip_suffix("::{closure}")
             && is_site(function)
@@ -149,7 +149,7 @@ mod tests {
             function: "Connection::poll".to_owned(),
             symbol: "connection::Connection::poll".to_owned(),
         };
-        let stack = stack.map(str::to_owned).to_vec();
-        assert_eq!(without_graft(&[site], stack), expected);
+        let short = without_graft(&[site], stack.map(str::to_owned).to_vec());
+        assert_eq!(short, expected);
     }
 }

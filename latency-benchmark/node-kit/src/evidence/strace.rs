@@ -22,7 +22,7 @@ pub(super) struct CountedCall {
 pub(super) struct Strace {
     worker: Pid,
     attached: Option<Attached>,
-    /// What the last slice counted.
+    /// The counts of the last slice.
     counted: Result<Vec<CountedCall>>,
 }
 
@@ -59,7 +59,7 @@ impl Strace {
         }
     }
 
-    /// What was counted between `attach` and `detach`.
+    /// Takes the counts from `attach` to `detach`.
     pub(super) fn take(&mut self) -> Result<Vec<CountedCall>> {
         std::mem::replace(&mut self.counted, Ok(Vec::new()))
     }

@@ -11,7 +11,7 @@ use run_format::{Site, SliceRow, TableWriters, TimelineRow};
 
 /// How many polls of each variant are kept.
 const KEPT: usize = 100;
-/// The site whose polls happen inside those of connections.
+/// The site whose polls happen inside polls of connections.
 const INNER: Site = Site::Muxer;
 
 pub(super) struct Timeline {
@@ -30,7 +30,7 @@ impl Timeline {
 
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
-        for poll in polls.of(self.outer) {
+        for poll in polls.of_site(self.outer) {
             let at = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
             if at < KEPT {
                 slowest.truncate(KEPT - 1);
@@ -41,8 +41,8 @@ impl Timeline {
 
     pub(super) fn write(&self, tables: &mut TableWriters) -> Result<()> {
         let ranked = self.slowest.values().flat_map(|slowest| (1..).zip(slowest));
-        let rows = ranked.flat_map(|(rank, rows)| iter::repeat(rank).zip(rows.iter().cloned()));
-        let rows = rows.map(|(rank, row)| TimelineRow { rank, ..row });
+        let polls = ranked.flat_map(|(rank, rows)| iter::repeat(rank).zip(rows.iter().cloned()));
+        let rows = polls.map(|(rank, row)| TimelineRow { rank, ..row });
         tables.rows(TIMELINE, rows)
     }
 }
@@ -52,7 +52,7 @@ impl Timeline {
 fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();
-    let inner = polls.of(INNER);
+    let inner = polls.of_site(INNER);
     let first = inner.partition_point(|inner| inner.start_ns < inside.start);
     let inner = inner[first..].iter();
     for inner in inner.take_while(|inner| inside.contains(&inner.start_ns)) {

@@ -41,24 +41,16 @@ impl Watch {
             move || recorder.now_ns()
         };
         let counters = Counters::of_this_thread();
-        let names = counters.names();
         let mut file = EvidenceFile {
-            counters: (!names.is_empty()).then(|| names.to_vec()),
-            counter_reading_ns: meter::reading_ns(&counters),
+            counters: Some(counters.names().to_vec()),
+            counter_reading_ns: Some(meter::reading_ns(&counters)),
             ..EvidenceFile::default()
         };
         for missing in counters.unavailable() {
             available::<()>(&mut file, Pass::Counters, Err(missing.clone()));
         }
         meter::read_by_this_thread(counters);
-        let allocations = match allocations::is_installed() {
-            true => allocations::watch_this_thread(OBJECTS_PER_STACK, clock()),
-            false => Err(Unobservable::new(
-                "allocations",
-                "this node program was built without the allocator that counts them \
-                 (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting --features symbols)",
-            )),
-        };
+        let allocations = allocations::watch_this_thread(OBJECTS_PER_STACK, clock());
         let stacks = StackSampler::start(STACK_INTERVAL, clock());
         let mut watch = Watch {
             stacks: available(&mut file, Pass::Stacks, stacks),

@@ -12,7 +12,7 @@ use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
 use tokio::sync::oneshot::Sender;
 
-/// The wakes that are wanted, and those that are superfluous.
+/// The number of necessary wakes, and of superfluous ones.
 static WAKES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
 
 pub(super) fn count_wake(is_superfluous: bool) {
@@ -42,14 +42,14 @@ pub(super) struct Counting {
     recorder: Arc<Recorder>,
     answered: LogReader<Answered>,
     task: GateTask,
-    /// How many requests were answered so far.
+    /// The number of requests that were answered so far.
     requests: u64,
-    /// When counting began: the number of requests, and the counters.
+    /// The number of requests and the counters at the time when counting began.
     begun: Option<(u64, MeterCounts)>,
     counts: Counts,
-    /// Its stacks are never read, but it makes the allocator count.
+    /// The allocator counts only threads with a sampler. Its stacks are never read.
     _allocations: Option<AllocationSampler>,
-    /// Gets the result. It is None when counting is over.
+    /// The receiver of the result. It is None when counting is over.
     done: Option<Sender<Result<GateCounts>>>,
 }
 
@@ -82,7 +82,7 @@ impl Counting {
         Ok((counting, log))
     }
 
-    /// Before a poll of one of central's tasks. Returns whether it is counted.
+    /// Begins a poll of one of central's tasks. Returns whether the poll is counted.
     pub(super) fn begin(&self) -> bool {
         let is_counted = self.begun.is_some() && self.done.is_some();
         let mode = match is_counted && self.task.counts {
@@ -95,7 +95,7 @@ impl Counting {
         is_counted
     }
 
-    /// After that poll. Peers are not recorded.
+    /// Ends that poll. Polls of peers are not recorded.
     pub(super) fn end(&mut self) {
         allocations::set_counting(false);
         let budgets = self.task.budgets.in_peers();
@@ -139,7 +139,7 @@ impl Counting {
 
     pub(super) fn end_with(&mut self, result: Result<GateCounts>) {
         if let Some(done) = self.done.take() {
-            // Who waits for it is there as long as central is.
+            // The receiver lives as long as central.
             let _ = done.send(result);
         }
     }

@@ -1,5 +1,5 @@
-//! Chance and time that are the same in every run. Each function does what the function of the C
-//! library with its name does in a program that counts for `--gate`.
+//! Random numbers and time that are the same in every run. In a program that counts for `--gate`, each function here takes the
+//! place of the function of the C library with its name.
 #![allow(unsafe_code, reason = "their arguments are those of the C library")]
 #![allow(missing_docs, clippy::missing_safety_doc)] // They are documented there.
 
@@ -9,17 +9,17 @@ use std::ffi::{c_int, c_void};
 pub use libc::{clockid_t, epoll_event, timespec};
 
 const SECOND: u64 = 1_000_000_000;
-/// How much time passes with each look at the clock, in ns.
+/// How many ns pass with each look at the clock.
 const LOOK: u64 = 1_000;
 const BEGIN: u64 = 1_000_000 * SECOND;
 
 thread_local! {
-    /// In ns; 0 while time is real.
+    /// The time in ns, or 0 while time is real.
     static NOW: Cell<u64> = const { Cell::new(0) };
     static DRAWN: Cell<u64> = const { Cell::new(0) };
 }
 
-/// From now on time passes only by being looked at, on this thread.
+/// From now on, time passes on this thread only when the thread looks at the clock or waits for a timer.
 pub(crate) fn hold_time() {
     NOW.set(BEGIN);
 }
@@ -28,7 +28,7 @@ pub unsafe fn getrandom(buffer: *mut c_void, length: usize) -> isize {
     // SAFETY: the caller has a buffer of that length.
     let buffer = unsafe { std::slice::from_raw_parts_mut(buffer.cast::<u8>(), length) };
     for byte in buffer {
-        // As splitmix64 does.
+        // This is the generator splitmix64.
         let state = DRAWN.get().wrapping_add(0x9E37_79B9_7F4A_7C15);
         DRAWN.set(state);
         let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -54,15 +54,15 @@ pub unsafe fn clock_gettime(clock: clockid_t, to: *mut timespec) -> c_int {
     0
 }
 
-/// Where nothing is ready, nothing will be before the next timer: what a socket or a pipe takes is at its other end at
-/// once. So time jumps to the timer.
+/// If nothing is ready, time jumps to the next timer. Nothing can become ready before it, because bytes that a pipe takes are
+/// at its other end at once.
 pub unsafe fn epoll_wait(
     epoll: c_int,
     events: *mut epoll_event,
     most: c_int,
     timeout_ms: c_int,
 ) -> c_int {
-    // Without a timer it waits for ever.
+    // Without a timer, the timeout is negative, and this waits for ever.
     let waits = match NOW.get() {
         0 => timeout_ms,
         _ => timeout_ms.min(0),

@@ -1,5 +1,5 @@
-//! What `--gate` runs: central and its peers in one process, on one thread, until a number of requests is answered.
-//! Central's tasks are watched: what they do meanwhile is counted, and nothing is timed.
+//! Runs a cell for `--gate`: central and its peers in one process, on one thread, until a number of requests is answered. The
+//! polls, allocations and wakes of central's tasks are counted, and nothing is timed.
 
 mod counting;
 #[doc(hidden)]
@@ -24,14 +24,14 @@ use self::counting::Counting;
 pub use self::program::main;
 pub use self::watched::Watcher;
 
-/// How many bytes a connection's pipe holds each way: less than a frame of 16 KiB.
+/// How many bytes a connection's pipe holds in each direction. That is less than a frame of 16 KiB.
 pub const PIPE_BYTES: usize = 8 << 10;
 
-/// Central and what else must not end. Each ends only with an error.
+/// Central, its peers and their connections. Each of them ends only with an error.
 pub type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>>>>>;
 
-/// Runs a cell with the nodes that are made. Time stands still from the call of `hold_time` on, which comes after the
-/// clock of records has been compared with the real one.
+/// Runs a cell with the nodes that `nodes` makes. From the call of `hold_time` on, time stands still. The recorder has compared
+/// its clock with the real one before.
 pub fn run(
     task: &GateTask,
     hold_time: fn(),

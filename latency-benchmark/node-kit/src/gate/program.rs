@@ -1,4 +1,4 @@
-//! The program that counts for `--gate`, whatever its network stack.
+//! The main function of programs that count for `--gate`. It is the same for every network stack.
 
 use std::env;
 use std::process::ExitCode;
@@ -9,12 +9,11 @@ use run_format::{GateCounts, GateTask};
 
 use super::fixed;
 
-/// The main function of a program that counts for `--gate`, and all that such a program has. `$run` gets the cell, and a
-/// function that makes time stand still.
+/// Makes a whole program that counts for `--gate`. `$run` gets the cell, and a function that makes time stand still.
 ///
-/// The program has an allocator that can count, and chance and time that are the same in every run: its functions take the
-/// place of those of the C library, which std, tokio and every version of the crate getrandom call. A library would replace
-/// them in every program that links it, so this is a macro.
+/// The program has an allocator that can count, and random numbers and time that are the same in every run. For that it
+/// replaces functions of the C library, which std, tokio and every version of the crate getrandom call. This is a macro because
+/// a library would replace them in every program that links it.
 #[macro_export]
 macro_rules! gate_program {
     ($run:path) => {
@@ -60,12 +59,13 @@ pub fn main(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> ExitCode {
 }
 
 fn print_counts(run: fn(&GateTask, fn()) -> Result<GateCounts>) -> Result<ExitCode, Failure> {
-    let task = env::args().nth(1).unwrap_or_default();
-    let task: Result<GateTask, _> = serde_json::from_str(&task);
-    let task = task.context(
-        "the argument is not the task of a cell; this program is started by latency-benchmark",
-    );
-    let counts = run(&task.map_err(bad_input)?, fixed::hold_time)?;
+    let text = env::args().nth(1).unwrap_or_default();
+    let task: GateTask = serde_json::from_str(&text)
+        .context(
+            "the argument is not the task of a cell; this program is started by latency-benchmark",
+        )
+        .map_err(bad_input)?;
+    let counts = run(&task, fixed::hold_time)?;
     print(serde_json::to_string(&counts)?);
     Ok(ExitCode::SUCCESS)
 }

@@ -1,4 +1,4 @@
-//! Central's tasks, whose polls and wakes are noticed.
+//! Counts the polls and wakes of central's tasks.
 
 use std::os::unix::process::parent_id;
 use std::pin::Pin;
@@ -12,7 +12,7 @@ use anyhow::Error;
 use super::counting::{Counting, count_wake};
 use crate::stack_task::{StackTask, locked};
 
-/// Counts what the tasks do that it watches: central's.
+/// Watches central's tasks and counts their polls and wakes.
 #[derive(Clone)]
 pub struct Watcher(pub(super) Arc<Mutex<Counting>>);
 
@@ -22,7 +22,7 @@ impl Watcher {
         tokio::spawn(self.watch(task));
     }
 
-    /// The same task, but watched.
+    /// Wraps a task so that it is watched.
     pub fn watch<F>(&self, task: F) -> Watched<F> {
         Watched {
             task,
@@ -37,16 +37,16 @@ impl Watcher {
     }
 }
 
-/// A task of central.
+/// A task of central that is watched.
 pub struct Watched<F> {
     task: F,
     counting: Arc<Mutex<Counting>>,
-    /// Made once for each waker that the task is polled with, which as a rule is one.
+    /// The waker of the last poll. It is made again only if the task is polled with another waker.
     waker: Option<(Arc<Noticing>, Waker)>,
 }
 
 struct Noticing {
-    to: Waker,
+    waker: Waker,
     is_woken: AtomicBool,
 }
 
@@ -57,7 +57,7 @@ impl Wake for Noticing {
 
     fn wake_by_ref(self: &Arc<Self>) {
         count_wake(self.is_woken.swap(true, Relaxed));
-        self.to.wake_by_ref();
+        self.waker.wake_by_ref();
     }
 }
 
@@ -67,10 +67,10 @@ impl<F: Future + Unpin> Future for Watched<F> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
         let (noticing, waker) = match this.waker.take() {
-            Some(made) if made.0.to.will_wake(cx.waker()) => made,
+            Some(made) if made.0.waker.will_wake(cx.waker()) => made,
             _ => {
                 let noticing = Arc::new(Noticing {
-                    to: cx.waker().clone(),
+                    waker: cx.waker().clone(),
                     is_woken: AtomicBool::new(false),
                 });
                 (Arc::clone(&noticing), Waker::from(noticing))
@@ -91,8 +91,8 @@ impl<F: Future + Unpin> Future for Watched<F> {
     }
 }
 
-/// Callgrind counts the instructions of this function and of what it calls: see `--toggle-collect` in the tool. strace
-/// shows which system calls are made between the two calls of `getppid`.
+/// Callgrind counts the instructions of this function and of the functions that it calls, because the tool names it with
+/// `--toggle-collect`. In the output of strace, the two calls of `getppid` enclose the system calls of the poll.
 #[inline(never)]
 fn poll_of_central(poll: impl FnOnce()) {
     let _ = parent_id();

@@ -1,4 +1,4 @@
-//! What the machine did in a block, and what central's core does before there are requests.
+//! The use of the machine in a block, and of central's core before there are requests.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,11 +13,11 @@ use super::sample::ns;
 use crate::connected::Connected;
 use crate::observe::process;
 
-/// What keeps a block from being an ordinary one.
+/// Disturbances of a block that the measuring thread notices.
 #[derive(Clone, Copy)]
 pub(super) struct Interruptions {
     pub(super) awake: Instant,
-    /// The longest time from one moment at which the measuring thread was awake to the next, without the planned sleep.
+    /// The longest time by which the measuring thread woke up late.
     late: Duration,
     /// How often another process of the cell was found stopped.
     pub(super) stops: Option<u64>,
@@ -32,7 +32,7 @@ impl Interruptions {
         }
     }
 
-    /// The measuring thread says this often. If it was stopped, wherever that was, it says so late.
+    /// The measuring thread calls this after each sleep. If the thread was stopped, at whatever point, it calls this late.
     pub(super) fn is_awake(&mut self, now: Instant, planned: Duration) {
         self.late = self.late.max((now - self.awake).saturating_sub(planned));
         self.awake = now;
@@ -41,11 +41,11 @@ impl Interruptions {
 
 pub(super) struct Blocks {
     pub(super) tables: TableWriters,
-    /// A soak ends when it was to end.
+    /// Whether disturbed blocks are measured again. A soak ends at its time, so it measures none again.
     measures_again: bool,
-    /// Their CPU time is in that of other processes.
+    /// Whether other programs take turns with this one. Their CPU time would count as that of other processes.
     has_others_beside: bool,
-    /// The time of those that the machine disturbed, if they are measured again.
+    /// The time of the disturbed blocks that are measured again.
     pub(super) disturbed: Duration,
 }
 
@@ -59,8 +59,8 @@ impl Blocks {
         })
     }
 
-    /// Takes what the machine did from a block's first change of variant to its end, and how long the fixed piece of work
-    /// took. Returns whether the machine disturbed the block.
+    /// Writes the rows of a block. `machine` is the use of the machine from the block's first change of variant to its end, and
+    /// `work` is how long the fixed piece of work took. Returns whether the machine disturbed the block.
     pub(super) fn keep(
         &mut self,
         block: u32,
@@ -68,7 +68,7 @@ impl Blocks {
         work: Duration,
         interruptions: &Interruptions,
     ) -> Result<bool> {
-        // Two clocks cannot be read at once.
+        // Two clocks cannot be read at the same time, so their difference is rounded.
         let whole = |ms: f64| ms.abs().round();
         let row = BlockRow {
             block,
@@ -91,7 +91,8 @@ impl Blocks {
     }
 }
 
-/// The time of processes that have nothing to do with the cell. Ticks can make it seem to be a little below zero.
+/// The time of processes that do not belong to the cell. The kernel counts in ticks, so the difference can be a little below
+/// zero.
 fn other_cpu_ms(machine: &BlockRow) -> Option<f64> {
     let peers = machine.peers_user_ms.zip(machine.peers_system_ms);
     let delay_line = machine.delay_line_user_ms.zip(machine.delay_line_system_ms);
@@ -100,10 +101,10 @@ fn other_cpu_ms(machine: &BlockRow) -> Option<f64> {
     Some((machine.other_cpu_ms? - known_ms).max(0.0))
 }
 
-/// Observes central before it has work, and writes what was seen. A co-tenant that is woken then waits for the core to wake
-/// up, and what central's threads use is the suite's own.
+/// Observes central before it has work, and writes the table. A co-tenant that is woken then waits only for its core to wake
+/// up, and all CPU time of central's threads is the suite's own.
 pub(super) fn observe_idle(central: &mut Connected) -> Result<()> {
-    /// What connecting left behind is over then.
+    /// Late work of connecting is over after this time.
     const SETTLE: Duration = Duration::from_millis(50);
     /// About 250 wake-ups. Their median is then known to a few percent.
     const OBSERVE: Duration = Duration::from_millis(250);

@@ -1,6 +1,5 @@
-//! How well the changes from the baseline are known while a cell is measured. This decides when to stop, and is
-//! shown as progress. The report has its own, better intervals. The repeated unit is a slice, or a launch where
-//! subjects are compared.
+//! Estimates how well the changes from the baseline are known while a cell is measured. This decides when to stop, and is shown
+//! as progress. The report has its own, better intervals. The repeated unit is a slice.
 
 use run_format::{BASELINE, BlockReport, Precision};
 
@@ -8,10 +7,10 @@ use run_format::plan::run::FEWEST_BLOCKS;
 use run_format::plan::sums::{BEYOND_TIME, CPU_TIME, Quantity, SliceSums, THROUGHPUT};
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// A variant whose requests are rarer is not known, however alike its slices are.
+/// A variant with fewer requests is not known well enough, however similar its slices are.
 const FEWEST_REQUESTS: u64 = 30;
 
-/// What was seen, by variant and then by slice.
+/// The sums of each slice, by variant.
 pub(super) struct Changes {
     variants: Vec<Vec<SliceSums>>,
 }
@@ -27,9 +26,9 @@ impl Changes {
         self.variants[variant].push(slice);
     }
 
-    /// Whether every change is known well enough: that of the time beyond the threshold in ms per second or in percent of
-    /// the baseline, those of throughput and of CPU time per request in percent. Variants that are `idle` change
-    /// nothing. `answers` says whether there are requests.
+    /// Whether every change is known well enough. The change of the time beyond the threshold is judged in ms per second or in
+    /// percent of the baseline, and the changes of throughput and of CPU time per request in percent. Variants that are `idle`
+    /// change nothing. `answers` says whether there are requests.
     pub(super) fn are_within(
         &self,
         precision: Precision,
@@ -37,16 +36,18 @@ impl Changes {
         idle: impl Fn(usize) -> bool,
     ) -> bool {
         let blocks = self.variants.iter().map(Vec::len).min().unwrap_or(0);
-        let asked = |of: &[SliceSums]| of.iter().map(|slice| slice.requests).sum::<u64>();
+        let requests =
+            |slices: &[SliceSums]| -> u64 { slices.iter().map(|slice| slice.requests).sum() };
+        let has_enough = |slices: &Vec<SliceSums>| requests(slices) >= FEWEST_REQUESTS;
         let is_time_to_look = blocks >= FEWEST_BLOCKS && blocks.is_power_of_two();
         is_time_to_look
-            && (!answers || self.variants.iter().all(|of| asked(of) >= FEWEST_REQUESTS))
+            && (!answers || self.variants.iter().all(has_enough))
             && (0..self.variants.len())
                 .filter(|variant| !idle(*variant))
                 .all(|variant| self.is_within(variant, precision, answers))
     }
 
-    /// Of the baseline, this is about its level.
+    /// Whether the change of one variant is known well enough. For the baseline, this is about its level.
     fn is_within(&self, variant: usize, precision: Precision, answers: bool) -> bool {
         let percent = precision.percent_of_value / 100.0;
         let half_width = |quantity: Quantity| -> Option<(f64, f64)> {
@@ -63,10 +64,10 @@ impl Changes {
         let is_known = |quantity| {
             half_width(quantity).is_some_and(|(width, baseline)| width <= percent * baseline)
         };
-        // Not every kernel says it.
+        // Not every kernel tells the CPU time.
         let mut slices = self.variants.iter().flatten();
-        let says_cpu_time = slices.all(|slice| slice.cpu_ns.is_some());
-        let costs = || is_known(THROUGHPUT) && (!says_cpu_time || is_known(CPU_TIME));
+        let has_cpu_time = slices.all(|slice| slice.cpu_ns.is_some());
+        let costs = || is_known(THROUGHPUT) && (!has_cpu_time || is_known(CPU_TIME));
         beyond_is_known && (!answers || variant == BASELINE || costs())
     }
 
@@ -90,7 +91,7 @@ impl Changes {
     }
 }
 
-/// A ratio of two sums, with what each slice adds to its error.
+/// A ratio of two sums over slices, and the deviation of each slice from it.
 struct RatioOfSums {
     value: f64,
     deviations: Vec<f64>,
@@ -101,8 +102,10 @@ struct RatioOfSums {
 
 impl RatioOfSums {
     fn from_slices(slices: &[SliceSums], quantity: Quantity) -> Option<RatioOfSums> {
-        let parts = slices.iter().map(quantity.parts);
-        let parts: Vec<(f64, f64)> = parts.collect::<Option<_>>()?;
+        let parts = slices
+            .iter()
+            .map(quantity.parts)
+            .collect::<Option<Vec<(f64, f64)>>>()?;
         let add = |sum: (f64, f64), part: &(f64, f64)| (sum.0 + part.0, sum.1 + part.1);
         let (num, den) = parts.iter().fold((0.0, 0.0), add);
         let value = num / den;
@@ -125,13 +128,17 @@ impl RatioOfSums {
 
     fn half_width(&self) -> Option<f64> {
         let count = self.deviations.len() as f64;
-        let squares: f64 = self.deviations.iter().map(|it| it.powi(2)).sum();
+        let squares: f64 = self
+            .deviations
+            .iter()
+            .map(|deviation| deviation.powi(2))
+            .sum();
         let error = (squares * count / (count - 1.0)).sqrt();
         Some((students_t(count)? * error).max(self.least_half_width))
     }
 }
 
-/// By how many standard errors, which come from so many values, a mean can be off with a probability of 5 %.
+/// The number of standard errors by which a mean of `count` values is off with a probability of 5 %.
 fn students_t(count: f64) -> Option<f64> {
     let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
     Some(distribution.inverse_cdf(0.975))

@@ -1,4 +1,4 @@
-//! The clock of the measuring thread. A test has one of its own, in whose sleep polls happen.
+//! The clock of the measuring thread. Tests have a clock of their own, during whose sleeps polls happen.
 
 use std::thread;
 use std::time::{Duration, Instant};

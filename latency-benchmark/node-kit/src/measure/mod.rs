@@ -1,5 +1,5 @@
-//! The measuring loop. It takes turns with what is compared, in blocks of random order. The turns of one thing in
-//! a block are summed up, and are its slice. [`VariantSlices`] says what has a slice, and what is seen in it.
+//! The measuring loop. It gives the variants turns, in blocks of random order. The turns of one variant in a block are summed
+//! up to a slice. [`VariantSlices`] says which slices a block has, and collects what is seen in them.
 
 mod block;
 mod changes;
@@ -39,7 +39,7 @@ pub(crate) fn measure(
     if config.measurement == Measurement::Compare {
         observe_idle(&mut central)?;
     }
-    // Nobody waits any more if central has failed.
+    // The receiver is gone if central has failed.
     let _ = begin.send(());
     measure_by(SystemClock, central, lines, stopped)
 }
@@ -89,7 +89,7 @@ fn measure_by(
     })
 }
 
-/// Waits for a turn of the block, for which the process may be paused. Returns false if it is to stop instead.
+/// Asks the parent for a turn and waits for it. The process may be paused meanwhile. Returns false if it is to stop instead.
 fn has_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
     report(&NodeMessage::AsksForTurn(block));
     lines.recv() == Ok(TURN_LINE)
@@ -102,18 +102,18 @@ struct Measuring<C> {
     work: FixedWork,
     plan: Plan,
     kept: Blocks,
-    /// What the parent says.
+    /// The lines that the parent writes to standard input.
     lines: Receiver<&'static str>,
-    /// With other programs.
+    /// Whether other programs take turns with this one.
     takes_turns: bool,
     has_turn: bool,
     stopped: bool,
     started: Instant,
-    /// Whose turn it was last, still waiting for polls that began in it.
+    /// The slice of the last turn. It still waits for polls that began in that turn.
     last: Option<OpenSlice>,
-    /// The other slices of the block that have begun and have turns to come, by their index.
+    /// The other slices of the block that have begun and have turns left, by their index.
     open: BTreeMap<usize, OpenSlice>,
-    /// Of the last slice that was kept.
+    /// The number of the last slice that was kept.
     number: u32,
     planned: Duration,
     last_answer: Instant,
@@ -121,8 +121,8 @@ struct Measuring<C> {
 }
 
 impl<C: Clock> Measuring<C> {
-    /// Lasts as long as planned, and until every peer has answered: large requests over long links take seconds
-    /// to get going.
+    /// Warms up for the planned time, and until every peer has answered. Large requests over long links take seconds until they
+    /// reach their throughput.
     fn warm_up(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(60);
         const LOOK: Duration = Duration::from_millis(20);
@@ -161,7 +161,7 @@ impl<C: Clock> Measuring<C> {
         Ok(())
     }
 
-    /// Blocks until it is enough. Returns why it is, and how many there were.
+    /// Measures blocks until there are enough. Returns the reason and the number of blocks.
     fn blocks(&mut self, rng: &mut StdRng) -> Result<(Stop, u32)> {
         let mut blocks = 0;
         loop {
@@ -177,8 +177,10 @@ impl<C: Clock> Measuring<C> {
             }
             let next = self.slices.block(blocks + 1);
             let turns: u32 = next.iter().map(|slice| self.slices.turns(*slice)).sum();
-            let end = self.end_of_row(blocks + 1);
-            let end = end.unwrap_or_else(|| self.clock.now() + self.plan.turn() * turns);
+            let end = match self.end_of_row(blocks + 1) {
+                Some(end) => end,
+                None => self.clock.now() + self.plan.turn() * turns,
+            };
             // Disturbed blocks are measured again, in a quarter of the planned time at most.
             let planned = Duration::from_millis(self.plan.max_ms);
             let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
@@ -193,11 +195,13 @@ impl<C: Clock> Measuring<C> {
         Some(self.started + length * block)
     }
 
-    /// Returns whether it got through.
+    /// Measures a block. Returns false if it is to stop instead.
     fn block(&mut self, number: u32, rng: &mut StdRng) -> Result<bool> {
         let planned = self.slices.block(number);
-        let turns = planned.iter().map(|slice| self.slices.turns(*slice));
-        let turns: Vec<u32> = turns.collect();
+        let turns: Vec<u32> = planned
+            .iter()
+            .map(|slice| self.slices.turns(*slice))
+            .collect();
         if !self.takes_turn(number) {
             return Ok(false);
         }
@@ -242,7 +246,7 @@ impl<C: Clock> Measuring<C> {
         Ok(true)
     }
 
-    /// Waits until the process has a turn, where other programs take turns with it. Returns false if it is to stop.
+    /// Waits until the process has a turn, if other programs take turns with it. Returns false if it is to stop.
     fn takes_turn(&mut self, block: u32) -> bool {
         if self.has_turn {
             return true;
@@ -250,7 +254,7 @@ impl<C: Clock> Measuring<C> {
         let (paused, paused_ns) = (self.clock.now(), self.slices.now_ns());
         self.has_turn = has_turn(&self.lines, block);
         self.stopped |= !self.has_turn;
-        // The time of others is none of this program.
+        // The turns of other programs do not count as time of this one.
         self.started += self.clock.since(paused);
         self.last_answer += self.clock.since(paused);
         self.interruptions.awake = self.clock.now();
@@ -260,7 +264,7 @@ impl<C: Clock> Measuring<C> {
 
     /// Waits for the last polls of the turn, and lets other programs take theirs.
     fn give_up_turn(&mut self) -> Result<()> {
-        /// Hardly any poll is longer. One that is still under way when the process is paused counts nowhere.
+        /// Hardly any poll is longer. A poll that is still under way when the process is paused is left out.
         const LAST_POLLS: Duration = Duration::from_millis(5);
         if !self.takes_turns {
             return Ok(());
@@ -275,7 +279,8 @@ impl<C: Clock> Measuring<C> {
         Ok(())
     }
 
-    /// Meanwhile the slice of the turn before still gets polls that began in it. Returns whether it got through.
+    /// Measures a turn. Meanwhile the slice of the turn before, `previous`, still gets polls that began in it. Returns false if
+    /// it is to stop instead.
     fn turn(
         &mut self,
         mut slice: OpenSlice,
@@ -309,9 +314,9 @@ impl<C: Clock> Measuring<C> {
         Ok(true)
     }
 
-    /// Waits until the work of the turn before is over. Returns its slice, if that still waits for polls. Else the slice
-    /// collects its last polls in the first half and is written, and what that leaves in caches is gone after the second
-    /// half.
+    /// Waits until the work of the turn before is over. Returns its slice if it still waits for polls. Otherwise the slice
+    /// collects its last polls in the first half of this time and is written, and the second half lets the caches recover from
+    /// that.
     fn settle(&mut self, next: Option<PlannedSlice>) -> Result<Option<OpenSlice>> {
         const LEAST: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
@@ -334,7 +339,7 @@ impl<C: Clock> Measuring<C> {
         Ok(last)
     }
 
-    /// Puts a slice back that has turns left. Else all of its polls are over, and it is kept.
+    /// Puts a slice back if it has turns left. Otherwise all of its polls are over, and it is kept.
     fn finish(&mut self, slice: OpenSlice) -> Result<()> {
         if slice.turns_left > 0 {
             self.open.insert(slice.index, slice);
@@ -347,12 +352,12 @@ impl<C: Clock> Measuring<C> {
         Ok(())
     }
 
-    /// Empties the buffers before they are full. Returns whether it slept to the end.
+    /// Sleeps, and empties the buffers before they are full. Returns false if a soak was stopped before `end`.
     fn sleep_until(&mut self, end: Instant, seen: &mut [&mut ObservedSlice]) -> bool {
         const BUFFERS_LAST: Duration = Duration::from_millis(50);
         loop {
-            let planned = end.saturating_duration_since(self.clock.now());
-            let planned = planned.min(BUFFERS_LAST);
+            let left = end.saturating_duration_since(self.clock.now());
+            let planned = left.min(BUFFERS_LAST);
             self.clock.sleep(planned);
             self.slices.collect(seen);
             self.interruptions.is_awake(self.clock.now(), planned);

@@ -1,4 +1,4 @@
-//! Slices of variants. [`Purpose`] says what differs between launches.
+//! The slices of variants. [`Purpose`] has what differs between the purposes of a launch.
 
 use std::ops::Range;
 use std::time::Duration;
@@ -15,39 +15,39 @@ use super::purpose::{self, Purpose};
 use super::sample::Clocks;
 use crate::connected::Connected;
 
-/// What has slices, and what becomes of them.
+/// Plans the slices, fills them with what is seen, and writes them.
 pub(super) struct VariantSlices {
     pub(super) central: Connected,
     purpose: Box<dyn Purpose>,
-    /// Without any polls yet.
+    /// The empty replay of a new slice.
     replay: Replay,
     installed: VariantId,
-    /// When the variant in force was put in force.
+    /// The time at which the variant in force was put in force.
     switched_ns: u64,
-    /// When the process was last paused, if other programs take turns with it.
+    /// The last time in which the process was paused, if other programs take turns with it.
     pub(super) paused_ns: Range<u64>,
-    /// The rows of a soak are in no table of slices.
+    /// None in a soak, whose rows are not slices.
     writer: Option<RunWriter>,
     changes: Changes,
-    /// The slices of the block so far.
+    /// The sums of the slices of this block so far.
     block: Vec<(usize, SliceSums)>,
-    /// Complete slices of each variant, and those of its polls that a budget ended.
+    /// For each variant, the number of complete slices and of polls that a budget ended.
     fired: Vec<(u32, u64)>,
     messages: Vec<Messages>,
-    /// The length of a soak's rows, which keep step with the clock, whatever those before took. A request to stop ends one
-    /// at once, without keeping it: it may last an hour.
+    /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
+    /// an hour, so a request to stop ends it at once, and it is not kept.
     pub(super) rows: Option<Duration>,
 }
 
-/// A slice that has begun, and may have turns to come.
+/// A slice that has begun and may have turns left.
 pub(super) struct OpenSlice {
     pub(super) block: u32,
-    /// Among the slices of its block.
+    /// The index among the slices of its block.
     pub(super) index: usize,
     pub(super) planned: PlannedSlice,
     pub(super) turns_left: u32,
     pub(super) seen: ObservedSlice,
-    /// Over all its turns.
+    /// The use of the machine in all its turns.
     pub(super) used: Clocks,
 }
 
@@ -86,18 +86,18 @@ impl VariantSlices {
         &self.central.task.config
     }
 
-    /// Whether every peer is to answer all the time, so that silence is an error.
+    /// Whether every peer has to answer all the time, so that silence is an error.
     pub(super) fn has_answers(&self) -> bool {
         self.config().node.workload.has_answers()
     }
 
-    /// How long all peers may be silent before that is an error, unless turns are long.
+    /// How long all peers may be silent before that is an error. Long turns allow more.
     pub(super) fn patience(&self) -> Duration {
-        // In a soak, peers may be restarted, and be away for a while.
+        // In a soak, peers may be restarted.
         Duration::from_secs(self.rows.map_or(10, |_| 120))
     }
 
-    /// Turns in which nothing happens measure nothing.
+    /// Refuses to go on if peers are silent for too long, because such turns measure nothing.
     pub(super) fn refuse_silence(&self, silence: Duration) -> Result<()> {
         let config = self.config();
         // Over long links the first answers need several round trips.
@@ -109,7 +109,7 @@ impl VariantSlices {
         Ok(())
     }
 
-    /// What gets everything going, each until every peer has answered.
+    /// The slices for warming up. A soak has none, because it measures the start, too.
     pub(super) fn warm_up(&self) -> Vec<PlannedSlice> {
         let variants = self.config().variants.iter().enumerate();
         let first = variants.filter(|(at, variant)| self.purpose.warms_up(*at, variant.role));
@@ -129,8 +129,8 @@ impl VariantSlices {
         }
     }
 
-    /// Whether the variant has budgets that have never ended a poll. It can have changed nothing, so it has one turn
-    /// in a slice, by which it is seen if that changes.
+    /// Whether the variant has budgets that have never ended a poll, and so changed nothing. It then has only one turn in a
+    /// slice, which shows whether that remains so.
     fn is_idle(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
         let (slices, yields) = self.fired[variant];
@@ -139,23 +139,25 @@ impl VariantSlices {
         acts_by_firing && slices >= ENOUGH && yields == 0
     }
 
-    /// Ends the turn before and begins one of `slice`; after the last one there is none.
+    /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.
     pub(super) fn switch(&mut self, slice: Option<PlannedSlice>) -> Result<()> {
         self.purpose.switch(slice)?;
         if let Some(PlannedSlice { pass, variant }) = slice {
-            let budgets = self.config().variants[variant].budgets.in_central();
-            let mode = mode(pass);
             if let Some(page) = self.central.page {
                 page.switch(variant)?;
             }
-            self.installed = Variant { budgets, mode }.install();
+            let in_force = Variant {
+                budgets: self.config().variants[variant].budgets.in_central(),
+                mode: mode(pass),
+            };
+            self.installed = in_force.install();
             self.central.findings.switched_to(variant);
             self.switched_ns = self.central.observers.recorder.now_ns();
         }
         Ok(())
     }
 
-    /// What the next slice needs from its start is arranged while the turn settles.
+    /// Prepares what the next slice needs from its start. This is called while the turn settles.
     pub(super) fn prepare(&mut self, slice: PlannedSlice) {
         self.purpose.prepare(slice.pass);
     }
@@ -182,20 +184,20 @@ impl VariantSlices {
         self.purpose.waits_for_late_polls()
     }
 
-    /// Empties the buffers into the slices that what is there belongs to.
+    /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs.
     pub(super) fn collect(&mut self, into: &mut [&mut ObservedSlice]) {
         self.central.observers.collect(into);
         self.purpose.collect();
     }
 
-    /// Ends a turn. Polls that it began may still be collected.
+    /// Ends a turn. Polls that began in it may still be collected.
     pub(super) fn close(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
         seen.close(self.central.observers.recorder.now_ns());
         self.purpose.end_turn(slice.pass, &self.central.activity);
     }
 
-    /// Takes what a slice used, as soon as its last turn is over. The few polls that are not over yet make no difference to
-    /// when to stop.
+    /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when to
+    /// stop.
     pub(super) fn is_over(&mut self, slice: &OpenSlice) {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
@@ -213,7 +215,7 @@ impl VariantSlices {
         }
     }
 
-    /// Takes a slice whose polls are all over. Returns what to report of it.
+    /// Writes a slice whose polls are all over. In a soak, it returns a row to report instead.
     pub(super) fn keep(&mut self, number: u32, slice: OpenSlice) -> Result<Option<NodeMessage>> {
         if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
@@ -240,12 +242,13 @@ impl VariantSlices {
     }
 
     pub(super) fn report(&self, block: u32) -> Option<NodeMessage> {
-        let report = self.changes.report(block);
-        let report = self.purpose.report(report, &self.changes);
+        let report = self
+            .purpose
+            .report(self.changes.report(block), &self.changes);
         report.map(NodeMessage::Block)
     }
 
-    /// Whether it is known well enough after that number of blocks.
+    /// Whether the changes are known well enough after this number of blocks.
     pub(super) fn is_enough(&self, blocks: u32) -> bool {
         let (precision, answers) = (self.config().plan.precision, self.has_answers());
         let is_idle = |variant| self.is_idle(variant);
@@ -257,7 +260,7 @@ impl VariantSlices {
         self.purpose.has_time_limit(blocks)
     }
 
-    /// Writes what is kept for the whole run, and waits until the disk has everything. Returns what became of messages.
+    /// Writes what is kept for the whole run, and waits until everything is on disk. Returns the counts of messages.
     pub(super) fn finish(mut self) -> Result<Vec<Messages>> {
         self.purpose.finish()?;
         if let Some(writer) = self.writer {
@@ -270,7 +273,7 @@ impl VariantSlices {
     }
 }
 
-/// What the poll functions record in a slice of that pass.
+/// How much the poll functions record in a slice of a pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
         Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal | Pass::Warm => {

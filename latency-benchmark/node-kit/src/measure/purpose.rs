@@ -1,4 +1,4 @@
-//! What launches for different purposes do differently while they measure.
+//! The differences between launches for different purposes while they measure.
 
 mod beside_tcp;
 mod compare;
@@ -19,14 +19,14 @@ use super::sample::Clocks;
 use crate::connected::Connected;
 use crate::observe::activity::Activity;
 
-/// What slices are for. Without a method of its own, a purpose does what a comparison does.
+/// The purpose of a launch. The default methods are those of a comparison.
 pub(super) trait Purpose {
-    /// Whether this variant is to get everything going before the first block.
+    /// Whether this variant has a slice for warming up before the first block.
     fn warms_up(&self, variant: usize, _: Role) -> bool {
         variant == BASELINE
     }
 
-    /// The slices of the block with that number.
+    /// The slices of a block.
     fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice>;
 
     /// Whether each slice has one turn.
@@ -34,21 +34,21 @@ pub(super) trait Purpose {
         false
     }
 
-    /// Ends the turn before and begins one of `slice`. After the last one there is none.
+    /// Ends the turn before and begins a turn of a slice. After the last turn, there is none.
     fn switch(&self, _: Option<PlannedSlice>) -> Result<()> {
         Ok(())
     }
 
-    /// Arranges, while the turn settles, what the next slice needs from its start.
+    /// Prepares what the next slice needs from its start. This is called while the turn settles.
     fn prepare(&mut self, _: Pass) {}
 
-    /// Begins a slice. Returns whether the slice keeps its polls as they are.
+    /// Begins a slice. Returns whether the slice keeps its polls with their children.
     fn begin(&mut self, _: Pass) -> bool {
         false
     }
 
-    /// Whether a slice gets polls that began in a turn until the next turn is over. Without that, long ones would be
-    /// missing more often than short ones.
+    /// Whether a slice gets polls of its turn until the next turn is over. Otherwise long polls would be missing more often
+    /// than short ones.
     fn waits_for_late_polls(&self) -> bool {
         true
     }
@@ -68,7 +68,7 @@ pub(super) trait Purpose {
         None
     }
 
-    /// Writes what the slice kept beside its row.
+    /// Writes the evidence of a slice.
     fn keep(&mut self, _: &SliceRow, _: &mut ObservedSlice) -> Result<()> {
         Ok(())
     }
@@ -78,12 +78,12 @@ pub(super) trait Purpose {
         Some(report)
     }
 
-    /// Whether it is known well enough after that number of blocks. `is_precise` says whether the changes are.
+    /// Whether the launch can end after this number of blocks. `is_precise` says whether the changes are known well enough.
     fn is_enough(&self, _: u32, _: &dyn Fn() -> bool) -> bool {
         false
     }
 
-    /// Whether, after that number of blocks, none begins that would end after the planned time.
+    /// Whether the planned time limits the launch after this number of blocks.
     fn has_time_limit(&self, _: u32) -> bool {
         true
     }
@@ -94,7 +94,7 @@ pub(super) trait Purpose {
     }
 }
 
-/// The purpose of the launch that the task names. It takes what only that purpose needs.
+/// The purpose of the launch that the task names. It takes what only that purpose needs out of `central`.
 pub(super) fn of_launch(central: &mut Connected) -> Result<Box<dyn Purpose>> {
     let config = &central.task.config;
     Ok(match &config.measurement {
@@ -102,13 +102,12 @@ pub(super) fn of_launch(central: &mut Connected) -> Result<Box<dyn Purpose>> {
             ends_when_precise: config.subject.is_none(),
         }),
         Measurement::BesideTcp => {
-            let turns = central.turns.take();
-            let turns = turns.context("nothing switches between libp2p and raw TCP")?;
+            let lacks_switch = "nothing switches between libp2p and raw TCP";
+            let turns = central.turns.take().context(lacks_switch)?;
             Box::new(BesideTcp::new(turns, config))
         }
         Measurement::Explain(plan) => {
-            let watch = central.watch.take();
-            let watch = watch.context("nothing collects evidence")?;
+            let watch = central.watch.take().context("nothing collects evidence")?;
             Box::new(Explain::new(plan.clone(), watch, central)?)
         }
         Measurement::Soak(_) => Box::new(Soak::new(central)),

@@ -1,4 +1,4 @@
-//! Sums since the start, which the kernel and the runtime keep: read before and after a turn or a block, and subtracted.
+//! Reads counts that the kernel and the runtime keep since the start, before and after each turn and each block.
 
 use std::time::Instant;
 
@@ -16,14 +16,14 @@ use crate::shared_page::SharedPage;
 
 pub(super) struct Sampler {
     began: Instant,
-    /// None of a stack that starts its tasks itself.
+    /// None if the stack starts its tasks itself.
     tasks: Option<TaskMonitor>,
     intervals: RuntimeIntervals,
-    /// The runtime's sums so far: tokio-metrics has differences.
+    /// The runtime's sums since the start. tokio-metrics only has differences.
     busy_ns: u64,
     parks: u64,
     central: Vec<Observee>,
-    /// Of each worker. None if the processor's counters cannot be read.
+    /// The counters of each worker. None if the processor's counters cannot be read.
     user_work: Option<Vec<UserWork>>,
     /// Threads that libraries started in central's process.
     helpers: Vec<Observee>,
@@ -32,25 +32,27 @@ pub(super) struct Sampler {
     peers: Vec<Observee>,
     page: Option<SharedPage>,
     delay_line: Option<Observee>,
-    /// How often it was looked at whether a process is stopped.
+    /// The number of calls of `finds_stopped`.
     looks: usize,
     central_cores: Cores,
-    /// Lines of `/proc/stat`: of all cores, or of the cell's where others are measured at the same time.
+    /// The lines of `/proc/stat` that are read: that of all cores, or those of the cell's cores if other cells are measured at
+    /// the same time.
     own_cores: Vec<String>,
-    /// All round-trip times that were read, added up, and their number.
+    /// The sum of all round-trip times that were read, and their number.
     rtts: (u64, u64),
-    /// All states of yamux that were read, added up.
+    /// The sum of all states of yamux that were read.
     muxers: MuxerCounts,
 }
 
-/// Sums at one time, or the differences between two, that take little time to read: it is done twice in every turn.
+/// Counts that take little time to read, since they are read twice in every turn. They are counts since the start, or the
+/// difference of two readings.
 #[derive(Clone)]
 pub(super) struct Clocks {
-    /// In the columns of a slice that are such sums. The others are empty.
+    /// The columns of a slice that are such counts. The others are empty.
     pub(super) row: SliceRow,
-    /// By thread of central.
+    /// The CPU time of each thread of central.
     pub(super) workers: Vec<CpuTime>,
-    /// Round-trip times, and connections, are those of the last reading. None without connections of QUIC.
+    /// None without connections of QUIC.
     pub(super) quic: Option<QuicCounts>,
 }
 sums!(Clocks: row, workers, quic);
@@ -91,22 +93,27 @@ impl Sampler {
     }
 
     pub(super) fn clocks(&mut self) -> Clocks {
-        let workers = self.central.iter().map(|worker| worker.cpu_time());
-        let workers: Vec<CpuTime> = workers.collect();
-        let central = workers.iter().copied().reduce(CpuTime::plus);
-        let central = central.unwrap_or_default();
+        let threads = self.central.iter();
+        let workers: Vec<CpuTime> = threads.map(|thread| thread.cpu_time()).collect();
+        let summed = workers.iter().copied().reduce(CpuTime::plus);
+        let central = summed.unwrap_or_default();
         if let Some(interval) = self.intervals.next() {
             self.busy_ns += ns(interval.total_busy_duration);
             self.parks += interval.total_park_count;
         }
         let tasks = self.tasks.as_ref().map(TaskMonitor::cumulative);
         let yamux = self.yamux();
-        let user = self.user_work.iter().flatten().map(UserWork::read);
-        let user: Option<Vec<UserCounts>> = user.collect();
-        let user = user.into_iter().flatten().reduce(|sum, of| UserCounts {
-            instructions: sum.instructions + of.instructions,
-            cycles: sum.cycles + of.cycles,
-        });
+        let counts: Option<Vec<UserCounts>> = self
+            .user_work
+            .iter()
+            .flatten()
+            .map(UserWork::read)
+            .collect();
+        let add = |one: UserCounts, other: UserCounts| UserCounts {
+            instructions: one.instructions + other.instructions,
+            cycles: one.cycles + other.cycles,
+        };
+        let user = counts.into_iter().flatten().reduce(add);
         Clocks {
             row: SliceRow {
                 sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
@@ -124,10 +131,10 @@ impl Sampler {
                 monitor_scheduled_ns: tasks.map(|tasks| ns(tasks.total_scheduled_duration)),
                 runtime_busy_ns: self.busy_ns,
                 runtime_parks: self.parks,
-                yamux_rtt_ns: yamux.map(|it| it.rtt_ns),
-                yamux_grown_bytes: yamux.map(|it| it.grown_bytes),
-                yamux_credit_bytes: yamux.map(|it| it.credit_bytes),
-                yamux_unread_bytes: yamux.map(|it| it.unread_bytes),
+                yamux_rtt_ns: yamux.map(|yamux| yamux.rtt_ns),
+                yamux_grown_bytes: yamux.map(|yamux| yamux.grown_bytes),
+                yamux_credit_bytes: yamux.map(|yamux| yamux.credit_bytes),
+                yamux_unread_bytes: yamux.map(|yamux| yamux.unread_bytes),
                 ..SliceRow::default()
             },
             workers,
@@ -135,7 +142,8 @@ impl Sampler {
         }
     }
 
-    /// Round-trip times are summed up over readings, so that the difference of two readings has those of the later.
+    /// The counts of QUIC. Round-trip times are summed up over all readings, so that the difference of two has those of the
+    /// later one.
     fn quic(&mut self) -> Option<QuicCounts> {
         let now = quic_counts().into_iter().reduce(Sums::plus)?;
         self.rtts = (self.rtts.0 + now.rtt_ns, self.rtts.1 + now.connections);
@@ -147,7 +155,7 @@ impl Sampler {
         })
     }
 
-    /// Summed up over readings, likewise. None before yamux has an estimate of the round trip.
+    /// The states of yamux, summed up over all readings in the same way. None before yamux has an estimate of the round trip.
     fn yamux(&mut self) -> Option<MuxerCounts> {
         let mut now = muxer_counts().into_iter().reduce(Sums::plus)?;
         now.rtt_ns = now.rtt_ns.checked_div(now.connections)?;
@@ -155,7 +163,8 @@ impl Sampler {
         Some(self.muxers)
     }
 
-    /// Whether the peer, or the delay line, whose turn it is to be looked at has been stopped. None if they are elsewhere.
+    /// Looks at the next of the peers and the delay line, in turn. Returns whether it is stopped, or None if they are all on
+    /// other hosts.
     pub(super) fn finds_stopped(&mut self) -> Option<bool> {
         self.looks += 1;
         let mut watched = self.peers.iter().chain(&self.delay_line);
@@ -163,19 +172,19 @@ impl Sampler {
         Some(watched.nth(next)?.is_stopped())
     }
 
-    /// The sums of the kernel that take long to read, in the columns of a block. That for the time of other processes has the
-    /// time of all but central, and the clock's is the time of day.
+    /// The counts of the kernel that take long to read, in the columns of a block. Here `other_cpu_ms` leaves out only central,
+    /// and `clock_set_ms` is by how much the time of day is ahead of the time since the boot.
     pub(super) fn machine(&self) -> BlockRow {
         let cores = CoreTimes::read();
         let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
         let cpu_time = process::cpu_time(&self.central);
         let own = [&self.central, &self.helpers, &self.observers].map(Vec::as_slice);
         let own_ns = process::cpu_time(&own.concat()).cpu_ns;
-        let processes_ms = self.own_cores.iter().map(|core| cores.process_ms(core));
-        let processes_ms: Option<f64> = processes_ms.sum();
+        let own_cores = self.own_cores.iter();
+        let processes_ms: Option<f64> = own_cores.map(|core| cores.process_ms(core)).sum();
         let other_ms = |(all_ms, own_ns): (f64, u64)| all_ms - own_ns as f64 / 1e6;
         let central = process::total(&self.central);
-        // Of peers on other machines nothing is known here.
+        // The figures of peers on other hosts are absent.
         let peers = process::total(&self.peers);
         let delay_line = self.delay_line.map_or(Usage::default(), Observee::usage);
         let main = &self.central[..1];

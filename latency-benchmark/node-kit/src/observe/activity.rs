@@ -1,5 +1,5 @@
-//! What goes on in central around its polls: connections that come and go, tasks, memory, and tasks that
-//! wake themselves. Where nothing of it is asked for, a connection that comes or goes costs a lock and an addition.
+//! Counts connections that come and go, tasks, memory, and tasks that wake themselves. A connection that comes or goes costs a
+//! lock and an addition, even in runs that do not report it.
 
 use std::fs;
 use std::sync::{Arc, Mutex};
@@ -11,7 +11,7 @@ use tokio::runtime;
 use super::self_wakes::SelfWakeCounter;
 use crate::stack_task::locked;
 
-/// What became of connections. The network stack notes it.
+/// Counts of connections, which the network stack notes.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts(Mutex<Links>);
 
@@ -43,7 +43,7 @@ impl ConnectionCounts {
     }
 }
 
-/// What was counted, and how many connections and peers there are.
+/// Counts of events, and the present numbers of connections and peers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Links {
     pub(crate) dials: u64,
@@ -55,7 +55,7 @@ pub(crate) struct Links {
 }
 sums!(Links: dials, dial_failures, opened, closed; keeps connections, peers);
 
-/// The counters of self-wakes, where there are any: they are around the tasks from the beginning, or not at all.
+/// The counters of self-wakes. They are around the tasks from the beginning, or not at all.
 #[derive(Clone, Default)]
 pub(crate) struct SelfWakeCounters {
     pub(crate) central: Arc<SelfWakeCounter>,
@@ -70,8 +70,8 @@ pub(crate) struct Activity {
 }
 
 impl Activity {
-    /// To be switched on before the first snapshot of a slice and off after its last one. Does nothing
-    /// where central was not told to count them.
+    /// Switches the counters of self-wakes, if there are any. They have to be on from the first snapshot of a slice to its
+    /// last.
     pub(crate) fn count_self_wakes(&self, is_on: bool) {
         if let Some(self_wakes) = &self.self_wakes {
             self_wakes.central.switch(is_on);
@@ -91,22 +91,22 @@ impl Activity {
     }
 }
 
-/// What was counted until now, and what there is now. The difference of two has what was counted between them, and what
-/// there is now.
+/// Counts until now, and numbers of things that exist now. The difference of two snapshots has the counts between them, and the
+/// numbers of the later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
-    /// Polls of central's own task. Absent unless they are counted at the moment.
+    /// Polls of central's own task that woke it. Absent unless they are counted at the moment.
     pub(crate) central_self_wakes: Option<u64>,
     /// The same for the tasks of connections.
     pub(crate) task_self_wakes: Option<u64>,
     pub(crate) links: Links,
-    /// Alive on central's runtime, those that observe it included.
+    /// Tasks that are alive on central's runtime, including those that observe it.
     pub(crate) tasks: u64,
     pub(crate) resident_bytes: Option<u64>,
 }
 sums!(Snapshot: central_self_wakes, task_self_wakes, links; keeps tasks, resident_bytes);
 
-/// Of this process; the second number of the file, in pages.
+/// The resident memory of this process. It is the second number of the file, in pages.
 fn resident_bytes() -> Option<u64> {
     let statm = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: u64 = statm.split_whitespace().nth(1)?.parse().ok()?;

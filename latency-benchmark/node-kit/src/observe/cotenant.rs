@@ -1,4 +1,4 @@
-//! The co-tenants of central: another thread wakes one, a timer the other, and with several workers a connection wakes a
+//! Starts the co-tenants of central. A thread wakes one of them and a timer another. With several workers, a connection wakes a
 //! third.
 
 use std::sync::Arc;
@@ -13,7 +13,7 @@ use run_format::{Cores, HistogramOf};
 
 use super::process::spawn_on;
 
-/// Starts the tasks on the runtime around, and the thread that wakes one of them, on `cores`.
+/// Starts the tasks on the current runtime, and on `cores` the thread that wakes one of them.
 pub(crate) fn start(
     clock: &Arc<Recorder>,
     cores: &Cores,
@@ -25,8 +25,8 @@ pub(crate) fn start(
     let same_worker =
         same_worker.map(|rung| answering(HistogramOf::CotenantSameWorker, rung, clock));
     let clock = Arc::clone(clock);
-    // Off central's core, where it would wait for what it is to disturb. It rings at random, so as not to keep step with
-    // anything.
+    // The thread is not on central's core, since central would delay it there. The pauses are random, so that they cannot
+    // coincide with periodic work.
     spawn_on(cores, "bell", move || {
         let mut rng = StdRng::seed_from_u64(seed);
         loop {

@@ -1,4 +1,4 @@
-//! A fixed piece of work that resembles a poll: it encrypts, copies and calls the kernel. How long it takes tells how fast
+//! Times a fixed piece of work that resembles a poll: it encrypts, copies and calls the kernel. The time tells how fast
 //! central's core is at the moment.
 
 use std::io::{self, Read, Write};
@@ -12,7 +12,7 @@ use tokio::runtime;
 
 use crate::stack_task::locked;
 
-/// What a frame of noise holds, less its tag.
+/// About as many bytes as a frame of noise holds.
 const BYTES: usize = 16 * 1024;
 
 /// Does the work on a worker of the runtime.
@@ -27,7 +27,7 @@ impl FixedWork {
         Ok(FixedWork { runtime, work })
     }
 
-    /// The median of some repetitions in one poll, so that one that was interrupted does not count.
+    /// Returns the median time of some repetitions in one poll. So a repetition that was interrupted does not count.
     pub(crate) fn time(&self) -> Result<Duration> {
         const REPEAT: usize = 9;
         const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,9 +38,10 @@ impl FixedWork {
             let times: io::Result<Vec<Duration>> = (0..REPEAT).map(|_| work.once()).collect();
             let _ = sender.send(times);
         });
-        let times = receiver.recv_timeout(PATIENCE);
-        let times = times.context("central's worker did not poll a ready task within 10 s")?;
-        let mut times = times.context("the fixed piece of work failed")?;
+        let mut times = receiver
+            .recv_timeout(PATIENCE)
+            .context("central's worker did not poll a ready task within 10 s")?
+            .context("the fixed piece of work failed")?;
         times.sort_unstable();
         Ok(times[REPEAT / 2])
     }
@@ -83,8 +84,8 @@ mod tests {
     fn the_work_is_done_by_the_runtime() {
         let runtime = runtime::Builder::new_multi_thread()
             .worker_threads(1)
-            .build();
-        let runtime = runtime.expect("a runtime");
+            .build()
+            .expect("a runtime");
         let took = FixedWork::new(runtime.handle().clone())
             .expect("buffers")
             .time();

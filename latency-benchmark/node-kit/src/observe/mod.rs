@@ -1,4 +1,4 @@
-//! What is seen in central beside its polls and requests.
+//! Observers of central for everything but polls and requests.
 
 pub(crate) mod activity;
 pub(crate) mod cotenant;

@@ -1,5 +1,5 @@
-//! What the probe costs on this core: timed on invocations that do nothing, before there is anything to
-//! measure, so that a reader can set it against the polls of a run.
+//! Measures the cost of the probe on this core with invocations that do nothing, before the run. A reader can compare it with
+//! the polls of the run.
 
 use std::hint::black_box;
 use std::task::{Context, Waker};
@@ -11,8 +11,8 @@ use run_format::Site;
 const ROUNDS: usize = 31;
 const INVOCATIONS: u32 = 2_000;
 
-/// Nanoseconds that recording one invocation of one iteration takes: the median of a few rounds. The
-/// recorder must be attached to this thread. What it recorded is thrown away.
+/// Returns how many nanoseconds it takes to record an invocation of one iteration, as the median of some rounds. The recorder
+/// must be attached to this thread. These records are thrown away.
 pub(crate) fn measure(recorder: &Recorder) -> f64 {
     Variant {
         budgets: Budgets::NONE,

@@ -1,4 +1,4 @@
-//! What the kernel says of threads and processes.
+//! Reads the kernel's figures of threads and processes, and moves threads to cores.
 
 use std::str::FromStr;
 use std::sync::mpsc;
@@ -19,7 +19,7 @@ pub(crate) enum Observee {
     Process(i32),
 }
 
-/// Does `work` on a thread of that name, on `cores`.
+/// Starts a thread of that name on `cores`, which does `work`.
 pub(crate) fn spawn_on(
     cores: &Cores,
     name: &str,
@@ -43,8 +43,8 @@ fn affinity(cores: &Cores) -> io::Result<CpuSet> {
     Ok(set)
 }
 
-/// The threads of this process that are not among `workers`: libraries start some of their own.
-/// First those that measure, by the names that this crate gave them.
+/// The threads of this process that are not among `workers`. The first list has the threads that measure, which this crate has
+/// named. The second has those that libraries have started.
 pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
     const OURS: [&str; 2] = ["measure", "bell"];
     let names: io::Result<Vec<_>> = fs::read_dir("/proc/self/task")?
@@ -53,11 +53,13 @@ pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, 
     let ids = names?
         .into_iter()
         .filter_map(|id| id.to_str()?.parse().ok());
-    let others = ids.map(Observee::Thread).filter(|it| !workers.contains(it));
+    let others = ids
+        .map(Observee::Thread)
+        .filter(|thread| !workers.contains(thread));
     Ok(others.partition(|thread| OURS.contains(&thread.read("comm").trim())))
 }
 
-/// Moves other threads of this process. One that has ended meanwhile needs no moving.
+/// Moves threads of this process to `cores`. Threads that have ended meanwhile are ignored.
 pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()> {
     let set = affinity(cores)?;
     for thread in threads {
@@ -71,7 +73,7 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
     Ok(())
 }
 
-/// None if the processor's counters cannot be read.
+/// The counters of a worker's instructions. None if the processor's counters cannot be read.
 pub(crate) fn user_work(worker: &Observee) -> Option<UserWork> {
     match worker {
         Observee::Thread(id) => UserWork::of_thread(*id).ok(),
@@ -83,7 +85,7 @@ pub(crate) fn this_thread() -> Observee {
     Observee::Thread(gettid().as_raw())
 }
 
-/// What an observee has used so far; a field is absent where the kernel does not say.
+/// What an observee has used so far. A field is absent if the kernel does not tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) user_ms: Option<f64>,
@@ -101,7 +103,7 @@ impl Observee {
         }
     }
 
-    /// Empty if it is gone.
+    /// Reads a file of the observee. The text is empty if the observee is gone.
     fn read(self, file: &str) -> String {
         fs::read_to_string(format!("{}/{file}", self.folder())).unwrap_or_default()
     }
@@ -127,7 +129,8 @@ impl Observee {
         matches!(fields(&self.read("stat")).next(), Some("T" | "t"))
     }
 
-    /// Exact, where that of [`Usage`] comes in ticks. Of a process this is the time of its first thread alone.
+    /// The CPU time in ns, which is more exact than the ticks of [`Usage`]. For a process, this is the time of its first thread
+    /// alone.
     pub(crate) fn cpu_time(self) -> CpuTime {
         let schedstat = self.read("schedstat");
         let number = |at| schedstat.split_whitespace().nth(at)?.parse().ok();
@@ -138,7 +141,7 @@ impl Observee {
     }
 }
 
-/// The sum over threads; absent if it is for one.
+/// The sum over threads. It is absent if the time of one thread is.
 pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
     let none = CpuTime {
         cpu_ns: Some(0),
@@ -148,7 +151,7 @@ pub(crate) fn cpu_time(threads: &[Observee]) -> CpuTime {
     times.fold(none, CpuTime::plus)
 }
 
-/// The CPU time of all threads of these processes; absent if it is for one, or without any.
+/// The CPU time of all threads of these processes. It is absent if the time of one process is, or if there are none.
 pub(crate) fn processes_cpu_ns(processes: &[Observee]) -> Option<u64> {
     let cpu_ns = |process: &Observee| {
         let Observee::Process(id) = *process else {
@@ -162,7 +165,7 @@ pub(crate) fn processes_cpu_ns(processes: &[Observee]) -> Option<u64> {
     sum.filter(|_| !processes.is_empty())
 }
 
-/// The sum over observees; absent if it is for one, or without any.
+/// The sum over observees. It is absent if the usage of one is, or if there are none.
 pub(crate) fn total(observees: &[Observee]) -> Usage {
     let usages = observees.iter().map(|observee| observee.usage());
     usages.reduce(Usage::plus).unwrap_or_default()
@@ -193,7 +196,7 @@ impl CoreTimes {
     }
 }
 
-/// By how much a clock is ahead of another.
+/// By how many ms the clock `after` is ahead of `before`.
 pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     let ms = |id| {
         let now = clock_gettime(id).ok()?;
@@ -203,7 +206,7 @@ pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     Some(ms(after)? - earlier)
 }
 
-/// The sum over the network namespaces that the observees are in. Absent if one of its parts is, or without any.
+/// The sum of a count over the network namespaces of the observees. It is absent if the count of one is, or if there are none.
 pub(crate) fn of_namespaces(observees: &[Observee], count: fn(&str) -> Option<u64>) -> Option<u64> {
     let folders = observees.iter().map(|observee| observee.folder() + "/net");
     let sum: Option<u64> = folders.map(|folder| count(&folder)).sum();
@@ -218,8 +221,8 @@ pub(crate) fn retransmits(folder: &str) -> Option<u64> {
     values.nth(at)?.parse().ok()
 }
 
-/// Packets that found a queue of the delay line full. Absent where there is no such queue. A queue is a line; its sixth
-/// and seventh numbers are what the kernel and the listener's socket had no room for.
+/// The number of packets that found a queue of the delay line full. Absent if there is no such queue. Each line of the file is
+/// a queue, and its sixth and seventh numbers are the drops by the kernel and by the listener's socket.
 pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
     let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
     let drops = queues.lines().map(|queue| {
@@ -229,7 +232,7 @@ pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
     (!queues.is_empty()).then(|| drops.sum())?
 }
 
-/// From the third on. The name before, in brackets, may have spaces.
+/// The fields of a `stat` file from the third on. They follow the name in brackets, which may have spaces.
 fn fields(stat: &str) -> impl Iterator<Item = &str> {
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     after_name.split_whitespace()
@@ -268,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_gone_has_no_usage_rather_than_none_used() {
+    fn a_process_that_is_gone_has_an_absent_usage_and_not_zero() {
         let gone = Observee::Process(i32::MAX);
         assert_eq!(gone.usage(), Usage::default());
         assert_eq!(total(&[this_thread(), gone]).user_ms, None);

@@ -1,5 +1,5 @@
-//! A co-tenant that waits behind a connection. The worker that is about to poll a connection wakes it, as a connection
-//! wakes the task that it has a message for. So tokio queues it on that worker.
+//! Wakes a co-tenant that waits behind a connection. A worker that is about to poll a connection wakes it, as a connection
+//! wakes the task for which it has a message. So tokio queues the co-tenant on that worker.
 
 use std::future::poll_fn;
 use std::sync::atomic::AtomicU64;
@@ -28,7 +28,7 @@ impl SameWorker {
         (Arc::new(same_worker), rung)
     }
 
-    /// The task of a connection, before some of whose polls the co-tenant is woken.
+    /// Wraps the task of a connection. Before some of its polls, the co-tenant is woken.
     pub(crate) fn around(self: &Arc<Self>, mut task: StackTask) -> StackTask {
         let this = Arc::clone(self);
         Box::pin(poll_fn(move |cx| {
@@ -37,7 +37,8 @@ impl SameWorker {
         }))
     }
 
-    /// Whether or not it was answered. The last digits of the time are as good as random.
+    /// Rings if that is due, even if the last ring was not answered. The pauses depend on the last digits of the time, which
+    /// are as good as random.
     fn ring(&self) {
         let (now_ns, due_ns) = (self.clock.now_ns(), self.due_ns.load(Relaxed));
         let next_ns = now_ns + PAUSE_NS.start + now_ns % (PAUSE_NS.end - PAUSE_NS.start);

@@ -1,5 +1,5 @@
-//! Tasks that wake themselves: a task that is woken while it is polled, by what it polls, is polled again
-//! at once. Now and then that is how work is shared out; every time, it is a loop that never sleeps.
+//! Counts polls in which a task wakes itself. Such a task is polled again at once. A task may do so now and then to let others
+//! run. A task that does so in every poll never sleeps.
 
 use std::cell::Cell;
 use std::future::Future;
@@ -36,11 +36,11 @@ impl SelfWakeCounter {
     }
 }
 
-/// A future whose wakes are noticed. While its counter is switched off, it costs the look at the switch.
+/// A future whose wakes from within are counted. While its counter is off, a poll costs one load.
 pub(crate) struct SelfWakes<F> {
     future: F,
     counter: Arc<SelfWakeCounter>,
-    /// Made once for each waker that the task is polled with, which as a rule is one.
+    /// The waker of the last poll. It is made again only if the task is polled with another waker.
     noticing: Option<(Arc<Noticing>, Waker)>,
 }
 
@@ -71,12 +71,12 @@ impl<F: Future + Unpin> Future for SelfWakes<F> {
 /// The waker that a watched future sees.
 struct Noticing {
     task: Waker,
-    /// Whether there was a wake from within. Only the thread that polls the task stores and reads it.
+    /// Whether the task was woken from within its poll. Only the thread that polls the task accesses it.
     noticed: AtomicBool,
 }
 
 thread_local! {
-    /// Of the watched future that this thread polls.
+    /// The waker of the watched future that this thread polls.
     static POLLED: Cell<*const Noticing> = const { Cell::new(ptr::null()) };
 }
 
@@ -109,7 +109,7 @@ mod tests {
 
     use super::*;
 
-    /// How often it was woken.
+    /// A task that counts how often it was woken.
     #[derive(Default)]
     struct Task(AtomicU64);
 
@@ -125,7 +125,8 @@ mod tests {
         counter
     }
 
-    /// Polls with that many wakes of each kind: during the poll from the same thread, during it from another, and after it.
+    /// Polls a task once, with `within` wakes by the polling thread, `elsewhere` wakes by another thread, and `after` wakes
+    /// after the poll. Returns how many wakes have arrived.
     fn poll_with_wakes(
         counter: &Arc<SelfWakeCounter>,
         within: u32,
@@ -148,8 +149,8 @@ mod tests {
         let waker = Waker::from(Arc::clone(&task));
         let polled = Pin::new(&mut counter.around(future)).poll(&mut Context::from_waker(&waker));
         assert!(polled.is_pending());
-        let seen = seen.expect("it was polled");
-        (0..after).for_each(|_| seen.wake_by_ref());
+        let waker = seen.expect("it was polled");
+        (0..after).for_each(|_| waker.wake_by_ref());
         task.0.load(Ordering::Relaxed)
     }
 

@@ -29,15 +29,15 @@ const OF_KERNEL: [&str; 4] = [
     "page_faults_major",
 ];
 
-/// What the kernel writes for one counter: its value, and how long it was enabled and counted.
+/// The words that the kernel writes for one counter: its value, and how long it was enabled and counted.
 const WORDS: usize = 3;
 
-/// What the kernel writes for a group.
+/// The format of the words that the kernel writes for a group.
 pub(crate) const GROUP_FORMAT: ReadFormat = ReadFormat::GROUP
     .union(ReadFormat::TOTAL_TIME_ENABLED)
     .union(ReadFormat::TOTAL_TIME_RUNNING);
 
-/// The same for a group: the number of counters, both times, and the value and id of each counter.
+/// The words for a group: the number of counters, both times, and the value and id of each counter.
 const WORDS_OF_GROUP: usize = 3 + 2 * OF_PROCESSOR.len();
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -152,20 +152,21 @@ impl Counters {
         &self.missing
     }
 
-    /// Reads all counters, or as many as `into` has room for. For a thread, this makes three system calls. It allocates
-    /// nothing. Returns None if the kernel does not answer, which it should always do. Then `into` may have a part of them.
+    /// Reads all counters into the first slots of `into`, which must have room for them. For a thread, this makes three system
+    /// calls. It allocates nothing. Returns None if the kernel does not answer. Then `into` may have a part of them.
     pub fn read(&self, into: &mut [u64]) -> Option<()> {
-        let count = self.of_processor.len();
-        let (first, rest) = into.split_at_mut(count.min(into.len()));
+        let (first, rest) = into.split_at_mut(self.of_processor.len());
         if self.whose == Whose::Process {
             for (slot, counter) in iter::zip(first, &self.of_processor) {
                 [*slot, ..] = read_words::<WORDS>(counter, WORDS)?;
             }
-        } else if count > 0 {
+        } else if !first.is_empty() {
             let words = self.read_group()?;
-            fill(first, words.into_iter().skip(3).step_by(2));
+            for (slot, count) in iter::zip(first, words.into_iter().skip(3).step_by(2)) {
+                *slot = count;
+            }
         }
-        fill(rest, read_usage(self.whose)?);
+        rest[..OF_KERNEL.len()].copy_from_slice(&read_usage(self.whose)?);
         Some(())
     }
 }
@@ -197,13 +198,6 @@ pub(crate) fn read_words<const MOST: usize>(
     // SAFETY: the array has room for this number of bytes.
     let bytes = unsafe { libc::read(counter.as_raw_fd(), into, size) };
     (usize::try_from(bytes) == Ok(count * size_of::<u64>())).then_some(words)
-}
-
-/// Stores as many of the counts as there is room for.
-fn fill(into: &mut [u64], counts: impl IntoIterator<Item = u64>) {
-    for (slot, count) in iter::zip(into, counts) {
-        *slot = count;
-    }
 }
 
 /// Refuses a counter that is enabled and does not count. It would only begin when another counter gives its place up.

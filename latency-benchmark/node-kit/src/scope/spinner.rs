@@ -30,24 +30,26 @@ impl Spinner {
         let unavailable = |why: String| Unobservable::new(WHAT, why);
         let state = Arc::new(AtomicU8::new(PARKED));
         let (prepared, preparing) = mpsc::sync_channel(1);
-        let of_thread = Arc::clone(&state);
+        let states = Arc::clone(&state);
         let spin = move || {
             let outcome = prepare(core);
             let is_prepared = outcome.is_ok();
             // The starting thread waits for this.
             if prepared.send(outcome).is_ok() && is_prepared {
-                run(&of_thread);
+                run(&states);
             }
         };
-        let thread = thread::Builder::new().name("spinner".to_owned());
-        let thread = thread.spawn(spin);
-        let thread =
-            thread.map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
+        let thread = thread::Builder::new()
+            .name("spinner".to_owned())
+            .spawn(spin)
+            .map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
         let ended = |_| Err("the thread ended".to_owned());
         let outcome = preparing.recv().unwrap_or_else(ended);
         outcome.map_err(unavailable)?;
-        let thread = Some(thread);
-        Ok(Spinner { state, thread })
+        Ok(Spinner {
+            state,
+            thread: Some(thread),
+        })
     }
 
     /// Switches spinning on or off.

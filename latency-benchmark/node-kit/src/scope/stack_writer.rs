@@ -24,7 +24,7 @@ const FRAMES: usize = 256;
 /// How many stacks the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
 const STACKS: usize = 1 << 13;
 
-/// What the reader gets beside the frames of a stack. The writer's owner says what the numbers mean.
+/// Three numbers that go with the frames of a stack. The owner of the writer says what they mean.
 pub(crate) type Head = [u64; 3];
 
 #[derive(Clone, Copy)]

@@ -33,15 +33,20 @@ impl UserWork {
     }
 
     fn open(thread: i32, first: impl Event, second: impl Event) -> io::Result<UserWork> {
-        let mut leader = Builder::new(first);
-        leader.observe_pid(thread).read_format(GROUP_FORMAT);
-        // The kernel counts a pinned group all the time, or not at all.
-        leader.exclude_kernel(true).pinned(true).enabled(false);
-        let mut leader = leader.build()?;
-        let mut member = Builder::new(second);
-        member.observe_pid(thread).read_format(GROUP_FORMAT);
-        member.exclude_kernel(true).enabled(true);
-        let member = member.build_with_group(&mut leader)?;
+        let mut leader = Builder::new(first)
+            .observe_pid(thread)
+            .read_format(GROUP_FORMAT)
+            .exclude_kernel(true)
+            // The kernel counts a pinned group all the time, or not at all.
+            .pinned(true)
+            .enabled(false)
+            .build()?;
+        let member = Builder::new(second)
+            .observe_pid(thread)
+            .read_format(GROUP_FORMAT)
+            .exclude_kernel(true)
+            .enabled(true)
+            .build_with_group(&mut leader)?;
         leader.enable()?;
         refuse_starved(read_words::<WORDS>(&leader, WORDS))?;
         Ok(UserWork {
@@ -84,10 +89,10 @@ mod tests {
                 hint::spin_loop();
             }
         });
-        let thread = thread.recv().expect("the thread sends");
+        let thread_id = thread.recv().expect("the thread sends");
         // Counters of the kernel, which every machine has, in place of those of the processor.
         let (clock, faults) = (Software::TASK_CLOCK, Software::PAGE_FAULTS);
-        match UserWork::open(thread, clock, faults) {
+        match UserWork::open(thread_id, clock, faults) {
             Ok(work) => {
                 let before = work.read().expect("counts");
                 go.send(()).expect("the thread waits");

@@ -116,11 +116,8 @@ fn counts_never_fall_and_cpu_time_passes() {
     let counters = Counters::of_this_thread();
     let first = read(&counters);
     let mut before = first.clone();
-    let time = counters
-        .names()
-        .iter()
-        .position(|name| name == "task_clock_ns");
-    let time = time.unwrap();
+    let mut names = counters.names().iter();
+    let time = names.position(|name| name == "task_clock_ns").unwrap();
     while before[time] - first[time] < 1_000_000 {
         let now = read(&counters);
         assert!(now.iter().zip(&before).all(|(now, before)| now >= before));
@@ -136,19 +133,6 @@ fn counts_are_those_of_one_thread() {
     thread::spawn(|| touch(PAGES)).join().unwrap();
     let faults = count_of(&counters, "page_faults_minor") - before;
     assert!(faults < PAGES as u64, "{faults}");
-}
-
-#[test]
-fn reading_stops_where_the_room_ends() {
-    let counters = Counters::of_this_thread();
-    let all = read(&counters);
-    let mut few = [u64::MAX; 2];
-    assert!(counters.read(&mut few).is_some());
-    assert!(few[0] >= all[0] && few[1] >= all[1] && few[1] < u64::MAX);
-    let mut many = vec![u64::MAX; all.len() + 3];
-    assert!(counters.read(&mut many).is_some());
-    assert_eq!(many[all.len()..], [u64::MAX; 3]);
-    assert!(counters.read(&mut []).is_some());
 }
 
 #[test]
@@ -172,12 +156,12 @@ fn the_counters_of_the_process_include_all_threads() {
         counts[index.unwrap()]
     };
     let (time, switches) = (read("task_clock_ns"), read("context_switches"));
-    let of_thread = thread::spawn(|| {
+    let thread = thread::spawn(|| {
         (0..20).for_each(|_| thread::sleep(Duration::from_millis(1)));
         context_switches()
     });
-    let of_thread = of_thread.join().unwrap();
-    assert!(of_thread > 0);
-    assert!(read("context_switches") - switches >= of_thread);
+    let switches_of_thread = thread.join().unwrap();
+    assert!(switches_of_thread > 0);
+    assert!(read("context_switches") - switches >= switches_of_thread);
     assert!(read("task_clock_ns") > time);
 }

@@ -4,9 +4,11 @@
 use std::os::unix::process::ExitStatusExt as _;
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 use std::{env, hint, mem, ptr};
 
 use node_kit::scope::StackSampler;
+use program::Limits;
 
 use crate::scope::{INTERVAL, Worker, clock};
 
@@ -56,6 +58,12 @@ fn a_thread_at_the_end_of_its_stack_goes_on() {
     );
 }
 
+/// A busy machine takes its time.
+const PATIENCE: Limits = Limits {
+    time: Duration::from_secs(60),
+    bytes: 1 << 20,
+};
+
 const OVERFLOW: &str = "THREAD_SCOPE_TEST_OVERFLOW";
 
 #[inline(never)]
@@ -66,7 +74,7 @@ fn overflow(levels: u64) -> u64 {
     hint::black_box(levels) + overflow(hint::black_box(levels + 1))
 }
 
-/// In another process, since the overflow ends it. Rust's message is the same with and without sampling.
+/// The stack overflows in another process, since that ends it. Rust's message is the same with and without sampling.
 #[test]
 fn an_overflowing_stack_is_reported_as_without_sampling() {
     if env::var_os(OVERFLOW).is_some() {
@@ -76,15 +84,13 @@ fn an_overflowing_stack_is_reported_as_without_sampling() {
         return;
     }
     for _ in 0..10 {
-        let output = Command::new(env::current_exe().unwrap())
-            .args([
-                "--exact",
-                "exhausted_stack::an_overflowing_stack_is_reported_as_without_sampling",
-                "--nocapture",
-            ])
-            .env(OVERFLOW, "1")
-            .output()
-            .unwrap();
+        let mut overflowing = Command::new(env::current_exe().unwrap());
+        overflowing.env(OVERFLOW, "1").args([
+            "--exact",
+            "exhausted_stack::an_overflowing_stack_is_reported_as_without_sampling",
+            "--nocapture",
+        ]);
+        let output = PATIENCE.output(&mut overflowing).unwrap();
         let said = String::from_utf8_lossy(&output.stderr);
         assert!(said.contains("has overflowed its stack"), "{said}");
         assert_eq!(output.status.signal(), Some(libc::SIGABRT));

@@ -306,8 +306,3 @@ fn samplers_come_and_go_while_their_threads_run_and_after() {
     thread::sleep(Duration::from_millis(20));
     assert!(drain(&mut sampler, &mut Symbols::default()).is_empty());
 }
-
-#[test]
-fn no_interval_is_refused() {
-    assert!(StackSampler::start(Duration::ZERO, clock()).is_err());
-}

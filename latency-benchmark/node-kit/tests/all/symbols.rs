@@ -74,7 +74,7 @@ fn inlined_functions_are_named_and_types_without_arguments() {
     let samples = worker.sample(50);
     let chain = ["symbols::Turning::turn", "symbols::Turning::inlined"];
     // The first ones may be of a thread that is on its way there.
-    let turns = samples.iter().position(|it| it.has(chain[0]));
+    let turns = samples.iter().position(|sample| sample.has(chain[0]));
     let samples = &samples[turns.expect("it turns")..];
     for sample in samples {
         assert!(sample.has(chain[0]), "{sample:#?}");

@@ -1,5 +1,5 @@
-//! The measuring loop by a clock whose sleeps take no time. While it sleeps, polls happen on the thread that sleeps, and the
-//! recorder sees them in their order.
+//! Runs the measuring loop with a clock whose sleeps take no time. During a sleep, the sleeping thread does polls, which the
+//! recorder sees in their order.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -30,8 +30,8 @@ const SEED: u64 = 7;
 /// Two variants have two turns each in a block, and the baseline with its children has two more in the first.
 const TURNS: [usize; 2] = [6, 4];
 
-/// In a turn `Connection::poll` is polled once, and a task begins a poll that ends in the next turn. While a turn
-/// settles, the muxer is polled.
+/// A clock that does polls. In a turn, `Connection::poll` is polled once, and a task begins a poll that ends in the next turn.
+/// While a turn settles, the muxer is polled.
 struct Script {
     now: Instant,
     findings: Arc<Findings>,
@@ -160,8 +160,10 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         parent,
     };
     let measured = measure_by(script, central, lines, false).expect("nothing fails");
-    let turns = turns.lock().expect("no other thread has it").clone();
-    (measured, turns)
+    (
+        measured,
+        turns.lock().expect("no other thread has it").clone(),
+    )
 }
 
 /// The rows of a table, by the names of its columns.

@@ -1,5 +1,5 @@
-//! The two ends of each connection: a bounded pipe in memory, or a pair of sockets. The memory transport, which is not
-//! bounded, brings them together.
+//! Connects nodes by bounded pipes in memory or by pairs of sockets. The memory transport of libp2p, whose streams are not
+//! bounded, only dials and accepts.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -26,7 +26,7 @@ pub(super) fn socket<S>(_: S, point: ConnectedPoint) -> Compat<UnixStream> {
     SOCKETS.end(&point, pair)
 }
 
-/// The ends of listeners, by where they listen, from the dial to the accept.
+/// The ends for listeners, from the dial to the accept, by the address of the listener.
 struct Dialled<T>(Mutex<BTreeMap<Multiaddr, T>>);
 
 impl<T: AsyncRead> Dialled<T> {

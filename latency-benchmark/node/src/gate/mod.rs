@@ -19,7 +19,7 @@ use crate::linked::{Linked, OnLoss};
 use crate::swarm;
 use crate::workload::{NodeWorkload, RequestResponse, Streams, Works};
 
-/// Runs a cell, as [`gate::run`] does. Inlined, so that its transports are compiled for the program of `--gate` alone.
+/// Runs a cell with [`gate::run`]. It is inlined so that only the program for `--gate` compiles its transports.
 #[inline]
 pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
     let cell = &task.cell;
@@ -33,11 +33,11 @@ pub fn run(task: &GateTask, hold_time: fn()) -> Result<GateCounts> {
             let work = async move |linked, parts, _, log| stream(linked, parts, log, &same).await;
             nodes::<Streams, _>(cell, &watcher, log, work).await
         }
-        other => bail!("the workload {other:?} has no end that is the same each time"),
+        other => bail!("the workload {other:?} does not do the same in each run"),
     })
 }
 
-/// Central, which is watched, and its peers.
+/// Makes central, which is watched, and its peers.
 async fn nodes<W, C>(cell: &GateCell, watcher: &Watcher, log: RequestLog, work: C) -> Result<Nodes>
 where
     W: NodeWorkload + 'static,
@@ -68,7 +68,7 @@ where
     Ok(nodes)
 }
 
-/// A node whose key is always the same. Central has the number 0.
+/// Builds a node whose key depends only on its number. Central has the number 0.
 fn build<W: NodeWorkload>(
     cell: &GateCell,
     number: usize,
@@ -86,7 +86,7 @@ fn build<W: NodeWorkload>(
     Ok(swarm::build(transport, &key, behaviour, spawn))
 }
 
-/// As the workload has it, but each task that works a peer is watched.
+/// The workload `stream` in central. Each task that works a peer is watched.
 async fn stream(
     mut linked: Linked<Behaviour>,
     parts: Vec<Part>,

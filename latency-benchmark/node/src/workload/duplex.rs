@@ -1,5 +1,6 @@
-//! Both ends send chunks over one stream as fast as flow control lets them. A chunk has its number and how many bytes its
-//! sender has received. A request is a chunk of central and the first chunk of the peer that says it was received.
+//! Both ends send chunks over one stream as fast as flow control lets them. A chunk has its number and the number of bytes that
+//! its sender has received. A chunk of central counts as a request. Its answer is the first chunk of the peer which says that
+//! the peer has received it.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -20,13 +21,13 @@ use tokio::time::{Instant, MissedTickBehavior, interval, timeout};
 
 use crate::swarm;
 
-/// The number of its part, and which of the part's streams to a peer it is.
+/// The id of a stream to a peer: the number of its part, and its number among the streams of that part.
 pub(super) type StreamId = [u8; 2];
 
-/// How far a peer is with each of its streams.
+/// The progress of a peer in each of its streams.
 pub(super) type Served = Arc<Mutex<HashMap<StreamId, Arc<Progress>>>>;
 
-/// What central does.
+/// Sends and receives chunks at central, until the stream breaks or stalls.
 pub(super) async fn exchange_chunks(
     sizes: &Sizes,
     peer: usize,
@@ -42,7 +43,7 @@ pub(super) async fn exchange_chunks(
         let _ = sent.send(clock.now_ns());
     });
     let (mut received_chunks, mut bytes) = (0, 0);
-    // Of those that the peer says it has.
+    // The chunks and bytes that the peer has received, as it says.
     let (mut answered, mut answered_bytes) = (0, 0);
     let read = read_chunks(reading, &progress, sizes, |received| {
         let all = progress.sent.bytes();
@@ -81,7 +82,7 @@ pub(super) async fn exchange_chunks(
     }
 }
 
-/// What a peer does.
+/// Sends and receives chunks at a peer, until the stream breaks.
 pub(super) async fn answer_chunks(
     sizes: &Sizes,
     id: StreamId,
@@ -96,8 +97,8 @@ pub(super) async fn answer_chunks(
     }
 }
 
-/// Has a peer that listens there say over TCP how far its streams are, by another path than the one that may stall. Peers
-/// that share an IP address cannot all do so.
+/// Answers at a peer, over a TCP socket of its own, how far each stream is. If streams stall, central asks here. Of peers that
+/// share an IP address, only the first can do so.
 pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<()> {
     let Ok(listener) = TcpListener::bind(swarm::beside(listen)?).await else {
         return Ok(());
@@ -111,15 +112,15 @@ pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<
             let mut id = StreamId::default();
             if socket.read_exact(&mut id).await.is_ok() {
                 let end = locked(&served).get(&id).map(|progress| progress.end());
-                let end = serde_json::to_vec(&end).expect("it is plain data");
-                let _ = socket.write_all(&end).await;
+                let json = serde_json::to_vec(&end).expect("it is plain data");
+                let _ = socket.write_all(&json).await;
             }
         }
     });
     Ok(())
 }
 
-/// What a peer says of its end. None if it does not answer.
+/// Asks a peer how far its end of a stream is. Returns None if it does not answer.
 async fn peer_end(at: Option<SocketAddr>, id: StreamId) -> Option<StreamEnd> {
     const PATIENCE: Duration = Duration::from_secs(1);
     let asked = async {
@@ -132,14 +133,14 @@ async fn peer_end(at: Option<SocketAddr>, id: StreamId) -> Option<StreamEnd> {
     timeout(PATIENCE, asked).await.ok()?
 }
 
-/// How far one end of a stream is.
+/// The progress of one end of a stream.
 pub(super) struct Progress {
     began: Instant,
     sent: Moved,
     received: Moved,
-    /// Of the chunk that is being written, what the stream has not taken.
+    /// How many bytes of the present chunk the stream has not taken yet.
     unsent: AtomicUsize,
-    /// That in force when a byte moved last.
+    /// The variant that was in force when the last byte moved.
     variant: AtomicUsize,
     findings: Arc<Findings>,
 }
@@ -185,24 +186,24 @@ impl Progress {
 
     fn end(&self) -> StreamEnd {
         let (now_ms, muxers) = (self.now_ms(), muxer_counts());
-        let all =
-            |of: fn(&MuxerCounts) -> u64| (!muxers.is_empty()).then(|| muxers.iter().map(of).sum());
+        let sum = |count: fn(&MuxerCounts) -> u64| {
+            (!muxers.is_empty()).then(|| muxers.iter().map(count).sum())
+        };
         StreamEnd {
             sent_bytes: self.sent.bytes(),
             received_bytes: self.received.bytes(),
             unsent_bytes: self.unsent.load(Ordering::Relaxed) as u64,
             sent_nothing_ms: now_ms.saturating_sub(self.sent.at_ms()),
             received_nothing_ms: now_ms.saturating_sub(self.received.at_ms()),
-            credit_bytes: all(|it| it.credit_bytes),
-            unread_bytes: all(|it| it.unread_bytes),
+            credit_bytes: sum(|muxer| muxer.credit_bytes),
+            unread_bytes: sum(|muxer| muxer.unread_bytes),
         }
     }
 }
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends when no byte has moved in one of the directions from one look to the tenth after it. Time in which the process is
-/// paused does not count.
+/// Ends when no byte has moved in one direction during ten looks. Time in which the process is paused does not count.
 async fn stalled(progress: &Progress, look: Duration) {
     const LOOKS: u32 = 11;
     let mut looks = interval(look);
@@ -248,7 +249,7 @@ async fn write_chunks(
     }
 }
 
-/// Every chunk has to be the next one, and whole. `received` gets how many bytes the other end had received.
+/// Reads chunks and checks their numbers. `received` gets the number of bytes that the other end has received.
 async fn read_chunks(
     mut reading: impl AsyncRead + Unpin,
     progress: &Progress,

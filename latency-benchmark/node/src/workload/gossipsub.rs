@@ -1,5 +1,5 @@
-//! Every node publishes to one topic, and central, which alone is linked to all, relays. A request is a message that central
-//! receives; its latency is from publishing to receiving.
+//! Every node publishes to one topic. Only central is linked to all, so it relays the messages. A message that central receives
+//! counts as a request, and its latency is the time from publishing to receiving.
 
 use std::convert::Infallible;
 
@@ -43,7 +43,7 @@ impl NodeWorkload for Gossipsub {
             tokio::select! {
                 seen = linked.next() => {
                     if let LinkEvent::Behaviour(Event::Message { message, .. }) = seen?
-                        && let Some(origin) = message.source.and_then(|it| linked.number(&it))
+                        && let Some(origin) = message.source.and_then(|id| linked.number(&id))
                     {
                         deliveries.note(origin, &message.data)?;
                     }
@@ -73,8 +73,8 @@ fn begin(behaviour: &mut Behaviour, load: Load) -> Result<Publisher> {
     Publisher::new(load)
 }
 
-/// That nobody has subscribed yet, which every release calls otherwise, or that the queues are full, is the
-/// network's state.
+/// Publishes a message. It is no error if nobody has subscribed yet or the queues are full. Releases of libp2p name the first
+/// of these differently, so the other errors are listed.
 fn publish(behaviour: &mut Behaviour, message: Vec<u8>) -> Result<()> {
     match behaviour.publish(topic(), message) {
         Err(

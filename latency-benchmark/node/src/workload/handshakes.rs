@@ -1,5 +1,5 @@
-//! Central connects to a peer, the two identify themselves, central pings, and leaves: at a rate. A request is the first ping
-//! of a connection; its latency is from the moment at which central was to connect.
+//! At a rate, central connects to a peer, the two identify themselves, central pings, and disconnects. The first ping of a
+//! connection counts as a request. Its latency is the time from when the connection was due.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -33,7 +33,7 @@ impl NodeWorkload for Handshakes {
     ) -> Result<Infallible> {
         let mut pacer = Pacer::new(load, linked.peers(), &log);
         let mut visits: Vec<Visit> = (0..linked.peers()).map(|_| Visit::default()).collect();
-        // What happened on the first connections is not known.
+        // Nobody has watched the first connections, so they are closed.
         (0..linked.peers()).for_each(|peer| linked.disconnect(peer));
         loop {
             let waiting = visits.iter().map(|visit| visit.due.len()).sum();
@@ -69,7 +69,7 @@ impl NodeWorkload for Handshakes {
     }
 }
 
-/// What happened on a connection.
+/// An event on a connection.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Step {
     Pinged,
@@ -99,13 +99,13 @@ fn step(
     Ok(linked.number(&peer).map(|number| (number, step)))
 }
 
-/// A peer's connection, of which there is one at a time.
+/// The visits of central to a peer, to which it has one connection at a time.
 #[derive(Default)]
 struct Visit {
-    /// When central was to connect, and has not.
+    /// The times at which visits were due that have not begun.
     due: VecDeque<u64>,
     at: At,
-    /// When the present visit was due, until the ping is answered.
+    /// The time at which the present visit was due. None after the ping is answered.
     since_ns: Option<u64>,
     is_identified: bool,
 }
@@ -119,7 +119,7 @@ enum At {
 }
 
 impl Visit {
-    /// Returns since when the ping was due that is answered now.
+    /// Notes an event. If it is the answer to the ping, this returns the time at which the visit was due.
     fn take(&mut self, step: Step) -> Option<u64> {
         match (step, &self.at) {
             (Step::Pinged, At::Peer) => return self.since_ns.take(),
@@ -130,7 +130,7 @@ impl Visit {
         None
     }
 
-    /// Where it goes now, if it does.
+    /// Goes to the next place, if it is time for that, and returns it.
     fn next(&mut self) -> Option<At> {
         self.at = match self.at {
             At::Home => {

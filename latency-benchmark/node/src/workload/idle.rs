@@ -1,4 +1,4 @@
-//! Nodes that only keep in touch: ping and identify. A request is a ping.
+//! Nodes that only keep in touch, with ping and identify. A ping counts as a request.
 
 use std::convert::Infallible;
 
@@ -58,5 +58,5 @@ impl NodeWorkload for Idle {
     }
 }
 
-/// What the protocol sends each way.
+/// The number of bytes that the protocol ping sends in each direction.
 pub(super) const PING_BYTES: u64 = 32;

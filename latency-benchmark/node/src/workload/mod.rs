@@ -1,4 +1,4 @@
-//! What the nodes do with each other. Each workload is a behaviour, what central does with it, and what a peer does.
+//! The workloads. Each has a behaviour, the work of central, and the work of a peer.
 
 mod duplex;
 #[cfg(feature = "gossipsub")]
@@ -27,7 +27,7 @@ pub use self::request_response::{Echo, RequestResponse, ask};
 pub(crate) use self::streams::{Streams, Works, open};
 use crate::linked::Linked;
 
-/// Evaluates an expression in which the type `$W` is that of what nodes do.
+/// Evaluates an expression in which `$W` is the type of the node's workload.
 macro_rules! with_workload {
     ($node:expr, $W:ident => $run:expr) => {{
         use run_format::Workload;
@@ -53,9 +53,9 @@ macro_rules! with_workload {
 }
 pub(crate) use with_workload;
 
-/// A workload.
+/// A workload of libp2p.
 pub trait NodeWorkload {
-    /// What both sides speak.
+    /// The behaviour of both sides.
     type Behaviour: NetworkBehaviour;
 
     /// Whether central closes connections and opens them again, as part of the work.
@@ -64,8 +64,8 @@ pub trait NodeWorkload {
     /// Makes the behaviour of a node with that key.
     fn behaviour(key: &Keypair) -> Result<Self::Behaviour>;
 
-    /// Works the peers, with all parts of the load or, if the workload is in no profile, with that load. It ends only with an error. A peer that is lost, where that is allowed, gets its work
-    /// again when it is back.
+    /// Works the peers. Workloads that profiles can have do all `parts`, the others do `load`. It ends only with an error. If a
+    /// peer may be lost, its work begins again when it is back.
     fn central(
         swarm: Linked<Self::Behaviour>,
         parts: Vec<Part>,
@@ -73,7 +73,7 @@ pub trait NodeWorkload {
         log: RequestLog,
     ) -> impl Future<Output = Result<Infallible>>;
 
-    /// Serves central. It ends only with an error. A behaviour may do that by itself.
+    /// Serves central. It ends only with an error. By default the behaviour serves central by itself.
     fn peer(
         mut swarm: Swarm<Self::Behaviour>,
         _: Vec<Part>,

@@ -1,4 +1,4 @@
-//! Central asks, peers echo.
+//! The workload `request-response`: central sends requests, and peers echo them.
 
 use std::borrow::BorrowMut;
 use std::collections::HashMap;
@@ -29,7 +29,7 @@ impl NodeWorkload for RequestResponse {
     type Behaviour = Behaviour<Echo>;
 
     fn behaviour(_: &Keypair) -> Result<Self::Behaviour> {
-        // Longer than any cell: a request that takes so long is what is measured, not an error.
+        // This is longer than any cell, because a slow request is a result and not an error.
         const PATIENCE: Duration = Duration::from_secs(3600);
         let config = Config::default()
             .with_request_timeout(PATIENCE)
@@ -64,7 +64,7 @@ impl NodeWorkload for RequestResponse {
     }
 }
 
-/// What central does. Its behaviour may be more than that of the workload.
+/// Asks the peers. The behaviour of central may contain more than that of the workload.
 pub async fn ask<B>(linked: Linked<B>, load: Load, log: RequestLog) -> Result<Infallible>
 where
     B: NetworkBehaviour<ToSwarm = Event<Bytes, Bytes>> + BorrowMut<Behaviour<Echo>>,
@@ -82,11 +82,11 @@ where
     loop {
         let unanswered = asking.asked.len();
         tokio::select! {
-            // Timers come in milliseconds; requests may be due more often, and go out together.
+            // Timers have a resolution of a millisecond. Requests that are due more often are sent together.
             biased;
             due = asking.pacer.due(unanswered) => {
                 let (peer, late_ns) = due?;
-                // The turn of one that is away is over.
+                // A peer that is away misses its turn.
                 if asking.linked.is_linked(peer) {
                     asking.ask(peer, asking.log.now_ns().saturating_sub(late_ns));
                 }
@@ -100,7 +100,7 @@ struct Asking<B: NetworkBehaviour> {
     pacer: Pacer,
     request: Bytes,
     linked: Linked<B>,
-    /// What is unanswered: which peer was asked, and since when.
+    /// The peer and the time of each unanswered request.
     asked: HashMap<OutboundRequestId, (usize, u64)>,
     log: RequestLog,
 }
@@ -148,7 +148,7 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
                 if !self.linked.forgives() {
                     bail!("a request to {peer} failed: {error}");
                 }
-                // Those of a peer that is lost are forgotten below, and asked anew when it is back.
+                // Requests to a lost peer are removed below, and sent again when the peer is back.
                 if let Some((peer, _)) = self.asked.remove(&request_id)
                     && self.linked.is_linked(peer)
                 {
@@ -163,7 +163,7 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
     }
 }
 
-/// Bytes, with their number before them.
+/// A codec that sends the number of bytes and then the bytes.
 #[derive(Clone, Default)]
 pub struct Echo;
 

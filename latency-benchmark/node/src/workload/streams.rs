@@ -1,5 +1,5 @@
-//! Workloads in which central works each peer over streams, by tasks of their own: one of them, or several as the parts of a
-//! profile.
+//! Workloads in which central works each peer over streams. Each stream has a task. A profile has several of these workloads as
+//! its parts.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -28,16 +28,16 @@ use crate::linked::{LinkEvent, Linked};
 /// A stream of libp2p.
 type Link = Compat<libp2p::Stream>;
 
-/// Each stream has its own, because libp2p-stream keeps one stream of a protocol until the peer accepts it, and resets others
-/// that come meanwhile.
+/// The protocol of a stream. Each stream has its own, because libp2p-stream keeps only one stream of a protocol until the peer
+/// accepts it, and resets others that come meanwhile.
 fn protocol([part, stream]: StreamId) -> Result<StreamProtocol> {
     let name = format!("/latency-benchmark/streams/1/{part}/{stream}");
     Ok(StreamProtocol::try_from_owned(name)?)
 }
 
 pub(crate) async fn open(mut control: Control, peer: PeerId, id: StreamId) -> Result<Link> {
-    let stream = control.open_stream(peer, protocol(id)?).await;
-    let stream = stream.map_err(|error| anyhow!("no stream to {peer}: {error}"))?;
+    let opened = control.open_stream(peer, protocol(id)?).await;
+    let stream = opened.map_err(|error| anyhow!("no stream to {peer}: {error}"))?;
     Ok(stream.compat())
 }
 
@@ -52,11 +52,11 @@ fn split(
     (reading.compat(), writing.compat_write())
 }
 
-/// What goes over the streams of a part.
+/// The work over the streams of a part.
 struct Work {
     part: Part,
     began: Instant,
-    /// Of each stream, by its peer: the turn of the newest chunk that has arrived.
+    /// For each peer and stream, the turn of the newest chunk that has arrived.
     newest: Mutex<HashMap<(usize, StreamId), u64>>,
     /// Only requests of the first part are noted.
     log: Arc<Mutex<RequestLog>>,
@@ -95,12 +95,12 @@ impl Work {
         }
     }
 
-    /// Notes that the chunk of that turn has arrived over a stream, and says whether it has now arrived over all of them.
-    /// Chunks in a closed loop are not sent to all at once.
+    /// Notes that the chunk of a turn has arrived over a stream. Returns whether it has now arrived over all streams. In a
+    /// closed loop, chunks are not sent to all peers at once, so none is the last.
     fn is_last(&self, stream: (usize, StreamId), turn: u64) -> bool {
         let mut newest = locked(&self.newest);
         newest.insert(stream, turn);
-        self.part.rate.is_some() && newest.values().all(|it| *it >= turn)
+        self.part.rate.is_some() && newest.values().all(|newest| *newest >= turn)
     }
 }
 
@@ -120,7 +120,7 @@ async fn answer(
     }
 }
 
-/// All streams, as central has them: each with its peer, and with the part that it is of.
+/// All streams of central, with the peer and the part of each.
 pub(crate) struct Works(Vec<(usize, StreamId, Arc<Work>)>);
 
 impl Works {
@@ -144,13 +144,13 @@ impl Works {
                     began,
                     log,
                 });
-                let of_part = move |(peer, id)| (peer, id, Arc::clone(&work));
-                streams.into_iter().map(of_part)
+                let with_work = move |(peer, id)| (peer, id, Arc::clone(&work));
+                streams.into_iter().map(with_work)
             });
         Works(works.collect())
     }
 
-    /// What works the peer with that number, from zero. Each ends with the reason.
+    /// The tasks that work the peer with this number, counted from zero. A task ends only with an error.
     pub(crate) fn of_peer(
         &self,
         linked: &Linked<Behaviour>,
@@ -190,14 +190,17 @@ impl NodeWorkload for Streams {
     ) -> Result<Infallible> {
         let works = Works::new(parts, linked.peers(), log);
         let begin = |linked: &Linked<Behaviour>, asking: &mut JoinSet<_>, number: usize| {
-            let tasks = works.of_peer(linked, number);
-            let tasks = tasks.map(|task| asking.spawn(task.map(move |error| (number, error))));
+            let spawn = |task: BoxFuture<'static, Error>| {
+                asking.spawn(task.map(move |error| (number, error)))
+            };
+            let tasks = works.of_peer(linked, number).map(spawn);
             tasks.collect::<Vec<AbortHandle>>()
         };
         let mut asking = JoinSet::new();
-        // Of each peer, those that ask it.
-        let askers = (0..linked.peers()).map(|number| begin(&linked, &mut asking, number));
-        let mut askers: Vec<Vec<AbortHandle>> = askers.collect();
+        // The tasks that ask each peer.
+        let mut askers: Vec<Vec<AbortHandle>> = (0..linked.peers())
+            .map(|number| begin(&linked, &mut asking, number))
+            .collect();
         loop {
             tokio::select! {
                 seen = linked.next() => match seen? {
@@ -207,12 +210,12 @@ impl NodeWorkload for Streams {
                 },
                 Some(ended) = asking.join_next_with_id() => match ended {
                     Ok((_, (_, error))) if !linked.forgives() => return Err(error),
-                    // A link of which a stream broke is as good as lost, if it is still the same.
-                    Ok((id, (number, _))) if askers[number].iter().any(|it| it.id() == id) => {
+                    // A stream of the present link broke, so the link is treated as lost.
+                    Ok((id, (number, _))) if askers[number].iter().any(|task| task.id() == id) => {
                         linked.disconnect(number);
                     }
                     Ok(_) => {}
-                    // Its peer was lost.
+                    // The peer of this task was lost.
                     Err(error) if error.is_cancelled() => {}
                     Err(error) => return Err(error.into()),
                 },

@@ -1,5 +1,5 @@
-//! The node program with a fault injected into central, for tests of what becomes of a sweep. The variable `FAULT`
-//! names the fault; without it there is none. Peers have no fault: it speaks no protocol.
+//! A node program with a fault in central, for tests of how a sweep reacts. The environment variable `FAULT` names the fault.
+//! Without the variable there is none. Peers have no fault, because it needs no protocol.
 
 use std::borrow::{Borrow, BorrowMut};
 use std::convert::Infallible;
@@ -35,12 +35,12 @@ fn main() -> ExitCode {
     node_kit::main::<FaultyNode>()
 }
 
-/// What is wrong with central.
+/// The fault of central.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// In every tenth poll, a handler sleeps
+    /// A handler sleeps in every tenth poll.
     SleepingHandler,
-    /// The hundredth poll of a handler never ends
+    /// The hundredth poll of a handler never ends.
     EndlessPoll,
 }
 
@@ -103,7 +103,7 @@ impl NodeWorkload for FaultyEcho {
     }
 }
 
-/// The fault comes first: where a behaviour or a handler is polled, it is.
+/// The fault comes first, so it is polled whenever the behaviour or a handler is.
 #[derive(NetworkBehaviour)]
 #[behaviour(
     prelude = "libp2p::swarm::derive_prelude",
@@ -126,7 +126,7 @@ impl BorrowMut<Behaviour<Echo>> for Faulty {
     }
 }
 
-/// A fault tells nothing.
+/// A fault has no events.
 #[derive(Debug)]
 enum NoEvent {}
 
@@ -187,7 +187,7 @@ impl FaultHandler {
     }
 }
 
-// Not to be inlined: it is to be found by name in stacks.
+// It is not inlined, so that stacks have its name.
 #[inline(never)]
 fn sleep_in_poll() {
     const SLEEP: Duration = Duration::from_micros(200);

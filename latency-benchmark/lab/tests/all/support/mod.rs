@@ -2,14 +2,65 @@
 
 #![allow(dead_code, reason = "each test uses some of it")]
 
-use std::env;
 use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
 use std::os::fd::IntoRawFd;
-use std::process::{Command, Output};
+use std::process::{Child, Command, ExitStatus, Output};
 use std::sync::OnceLock;
+use std::sync::mpsc::{Receiver, channel};
+use std::time::Duration;
+use std::{env, thread};
 
 use lab::preflight::{Preflight, PreflightStatus};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
+use program::{Limits, wait_within};
+
+/// A machine that is busy or emulated takes its time. A command that takes longer has no end.
+const PATIENCE: Limits = Limits {
+    time: Duration::from_secs(600),
+    bytes: 1 << 20,
+};
+
+/// Runs a command to its end. Panics if that does not come.
+pub(crate) fn output(mut command: Command) -> Output {
+    let output = PATIENCE.output(&mut command);
+    output.unwrap_or_else(|error| panic!("{command:?}: {error}"))
+}
+
+/// Waits for the end of a child. Panics if that does not come.
+pub(crate) fn end(child: &mut Child) -> ExitStatus {
+    let status = wait_within(child, PATIENCE.time).expect("it is ours");
+    status.expect("it ends in time")
+}
+
+/// Reads lines in a thread of its own, so that a test can wait for each of them with [`next`].
+pub(crate) fn lines(pipe: impl Read + Send + 'static) -> Receiver<String> {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let lines = BufReader::new(pipe).lines().map_while(Result::ok);
+        lines
+            .map_while(|line| sender.send(line).ok())
+            .for_each(drop);
+    });
+    receiver
+}
+
+/// The next line, or nothing if there is none in time.
+pub(crate) fn next(lines: &Receiver<String>) -> Option<String> {
+    lines.recv_timeout(PATIENCE.time).ok()
+}
+
+/// The rest of the lines, which end when nobody can write to the pipe any more. Panics if that does not happen.
+pub(crate) fn rest(pipe: impl Read + Send + 'static) -> String {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        let read = BufReader::new(pipe).read_to_string(&mut text);
+        sender.send(read.map(|_| text))
+    });
+    let text = receiver.recv_timeout(PATIENCE.time);
+    text.expect("the pipe ends in time").expect("it is text")
+}
 
 /// Runs the binary as the user of the test.
 pub(crate) fn lab(arguments: &[&str]) -> Command {
@@ -55,10 +106,7 @@ pub(crate) enum Need {
 
 /// Whether this machine has what the test needs. If not, the test prints this and passes; in CI it fails.
 pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
-    let output = command(&["preflight", "--json"])
-        .output()
-        .expect("the binary runs");
-    let text = stdout(&output);
+    let text = stdout(&output(command(&["preflight", "--json"])));
     let preflight: Preflight =
         serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let has = match need {
@@ -67,12 +115,12 @@ pub(crate) fn has(need: Need, command: impl Fn(&[&str]) -> Command) -> bool {
         Need::Netem => is_ok(&preflight, "netem"),
         Need::Steering => lab::can_receive_on_receiver(),
     };
-    let of_kernel = match need {
+    let missing_in_kernel = match need {
         Need::Netem => Some("netem"),
         Need::Steering => Some("net.core.rps_default_mask"),
         Need::Links | Need::Delay => None,
     };
-    if let (false, Some(missing)) = (has, of_kernel) {
+    if let (false, Some(missing)) = (has, missing_in_kernel) {
         println!("skipped: missing {missing} in this kernel");
     } else if !has {
         let missing: Vec<String> = preflight

@@ -13,7 +13,7 @@ use crate::paths::{TrafficPath, TurnSwitch};
 pub(super) struct BesideTcp {
     turns: TurnSwitch,
     roles: Vec<Role>,
-    /// How long requests of the turn before may take.
+    /// The limit of time for the last requests of a turn.
     patience: Duration,
 }
 
@@ -29,7 +29,7 @@ impl BesideTcp {
 }
 
 impl Purpose for BesideTcp {
-    /// Every path is to get going.
+    /// Both paths have a slice for warming up.
     fn warms_up(&self, _: usize, role: Role) -> bool {
         role != Role::Control
     }

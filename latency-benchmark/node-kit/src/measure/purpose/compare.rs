@@ -5,7 +5,7 @@ use run_format::plan::block::{PlannedSlice, to_compare};
 use super::Purpose;
 
 pub(super) struct Compare {
-    /// Launches of subjects are compared with each other, so none ends by itself.
+    /// False if subjects are compared, because their launches have to be equally long.
     pub(super) ends_when_precise: bool,
 }
 

@@ -1,4 +1,4 @@
-//! Each kind of evidence has slices of its own.
+//! Collects evidence. Each kind has slices of its own.
 
 use anyhow::Result;
 use node_ab::slices::ObservedSlice;
@@ -41,9 +41,9 @@ impl Purpose for Explain {
             let is_available = |pass| self.evidence.watch.is_available(pass);
             return to_explain(&self.plan, is_available);
         }
-        let slices = self.lacking();
-        let slices = slices.map(|variant| PlannedSlice::new(Pass::Stacks, variant));
-        slices.collect()
+        self.lacking()
+            .map(|variant| PlannedSlice::new(Pass::Stacks, variant))
+            .collect()
     }
 
     fn has_one_turn(&self) -> bool {
@@ -59,7 +59,7 @@ impl Purpose for Explain {
         true
     }
 
-    /// Evidence is told apart by time alone.
+    /// Evidence belongs to a slice by its time alone, so the polls of two slices must not overlap.
     fn waits_for_late_polls(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! One variant, whose slices follow each other and are reported one by one, as rows.
+//! Measures one variant for a long time. Its slices follow each other and are reported as rows.
 
 use std::time::Instant;
 
@@ -14,8 +14,9 @@ use crate::observe::activity::{Activity, Snapshot};
 
 pub(super) struct Soak {
     began: Instant,
-    /// When the last row ended, and what was counted until then.
+    /// The time at which the last row ended, in seconds, and the counts until then.
     ended: (f64, Snapshot),
+    /// The counts of the last row.
     counted: Snapshot,
     has_tasks: bool,
 }
@@ -33,7 +34,7 @@ impl Soak {
 }
 
 impl Purpose for Soak {
-    /// How things get going is part of a soak.
+    /// A soak measures the start, too.
     fn warms_up(&self, _: usize, _: Role) -> bool {
         false
     }
@@ -101,7 +102,7 @@ impl Purpose for Soak {
     }
 }
 
-/// Seconds, to the millisecond.
+/// Rounds seconds to milliseconds.
 fn to_ms(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }

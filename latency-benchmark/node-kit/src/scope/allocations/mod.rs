@@ -1,10 +1,9 @@
-//! Counts what a thread allocates, in programs whose allocator is the [`CountingAllocator`], as in `tests/allocations.rs`.
+//! Counts the allocations of a thread, in programs whose allocator is the [`CountingAllocator`], as in `tests/allocations.rs`.
 
 mod allocator;
 mod watched;
 
 use std::hint;
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
 
 pub use self::allocator::CountingAllocator;
@@ -50,26 +49,22 @@ impl AllocationSampler {
     }
 }
 
-/// Counts what the calling thread allocates while counting is on, and takes the stack of one in
-/// `sample_every` objects, chosen at random. Another thread may drain the samples.
+/// Counts the allocations of the calling thread while counting is on, and takes the stack of one in `sample_every` objects,
+/// chosen at random. Another thread may drain the samples.
 ///
-/// The allocator calls `clock`, so `clock` must not allocate. The memory for watching a thread is kept until
-/// the process ends, and a thread can be watched only once.
+/// The allocator calls `clock`, so `clock` must not allocate. The memory for watching a thread is kept until the process ends,
+/// so a thread should be watched only once.
 pub fn watch_this_thread(
     sample_every: u64,
     clock: impl Fn() -> u64 + Send + Sync + 'static,
 ) -> Result<AllocationSampler, Unobservable> {
-    let problem = if sample_every == 0 {
-        "the requested interval between stacks is 0 objects"
-    } else if !is_installed() {
-        "this program has another allocator"
-    } else if watched::is_watched() {
-        "this thread is watched already"
-    } else {
-        let stacks = watched::watch(sample_every, Box::new(clock))?;
-        return Ok(AllocationSampler { stacks });
-    };
-    Err(Unobservable::new("allocations", problem))
+    if !is_installed() {
+        let why = "this node program was built without the allocator that counts them \
+             (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting --features symbols)";
+        return Err(Unobservable::new("allocations", why));
+    }
+    let stacks = watched::watch(sample_every, Box::new(clock))?;
+    Ok(AllocationSampler { stacks })
 }
 
 /// Switches counting on or off for all watched threads.
@@ -78,12 +73,9 @@ pub fn set_counting(counting: bool) {
 }
 
 /// Whether the allocator of this program is the [`CountingAllocator`].
-pub fn is_installed() -> bool {
-    static IS_INSTALLED: OnceLock<bool> = OnceLock::new();
-    *IS_INSTALLED.get_or_init(|| {
-        let counting = allocator::COUNTING.swap(true, Ordering::Relaxed);
-        drop(hint::black_box(Box::new(0_u8)));
-        set_counting(counting);
-        allocator::WAS_CALLED.load(Ordering::Relaxed)
-    })
+fn is_installed() -> bool {
+    let counting = allocator::COUNTING.swap(true, Ordering::Relaxed);
+    drop(hint::black_box(Box::new(0_u8)));
+    set_counting(counting);
+    allocator::WAS_CALLED.load(Ordering::Relaxed)
 }

@@ -8,7 +8,7 @@ use crate::scope::Unobservable;
 use crate::scope::registers::Registers;
 use crate::scope::stack_writer::{Clock, StackReader, StackWriter};
 
-/// What a thread has allocated. Freed memory is not subtracted, only counted.
+/// The allocations of a thread. Freed memory is counted, but not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocationTotals {
     /// Calls of the allocator. Growing a block (`realloc`) counts, shrinking it does not.
@@ -42,10 +42,6 @@ thread_local! {
     };
 }
 
-pub(super) fn is_watched() -> bool {
-    COUNTS.with(|counts| !counts.watched.get().is_null())
-}
-
 /// Watches the calling thread as long as it lives. The memory for that is never freed, since the thread may allocate
 /// until its very end.
 pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unobservable> {
@@ -62,8 +58,8 @@ pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unob
     Ok(reader)
 }
 
-/// What the calling thread has allocated since it is watched, while counting was on. This is cheap enough to be
-/// called around every operation.
+/// The allocations of the calling thread since it is watched, while counting was on. This is cheap enough to be called around
+/// every operation.
 #[inline]
 pub fn of_this_thread() -> AllocationTotals {
     COUNTS.with(|counts| AllocationTotals {

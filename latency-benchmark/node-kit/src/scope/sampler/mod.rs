@@ -45,10 +45,6 @@ impl StackSampler {
         interval: Duration,
         clock: impl Fn() -> u64 + Send + Sync + 'static,
     ) -> Result<StackSampler, Unobservable> {
-        if interval.is_zero() {
-            let why = "the requested interval is zero";
-            return Err(Unobservable::new("stacks", why));
-        }
         if cfg!(not(feature = "symbols")) {
             let why = "this program was built without the cargo feature symbols, so functions have no names";
             return Err(Unobservable::new("stacks", why));
@@ -74,7 +70,7 @@ impl StackSampler {
         let (start, mut last) = (Instant::now(), clock());
         while start.elapsed() < PAUSE || gaps.len() < FEWEST_GAPS && start.elapsed() < PATIENCE {
             let now = clock();
-            self.drain(|of| sample = Some((of.at, of.took)));
+            self.drain(|stack| sample = Some((stack.at, stack.took)));
             if let Some((_, took)) = sample.take_if(|(at, _)| *at <= now) {
                 gaps.push((now - last).saturating_sub(took));
             }

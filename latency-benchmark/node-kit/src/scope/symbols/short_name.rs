@@ -70,12 +70,12 @@ fn type_name(text: &str) -> String {
     if let Some(bounds) = text.trim_start_matches('(').strip_prefix("dyn ") {
         let bound = bounds
             .split([' ', '(', ')'])
-            .find(|it| !["", "for"].contains(it));
+            .find(|word| !["", "for"].contains(word));
         return format!("dyn {}", last_segment(bound.unwrap_or(bounds)));
     }
     let is_function = ["fn(", "unsafe ", "extern "]
         .iter()
-        .any(|it| text.starts_with(it));
+        .any(|prefix| text.starts_with(prefix));
     let name = match text.chars().next() {
         _ if is_function => "fn",
         Some('[') if text.contains("; ") => "array",
