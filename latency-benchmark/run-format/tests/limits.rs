@@ -20,5 +20,5 @@ fn a_poll_of_a_stopped_program_lasts_until_the_program_goes_on() {
         threads: 1.0,
         took_ms: 66_000.0,
     };
-    slice.check(&extent).unwrap();
+    slice.check(&extent).expect("it was measured");
 }
