@@ -5,12 +5,12 @@ use std::io::{self, IsTerminal};
 
 use program::{printable, put};
 
-use super::effects;
-
 /// A line of text, which ends with a change if it is a row of a table. Bold is as in Markdown.
 pub(crate) struct Line {
     text: String,
     change: String,
+    /// Whether the change is not resolved.
+    is_open: bool,
 }
 
 impl From<String> for Line {
@@ -18,21 +18,25 @@ impl From<String> for Line {
         Line {
             text,
             change: String::new(),
+            is_open: false,
         }
     }
 }
 
 impl Line {
-    pub(super) fn of_table(text: String, change: String) -> Line {
-        Line { text, change }
+    pub(super) fn of_table(text: String, change: String, is_open: bool) -> Line {
+        Line {
+            text,
+            change,
+            is_open,
+        }
     }
 
     /// The line with the marks that the report's tables have: bold, plain and grey.
     fn styled(&self, has_colours: bool) -> String {
-        let is_grey = has_colours && effects::is_open(&self.change);
         let [text, change] =
             [&self.text, &self.change].map(|text| with_bold(&printable(text), has_colours));
-        match is_grey {
+        match has_colours && self.is_open {
             true => format!("{text}\x1b[90m{change}\x1b[0m"),
             false => text + &change,
         }
@@ -67,7 +71,10 @@ mod tests {
 
     #[test]
     fn a_terminal_marks_as_the_report_does_and_nothing_else_does() {
-        let row = |change: &str| Line::of_table("throughput  ".to_owned(), change.to_owned());
+        let row = |change: &str| {
+            let is_open = change.starts_with("not resolved");
+            Line::of_table("throughput  ".to_owned(), change.to_owned(), is_open)
+        };
         let bold = row("**−9.1 % [−10.9, −7.2]**");
         let bold = [true, false].map(|has_colours| bold.styled(has_colours));
         let expected = [

@@ -61,7 +61,7 @@ const VARIANTS: [(&str, &str); 14] = [
 ];
 
 /// The further sources of answers: sections of FINDINGS, by the beginning of their heading, and files.
-const SOURCES: [(&str, &str); 13] = [
+const SOURCES: [(&str, &str); 14] = [
     ("net-tools-28.md", "Every send of iroh allocates"),
     ("net-tools-28.md", "evidence/iroh/report.md"),
     ("noq-636.md", "More segments save"),
@@ -71,6 +71,7 @@ const SOURCES: [(&str, &str); 13] = [
     ("quinn-2189.md", "More segments save"),
     ("rust-libp2p-5387.md", "Over longer delays"),
     ("rust-libp2p-5387.md", "The round trip that yamux"),
+    ("rust-libp2p-6438.md", "Recommendation"),
     ("rust-libp2p-6488.md", "What remains in slow polls"),
     ("rust-libp2p-6513.md", "Does rust-libp2p#6513 change"),
     ("rust-yamux-149.md", "An immediate wake"),
