@@ -1,7 +1,7 @@
 //! What is compared in a sweep: variants, or the variants of every subject.
 
 use poll_probe::Budget;
-use run_format::{Budgets, Role, Site, SweepConfig, VariantConfig};
+use run_format::{Budgets, Measurement, Role, Site, SweepConfig, VariantConfig};
 use serde::Serialize;
 
 /// What a variant is compared for.
@@ -18,16 +18,18 @@ pub(crate) enum ComparedRole {
 }
 
 impl ComparedRole {
-    /// A variant without a bound, such as `none@both`, does what the baseline does. So it is a control, or a further copy
-    /// of the baseline if the sweep has a control.
+    /// Where budgets are compared, a variant without a bound, such as `none@both`, does what the baseline does. So it is a
+    /// control, or a further copy of the baseline if the sweep has a control.
     fn of(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
         let has_control = || {
             let mut variants = config.variants.iter();
             variants.any(|variant| variant.role == Role::Control)
         };
+        let changes_nothing =
+            config.measurement == Measurement::Compare && variant.budgets.is_none();
         match variant.role {
-            Role::Candidate if variant.budgets.is_none() && has_control() => ComparedRole::Copy,
-            Role::Candidate if variant.budgets.is_none() => ComparedRole::Control,
+            Role::Candidate if changes_nothing && has_control() => ComparedRole::Copy,
+            Role::Candidate if changes_nothing => ComparedRole::Control,
             role => role.into(),
         }
     }
