@@ -68,7 +68,7 @@ fn waits_are_counted_from_the_floor_and_cpu_time_without_the_benchmarks_own() {
     assert_eq!(figure(&new, "own_cpu_percent"), 10.0);
     holds(
         &new.text("report.md"),
-        &["floor of the co-tenant's wake-ups 20.0 µs"],
+        &["floor of another task's wake-ups 20.0 µs"],
     );
     let report = old.text("report.md");
     assert!(!report.contains("counted from its floor"), "{report}");
