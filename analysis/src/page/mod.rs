@@ -139,8 +139,9 @@ struct EffectsRow {
 
 fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -> String {
     let fields = |Row(fields): Row| -> Vec<String> {
-        // The unit in "149 ms per s" stays on one line.
-        let unbroken = |(_, field): (_, String)| field.replace(" per s", "\u{a0}per\u{a0}s");
+        // "149 ms per s" stays on one line.
+        let unit = "\u{a0}ms\u{a0}per\u{a0}s";
+        let unbroken = |(_, field): (_, String)| field.replace(" ms per s", unit);
         fields.into_iter().map(unbroken).collect()
     };
     let rows = effects.rows();
@@ -180,6 +181,7 @@ fn breakable(label: String) -> String {
     const SPACE_WITHOUT_WIDTH: char = '\u{200b}';
     label
         .replace(',', &format!(",{SPACE_WITHOUT_WIDTH}"))
+        .replace('/', &format!("/{SPACE_WITHOUT_WIDTH}"))
         .replace('@', &format!("{SPACE_WITHOUT_WIDTH}@"))
 }
 
