@@ -233,5 +233,5 @@ fn line(fields: &[&str]) -> Line {
     let [words, before, after] = [0, 1, 2].map(|at| plain(at).unwrap_or_default());
     let text = format!("{words:<38}{before:>WIDEST_VALUE$}  {after:>WIDEST_VALUE$}  ");
     let change = fields.get(3).copied().unwrap_or_default();
-    Line::of_table(text, change.to_owned())
+    Line::of_table(text, change.to_owned(), is_open(change))
 }
