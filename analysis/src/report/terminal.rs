@@ -9,8 +9,7 @@ use program::{printable, put};
 pub(crate) struct Line {
     text: String,
     change: String,
-    /// Whether the change is not resolved.
-    is_open: bool,
+    is_grey: bool,
 }
 
 impl From<String> for Line {
@@ -18,17 +17,18 @@ impl From<String> for Line {
         Line {
             text,
             change: String::new(),
-            is_open: false,
+            is_grey: false,
         }
     }
 }
 
 impl Line {
-    pub(super) fn of_table(text: String, change: String, is_open: bool) -> Line {
+    /// A row of a table. A grey change says nothing that a reader could act on.
+    pub(super) fn of_table(text: String, change: String, is_grey: bool) -> Line {
         Line {
             text,
             change,
-            is_open,
+            is_grey,
         }
     }
 
@@ -36,7 +36,7 @@ impl Line {
     fn styled(&self, has_colours: bool) -> String {
         let [text, change] =
             [&self.text, &self.change].map(|text| with_bold(&printable(text), has_colours));
-        match has_colours && self.is_open {
+        match self.is_grey && has_colours {
             true => format!("{text}\x1b[90m{change}\x1b[0m"),
             false => text + &change,
         }
@@ -71,20 +71,19 @@ mod tests {
 
     #[test]
     fn a_terminal_marks_as_the_report_does_and_nothing_else_does() {
-        let row = |change: &str| {
-            let is_open = change.starts_with("not resolved");
-            Line::of_table("throughput  ".to_owned(), change.to_owned(), is_open)
+        let row = |change: &str, is_grey: bool| {
+            Line::of_table("throughput  ".to_owned(), change.to_owned(), is_grey)
         };
-        let bold = row("**−9.1 % [−10.9, −7.2]**");
+        let bold = row("**−9.1 % [−10.9, −7.2]**", false);
         let bold = [true, false].map(|has_colours| bold.styled(has_colours));
         let expected = [
             "throughput  \x1b[1m−9.1 % [−10.9, −7.2]\x1b[0m",
             "throughput  −9.1 % [−10.9, −7.2]",
         ];
         assert_eq!(bold, expected);
-        let open = row("not resolved [0.0, +4.8]").styled(true);
+        let open = row("not resolved [0.0, +4.8]", true).styled(true);
         assert_eq!(open, "throughput  \x1b[90mnot resolved [0.0, +4.8]\x1b[0m");
-        let plain = row("−0.56 % [−0.84, −0.29]").styled(true);
+        let plain = row("−0.56 % [−0.84, −0.29]", false).styled(true);
         assert_eq!(plain, "throughput  −0.56 % [−0.84, −0.29]");
         let hostile = Line::from("**\x1b[2J**".to_owned()).styled(true);
         assert_eq!(hostile, "\x1b[1m\\u{1b}[2J\x1b[0m");
