@@ -60,7 +60,12 @@ fn within(most_words: usize, lines: Vec<String>) -> impl Iterator<Item = String>
 
 fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let mut lines = match verdict.best() {
-        Some(best) => about_best(verdict, summary, best),
+        // Whoever reads only the comment has to know who pays.
+        Some(best) => best
+            .worse()
+            .into_iter()
+            .chain(about_best(verdict, summary, best))
+            .collect(),
         None => verdict.remarks(),
     };
     lines.extend(prose::sentences(&prose!('a "comment_end.txt" {

@@ -74,11 +74,17 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
 /// What the marks of the tables mean.
 pub(crate) fn legend(tables: &[Effects]) -> Option<String> {
     let threshold = &tables.first()?.verdict.threshold;
+    let mut all = tables.iter().map(|effects| table(effects.rows()));
+    let open_end = match all.any(|table| table.contains('?')) {
+        true => " A question mark is an end without a bound.",
+        false => "",
+    };
     Some(format!(
-        "Bold: the whole interval is beyond the margin of the quantity. Not resolved: the interval \
-         includes zero. A question mark is an end without a bound. Time beyond {threshold} adds up \
-         the parts of polls after their first {threshold}. A wake-up is late if another task on \
-         central's thread waits longer than that for its poll."
+        "A change is the mean of the changes in the cells, and not the change of the mean. Bold: its \
+         whole interval is beyond the margin of the quantity. Not resolved: the interval includes \
+         zero.{open_end} Time beyond {threshold} adds up the parts of polls after their first \
+         {threshold}. A wake-up is late if another task on central's thread waits longer than \
+         {threshold} for its poll."
     ))
 }
 

@@ -6,7 +6,6 @@ use run_format::{Ends, SubjectConfig};
 use super::markdown::{Row, paragraphs, table};
 use crate::measure::MetricKey;
 use crate::prose::{self, prose};
-use crate::stats::Share;
 use crate::summary::{CONFIDENCE, Summary};
 use crate::verdict::{Judged, Verdict};
 
@@ -64,9 +63,9 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
         let (agree, all) = counts.fold((0, 0), |sum, cells| (sum.0 + cells.0, sum.1 + cells.1));
         prose::text(&prose!('a "prove_in_short.txt" {
             proof: &'a Proof = proof,
-            agree: usize = agree,
+            differ: usize = all - agree,
             all: usize = all,
-            percent: f64 = Share::part(agree as f64, all as f64).map_or(0.0, Share::percent),
+            expected: f64 = (1.0 - CONFIDENCE) * all as f64,
         }))
     };
     proofs(summary).iter().map(sentence).collect()
