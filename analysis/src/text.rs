@@ -89,12 +89,14 @@ pub(crate) fn with_unit(number: String, unit: &str) -> String {
     }
 }
 
+/// The end of an interval that is so far away says nothing.
+pub(crate) const FAR_AWAY: f64 = 1e6;
+
 /// A difference with its interval, such as "−7.9 pp [−8.3, −7.5]". The decimals show two digits of half the interval's width. An end
 /// without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
-        // An end that is so far away says nothing.
-        match value.abs() < 1e6 {
+        match value.abs() < FAR_AWAY {
             true => with_plus(value, fixed(value, decimals)),
             false => "?".to_owned(),
         }

@@ -11,7 +11,8 @@ use crate::prose::{prose, rendered};
 use crate::report;
 use crate::report::effects::{Effects, is_open as is_change_open, legend};
 use crate::report::markdown::Row;
-use crate::text::escaped;
+use crate::summary::Summary;
+use crate::text::{escaped, marked};
 use crate::verdict::Verdict;
 use crate::views::Entry;
 
@@ -109,7 +110,12 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 
 /// A table for each candidate and group. The first one is open, the others unfold. The row of the time beyond the threshold
 /// is there at each of the slider's thresholds, and the page shows one of them.
-pub(crate) fn effects(effects: &[Effects], verdict: &Verdict, options: &Options) -> String {
+pub(crate) fn effects(
+    effects: &[Effects],
+    verdict: &Verdict,
+    summary: &Summary,
+    options: &Options,
+) -> String {
     let (thresholds_ns, own_ns) = (
         data::thresholds_ns(verdict, options),
         options.figures.threshold,
@@ -126,7 +132,8 @@ pub(crate) fn effects(effects: &[Effects], verdict: &Verdict, options: &Options)
             html += &table(&of_group[candidate], &thresholds_ns, own_ns, is_open);
         }
     }
-    let legend = legend(effects).map(|legend| format!("<p class=\"faint\">{legend}</p>\n"));
+    let legend = legend(effects, summary);
+    let legend = legend.map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
     html + &legend.unwrap_or_default()
 }
 

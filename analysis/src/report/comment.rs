@@ -1,8 +1,5 @@
 //! `comment.md`, which is pasted into an issue: a line for each question, a table, and the command that repeats the measurement.
 
-use std::collections::BTreeSet;
-
-use poll_probe::{Budget, Limit, Wake};
 use run_format::Cell;
 
 use super::markdown::{CHARTS, list, paragraphs, table};
@@ -62,7 +59,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let mut lines = match verdict.best() {
         // Whoever reads only the comment has to know who pays.
         Some(best) => best
-            .worse()
+            .worse(1)
             .into_iter()
             .chain(about_best(verdict, summary, best))
             .collect(),
@@ -85,24 +82,13 @@ fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<Str
         let values = [worst?.value(what, 0)?, worst?.value(what, best.variant)?];
         is_resolved.then_some(values)
     };
-    // A candidate that is another program has neither remedies nor bounds.
-    let variant = &summary.variants[best.variant];
-    let remedies = variant.budgets.remedies();
-    let remedies = remedies.map(|(remedy, way)| remedy.says(way).to_owned());
-    let bounds = variant.bounds().map(|(_, budget)| in_words(budget));
-    let changes: BTreeSet<String> = remedies.chain(bounds).collect();
     prose::sentences(&prose!('a "comment.txt" {
         verdict: &'a Verdict = verdict,
-        best: &'a Candidate = best,
         is_application: bool = summary.identity.application.is_some(),
         function: &'a str = summary.function(verdict.site),
         worst: Option<Cell> = worst.map(|cell| cell.measured.cell),
         beyond_ms: Option<[f64; 2]> = before_after(Metric::BeyondMsPerS),
         late_us: Option<[f64; 2]> = before_after(Metric::CotenantP90Us),
-        changes: BTreeSet<String> = changes,
+        describes: Option<String> = effects::describes(best, summary),
     }))
-}
-
-fn in_words(budget: Budget) -> String {
-    prose::text(&prose!("bound.txt" { budget: Budget = budget }))
 }

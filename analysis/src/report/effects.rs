@@ -1,11 +1,16 @@
 //! The tables of what the best candidates do, one for each group of cells. The report, the comment, the page and the terminal
 //! show the same rows.
 
+use std::collections::BTreeSet;
+
+use poll_probe::{Budget, Limit, Wake};
+
 use super::markdown::{Row, quoted, table};
 use super::terminal::Line;
 use crate::measure::{Metric, Quantity};
+use crate::prose::{self, prose};
 use crate::summary::Summary;
-use crate::text::{capitalised, count, joined, number};
+use crate::text::{capitalised, count, joined, joined_any, number, with_unit};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
 
 /// The rows that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
@@ -71,26 +76,42 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
     effects.collect()
 }
 
-/// What the marks of the tables mean.
-pub(crate) fn legend(tables: &[Effects]) -> Option<String> {
-    let threshold = &tables.first()?.verdict.threshold;
-    let mut all = tables.iter().map(|effects| table(effects.rows()));
-    let open_end = match all.any(|table| table.contains('?')) {
-        true => " A question mark is an end without a bound.",
-        false => "",
-    };
-    Some(format!(
-        "A change is the mean of the changes in the cells, and not the change of the mean. Bold: its \
-         whole interval is beyond the margin of the quantity. Not resolved: the interval includes \
-         zero.{open_end} Time beyond {threshold} adds up the parts of polls after their first \
-         {threshold}. A wake-up is late if another task on central's thread waits longer than \
-         {threshold} for its poll."
-    ))
+/// What the marks of the tables and the names of the candidates mean.
+pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
+    let effects = tables.first()?;
+    let margins = effects.quantities().into_iter().filter_map(|quantity| {
+        let mut margins = effects.verdict.quantities.iter();
+        let (_, margin) = margins.find(|(judged, _)| *judged == quantity)?;
+        Some(with_unit(margin.to_string(), quantity.unit()))
+    });
+    let mut rows = tables.iter().map(|effects| table(effects.rows()));
+    let candidates = effects.candidates.iter();
+    let sentences = prose::sentences(&prose!('a "legend.txt" {
+        threshold: &'a str = &effects.verdict.threshold,
+        margins: String = joined(margins, ", "),
+        has_open_end: bool = rows.any(|table| table.contains('?')),
+        candidates: Vec<String> = candidates.filter_map(|candidate| describes(candidate, summary)).collect(),
+    }));
+    Some(joined(sentences, " "))
+}
+
+/// Says what the remedies and bounds of a candidate do. None if it is another program, which has neither.
+pub(crate) fn describes(candidate: &Candidate, summary: &Summary) -> Option<String> {
+    let variant = &summary.variants[candidate.variant];
+    let remedies = variant.budgets.remedies();
+    let remedies = remedies.map(|(remedy, way)| remedy.says(way).to_owned());
+    let bounds = variant.bounds().map(|(_, budget)| in_words(budget));
+    let does = joined_any(remedies.chain(bounds).collect::<BTreeSet<_>>(), "; ")?;
+    Some(format!("{} {does}.", quoted(&candidate.label)))
+}
+
+fn in_words(budget: Budget) -> String {
+    prose::text(&prose!("bound.txt" { budget: Budget = budget }))
 }
 
 /// The tables as Markdown. Below them, the cells are named and the marks explained.
 pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> {
-    let legend = legend(tables).map(|legend| format!("{} {legend}", cells(summary)));
+    let legend = legend(tables, summary).map(|legend| format!("{} {legend}", cells(summary)));
     let tables = tables.iter().map(|effects| table(effects.rows()));
     tables.chain(legend).collect()
 }

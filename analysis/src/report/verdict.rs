@@ -31,7 +31,11 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
         format!("Intervals are in brackets, and have a confidence of {confidence} %."),
         "*Noise* is the difference between two copies of the baseline on this machine.".to_owned(),
     ];
-    notes.extend(candidates.iter().filter_map(|candidate| candidate.worse()));
+    notes.extend(
+        candidates
+            .iter()
+            .filter_map(|candidate| candidate.worse(words::MOST_WORSE)),
+    );
     notes.extend(caveats::incomplete(summary));
     notes.extend(trust::of_machine(summary));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);

@@ -152,7 +152,7 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects, &verdict, options),
+        effects: page::effects(&effects, &verdict, &summary, options),
         opening: page::opening(&pictures),
         still: page::still(&verdict),
         terms: terms(summary.identity.kind(), &summary.identity.sites).collect(),
@@ -211,7 +211,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects, &last.verdict, options),
+        effects: page::effects(&effects, &last.verdict, &last.summary, options),
         opening: page::opening(&pictures),
         still: page::still(&last.verdict),
         terms: terms("search", &last.summary.identity.sites).collect(),

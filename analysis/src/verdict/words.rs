@@ -22,6 +22,18 @@ impl Judged {
         )
     }
 
+    /// "up to 2.7 % in throughput", with the digits of the interval.
+    fn greatest_loss(&self) -> String {
+        let decimals = text::decimals_of_change(self.value, self.interval);
+        let size = match self.loss().high {
+            high if high < text::FAR_AWAY => {
+                format!("up to {} {}", fixed(high, decimals), self.quantity.unit())
+            }
+            _ => "any size".to_owned(),
+        };
+        format!("{size} in {}", self.quantity.words)
+    }
+
     /// "0.5 pp"
     pub(crate) fn margin(&self) -> String {
         format!("{} {}", self.margin, self.quantity.unit())
@@ -135,12 +147,13 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let costs = best.deciding().into_iter();
-        let unknown = costs.filter(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        let open = best.open_costs();
+        let quantities = unique(open.iter().map(|cost| cost.quantity.words));
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
-            unknown: Vec<&'static str> = unique(unknown.map(|cost| cost.quantity.words)),
+            loss: Option<String> = open.first().map(Judged::greatest_loss),
+            others: usize = quantities.len().saturating_sub(1),
             elsewhere: Vec<String> = best.elsewhere(class),
             label: &'a str = &best.label,
             opposite: Option<[String; 2]> = ends.map(|(first, last)| [*first, *last].map(duration)),
@@ -201,6 +214,9 @@ pub(crate) fn not_compared() -> String {
     "not compared".to_owned()
 }
 
+/// So many cells in which a candidate is worse are named outside of tables.
+pub(crate) const MOST_WORSE: usize = 3;
+
 /// With fewer yields than this, a budget is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
@@ -219,6 +235,15 @@ impl Candidate {
                 Class::TradeOff,
             ),
         }
+    }
+
+    /// The costs for which a loss greater than the margin is not excluded. The one of the most margins comes first.
+    fn open_costs(&self) -> Vec<Judged> {
+        let margins = |cost: &Judged| cost.loss().high / cost.margin;
+        let mut open = self.deciding();
+        open.retain(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        open.sort_by(|a, b| margins(b).total_cmp(&margins(a)));
+        open
     }
 
     /// Sentences about the regimes for which the candidate is not advised.
@@ -254,13 +279,12 @@ impl Candidate {
         places(&chosen, &all)
     }
 
-    /// Names the cells in which the candidate is worse. If there is a single cell, the table has said so.
-    pub(crate) fn worse(&self) -> Option<String> {
-        const MOST: usize = 3;
+    /// Names the cells in which the candidate is worse most. If there is a single cell, the table has said so.
+    pub(crate) fn worse(&self, most: usize) -> Option<String> {
         if self.judged.iter().all(|judged| judged.cells == 1) {
             return None;
         }
-        let named = self.worse_cells.iter().take(MOST).map(|worse| {
+        let named = self.worse_cells.iter().take(most).map(|worse| {
             let change = text::uncertain(&worse.change, worse.quantity.unit());
             format!(
                 "{} in the cell {} ({change})",
@@ -270,7 +294,7 @@ impl Candidate {
         let worse = prose::text(&prose!('a "worse.txt" {
             label: &'a str = &self.label,
             named: Vec<String> = named.collect(),
-            more: usize = self.worse_cells.len().saturating_sub(MOST),
+            more: usize = self.worse_cells.len().saturating_sub(most),
         }));
         Some(worse).filter(|text| !text.is_empty())
     }
