@@ -60,8 +60,11 @@ const VARIANTS: [(&str, &str); 14] = [
     ("and one after the first frame", "burst"),
 ];
 
-/// The further sources of answers: sections of FINDINGS, by the beginning of their heading, and files.
-const SOURCES: [(&str, &str); 14] = [
+/// The further sources of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
+/// files.
+const SOURCES: [(&str, &str); 16] = [
+    ("FINDINGS.md", "findings/quic.md"),
+    ("FINDINGS.md", "findings/yamux.md"),
     ("net-tools-28.md", "Every send of iroh allocates"),
     ("net-tools-28.md", "evidence/iroh/report.md"),
     ("noq-636.md", "More segments save"),
@@ -78,7 +81,7 @@ const SOURCES: [(&str, &str); 14] = [
     ("rust-yamux-227.md", "Loads that hurt"),
 ];
 
-/// The metrics of FINDINGS' columns named `here`, which are about `Connection::poll` without a budget.
+/// The metrics of the columns named `here`, which are about `Connection::poll` without a budget.
 const HERE: [&str; 3] = ["slow_percent", "slow_per_request", "polls_per_request"];
 
 /// A number, and what the text around it says about it.
@@ -239,7 +242,8 @@ fn is_written(value: &str, written: &str) -> bool {
 
 #[test]
 fn measured_figures_are_in_the_source_of_their_text() {
-    let findings = read("FINDINGS.md").replace("\n### ", "\n## ");
+    let findings = ["FINDINGS.md", "findings/published.md", "findings/quic.md", "findings/yamux.md"];
+    let findings = findings.map(read).join("\n").replace("\n### ", "\n## ");
     let (sections, own): (Vec<&str>, Vec<&str>) = findings
         .split("\n## ")
         .partition(|section| is_source(section));
@@ -309,8 +313,8 @@ fn every_text_says_what_the_verdict_says_first() {
 
 #[test]
 fn columns_named_here_have_the_evidences_values_without_a_budget() {
-    let (findings, summary) = (read("FINDINGS.md"), summary());
-    let lines = findings.lines().skip_while(|line| !line.contains("| here"));
+    let (published, summary) = (read("findings/published.md"), summary());
+    let lines = published.lines().skip_while(|line| !line.contains("| here"));
     let rows = lines.take_while(|line| line.starts_with('|'));
     let of_cells: Vec<_> = rows.filter_map(|row| Some((row, cell(row)?))).collect();
     assert!(!of_cells.is_empty());
