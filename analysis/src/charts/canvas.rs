@@ -44,7 +44,7 @@ impl Canvas<'_> {
         written(self.0.draw_circle(pixel(centre), radius, &colour, true));
     }
 
-    /// Draws a line of text. Half the height of its digits is at `y`, and its beginning, middle or end is at `x`.
+    /// Draws a line of text. The middle of its digits is at the height `y`, and its beginning, middle or end is at `x`.
     pub(crate) fn text(&mut self, (x, y): Point, text: &str, style: &Lettering) {
         let at = pixel((x, y - style.top_to_middle()));
         written(self.0.draw_text(text, &style.in_plotters(), at));
@@ -91,7 +91,7 @@ impl Rect {
         (self.x + self.width / 2.0, self.y + self.height / 2.0)
     }
 
-    /// What is left below a strip of this height.
+    /// The area without a strip of this height at its top.
     pub(crate) fn below(&self, height: f64) -> Self {
         Self {
             y: self.y + height,
@@ -100,7 +100,7 @@ impl Rect {
         }
     }
 
-    /// What is left to the right of a strip of this width.
+    /// The area without a strip of this width at its left.
     pub(crate) fn right_of(&self, width: f64) -> Self {
         Self {
             x: self.x + width,

@@ -7,7 +7,7 @@ use super::canvas::{Canvas, Rect};
 use super::colour::{Colour, contrasting, grey};
 use super::lettering::Lettering;
 use super::picture::TICK;
-use super::values::with_unit;
+use super::values::name_with_unit;
 use crate::stats::quotient;
 use crate::text::{short, with_plus};
 
@@ -32,8 +32,8 @@ pub(crate) enum Colours {
 const SHADES: usize = 64;
 
 impl Colours {
-    /// The colours from the left of the bar to its right, each with the part of the greatest number below which it ends. The
-    /// parts grow with the square of the step, since small values would look alike beside a few large ones otherwise.
+    /// The colours of the bar from left to right. Each has its upper end, as a part of the greatest number. The ends grow with
+    /// the square of the step, because otherwise small values would look alike beside a few large ones.
     fn shades(self) -> Vec<(Colour, f64)> {
         let (gradient, low) = match self {
             Colours::Sequential => (colorous::YELLOW_ORANGE_BROWN, 0.0),
@@ -41,21 +41,21 @@ impl Colours {
         };
         let shade = |step: usize| {
             let root = low + (1.0 - low) * (step as f64 + 0.5) / SHADES as f64;
-            let step = match self {
+            let place = match self {
                 Colours::LowerIsBetter => SHADES - step,
                 Colours::Sequential | Colours::HigherIsBetter => step,
             };
-            let (red, green, blue) = gradient.eval_rational(step, SHADES + 1).as_tuple();
+            let (red, green, blue) = gradient.eval_rational(place, SHADES + 1).as_tuple();
             (RGBColor(red, green, blue), root * root.abs())
         };
         (0..=SHADES).map(shade).collect()
     }
 
-    /// The same for the page: each colour, the colour of letters on it, and the part at which it ends.
+    /// The colours as the page needs them: each colour, the colour of letters on it, and its upper end.
     pub(crate) fn of_page(self) -> Vec<(String, String, f64)> {
         let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
-        let of_page = |(shade, end)| (hex(shade), hex(contrasting(shade)), end);
-        self.shades().into_iter().map(of_page).collect()
+        let in_hex = |(shade, end)| (hex(shade), hex(contrasting(shade)), end);
+        self.shades().into_iter().map(in_hex).collect()
     }
 }
 
@@ -67,7 +67,7 @@ impl ColourScale {
         values: impl Iterator<Item = f64>,
     ) -> ColourScale {
         ColourScale {
-            name: with_unit(name, unit),
+            name: name_with_unit(name, unit),
             max: values.map(f64::abs).fold(0.0, f64::max),
             colours,
         }

@@ -125,7 +125,7 @@ impl Body for Heatmap {
         }
         let below = area.below(bottom + 22.0 - area.y);
         for (index, scale) in self.scales.iter().enumerate() {
-            // They differ in height.
+            // The scales differ in height.
             bottom = bottom.max(scale.draw(canvas, below.column(index, 2, 40.0)));
         }
         self.draw_greys(canvas, area.below(bottom - area.y))
@@ -149,16 +149,16 @@ impl Heatmap {
         let (values, intervals): (Vec<_>, Vec<_>) = texts.map(<(String, String)>::from).unzip();
         let (width, height) = self.cell_size(area);
         let style = |size: f64| Lettering::new(size).aligned(HPos::Center);
-        let value = style((0.42 * height).min(20.0)).bold(true);
-        let value = value.fitting(values, width - 5.0);
+        let largest = style((0.42 * height).min(20.0)).bold(true);
+        let value = largest.fitting(values, width - 5.0);
         let interval = style((0.34 * height).min(16.0).min(value.size));
         [value, interval.fitting(intervals, width - 5.0)]
     }
 
     fn draw_greys(&self, canvas: &mut Canvas, area: Rect) -> f64 {
         let is_grey = |(_, cell): (_, &HeatmapCell)| !cell.is_resolved && cell.value.is_ok();
-        let reasons = self.cells().filter_map(|(_, cell)| cell.value.err());
-        let reasons: BTreeSet<NoValue> = reasons.collect();
+        let without_value = self.cells().filter_map(|(_, cell)| cell.value.err());
+        let reasons: BTreeSet<NoValue> = without_value.collect();
         let mut looks: Vec<(u8, &str)> = reasons.into_iter().map(NoValue::looks).collect();
         if self.cells().any(is_grey) {
             looks.insert(0, UNRESOLVED);
@@ -197,9 +197,9 @@ impl Heatmap {
         let (_, cell_height) = self.cell_size(area);
         let height = TITLE_HEIGHT + cell_height * self.rows.labels.len() as f64 + AXIS_HEIGHT;
         let down = (index / self.across) as f64 * (height + GAP.1);
-        let area = area.right_of(self.row_label_width()).below(down);
-        let area = area.column(index % self.across, self.across, GAP.0);
-        Rect { height, ..area }
+        let row = area.right_of(self.row_label_width()).below(down);
+        let column = row.column(index % self.across, self.across, GAP.0);
+        Rect { height, ..column }
     }
 
     fn grid(&self, area: Rect, index: usize) -> Rect {
@@ -228,8 +228,8 @@ impl Heatmap {
     fn cell_size(&self, area: Rect) -> (f64, f64) {
         let across = self.across as f64;
         let facet = (area.width - self.row_label_width() - (across - 1.0) * GAP.0) / across;
-        let width = facet / self.columns.labels.len().max(1) as f64;
-        let width = width.min(WIDEST_CELL);
+        let share = facet / self.columns.labels.len().max(1) as f64;
+        let width = share.min(WIDEST_CELL);
         (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
     }
 

@@ -84,9 +84,9 @@ impl Lettering {
             }
         }
         lines.push(line);
-        let lines = lines.iter().map(|line| line.replace('\u{a0}', " "));
-        let lines = lines.map(|line| line.trim().to_owned());
-        lines.filter(|line| !line.is_empty()).collect()
+        let with_spaces = lines.iter().map(|line| line.replace('\u{a0}', " "));
+        let trimmed = with_spaces.map(|line| line.trim().to_owned());
+        trimmed.filter(|line| !line.is_empty()).collect()
     }
 
     pub(super) fn top_to_middle(&self) -> f64 {

@@ -39,11 +39,11 @@ pub(crate) enum Axis {
 }
 
 /// The height of a panel with the name above it.
-const PANEL: f64 = 250.0;
-const NAME: f64 = 48.0;
+const PANEL_HEIGHT: f64 = 250.0;
+const NAME_HEIGHT: f64 = 48.0;
 const TO_LABEL: f64 = 9.0;
 /// Labels that would be smaller than this are broken into several lines.
-const SMALLEST: f64 = 14.0;
+const SMALLEST_LABEL: f64 = 14.0;
 const FURTHEST_APART: f64 = 16.0;
 /// Half the width of the ends of a bar.
 const CAP: f64 = 5.0;
@@ -51,8 +51,8 @@ const CAP: f64 = 5.0;
 impl Body for LineChart {
     fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
         let plots = self.panels.iter().enumerate().map(|(index, panel)| {
-            let top = area.y + PANEL * index as f64 + NAME;
-            let area = Rect::new(area.x, top, area.width, PANEL - NAME);
+            let top = area.y + PANEL_HEIGHT * index as f64 + NAME_HEIGHT;
+            let area = Rect::new(area.x, top, area.width, PANEL_HEIGHT - NAME_HEIGHT);
             Plot::new(panel, area, self.places.labels.len())
         });
         let mut plots: Vec<Plot> = plots.collect();
@@ -107,7 +107,7 @@ impl Plot {
             (0.0, level) => 0.1 * level.abs(),
             (length, _) => 0.05 * length,
         };
-        // Nothing is below zero where no value is.
+        // If the lowest value is zero, the axis begins there, without room below it.
         let is_from_zero = low == 0.0 && high > 0.0;
         let low = if is_from_zero { low } else { low - room };
         let high = high + room;
@@ -130,8 +130,8 @@ impl Plot {
         let greatest = if high > 0.0 { high } else { 1.0 };
         let (low, high) = (greatest / 100.0, 1.2 * greatest);
         let decade = 10f64.powf(high.log10().floor());
-        let ticks = [5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].map(|part| part * decade);
-        let ticks = ticks.into_iter().filter(|tick| (low..=high).contains(tick));
+        let round = [5.0, 2.0, 1.0, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01].map(|part| part * decade);
+        let ticks = round.into_iter().filter(|tick| (low..=high).contains(tick));
         Plot {
             area,
             axis: Axis::TwoDecades,
@@ -206,7 +206,7 @@ impl Plot {
         let width = self.pitch() * (labels.len() / named.max(1)) as f64 - 6.0;
         let style = Lettering::new(TICK).aligned(HPos::Center);
         let mut small = style.fitting(labels, width);
-        small.size = small.size.max(SMALLEST);
+        small.size = small.size.max(SMALLEST_LABEL);
         let top = self.area.bottom() + 16.0;
         let mut bottom = top;
         for (place, label) in labels.iter().enumerate() {
@@ -217,8 +217,12 @@ impl Plot {
                 y += 1.2 * small.size;
             }
         }
-        let style = style.fitting([&places.name], self.area.width);
-        canvas.text((self.area.centre().0, bottom + 24.0), &places.name, &style);
+        let fitting = style.fitting([&places.name], self.area.width);
+        canvas.text(
+            (self.area.centre().0, bottom + 24.0),
+            &places.name,
+            &fitting,
+        );
         bottom + 40.0
     }
 

@@ -17,4 +17,4 @@ pub(crate) use colour_scale::{ColourScale, Colours};
 pub(crate) use heatmap::{Facet, Heatmap, HeatmapCell, NoValue};
 pub(crate) use line_chart::{Axis, LineChart, LineChartPanel};
 pub(crate) use picture::{Body, ChartFormat, Picture};
-pub(crate) use values::{Categories, ChartValue, with_unit};
+pub(crate) use values::{Categories, ChartValue, name_with_unit};

@@ -54,7 +54,7 @@ fn outline(font: &FontRef, line: &str) -> (String, f32) {
             };
             let points = points.into_iter().map(|at| (at.x + place, at.y));
             for (index, (x, y)) in points.enumerate() {
-                // A contour begins where the one before did not end.
+                // If the curve before did not end here, a new contour begins.
                 path += &match index {
                     0 if last == Some((x, y)) => String::from(name),
                     0 => format!("M{x} {y}{name}"),

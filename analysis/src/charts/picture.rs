@@ -49,7 +49,7 @@ impl Picture {
         let title = Lettering::new(27.0).bold(true);
         let mut y = draw_paragraph(&mut canvas, MARGIN, &self.title, title);
         y = draw_paragraph(&mut canvas, y, &self.subtitle, Lettering::new(20.0));
-        // On a whole pixel, so that lines of the body stay sharp.
+        // The body begins on a whole pixel, so that its lines stay sharp.
         let body = Rect::new(MARGIN, (y + 16.0).ceil(), BODY_WIDTH, 0.0);
         y = self.body.draw(&mut canvas, body) + 14.0;
         let faint = Lettering::new(15.0).colour(FAINT_INK);
@@ -58,7 +58,7 @@ impl Picture {
     }
 }
 
-/// Long text is wrapped, never clipped.
+/// Draws text, which is wrapped if it is long and never clipped. Returns how far down it reaches.
 fn draw_paragraph(canvas: &mut Canvas, top: f64, text: &str, style: Lettering) -> f64 {
     let mut y = top;
     for line in style.wrap(text, BODY_WIDTH) {
@@ -126,8 +126,8 @@ pub(super) fn png(svg: &str) -> Result<Vec<u8>> {
     let tree = Tree::from_str(&outlined(svg)?, &Options::default())
         .context("an SVG that cannot be read")?;
     let size = tree.size().to_int_size();
-    let pixels = Pixmap::new(size.width(), size.height());
-    let mut pixels = pixels.context("a picture without pixels")?;
+    let mut pixels =
+        Pixmap::new(size.width(), size.height()).context("a picture without pixels")?;
     resvg::render(&tree, Transform::identity(), &mut pixels.as_mut());
     pixels.encode_png().context("pixels that are no PNG")
 }

@@ -39,7 +39,7 @@ impl Categories {
     }
 }
 
-pub(crate) fn with_unit(name: &str, unit: &str) -> String {
+pub(crate) fn name_with_unit(name: &str, unit: &str) -> String {
     match unit {
         "" => name.to_owned(),
         unit => format!("{name}, {unit}"),
@@ -57,7 +57,7 @@ pub(super) fn cell_text(shown: &ChartValue, is_difference: bool) -> [String; 2] 
     [text, ends.unwrap_or_default()]
 }
 
-/// A value has no more digits than two of half its interval.
+/// Rounds the value to the second digit of half its interval, so that it does not look more exact than it is.
 fn no_finer(value: f64, interval: Option<Interval>) -> f64 {
     let half = interval.map(|ends| (rounded(ends.high) - rounded(ends.low)) / 2.0);
     match half {
@@ -69,7 +69,7 @@ fn no_finer(value: f64, interval: Option<Interval>) -> f64 {
     }
 }
 
-/// "±1.1" if both sides are alike, else "11–14". The page knows rounded numbers only.
+/// "±1.1" if both sides are alike, else "11–14". The numbers are rounded first, because the page has only rounded ones.
 fn interval(value: f64, Interval { low, high }: Interval) -> String {
     let [value, low, high] = [value, low, high].map(rounded);
     let half = (high - low) / 2.0;

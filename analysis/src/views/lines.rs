@@ -1,7 +1,7 @@
 //! The pictures with lines: over budgets, over thresholds, over payloads, and over the time of a soak.
 
 use super::scene::{Entry, Scene, of_figure};
-use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, with_unit};
+use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, longer};
 use crate::load::{ComparedRole, ComparedVariant};
@@ -186,7 +186,7 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
 
 fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineChartPanel {
     LineChartPanel {
-        name: with_unit(name, unit),
+        name: name_with_unit(name, unit),
         axis: Axis::FromZero,
         lines,
     }
@@ -244,7 +244,7 @@ fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
         (0.0..=1.0).contains(&part).then_some(value)
     };
     LineChartPanel {
-        name: with_unit(drift.series.words, drift.series.unit),
+        name: name_with_unit(drift.series.words, drift.series.unit),
         axis: Axis::Free,
         lines: vec![
             (0..POINTS).map(measured).collect(),
