@@ -23,7 +23,7 @@ fn rates(count: u64, amount: f64, whole: f64) -> Option<(f64, f64)> {
     Some((quotient(count as f64, whole)?, quotient(amount, whole)?))
 }
 
-/// The objects and bytes of a row, which may count polls instead.
+/// The objects and bytes of a row. Both are zero if the row counts polls instead.
 fn allocated(row: &EvidenceRow) -> [u64; 2] {
     match row.what == OBJECTS {
         true => [row.count, row.amount.unwrap_or(0)],
@@ -33,18 +33,18 @@ fn allocated(row: &EvidenceRow) -> [u64; 2] {
 
 /// The innermost function outside the standard library: the code that decides to allocate.
 fn allocating_frame(frames: &str) -> &str {
-    const OF_THE_LANGUAGE: [&str; 5] = ["alloc::", "core::", "std::", "hashbrown::", "__"];
+    const STANDARD_LIBRARY: [&str; 5] = ["alloc::", "core::", "std::", "hashbrown::", "__"];
     let is_own = |frame: &&str| {
         let bare = frame.trim_start_matches(['<', '&']);
         !frame.is_empty()
             && !matches!(bare, "malloc" | "calloc" | "realloc")
-            && !OF_THE_LANGUAGE
+            && !STANDARD_LIBRARY
                 .iter()
                 .any(|prefix| bare.starts_with(prefix))
     };
-    let mut frames_inwards = frames.rsplit(';');
-    let innermost = frames_inwards.clone().find(|frame| !frame.is_empty());
-    let own = frames_inwards.find(is_own);
+    let mut frames_outwards = frames.rsplit(';');
+    let innermost = frames_outwards.clone().find(|frame| !frame.is_empty());
+    let own = frames_outwards.find(is_own);
     own.or(innermost).unwrap_or("unknown")
 }
 
@@ -93,8 +93,8 @@ impl CellEvidence {
         let sums = PassSums::new(self, Pass::Allocations, 0);
         let by_function = sums.by(&self.allocation_stacks, |row| {
             let function = allocating_frame(&row.what).to_owned();
-            let is_one = apart(self.polls.site).contains(&row.site?);
-            is_one.then_some((function, [row.count, row.amount?]))
+            let is_counted = apart(self.polls.site).contains(&row.site?);
+            is_counted.then_some((function, [row.count, row.amount?]))
         });
         let mut functions = Vec::from_iter(by_function);
         functions.sort_by_key(|(_, [objects, _])| Reverse(*objects));
@@ -114,9 +114,9 @@ impl CellEvidence {
     pub(crate) fn counter_rates(&self, variant: usize) -> BTreeMap<String, CounterRates> {
         let sums = PassSums::new(self, Pass::Counters, variant);
         let SlowPolls { site, from_ns } = self.polls;
-        let counted = |is_one: &dyn Fn(&EvidenceRow) -> bool| {
+        let counted = |is_counted: &dyn Fn(&EvidenceRow) -> bool| {
             sums.by(&self.counters, |row| {
-                is_one(row).then_some((&*row.what, [row.count]))
+                is_counted(row).then_some((&*row.what, [row.count]))
             })
         };
         let in_polls = counted(&|row| row.site == Some(site));
@@ -180,8 +180,8 @@ impl CellEvidence {
             [0, 1].map(|at| of_allocations.per_request(rows, |row| (row.site, allocated(row)[at])));
         let called = |name: Option<&str>| {
             of_calls.per_request(&self.system_calls, |row| {
-                let is_it = name.is_none_or(|name| row.what == name);
-                (row.site, if is_it { row.count } else { 0 })
+                let is_counted = name.is_none_or(|name| row.what == name);
+                (row.site, if is_counted { row.count } else { 0 })
             })
         };
         let mut counted = vec![

@@ -20,7 +20,7 @@ use crate::site::SiteNames;
 use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
 
-/// Together they contain all children except those of nested sites, each of them once.
+/// These sites together contain all children except those of nested sites, each child once.
 const SITES: [Site; 5] = [
     Site::Connection,
     Site::Swarm,
@@ -48,7 +48,7 @@ pub(crate) struct WorkFinding {
     pub(crate) cell: String,
     pub(crate) kind: FindingKind,
     pub(crate) site: Option<Site>,
-    /// Empty if it is not about a child.
+    /// Empty if the finding is not about a child.
     pub(crate) child: String,
     pub(crate) value: f64,
     pub(crate) threshold: f64,
@@ -220,7 +220,7 @@ impl FindingSearch<'_> {
         }
     }
 
-    /// Uses the median over slices, so that more than half of them must have too many connections.
+    /// Finds too many connections to a peer. The median over slices counts, so that more than half of the slices must have too many.
     fn several_connections(&mut self) {
         let connections = series(self.evidence, ActivityCounter::Connections);
         let peers = series(self.evidence, ActivityCounter::Peers);

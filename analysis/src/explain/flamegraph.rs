@@ -32,13 +32,13 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             continue;
         };
         let is_baseline = *is == VariantOfSubject::BASELINE;
-        let (prefix, with) = match is_baseline {
-            _ if explanation.has_subjects() => {
-                let prefix = format!("s{}-{}-", is.subject, slug(label));
-                (prefix, format!(" of `{label}`"))
-            }
-            true => (String::new(), String::new()),
-            false => ("budget-".to_owned(), format!(" with `{label}`")),
+        let (prefix, with) = if explanation.has_subjects() {
+            let prefix = format!("s{}-{}-", is.subject, slug(label));
+            (prefix, format!(" of `{label}`"))
+        } else if is_baseline {
+            (String::new(), String::new())
+        } else {
+            ("budget-".to_owned(), format!(" with `{label}`"))
         };
         for from_ns in explanation.slow_from_ns.map(Some).into_iter().chain([None]) {
             let (which, polls) = match from_ns {
@@ -59,7 +59,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                 name: format!("{prefix}{which}-difference.svg"),
                 link: format!("what changes in {which} polls{with}"),
                 title: format!("Change of {which} polls: {of_cell}, {} → {label}", baseline.label),
-                // The page shows two beside each other, so there is no room for more.
+                // The page shows two flamegraphs beside each other, so there is no room for more words.
                 subtitle: format!(
                     "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
                 ),

@@ -83,12 +83,12 @@ impl Explanation {
                 .collect(),
         };
         let variants = pairs.into_iter().map(|(subject, variant)| {
-            let of_subject = manifest
+            let label_of_subject = manifest
                 .config
                 .subjects
                 .get(subject)
                 .map(|subject| &subject.label);
-            let label = of_subject.unwrap_or(&manifest.config.variants[variant].label);
+            let label = label_of_subject.unwrap_or(&manifest.config.variants[variant].label);
             ExplainedVariant {
                 is: VariantOfSubject { subject, variant },
                 label: label.clone(),
@@ -97,14 +97,14 @@ impl Explanation {
         let cells = explained.cells;
         let mut findings = Vec::new();
         for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
-            let of_subject = manifest
+            let prefix = manifest
                 .config
                 .subjects
                 .get(*subject)
                 .map_or_else(String::new, |subject| format!("`{}`: ", subject.label));
             let found = findings::find(evidence, &sites).into_iter();
             findings.extend(found.map(|mut finding| {
-                finding.sentence.insert_str(0, &of_subject);
+                finding.sentence.insert_str(0, &prefix);
                 finding
             }));
         }
@@ -161,7 +161,7 @@ impl CellEvidence {
         Share::part(slow, all).map(Share::percent)
     }
 
-    /// The lost percentage of each kind of evidence of which so much is lost that the rest may not be representative.
+    /// The kinds of evidence of which so much is lost that the rest may not be representative, with the lost percentage.
     pub(crate) fn lost(&self) -> Vec<(&'static str, f64)> {
         let sites = || self.sites.iter();
         let samples = counted(&self.stacks);
@@ -174,12 +174,12 @@ impl CellEvidence {
             ("polls", polls, sites().map(|site| site.lost).sum()),
             ("polls of children", of_children, children_lost),
         ];
-        let percent = |(what, kept, lost): (_, u64, u64)| {
+        let with_percent = |(what, kept, lost): (_, u64, u64)| {
             let (kept, lost) = (kept as f64, lost as f64);
             let percent = Share::part(lost, kept + lost)?.percent();
             (percent > LOST_PERCENT).then_some((what, percent))
         };
-        lost.into_iter().filter_map(percent).collect()
+        lost.into_iter().filter_map(with_percent).collect()
     }
 }
 

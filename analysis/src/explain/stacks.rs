@@ -88,17 +88,17 @@ fn line(stack: &EvidenceRow) -> String {
 /// The innermost frame by its usual name: the system call if the thread was in one.
 fn innermost(stack: &EvidenceRow) -> String {
     let (functions, in_kernel) = functions(stack);
-    let mut inwards = functions.rsplit(';').filter(|frame| !frame.is_empty());
-    let last = inwards.next().unwrap_or("unknown");
+    let mut frames_outwards = functions.rsplit(';').filter(|frame| !frame.is_empty());
+    let last = frames_outwards.next().unwrap_or("unknown");
     if !in_kernel {
         return last.to_owned();
     }
     /// This function makes any system call by its number. Only its caller tells which.
     const BY_NUMBER: &str = "syscall";
-    let caller = inwards.next().filter(|_| last == BY_NUMBER);
-    let last = caller.unwrap_or(last);
+    let caller = frames_outwards.next().filter(|_| last == BY_NUMBER);
+    let path = caller.unwrap_or(last);
     const PREFIXES: [&str; 4] = ["__libc_", "__GI___", "__GI_", "__"];
-    let name = last.rsplit("::").next().unwrap_or(last);
+    let name = path.rsplit("::").next().unwrap_or(path);
     let bare = PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix));
     format!("{KERNEL}{}", bare.unwrap_or(name))
 }
@@ -107,19 +107,19 @@ fn innermost(stack: &EvidenceRow) -> String {
 const KERNEL: &str = "[kernel] ";
 
 impl CellEvidence {
-    /// The samples in slow polls, or in all.
+    /// The samples in slow polls, or in all polls.
     pub(crate) fn folded(&self, variant: usize, is_of_slow: bool) -> Folded {
         let sums = PassSums::new(self, Pass::Stacks, variant);
         let SlowPolls { site, from_ns } = self.polls;
         sums.count_by(&self.stacks, |stack| {
             let sampled = stack.site.filter(|sampled| apart(site).contains(sampled))?;
-            let is_one = !is_of_slow || is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (format!("{sampled};{}", line(stack)), stack.count))
+            let is_counted = !is_of_slow || is_slow(stack.from_ns, from_ns);
+            is_counted.then(|| (format!("{sampled};{}", line(stack)), stack.count))
         })
     }
 
-    /// The mean time between samples in polls of the site. On a busy machine it is several times that asked for. Returns None
-    /// if there are no samples.
+    /// The mean time between samples in polls of the site. On a busy machine it is several times the time that was asked for.
+    /// Returns None if there are no samples.
     pub(crate) fn given_interval_ns(&self) -> Option<f64> {
         let site = self.polls.site;
         let variants: BTreeSet<usize> = self.slices.iter().map(|slice| slice.variant).collect();
@@ -139,8 +139,8 @@ impl CellEvidence {
     ) -> BTreeMap<Name, u64> {
         let from_ns = self.polls.from_ns;
         sums.count_by(&self.stacks, |stack| {
-            let is_one = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
-            is_one.then(|| (name(stack), stack.count))
+            let is_counted = stack.site == Some(site) && is_slow(stack.from_ns, from_ns);
+            is_counted.then(|| (name(stack), stack.count))
         })
     }
 

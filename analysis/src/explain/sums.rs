@@ -121,11 +121,11 @@ impl<'a> PassSums<'a> {
         ends.unwrap_or_default()
     }
 
-    /// The time of the same polls by child, including the site's own code.
+    /// The time of the polls of a site in this band and higher ones, by child. The site's own code counts as a child.
     pub(crate) fn child_ns(&self, site: Site, from_ns: u64) -> BTreeMap<String, u64> {
         let mut by_child = self.count_by(&self.evidence.children, |row| {
-            let is_one = row.site == site && row.from_ns >= from_ns;
-            is_one.then(|| (row.child.to_string(), row.ns))
+            let is_counted = row.site == site && row.from_ns >= from_ns;
+            is_counted.then(|| (row.child.to_string(), row.ns))
         });
         // Without children, all time would look like that of the site's own code.
         if !by_child.is_empty() {

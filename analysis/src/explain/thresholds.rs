@@ -25,12 +25,12 @@ pub(crate) const SELF_WAKING_PERCENT: f64 = 50.0;
 /// ready. In runs without defects up to 36 % of a connection's polls and 33 % of the swarm's do.
 pub(crate) const SELF_WAKING_IDLE_PERCENT: f64 = 60.0;
 
-/// The percentage of idle polls. A wake-up for one child makes the connection poll all children, and a socket can wake it before
+/// The percentage of idle polls of a connection. A wake-up for one child makes the connection poll all children, and a socket can wake it before
 /// a whole frame has arrived. In the cells of a sweep, three or four of five polls of a connection have one iteration
 /// only. All idle polls have one iteration, but not all polls with one iteration are idle.
 pub(crate) const IDLE_CONNECTION_PERCENT: f64 = 95.0;
 
-/// The percentage of idle polls. With one peer, one of three polls of the swarm has one iteration only and returns pending.
+/// The percentage of idle polls of the swarm. With one peer, one of three polls of the swarm has one iteration only and returns pending.
 pub(crate) const IDLE_SWARM_PERCENT: f64 = 60.0;
 
 /// Idle polls per second. Rare idle polls cost nothing.
@@ -47,7 +47,7 @@ pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 /// The confidence that a value grows at all. Every cell has three trends.
 pub(crate) const TREND_CONFIDENCE: f64 = 0.999;
 
-/// Growth in percent, from the first slice to the last. Single connections and tasks come and go.
+/// Growth of connections and tasks in percent, from the first slice to the last. Single ones come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 
 /// Growth of memory in percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records grow, too.

@@ -2,7 +2,7 @@
 //! format. The Perfetto UI and the Firefox Profiler open such a trace.
 //!
 //! In the trace every poll has its own track and begins at zero there, so that polls can be compared. Its real start is
-//! among its arguments. A variant is a process.
+//! among its arguments. A variant is a process. A *stretch* is a row of the timeline: the poll itself, or a part of it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -18,7 +18,7 @@ use crate::text::{self, joined};
 pub(crate) struct WorstPoll<'a> {
     pub(crate) variant: VariantOfSubject,
     pub(crate) poll: &'a TimelineRow,
-    /// What it polled, at any depth, sorted by time.
+    /// The parts of the poll, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
 }
 
@@ -49,8 +49,8 @@ impl<'a> WorstPoll<'a> {
         mut stretches: Vec<&'a TimelineRow>,
     ) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|stretch| (stretch.start_ns, stretch.depth));
-        let poll = stretches.iter().position(|stretch| stretch.depth == 0)?;
-        let poll = stretches.remove(poll);
+        let at = stretches.iter().position(|stretch| stretch.depth == 0)?;
+        let poll = stretches.remove(at);
         Some(WorstPoll {
             variant,
             poll,
@@ -70,8 +70,8 @@ impl<'a> WorstPoll<'a> {
         let least = NOTICEABLE * self.poll.duration_ns as f64;
         let mut by_iteration: BTreeMap<u32, Vec<&TimelineRow>> = BTreeMap::new();
         for stretch in &self.inside {
-            let is_own = stretch.site == self.poll.site && stretch.child.is_some();
-            if is_own && stretch.duration_ns as f64 >= least {
+            let is_child = stretch.site == self.poll.site && stretch.child.is_some();
+            if is_child && stretch.duration_ns as f64 >= least {
                 let iteration = stretch.iteration.unwrap_or(0);
                 by_iteration.entry(iteration).or_default().push(stretch);
             }
@@ -81,7 +81,7 @@ impl<'a> WorstPoll<'a> {
         }
         let ns =
             |parts: &[&TimelineRow]| parts.iter().map(|stretch| stretch.duration_ns).sum::<u64>();
-        // Keeps the iterations with the most time, in their order.
+        // The iterations with the most time are kept, in their order.
         let mut iterations: Vec<(u32, Vec<&TimelineRow>)> = by_iteration.into_iter().collect();
         iterations.sort_by_key(|(_, parts)| Reverse(ns(parts)));
         iterations.truncate(MOST_ITERATIONS);
@@ -151,7 +151,7 @@ pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) ->
         name_track("thread", pid(explained, poll.variant), rank, name, rank);
     }
     for poll in worst {
-        // Already sorted by time, with an outer part before its inner parts.
+        // The stretches are sorted by time already, an outer part before its inner parts.
         let stretches = [poll.poll].into_iter().chain(poll.inside.iter().copied());
         events.extend(stretches.map(|stretch| complete(poll, stretch, explained)));
     }
@@ -167,14 +167,14 @@ fn pid(explained: &Explanation, variant: VariantOfSubject) -> usize {
 fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) -> Value {
     let child = stretch.child.as_deref();
     let name = child.unwrap_or_else(|| explained.sites.function(stretch.site));
-    let known = [
+    let arguments = [
         ("site", Some(stretch.site.name().into())),
         ("start_ms", Some((stretch.start_ns as f64 / 1e6).into())),
         ("iteration", stretch.iteration.map(Value::from)),
         ("iterations", stretch.iterations.map(Value::from)),
         ("outcome", stretch.outcome.clone().map(Value::from)),
     ];
-    let known = known
+    let known = arguments
         .into_iter()
         .filter_map(|(key, value)| Some((key, value?)));
     json!({
