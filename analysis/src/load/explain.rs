@@ -66,7 +66,7 @@ impl Explained {
     }
 }
 
-/// Reads the launch of a chosen cell. Returns no evidence and what is wrong, if the launch is not `ok`.
+/// Reads the launch of a chosen cell. If the launch is not `ok`, there is no evidence, and a sentence says why.
 fn launch(
     dir: &Path,
     (id, subject): (&str, Option<usize>),
@@ -185,7 +185,7 @@ impl CellEvidence {
         rows > 0 && self.slices.iter().any(is_there)
     }
 
-    /// Reads everything that the launch left. Slices of other variants than `variants` are refused.
+    /// Reads all files of the launch. Slices of other variants than `variants` are refused.
     fn read(
         dir: &Path,
         launch: &RunRow,
@@ -201,10 +201,10 @@ impl CellEvidence {
         let system_calls: Vec<EvidenceRow> =
             evidence(launched, Pass::SystemCalls, files::SYSTEM_CALLS)?;
         if system_calls.iter().any(|row| row.site.is_some()) {
-            let path = dir.join(files::SYSTEM_CALLS);
+            let calls_path = dir.join(files::SYSTEM_CALLS);
             bail!(
                 "{}: a call has a site, so an earlier version wrote it (explain again)",
-                path.display()
+                calls_path.display()
             );
         }
         let evidence = CellEvidence {
@@ -299,7 +299,7 @@ impl<What> OfSlice for EvidenceRow<What> {
     }
 }
 
-/// Reads a table of a pass. It may be missing if this evidence was unavailable.
+/// Reads a table of a pass. The table may be missing if the file of evidence calls this pass unavailable.
 fn evidence<Row: DeserializeOwned>(
     (dir, seen): (&Path, &EvidenceFile),
     pass: Pass,

@@ -89,7 +89,7 @@ pub(crate) struct LoadedSlice {
     /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from waits
     /// of the co-tenant.
     pub(crate) histograms: HashMap<HistogramOf, Counts>,
-    /// Polls of connections by the time from the change of variant to their beginning.
+    /// Polls of connections by how long after the change of variant they began.
     pub(crate) after_switch: Vec<TurnRow>,
     pub(super) peers: Vec<PeerRow>,
     pub(crate) workers: Vec<WorkerRow>,

@@ -96,7 +96,7 @@ impl FolderOf {
     }
 }
 
-/// The name of a value of an enumeration, as files have it.
+/// The name that a value of an enumeration has in files.
 pub(crate) fn name_in_files(value: impl Serialize) -> String {
     match serde_json::to_value(value) {
         Ok(serde_json::Value::String(name)) => name,
@@ -190,7 +190,8 @@ fn open_application(dir: &Path) -> Result<Sweep> {
     })
 }
 
-/// What is wrong with a launch that ended like this, as the end of a sentence that begins with "a run".
+/// Says what is wrong with a launch that ended like this, such as "was interrupted". The launch is the subject of the sentence.
+/// None if nothing is wrong.
 pub(crate) fn flaw(end: &End) -> Option<String> {
     match end {
         &End::INTERRUPTED => Some("was interrupted".to_owned()),
@@ -231,7 +232,7 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
             if is_alone {
                 name = files::alone(&name);
             }
-            let files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
+            let run_files = |dir: PathBuf, row: Option<RunRow>| RunFiles {
                 dir,
                 subject: subject.unwrap_or(0),
                 number,
@@ -245,10 +246,10 @@ fn find_runs(cell_dir: &Path, manifest: &Manifest, is_alone: bool) -> Result<Vec
                 check_cell(&row, &file_name(cell_dir), manifest)
                     .and_then(|()| check_run(&row.config, (number, *subject), manifest))
                     .with_context(|| path.display().to_string())?;
-                found.push(files(dir, Some(row)));
+                found.push(run_files(dir, Some(row)));
             } else if partial.join(files::SLICES).is_file() {
                 // The table is written as soon as anything was measured.
-                found.push(files(partial, None));
+                found.push(run_files(partial, None));
             }
         }
     }
@@ -272,7 +273,7 @@ fn check_run(
 
 /// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch, because
 /// other versions have other lengths.
-fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
+fn expected_plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
     let ours = plan::run::of_cell(config, launch.cell);
     let mut plan = launch.plan;
     plan.precision = ours.precision;
@@ -286,7 +287,7 @@ fn plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
 }
 
 fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
-    match plan::run::differs_in(config, launch, plan(config, launch)) {
+    match plan::run::differs_in(config, launch, expected_plan(config, launch)) {
         Some(field) => bail!("its `{field}` is not that of the manifest"),
         None => Ok(()),
     }

@@ -17,8 +17,8 @@ const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 10.0;
 
 pub(super) fn check(run: &LoadedRun) -> Result<()> {
-    limits(run)?;
-    blocks(run)?;
+    check_limits(run)?;
+    check_blocks(run)?;
     let all_sites = |slice: &LoadedSlice| slice.sites.each_ref().map(Option::is_some);
     let has_workers = run.has_workers();
     for slice in &run.slices {
@@ -35,24 +35,24 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
         if let Some(site) = left.next() {
             bail!("{HISTOGRAMS}: {site} of slice {number} has a histogram, but no row in {SITES}");
         }
-        slice.sites().try_for_each(site)?;
-        counts(slice, has_workers)?;
+        slice.sites().try_for_each(check_site)?;
+        check_counts(slice, has_workers)?;
         if !run.is_application {
-            peers(slice, run.row.as_ref())?;
+            check_peers(slice, run.row.as_ref())?;
         }
     }
-    run.row.as_ref().map_or(Ok(()), |row| times(run, row))
+    run.row.as_ref().map_or(Ok(()), |row| check_times(run, row))
 }
 
 /// Refuses a figure that its column cannot have.
-fn limits(run: &LoadedRun) -> Result<()> {
-    let whole = extent(run);
+fn check_limits(run: &LoadedRun) -> Result<()> {
+    let launch_extent = extent(run);
     for slice in &run.slices {
         let row = &slice.row;
         let extent = Extent {
             ms: row.duration_ms.max(row.sampled_ms),
             turns: row.turns.into(),
-            ..whole
+            ..launch_extent
         };
         let number = row.slice;
         let at = |table| move || format!("{table}: slice {number}");
@@ -71,7 +71,7 @@ fn limits(run: &LoadedRun) -> Result<()> {
     for row in &run.machine {
         let extent = Extent {
             ms: row.duration_ms,
-            ..whole
+            ..launch_extent
         };
         let block = row.block;
         row.check(&extent)
@@ -79,15 +79,15 @@ fn limits(run: &LoadedRun) -> Result<()> {
     }
     for row in &run.work {
         let block = row.block;
-        row.check(&whole)
+        row.check(&launch_extent)
             .with_context(|| format!("{WORK}: block {block}"))?;
     }
     let Some(idle) = &run.idle else { return Ok(()) };
     let extent = Extent {
         ms: idle.duration_ms,
-        // This time is short, and its readings have no steps.
+        // The idle time is short, and its readings have no steps.
         turns: 0.0,
-        ..whole
+        ..launch_extent
     };
     idle.check(&extent).context(IDLE)
 }
@@ -117,7 +117,7 @@ fn extent(run: &LoadedRun) -> Extent {
 }
 
 /// Refuses tables about blocks that lack a row which another table implies.
-fn blocks(run: &LoadedRun) -> Result<()> {
+fn check_blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
     let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
@@ -168,7 +168,7 @@ fn blocks(run: &LoadedRun) -> Result<()> {
 
 /// Checks the tables about a site against each other. Every poll has an end and is in a band, and children take no more time than the
 /// polls that they are part of.
-fn site(site: &LoadedSite) -> Result<()> {
+fn check_site(site: &LoadedSite) -> Result<()> {
     let row = &site.row;
     let (slice, name, polls) = (row.slice, row.site, row.polls);
     ensure!(
@@ -224,7 +224,7 @@ fn site(site: &LoadedSite) -> Result<()> {
             "{BOUNDS}: slice {slice}: pieces of {name} are longer than its polls"
         );
     }
-    histograms(site)
+    check_histograms(site)
 }
 
 fn total(values: impl IntoIterator<Item = u64>) -> u128 {
@@ -232,7 +232,7 @@ fn total(values: impl IntoIterator<Item = u64>) -> u128 {
 }
 
 /// Checks counts that several tables have. Every poll of a connection ran on a worker.
-fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
+fn check_counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     let (number, requests) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     let timed = slice.histogram(HistogramOf::Latency).total();
     // Histograms of other passes are not read.
@@ -261,7 +261,7 @@ fn counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
 }
 
 /// Checks histograms: their sum is the time of the polls, to their precision, and no iteration is longer than its poll.
-fn histograms(loaded: &LoadedSite) -> Result<()> {
+fn check_histograms(loaded: &LoadedSite) -> Result<()> {
     const PRECISION: f64 = 1.01;
     let (row, durations) = (&loaded.row, &loaded.duration_ns);
     // Histograms of other passes are not read.
@@ -285,7 +285,7 @@ fn histograms(loaded: &LoadedSite) -> Result<()> {
 }
 
 /// Checks the figures of peers: the requests of all peers are those of the slice.
-fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
+fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     let (number, own) = (slice.row.slice, slice.row.requests.unwrap_or(0));
     ensure!(
         slice.row.requests.is_some() && slice.row.bytes.is_some(),
@@ -318,7 +318,7 @@ fn peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
 
 /// Checks the times of slices against the plan and of polls against the slices. A poll belongs to the turn in which it began, and may
 /// end later.
-fn times(run: &LoadedRun, row: &RunRow) -> Result<()> {
+fn check_times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let threads = extent(run).threads;
     if let Some(idle) = run.idle {
         ensure!(

@@ -38,7 +38,7 @@ impl RunFiles {
     pub(crate) fn read(&self, variants: usize) -> Result<LoadedRun> {
         let path = self.dir.join(files::SLICES);
         let rows = self.table()?;
-        check(&rows).with_context(|| path.display().to_string())?;
+        check_slices(&rows).with_context(|| path.display().to_string())?;
         let idle = self.table::<IdleRow>()?.first().copied();
         let floor_ns = idle.and_then(|idle| idle.wake_p50_ns).unwrap_or(0);
         let slices = self.slices(rows, floor_ns)?;
@@ -76,9 +76,10 @@ impl RunFiles {
     /// have rows about it, but slices.csv has none.
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
-        // A row that is there twice would show, because bands add up to sites.csv.
-        let bands: Vec<BandRow> = read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
-        let mut bands = grouped(bands, |row| (row.slice, row.site));
+        // Bands are not checked for repeated rows: with one, the bands would not add up to sites.csv.
+        let rows_of_bands: Vec<BandRow> =
+            read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
+        let mut bands = grouped(rows_of_bands, |row| (row.slice, row.site));
         let mut children = grouped(self.table()?, |row: &ChildRow| (row.slice, row.site));
         let mut bounds = grouped(self.table()?, |row: &BoundRow| (row.slice, row.site));
         let mut by_slice = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
@@ -138,14 +139,14 @@ impl RunFiles {
         let name_slice =
             |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
         for (table, left, other) in [
-            (files::SITES, least(&sites, name_slice), files::SLICES),
-            (files::TURNS, least(&turns, name_slice), files::SLICES),
-            (files::PEERS, least(&peers, name_slice), files::SLICES),
-            (files::WORKERS, least(&workers, name_slice), files::SLICES),
-            (files::QUIC, least(&quic, name_slice), files::SLICES),
-            (files::BANDS, least(&bands, name_site), files::SITES),
-            (files::CHILDREN, least(&children, name_site), files::SITES),
-            (files::BOUNDS, least(&bounds, name_site), files::SITES),
+            (files::SITES, stray(&sites, name_slice), files::SLICES),
+            (files::TURNS, stray(&turns, name_slice), files::SLICES),
+            (files::PEERS, stray(&peers, name_slice), files::SLICES),
+            (files::WORKERS, stray(&workers, name_slice), files::SLICES),
+            (files::QUIC, stray(&quic, name_slice), files::SLICES),
+            (files::BANDS, stray(&bands, name_site), files::SITES),
+            (files::CHILDREN, stray(&children, name_site), files::SITES),
+            (files::BOUNDS, stray(&bounds, name_site), files::SITES),
         ] {
             if let Some(left) = left {
                 let path = self.dir.join(table);
@@ -172,7 +173,7 @@ fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> HashMap<
 }
 
 /// The name of the first group of rows that no slice has taken.
-fn least<Key, T>(
+fn stray<Key, T>(
     groups: &HashMap<Key, Vec<T>>,
     name: impl Fn(&Key) -> Option<(u32, String)>,
 ) -> Option<String> {
@@ -184,7 +185,7 @@ fn taken<Key: Hash + Eq, T>(groups: &mut HashMap<Key, Vec<T>>, key: Key) -> Vec<
     groups.remove(&key).unwrap_or_default()
 }
 
-fn check(rows: &[SliceRow]) -> Result<()> {
+fn check_slices(rows: &[SliceRow]) -> Result<()> {
     for (at, row) in rows.iter().enumerate() {
         let line = at + 2;
         if at > 0 && row.slice <= rows[at - 1].slice {
@@ -199,14 +200,14 @@ fn check(rows: &[SliceRow]) -> Result<()> {
 
 /// Whether reports need a histogram. They do not need those of the pass `children`, whose content is in tables.
 fn is_used(tag: HistogramTag) -> bool {
-    let is_used = match tag.of {
+    let is_kind_used = match tag.of {
         HistogramOf::LongestIteration(_) => tag.variant == BASELINE,
         HistogramOf::PeerLatency(_)
         | HistogramOf::PollsByWall(_)
         | HistogramOf::CotenantWakeByWall => false,
         _ => true,
     };
-    is_used && tag.pass == Pass::Compare
+    is_kind_used && tag.pass == Pass::Compare
 }
 
 /// Finds the blocks in which every variant has a slice. A block has the indices of its slices, by variant.
@@ -244,13 +245,13 @@ pub(super) fn set_aside<T>(
         .iter()
         .filter_map(|row| Some((row.block, row.disturbance()?)))
         .collect();
-    let mut taken = Disturbances::new();
+    let mut removed = Disturbances::new();
     blocks.retain(|block| match disturbed.get(&number(block)) {
         None => true,
         Some(disturbance) => {
-            *taken.entry(*disturbance).or_default() += 1;
+            *removed.entry(*disturbance).or_default() += 1;
             false
         }
     });
-    taken
+    removed
 }

@@ -125,9 +125,9 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
             found <= peers,
             "line {line}: peers_connected is {found}, of {peers} peers"
         );
-        let latency = row.latency_p50_ns.is_some();
+        let has_latency = row.latency_p50_ns.is_some();
         ensure!(
-            (row.requests > 0) == latency && (row.wakes > 0) == row.wake_p50_ns.is_some(),
+            (row.requests > 0) == has_latency && (row.wakes > 0) == row.wake_p50_ns.is_some(),
             "line {line}: percentiles without requests or wake-ups, or these without percentiles"
         );
     }

@@ -30,7 +30,7 @@ pub(crate) struct Checks {
     pub(crate) probe_percent: Option<Share>,
     /// How many more polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_polls_percent: Option<f64>,
-    /// The same for the polls that `tokio_metrics` calls slow.
+    /// How many more slow polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
     pub(crate) monitor_time_percent: Option<f64>,
     /// The share of central's CPU time in the kernel.
@@ -54,12 +54,12 @@ impl Checks {
         let retransmits = total(|block| {
             Some((block.central_tcp_retransmits? + block.peers_tcp_retransmits?) as f64)
         });
-        let monitored = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
+        let excess = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
             // The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
             let ratio = ratio(slices.iter().map(|slice| {
                 let (row, counted) = (&slice.row, ours(slice.site(Site::Task)?));
-                let monitored = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
-                Some(RatioPart::new(counted as f64, monitored))
+                let scaled = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
+                Some(RatioPart::new(counted as f64, scaled))
             }));
             Some(100.0 * (ratio? - 1.0))
         };
@@ -79,12 +79,12 @@ impl Checks {
             retransmits: retransmits.map(|count| count as u64),
             drops: drops(rows),
             probe_percent: probe_percent(runs),
-            monitor_polls_percent: monitored(|task| task.row.polls, |row| row.monitor_task_polls),
-            monitor_slow_percent: monitored(
+            monitor_polls_percent: excess(|task| task.row.polls, |row| row.monitor_task_polls),
+            monitor_slow_percent: excess(
                 |task| task.row.wall_slow_polls,
                 |row| row.monitor_slow_task_polls,
             ),
-            monitor_time_percent: monitored(|task| task.row.wall_ns, |row| row.monitor_task_ns),
+            monitor_time_percent: excess(|task| task.row.wall_ns, |row| row.monitor_task_ns),
             kernel_percent: system_ms.and_then(|ms| Share::part(ms, cpu_ms?)),
             work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
@@ -110,7 +110,7 @@ pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbanc
         })
 }
 
-/// None if any block has no value.
+/// The sum over blocks. None if any block has no value, or if there is no block.
 fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Option<f64> {
     if blocks.is_empty() {
         return None;
@@ -150,6 +150,7 @@ fn sum_of_all(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPar
     Some(RatioPart::sum(parts.collect::<Option<Vec<_>>>()?))
 }
 
+/// The slices of the pass that compares variants, each with its run.
 fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlice)> {
     let slices = runs
         .iter()

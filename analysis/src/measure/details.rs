@@ -27,7 +27,7 @@ pub(crate) struct PageDetails {
     pub(crate) launches: Vec<String>,
 }
 
-/// The thresholds among which a reader of a page chooses: ten a decade, and that of the report.
+/// The edges that can be thresholds of the page's slider: ten a decade from 10 µs to 1 ms, and the threshold of the report.
 pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
     const TENTHS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
     let decades = [10_000, 100_000].into_iter();
@@ -56,8 +56,8 @@ impl PageDetails {
         let edges = edges(threshold_ns);
         let is_shown =
             |what: HistogramOf| matches!(what, HistogramOf::Polls(_) | HistogramOf::CotenantWake);
-        let shown = launches.iter().filter(|(what, _)| is_shown(**what));
-        let durations = shown.map(|(what, by_variant)| {
+        let histograms = launches.iter().filter(|(what, _)| is_shown(**what));
+        let durations = histograms.map(|(what, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
                 let sums: Vec<&Counts> = launches
                     .as_ref()?
@@ -68,18 +68,18 @@ impl PageDetails {
             });
             (*what, reference_first(bucketed.collect()))
         });
-        let requests = |runs: &Option<Vec<Vec<RatioPart>>>| {
+        let sum = |runs: &Option<Vec<Vec<RatioPart>>>| {
             let blocks = runs.as_ref()?.iter().flatten();
             Some(blocks.map(|block| block.num).sum())
         };
         let per_s = MetricKey::new(Site::Connection, Metric::RequestsPerS);
         let by_variant = ratios.get(&per_s).into_iter().flatten();
-        let requests = by_variant.map(requests);
+        let requests = by_variant.map(sum);
         let metrics = Metric::shown_in(Place::Blocks);
-        let shown = ratios
+        let shown_ratios = ratios
             .iter()
             .filter(|(what, _)| metrics.contains(&what.metric));
-        let by_block = shown.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
+        let by_block = shown_ratios.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
         PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),

@@ -108,15 +108,14 @@ impl CellMeasured {
                 Err(error) => return Err(error),
             }
         }
-        let launches = runs
-            .iter()
-            .filter(|run| !run.slices.is_empty())
+        let with_slices = runs.iter().filter(|run| !run.slices.is_empty());
+        let launches = with_slices
             .map(|run| LaunchSites {
                 dir: run.dir.clone(),
                 subject: run.subject,
                 sites: run.sites(),
-            });
-        let launches = launches.collect();
+            })
+            .collect();
         load::set_own_cpu(&mut runs);
         let disturbed = runs
             .iter()
@@ -134,11 +133,11 @@ impl CellMeasured {
             .collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
         let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
-        let measured = !blocks.is_empty();
+        let is_measured = !blocks.is_empty();
         let sums = CellSums::add_up(&blocks, setup);
         Ok(CellMeasured {
             cell: files.cell,
-            state: state(&rows, measured, disturbed),
+            state: state(&rows, is_measured, disturbed),
             flaws: flaws(files, setup),
             is_unfinished: missing_runs(files, setup).0 > 0
                 || files.runs.iter().any(|file| file.row.is_none()),
@@ -155,7 +154,7 @@ impl CellMeasured {
             turns: Turns::examine(&runs, setup.budgets),
             levels: levels(&blocks, setup),
             checks: Checks::make(&rows, &runs),
-            breakdown: match measured {
+            breakdown: match is_measured {
                 true => breakdown::break_down(&of_first, setup.threshold_ns),
                 false => Breakdown::default(),
             },
@@ -194,8 +193,8 @@ fn slow_polls(runs: &[&LoadedRun], threshold_ns: u64) -> BTreeMap<Site, SlowPoll
 }
 
 /// The state of a cell. If it has no block, `disturbed` says why a block was set aside.
-fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> CellState {
-    if measured {
+fn state(rows: &[&RunRow], is_measured: bool, disturbed: Option<Disturbance>) -> CellState {
+    if is_measured {
         return CellState::Measured;
     }
     if let Some(disturbance) = disturbed {
@@ -210,9 +209,9 @@ fn state(rows: &[&RunRow], measured: bool, disturbed: Option<Disturbance>) -> Ce
     }
 }
 
-/// What is wrong with the runs of a cell, of which subject, and how often.
+/// Says what is wrong with the runs of a cell, of which subject they are, and how often it happened.
 fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
-    let flaw = |file: &RunFiles| {
+    let sentence = |file: &RunFiles| {
         let flaw = match &file.row {
             None => Some("was cut short; its complete blocks count".to_owned()),
             Some(row) => load::flaw(&row.end),
@@ -223,7 +222,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
     };
     let (missing, wanted) = missing_runs(files, setup);
     let mut times = BTreeMap::<String, usize>::new();
-    for flaw in files.runs.iter().filter_map(flaw) {
+    for flaw in files.runs.iter().filter_map(sentence) {
         *times.entry(flaw).or_default() += 1;
     }
     let counted = times.into_iter().map(|(flaw, times)| match times {
@@ -259,13 +258,13 @@ pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
 fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
     let estimate_range = |from_ms: u64, variants: &[usize]| {
-        let part = |_: &_, slice: &LoadedSlice| {
+        let slow_polls = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
             let range = ranges.find(|range| range.from_ms == from_ms);
             let part = range.map(|range| RatioPart::of_counts(range.slow_polls, range.polls));
             Some(part.unwrap_or_default())
         };
-        let parts = blocks.sums_by_block(variants, part, RatioPart::sum)?;
+        let parts = blocks.sums_by_block(variants, slow_polls, RatioPart::sum)?;
         stats::ratio(&parts, RatioKind::Share)
     };
     let slices = blocks.launches.iter().flat_map(|run| &run.slices);

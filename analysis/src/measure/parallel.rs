@@ -47,9 +47,9 @@ pub(crate) struct Workers {
     /// The sums of each thread. The first one is the main thread.
     pub(crate) threads: Vec<WorkerRow>,
     pub(crate) sampled_ms: f64,
-    /// How late the co-tenant ran that another thread wakes, so that any worker may run it.
+    /// The delays of the co-tenant that another thread wakes. Any worker may run it.
     pub(crate) any_worker_ns: Counts,
-    /// How late the co-tenant ran that a connection wakes on its own worker.
+    /// The delays of the co-tenant that a connection wakes. It runs on the connection's worker.
     pub(crate) same_worker_ns: Counts,
 }
 

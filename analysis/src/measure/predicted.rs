@@ -1,4 +1,4 @@
-//! What bounds would have done to the polls of the baseline. The recorded iterations of its polls are cut into pieces for that.
+//! Predicts what bounds would have done to the polls of the baseline, by cutting their recorded iterations into pieces.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -42,7 +42,7 @@ pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted>
                 let limit = row.budget.at(row.site).map(|bound| bound.limit);
                 let seconds = slice.row.duration_ms / 1e3;
                 let recorded = Recorded { run, seconds, row };
-                let key = (row.site, limit.map(room));
+                let key = (row.site, limit.map(sort_key));
                 found.entry(key).or_default().push(recorded);
             }
         }
@@ -75,7 +75,7 @@ fn predicted(all: &[Recorded]) -> Option<Predicted> {
 }
 
 /// A key that sorts limits by kind, and limits of one kind by how much they allow.
-pub(crate) fn room(limit: Limit) -> (u8, u128) {
+pub(crate) fn sort_key(limit: Limit) -> (u8, u128) {
     match limit {
         Limit::Count(count) => (0, u128::from(count.get())),
         Limit::Time(time) => (1, time.as_nanos()),

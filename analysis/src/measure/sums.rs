@@ -16,8 +16,8 @@ pub(super) struct CellBlocks<'a> {
     pub(super) launches: Vec<&'a LoadedRun>,
     /// The number of launches of each program.
     pub(super) count: usize,
-    /// The blocks of each launch. If several hosts measured the cell, those of each host, because launches of one host have more in
-    /// common than others.
+    /// The blocks of each launch. If several hosts measured the cell, they are the blocks of each host, because launches of one
+    /// host have more in common than others.
     runs: Vec<Vec<Block<'a>>>,
 }
 
@@ -35,8 +35,8 @@ pub(crate) struct SweepSetup {
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because both are the same and
-    /// two are known better than one.
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies, and
+    /// two copies show more precisely what the baseline does.
     pub(crate) reference: Vec<usize>,
 }
 
@@ -164,26 +164,27 @@ impl<'a> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
-        let counts = |what: HistogramOf, variants: Vec<usize>| {
-            let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
+        let by_launch = |what: HistogramOf, variants: Vec<usize>| {
+            let of_slice = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
             let sum = |variants: Vec<Cow<'_, Counts>>| {
                 let counts: Vec<&Counts> = variants.iter().map(Cow::as_ref).collect();
                 Cow::Owned(Counts::sum(&counts))
             };
-            let launches = blocks.sums_by_block(&variants, counts, sum)?.into_iter();
+            let launches = blocks.sums_by_block(&variants, of_slice, sum)?.into_iter();
             Some(launches.map(LaunchCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
-        let estimated: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
-        let launches = estimated.into_iter().map(|what| {
+        let histograms: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
+        let launches = histograms.into_iter().map(|what| {
             let variants = setup.estimated();
             (
                 what,
-                variants.map(|variants| counts(what, variants)).collect(),
+                variants.map(|variants| by_launch(what, variants)).collect(),
             )
         });
-        let keys = keys().filter(|key| key.metric.ratio_kind().is_some());
-        let ratios = keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
+        let of_ratios = keys().filter(|key| key.metric.ratio_kind().is_some());
+        let ratios =
+            of_ratios.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
         CellSums {
             launches: launches.collect(),
             ratios: ratios.collect(),
@@ -227,8 +228,8 @@ pub(super) fn ratio_parts(
         })
     };
     let variants = setup.estimated();
-    let parts = variants.map(|variants| blocks.sums_by_block(&variants, parts, RatioPart::sum));
-    parts.collect()
+    let sums = variants.map(|variants| blocks.sums_by_block(&variants, parts, RatioPart::sum));
+    sums.collect()
 }
 
 /// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both together.

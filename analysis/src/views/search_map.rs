@@ -6,7 +6,7 @@ use run_format::{Budgets, Role, Site};
 use super::heatmaps::of_differences;
 use super::scene::{Entry, Scene};
 use crate::charts::{Categories, ChartValue, ColourScale, Facet, Heatmap, HeatmapCell, NoValue};
-use crate::measure::predicted::room;
+use crate::measure::predicted::sort_key;
 use crate::measure::{Metric, Place};
 use crate::search::Search;
 use crate::stats::{CONFIDENCE, confidence_of_each};
@@ -35,7 +35,7 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     }
     let limits = candidates.iter().map(|(_, budget, _)| budget.limit);
     let mut limits: Vec<Limit> = limits.collect();
-    limits.sort_by_key(|limit| room(*limit));
+    limits.sort_by_key(|limit| sort_key(*limit));
     limits.dedup();
     let mut places: Vec<&Vec<Site>> = candidates.iter().map(|(sites, ..)| sites).collect();
     places.sort_by_key(|sites| (sites.len(), *sites));
