@@ -26,7 +26,8 @@ pub(crate) struct Search {
 pub(crate) struct Round {
     pub(crate) summary: Summary,
     pub(crate) verdict: Verdict,
-    pub(crate) left: Vec<Left>,
+    /// The candidates that do not stay after this round.
+    pub(crate) eliminated: Vec<Eliminated>,
 }
 
 impl Search {
@@ -114,7 +115,7 @@ impl Round {
         let summary = Summary::read(&mut Sweep::open(folder)?, options)?;
         let verdict = Verdict::new(&summary, options);
         Ok(Round {
-            left: eliminate(&summary, &verdict, most),
+            eliminated: eliminate(&summary, &verdict, most),
             summary,
             verdict,
         })
@@ -125,7 +126,10 @@ impl Round {
             .summary
             .candidates()
             .map(|(at, variant)| (at, variant.budgets));
-        candidates.filter(|(at, _)| self.left.iter().all(|left| left.variant != *at))
+        candidates.filter(|(at, _)| {
+            let mut eliminated = self.eliminated.iter();
+            eliminated.all(|one| one.variant != *at)
+        })
     }
 }
 
@@ -134,8 +138,8 @@ impl Round {
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
-    let late = MetricKey::new(site, Metric::CotenantLatePercent);
-    let late = |cell: &CellSummary| cell.value(late, 0).unwrap_or(0.0);
+    let what = MetricKey::new(site, Metric::CotenantLatePercent);
+    let late = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
     let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;
@@ -150,7 +154,7 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     chosen
 }
 
-pub(crate) struct Left {
+pub(crate) struct Eliminated {
     pub(crate) variant: usize,
     pub(crate) why: Why,
 }
@@ -167,19 +171,19 @@ pub(crate) enum Why {
     Outranked(usize),
 }
 
-pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Left> {
+pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Vec<Eliminated> {
     let (never_fired, mut fired): (Vec<_>, Vec<_>) = verdict
         .candidates
         .iter()
         .partition(|candidate| candidate.is_idle);
-    let left = |variant, why| Left { variant, why };
+    let eliminated = |variant, why| Eliminated { variant, why };
     let idle = never_fired
         .iter()
-        .map(|candidate| left(candidate.variant, Why::NeverFires));
-    let mut leaving: Vec<Left> = idle.collect();
+        .map(|candidate| eliminated(candidate.variant, Why::NeverFires));
+    let mut leaving: Vec<Eliminated> = idle.collect();
     // Candidates with the least gain come first, so that one stays of two that dominate each other.
-    let first = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
-    fired.sort_by(|a, b| first(b).total_cmp(&first(a)));
+    let loss = |candidate| losses(candidate, RANKS.into()).next().unwrap_or(f64::MAX);
+    fired.sort_by(|a, b| loss(b).total_cmp(&loss(a)));
     let mut staying: Vec<&Candidate> = fired.clone();
     // The last estimate is that of both copies of the baseline together.
     let reference = summary.variants.len();
@@ -197,7 +201,7 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
         });
         if let Some(why) = dominated {
             staying.retain(|candidate| candidate.variant != variant);
-            leaving.push(left(variant, why));
+            leaving.push(eliminated(variant, why));
         }
     }
     let ranks = staying.iter().map(|candidate| {
@@ -207,7 +211,7 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let mut sorted: Vec<(usize, usize)> = ranks.collect();
     sorted.sort_unstable();
     let outranked = sorted.into_iter().skip(most);
-    leaving.extend(outranked.map(|(ahead, variant)| left(variant, Why::Outranked(ahead))));
+    leaving.extend(outranked.map(|(ahead, variant)| eliminated(variant, Why::Outranked(ahead))));
     leaving
 }
 

@@ -27,18 +27,18 @@ pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
     let sites = SiteNames::of_nodes(None);
     let last = search.rounds.last();
     let method = last.and_then(|last| method::text(&last.summary));
-    let parts = [last.map(|last| left(search, last)), method];
+    let parts = [last.map(|last| remaining(search, last)), method];
     markdown::report("search", &title, &sites, frame, parts)
 }
 
-fn left(search: &Search, last: &Round) -> String {
+fn remaining(search: &Search, last: &Round) -> String {
     // The Pareto set: no other budget is shown to be better in a quantity that decides and worse in none.
-    let stays: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
-    let left = |candidate: &&Candidate| stays.contains(&candidate.variant);
-    let left = last.verdict.candidates.iter().filter(left);
+    let staying: Vec<usize> = last.staying().map(|(variant, _)| variant).collect();
+    let stays = |candidate: &&Candidate| staying.contains(&candidate.variant);
+    let remaining = last.verdict.candidates.iter().filter(stays);
     prose::text(&prose!('a "search.txt" {
         search: &'a Search = search,
-        remaining: String = table(report::changes("budget", &last.verdict, left)),
+        remaining: String = table(report::changes("budget", &last.verdict, remaining)),
         cells: usize = last.verdict.cells,
         rounds: String = table(rounds(search)),
         foreseen: Vec<String> = search.foreseen().map(quoted).collect(),
@@ -47,20 +47,26 @@ fn left(search: &Search, last: &Round) -> String {
 
 fn rounds(search: &Search) -> impl Iterator<Item = Row> {
     (1..).zip(&search.rounds).map(|(number, round)| {
-        let left = |is_one: fn(&Why) -> bool| {
-            let why = round.left.iter().map(|left| &left.why);
-            why.filter(|why| is_one(why)).count()
+        let eliminated = |is_reason: fn(&Why) -> bool| {
+            let reasons = round.eliminated.iter().map(|one| &one.why);
+            reasons.filter(|why| is_reason(why)).count()
         };
-        let dominated = left(|why| matches!(why, Why::Dominated { .. }));
+        let dominated = eliminated(|why| matches!(why, Why::Dominated { .. }));
         let blocks = round.summary.measured().map(|cell| cell.measured.blocks);
         let seconds = round.summary.identity.took_ms as f64 / 1e3;
         Row::new("round", number)
             .with("budgets", round.summary.candidates().count())
             .with("time", format!("{seconds:.0} s"))
             .with("blocks by cell", joined(blocks, ", "))
-            .with("never fired", left(|why| matches!(why, Why::NeverFires)))
+            .with(
+                "never fired",
+                eliminated(|why| matches!(why, Why::NeverFires)),
+            )
             .with("dominated", dominated)
-            .with("outranked", left(|why| matches!(why, Why::Outranked(_))))
+            .with(
+                "outranked",
+                eliminated(|why| matches!(why, Why::Outranked(_))),
+            )
             .with("left", round.staying().count())
     })
 }

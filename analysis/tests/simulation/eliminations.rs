@@ -36,9 +36,9 @@ fn search(candidates: usize, margins: f64, sweeps: Sweeps, rng: &mut StdRng) -> 
     for most in MOST_STAY {
         let blocks = (FIRST_BLOCKS * candidates / truth.len()).min(100);
         let (summary, _) = Sweeps { blocks, ..sweeps }.measured(&truth, rng);
-        let left = eliminate(&summary, &Verdict::new(&summary, &options()), most);
+        let eliminated = eliminate(&summary, &Verdict::new(&summary, &options()), most);
         // The baseline and its control come before the candidates.
-        let stays = |at: usize| left.iter().all(|left| left.variant != at + 2);
+        let stays = |at: usize| eliminated.iter().all(|one| one.variant != at + 2);
         if !stays(0) {
             return (false, 0);
         }
