@@ -1,4 +1,4 @@
-//! The report of a search: which budgets are left, what they do, and why the others left.
+//! The report of a search: which budgets remain, what they do, and why the others were eliminated.
 
 use super::markdown::{self, Frame, Row, joined, quoted, table};
 use super::{caveats, method};

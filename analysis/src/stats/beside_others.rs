@@ -43,15 +43,15 @@ impl BesideOthers {
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
             (logs.len() >= FEWEST_PAIRS).then(|| {
-                let change = MeanChange::Ratio(Uncertain {
+                let mean_change = MeanChange::Ratio(Uncertain {
                     value: mean,
                     standard_error: (squares / (count - 1.0) / count).sqrt(),
                     df: count - 1.0,
                 });
-                let Interval { low, high } = change.interval(CONFIDENCE);
+                let Interval { low, high } = mean_change.interval(CONFIDENCE);
                 BesideOthers {
                     quantity: name,
-                    percent: change.value(),
+                    percent: mean_change.value(),
                     interval: (low, high),
                     pairs: logs.len(),
                 }

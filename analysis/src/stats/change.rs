@@ -20,8 +20,8 @@ pub(crate) fn change(baseline: &CellEstimate, other: &CellEstimate) -> Option<Ch
     let relative = match baseline.value.min(other.value) < baseline.least {
         false => pair.relative(ratio),
         true => {
-            let pair = PairedEstimates::new(baseline, other, baseline.least)?;
-            pair.relative(pair.variance_of_ratio()?)
+            let raised = PairedEstimates::new(baseline, other, baseline.least)?;
+            raised.relative(raised.variance_of_ratio()?)
         }
     };
     (difference.value > 0.0).then(|| Change {

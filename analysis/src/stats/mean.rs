@@ -82,21 +82,21 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
     let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);
     let errors: Vec<Variance> = cells.iter().map(error).collect();
-    let weights = |apart: f64| {
-        let weights: Vec<f64> = errors
+    let weights = |between: f64| {
+        let precisions: Vec<f64> = errors
             .iter()
-            .map(|error| 1.0 / (error.value + apart))
+            .map(|error| 1.0 / (error.value + between))
             .collect();
-        let sum: f64 = weights.iter().sum();
-        weights.into_iter().map(move |weight| weight / sum)
+        let sum: f64 = precisions.iter().sum();
+        precisions.into_iter().map(move |precision| precision / sum)
     };
-    let mean = |apart: f64| {
-        let weighted = cells.iter().zip(weights(apart));
+    let mean = |between: f64| {
+        let weighted = cells.iter().zip(weights(between));
         weighted
             .map(|(cell, weight)| weight * cell.value)
             .sum::<f64>()
     };
-    // How far the true values of cells are apart: the part of their spread that errors do not explain.
+    // The variance between the true values of cells is the part of their spread that errors do not explain.
     let middle = mean(0.0);
     let squares = cells
         .iter()
@@ -105,19 +105,19 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let excess = squares.sum::<f64>() - (cells.len() as f64 - 1.0);
     let precision: f64 = errors.iter().map(|error| 1.0 / error.value).sum();
     let alike: f64 = weights(0.0).map(|weight| weight.powi(2)).sum();
-    let apart = match cells.len() {
+    let between = match cells.len() {
         1 => 0.0,
         _ => (excess / (precision * (1.0 - alike))).max(0.0),
     };
-    let each = errors.iter().zip(weights(apart));
-    let weighted = each.map(|(error, weight)| error.scaled(weight));
+    let each = errors.iter().zip(weights(between));
+    let scaled = each.map(|(error, weight)| error.scaled(weight));
     let count = cells.len() as f64;
-    let uneven: f64 = weights(apart)
+    let uneven: f64 = weights(between)
         .map(|weight| (weight - 1.0 / count).powi(2))
         .sum();
-    let by_weights = Variance::new(apart * uneven, (count - 1.0).max(1.0));
-    let error = weighted.reduce(Variance::plus)?.plus(by_weights);
-    Some(error.around(mean(apart)))
+    let by_weights = Variance::new(between * uneven, (count - 1.0).max(1.0));
+    let variance = scaled.reduce(Variance::plus)?.plus(by_weights);
+    Some(variance.around(mean(between)))
 }
 
 /// The least, the median (the upper one of two) and the greatest.

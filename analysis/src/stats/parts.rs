@@ -73,17 +73,18 @@ fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
     let (mut between, mut within, mut squared) = (0.0, 0.0, 0.0);
     for group in groups.values() {
         let size = group.len() as f64;
-        let of_group = group.iter().sum::<f64>() / size;
-        between += size * (of_group - mean).powi(2);
+        let group_mean = group.iter().sum::<f64>() / size;
+        between += size * (group_mean - mean).powi(2);
         within += group
             .iter()
-            .map(|value| (value - of_group).powi(2))
+            .map(|value| (value - group_mean).powi(2))
             .sum::<f64>();
         squared += size.powi(2);
     }
-    let size = (all - squared / all) / (count - 1.0);
-    let apart = between / (count - 1.0) - within / (all - count);
-    Some((apart / size).max(0.0))
+    // If all groups have the same size, this is their size.
+    let typical_size = (all - squared / all) / (count - 1.0);
+    let excess = between / (count - 1.0) - within / (all - count);
+    Some((excess / typical_size).max(0.0))
 }
 
 #[cfg(test)]

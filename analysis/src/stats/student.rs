@@ -8,7 +8,7 @@ use statrs::distribution::{ContinuousCDF, Normal, StudentsT};
 /// The confidence of the intervals in reports and pictures.
 pub(crate) const CONFIDENCE: f64 = 0.95;
 
-/// The confidence that each of so many intervals needs so that all of them hold together with 95 % (Bonferroni).
+/// The confidence that each of this many intervals needs so that all of them hold together with 95 % (Bonferroni).
 pub(crate) fn confidence_of_each(intervals: usize) -> f64 {
     1.0 - (1.0 - CONFIDENCE) / intervals.max(1) as f64
 }

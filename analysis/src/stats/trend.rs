@@ -51,7 +51,7 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let values: Vec<f64> = series.iter().map(|(_, value)| *value).collect();
     let memory = match never_turns(&values, confidence) {
         true => 0.0,
-        false => memory(&about_curve(&values)),
+        false => memory(&residuals(&values)),
     };
     // The variance of Kendall's score, which is the number of pairs that go up less the number of those that go down.
     let count = values.len() as f64;
@@ -132,7 +132,7 @@ fn memory(values: &[f64]) -> f64 {
 }
 
 /// The residuals around the best parabola, so that neither a trend nor its bend counts as correlation.
-fn about_curve(values: &[f64]) -> Vec<f64> {
+fn residuals(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
     let mean_square = (count * count - 1.0) / 12.0;
@@ -149,14 +149,17 @@ fn about_curve(values: &[f64]) -> Vec<f64> {
         products.sum::<f64>() / squares.sum::<f64>()
     };
     let (by_line, by_bend) = (fit(&line), fit(&bend));
-    let left = |(at, value): (usize, &f64)| value - mean - by_line * line(at) - by_bend * bend(at);
+    let residual =
+        |(at, value): (usize, &f64)| value - mean - by_line * line(at) - by_bend * bend(at);
     let largest = values
         .iter()
         .fold(0.0_f64, |most, value| most.max(value.abs()));
     // Otherwise the rounding errors of a perfect curve would count as a series.
     let grain = (largest * ROUNDING).max(f64::MIN_POSITIVE);
-    let left = values.iter().enumerate().map(left);
-    left.map(|left| (left / grain).round()).collect()
+    let residuals = values.iter().enumerate().map(residual);
+    residuals
+        .map(|residual| (residual / grain).round())
+        .collect()
 }
 
 #[cfg(test)]

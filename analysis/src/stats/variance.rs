@@ -64,13 +64,13 @@ pub(super) fn within(deviations: &[Vec<f64>]) -> Option<Variance> {
     if runs.is_empty() || runs.iter().any(|run| run.blocks < 2.0) {
         return None;
     }
-    let apart: f64 = runs.iter().map(RunSums::variance).sum();
+    let variances: f64 = runs.iter().map(RunSums::variance).sum();
     // Errors of neighbours to the same side do not cancel out. A negative correlation is not assumed.
-    let together: f64 = runs.iter().map(RunSums::covariance).sum();
-    let value = apart + 2.0 * together.max(0.0);
+    let covariances: f64 = runs.iter().map(RunSums::covariance).sum();
+    let value = variances + 2.0 * covariances.max(0.0);
     let blocks: f64 = runs.iter().map(|run| run.blocks - 1.0).sum();
     // Correlated blocks are as good as fewer blocks.
-    let df = quotient(blocks * apart, value).unwrap_or(blocks);
+    let df = quotient(blocks * variances, value).unwrap_or(blocks);
     Some(Variance::new(value, df.max(1.0)))
 }
 
@@ -81,8 +81,8 @@ pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
     (runs.blocks > 1.0).then(|| Variance::new(runs.variance(), runs.blocks - 1.0))
 }
 
-/// One pooled estimate, if runs differ no more than their blocks explain. A few runs are enough for that. Otherwise the variance of
-/// blocks, plus the variance by which runs differ more.
+/// Pools both into one estimate if runs differ no more than their blocks explain. Otherwise adds the variance by which runs differ
+/// more to that of blocks.
 pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     let f = FisherSnedecor::new(runs.df, blocks.df).expect("both were estimated");
     // Blocks that do not vary at all give no ratio.

@@ -30,7 +30,7 @@ impl Summary {
         let axes = sweep.manifest.config.axes.clone().sorted();
         let identity = Identity::from_sweep(sweep);
         let mut cells = measure(sweep, options, options.first_site(&identity.sites))?;
-        let calibrations = with_baseline(&mut cells, &variants);
+        let calibrations = calibrate_changes(&mut cells, &variants);
         Ok(Summary {
             identity,
             axes,
@@ -77,7 +77,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
         reference: iter::once(BASELINE).chain(control).collect(),
     };
     let shown = shown::axes(&sweep.manifest.config.axes);
-    // Each worker takes one cell at a time. One that had several cells left would work alone at the end.
+    // Each worker takes one cell at a time. A worker with several cells left would work alone at the end.
     let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
     let compare_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
         let mut measured = CellMeasured::measure(&files, &setup)?;
@@ -118,13 +118,13 @@ fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::R
 }
 
 /// Calibrates the changes of all cells and decides which of them are resolved. Returns the calibration of each metric.
-pub(crate) fn with_baseline(
+pub(crate) fn calibrate_changes(
     cells: &mut [CellSummary],
     variants: &[ComparedVariant],
 ) -> BTreeMap<MetricKey, Calibration> {
     let idle = idle_variants(cells, variants);
-    let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
-    let whats = BTreeSet::from_iter(whats).into_iter();
+    let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
+    let sorted_keys = BTreeSet::from_iter(keys).into_iter();
     let calibrate = |what: MetricKey| {
         let pairs = cells.iter().zip(&idle).flat_map(|(cell, idle)| {
             let changes = idle.iter().map(|variant| cell.change(what, *variant));
@@ -148,7 +148,7 @@ pub(crate) fn with_baseline(
         }
         (what, calibration)
     };
-    whats.map(calibrate).collect()
+    sorted_keys.map(calibrate).collect()
 }
 
 /// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never is.
@@ -209,8 +209,8 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         }
     };
     let idle_variants_of_cell = |cell: &CellSummary| {
-        let is_one = |at: &usize| !cell.measured.turns.fewer.contains(at) && is_idle(cell, *at);
-        (0..variants.len()).filter(is_one).collect()
+        let is_same = |at: &usize| !cell.measured.turns.fewer.contains(at) && is_idle(cell, *at);
+        (0..variants.len()).filter(is_same).collect()
     };
     cells.iter().map(idle_variants_of_cell).collect()
 }
@@ -264,8 +264,8 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
         }
     });
     let mut cells: Vec<CellSummary> = cells.collect();
-    let whats = cells.iter().flat_map(|cell| cell.figures.keys().copied());
-    for what in BTreeSet::from_iter(whats) {
+    let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
+    for what in BTreeSet::from_iter(keys) {
         resolve(&mut cells, what, 1, |_| true);
     }
     let variant = |side: &Summary, when: &str, role| ComparedVariant {

@@ -18,7 +18,7 @@ use crate::text::{self, count, date, joined, joined_any};
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Identity {
     pub(crate) name: String,
-    /// What made the delays, in cells that have a delay.
+    /// The means by which the lab delayed packets, in cells with a delay.
     pub(crate) backends: Vec<DelayBackend>,
     /// The machines, by name. Launches that did not end name none.
     pub(crate) hosts: Vec<Machine>,
@@ -128,7 +128,7 @@ impl Identity {
         others.any(|(at, other)| at == subject && other.peers == subject)
     }
 
-    /// Which terms a report has to explain.
+    /// The kind of report, by which its terms are chosen.
     pub(crate) fn kind(&self) -> &'static str {
         match self.application {
             Some(_) => "application",

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use run_format::{Axes, Cell, Site};
 
 #[cfg(test)]
-pub(crate) use self::compare::with_baseline;
+pub(crate) use self::compare::calibrate_changes;
 pub(crate) use self::identity::{
     Identity, of_hosts, of_node, of_real_network, of_tool, of_upstream,
 };

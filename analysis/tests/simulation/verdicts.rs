@@ -10,7 +10,7 @@ use crate::measure::{CellMeasured, Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
-use crate::summary::{CellSummary, Identity, Summary, with_baseline};
+use crate::summary::{CellSummary, Identity, Summary, calibrate_changes};
 use crate::verdict::{Judged, Outcome, Quantity, Verdict};
 
 const SEED: u64 = 20_254;
@@ -204,7 +204,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
         subject: 0,
     };
     let variants: Vec<ComparedVariant> = (0..candidates + 2).map(variant).collect();
-    let calibrations = with_baseline(&mut cells, &variants);
+    let calibrations = calibrate_changes(&mut cells, &variants);
     Summary {
         identity: Identity {
             name: "simulated".to_owned(),
