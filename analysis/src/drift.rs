@@ -42,7 +42,7 @@ const ALL: [SoakSeries; 14] = [
     SoakSeries { name: "cpu_percent", words: "CPU time of central", unit: "% of a core", value: |row| scaled(1e-7, row.central_cpu_ns?, row.interval_s) },
 ];
 
-/// The part over the whole in another unit. None if the whole is zero.
+/// The part over the whole, multiplied by `scale`. None if the whole is zero.
 fn scaled(scale: f64, part: u64, whole: f64) -> Option<f64> {
     quotient(scale * part as f64, whole)
 }
@@ -138,9 +138,9 @@ impl Drift {
     /// The slope in words, such as "+60.0 MiB per hour [+59.1, +60.8]". That of a percentage is in percentage points.
     pub(crate) fn slope(&self) -> Option<String> {
         let unit = self.series.unit.replacen('%', "pp", 1);
-        let unit = with_unit(unit, "per hour");
+        let per_hour = with_unit(unit, "per hour");
         let trend = self.trend?;
-        Some(change(trend.slope, unit.trim_start(), trend.interval))
+        Some(change(trend.slope, per_hour.trim_start(), trend.interval))
     }
 
     pub(crate) fn median(&self) -> String {

@@ -17,7 +17,7 @@ pub(crate) const TOO_FAR: f64 = 2.0;
 pub(crate) struct InGrid {
     pub(crate) site: Site,
     pub(crate) application: Summary,
-    /// The lab with only the cells that resemble the application most, the most similar first.
+    /// The lab with only the cells that resemble the application most. The most similar cell comes first.
     pub(crate) lab: Summary,
     /// The factor by which durations of polls differ in each of these cells.
     pub(crate) factors: Vec<f64>,

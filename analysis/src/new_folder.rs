@@ -71,13 +71,13 @@ pub(crate) fn write<T>(
 /// Makes a temporary folder that is locked while its writer lives. Folders that killed writers left are removed first.
 fn begin(parent: &Path, prefix: &str) -> Result<(TempDir, File)> {
     // Until the new folder is locked, another process could take it for one that was left.
-    let beginning = File::open(parent)?;
-    beginning.lock()?;
+    let parent_lock = File::open(parent)?;
+    parent_lock.lock()?;
     for entry in fs::read_dir(parent)?.flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
-        let is_drawn =
+        let is_random =
             |rest: &str| rest.len() == 6 && rest.bytes().all(|byte| byte.is_ascii_alphanumeric());
-        let is_temporary = name.strip_prefix(prefix).is_some_and(is_drawn);
+        let is_temporary = name.strip_prefix(prefix).is_some_and(is_random);
         let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
         let is_left = || File::open(entry.path()).is_ok_and(|folder| folder.try_lock().is_ok());
         if is_temporary && is_folder && is_left() {

@@ -139,11 +139,11 @@ fn judged_histograms(log: &[u8], site: Site) -> Result<Vec<u8>> {
 }
 
 fn is_judged(tag: HistogramTag, site: Site) -> bool {
-    let is_judged = match tag.of {
+    let is_judged_kind = match tag.of {
         HistogramOf::Polls(polled) => polled == site,
         HistogramOf::LongestIteration(polled) => polled == site && tag.variant == BASELINE,
         HistogramOf::Latency | HistogramOf::LastDelivery | HistogramOf::CotenantWake => true,
         _ => false,
     };
-    is_judged && tag.pass == Pass::Compare
+    is_judged_kind && tag.pass == Pass::Compare
 }

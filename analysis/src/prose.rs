@@ -39,10 +39,10 @@ fn lines(template: &impl Template) -> Vec<String> {
             Some(above) if line.starts_with("  ") => *above = format!("{above} {part}"),
             above => {
                 let mut marks = ["-", "|"].into_iter();
-                let is_next = above.is_none_or(|above| {
+                let continues_list = above.is_none_or(|above| {
                     marks.any(|mark| above.starts_with(mark) && part.starts_with(mark))
                 });
-                lines.extend((is_apart && !is_next).then(String::new));
+                lines.extend((is_apart && !continues_list).then(String::new));
                 lines.push(part.to_owned());
             }
         }

@@ -59,8 +59,8 @@ fn cells(text: &[u8]) -> Result<Vec<CellSummary>> {
 fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     const PERCENT: f64 = 100.0;
     let number = |name: &str| {
-        let field = row.get(name);
-        let field = field
+        let field = row
+            .get(name)
             .with_context(|| format!("this is not a published table: column {name} is missing"))?;
         let number: f64 = field.parse().unwrap_or(f64::NAN);
         ensure!(

@@ -89,7 +89,7 @@ pub(crate) fn with_unit(number: String, unit: &str) -> String {
     }
 }
 
-/// The end of an interval that is so far away says nothing.
+/// An end of an interval that is at least this far from zero says nothing.
 pub(crate) const FAR_AWAY: f64 = 1e6;
 
 /// A difference with its interval, such as "−7.9 pp [−8.3, −7.5]". The decimals show two digits of half the interval's width. An end

@@ -34,7 +34,7 @@ fn metrics() -> Value {
     Metric::ALL.iter().copied().map(metric).collect()
 }
 
-/// All that a page with these runs knows. The trade-off shows the first of these gains that the verdict has, and the cost.
+/// All data of a page with these runs. The trade-off shows the first of the gains that the verdict has, and the cost.
 pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
     let gains = RANKS.map(|metric| metric.info().name);
     json!({
@@ -61,7 +61,7 @@ pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     all.into_iter().collect()
 }
 
-/// What readers choose by this name: a sweep, a round of a search, or a budget in two sweeps.
+/// The data of one run, which a reader chooses by this name: a sweep, a round of a search, or a budget in two sweeps.
 pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
     let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
     let mut sites = options.sites();
@@ -150,7 +150,7 @@ fn by_variant(summary: &Summary, value: impl Fn(&CellSummary, usize) -> Value) -
     }
 }
 
-/// What the panel of a cell shows beside its figures.
+/// The data that the panel of a cell shows beside its figures.
 fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
     let id = cell.measured.cell.id();
     let measured = &cell.measured;
@@ -237,7 +237,7 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
     })
 }
 
-/// How many durations are between each two edges. The first number says how many buckets before the others are empty.
+/// The number of durations between each two edges. The first number says how many empty buckets come before the others.
 fn durations(summary: &Summary, sites: &[Site]) -> Value {
     let of_sites = sites
         .iter()

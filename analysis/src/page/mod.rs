@@ -133,13 +133,13 @@ pub(crate) fn effects(
         }
     }
     let legend = legend(effects, summary);
-    let legend = legend.map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
-    html + &legend.unwrap_or_default()
+    let paragraph = legend.map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
+    html + &paragraph.unwrap_or_default()
 }
 
 struct EffectsRow {
     fields: Vec<String>,
-    /// The threshold of the time beyond it. None of any other quantity.
+    /// The threshold, if the row is about the time beyond it. None for any other quantity.
     threshold_ns: Option<u64>,
     is_hidden: bool,
 }
@@ -152,8 +152,8 @@ fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -
         fields.into_iter().map(unbroken).collect()
     };
     let rows = effects.rows();
-    let head = rows.first().into_iter().flat_map(|Row(fields)| fields);
-    let head: Vec<String> = head.map(|(title, _)| title.clone()).collect();
+    let titles = rows.first().into_iter().flat_map(|Row(fields)| fields);
+    let head: Vec<String> = titles.map(|(title, _)| title.clone()).collect();
     let mut shown = Vec::new();
     for (quantity, row) in effects.quantities().into_iter().zip(rows) {
         let is_beyond = quantity.metric == Metric::BeyondMsPerS;

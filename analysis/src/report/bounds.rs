@@ -32,19 +32,19 @@ pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
 fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String {
     rows.retain(|row| row.of.site == site);
     rows.dedup_by_key(|row| row.of.limit);
-    let whole = || rows.iter().find(|row| row.of.limit.is_none());
+    let unbounded = || rows.iter().find(|row| row.of.limit.is_none());
     // A bound that ends no poll has the figures of no bound.
     let is_shown = |row: &&SideBySide| {
         row.of.limit.is_none() || Some(row.of.polls) != cell.recorded_polls(site)
     };
     let rows = rows.iter().filter(is_shown).map(|row| {
         let share = |polls: fn(&SideBySide) -> u64| {
-            let whole = polls(whole()?);
+            let whole = polls(unbounded()?);
             (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
         let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
         Row::new("bound", in_words(row.of.limit))
-            .with(METRIC.title(), percent(&row.predicted))
+            .with(METRIC.title(), with_interval(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)
             .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
@@ -65,11 +65,11 @@ fn measured(summary: &Summary) -> String {
             stats::mean(cells.iter().filter_map(share)).map(number)
         };
         let differences: Vec<Uncertain> = cells.iter().filter_map(SideBySide::difference).collect();
-        let is_none = |difference: &&Uncertain| difference.interval(CONFIDENCE).covers(0.0);
-        let agree = differences.iter().filter(is_none).count();
-        let agree = format!("{agree} of {}", differences.len());
-        let difference = stats::mean_over_cells(&differences);
-        let difference = difference.map(|mean| text::uncertain(&mean, METRIC.change_unit()));
+        let agrees = |difference: &&Uncertain| difference.interval(CONFIDENCE).covers(0.0);
+        let agreeing = differences.iter().filter(agrees).count();
+        let agree = format!("{agreeing} of {}", differences.len());
+        let mean_difference = stats::mean_over_cells(&differences);
+        let difference = mean_difference.map(|mean| text::uncertain(&mean, METRIC.change_unit()));
         let predicted = mean(|pair| Some(pair.predicted.estimate.value));
         let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
         Row::new("budget", quoted(&summary.variants[*variant].label))
@@ -82,9 +82,9 @@ fn measured(summary: &Summary) -> String {
     table(rows)
 }
 
-fn percent(of: &CellFigure) -> String {
-    let value = number(of.estimate.value);
-    match of.interval() {
+fn with_interval(figure: &CellFigure) -> String {
+    let value = number(figure.estimate.value);
+    match figure.interval() {
         Some(Interval { low, high }) => format!("{value} [{}, {}]", number(low), number(high)),
         None => value,
     }

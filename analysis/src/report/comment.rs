@@ -45,7 +45,7 @@ fn words(text: &str) -> usize {
     text.split_whitespace().count()
 }
 
-/// Leaves out lines that would make more words than these.
+/// Leaves out the lines with which there would be more than `most_words` words.
 fn within(most_words: usize, lines: Vec<String>) -> impl Iterator<Item = String> {
     let mut left = most_words;
     lines.into_iter().filter_map(move |line| {

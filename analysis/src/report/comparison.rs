@@ -120,9 +120,9 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     }
     let facts = |identity: &Identity| {
         let text = |value: &dyn Debug| format!("{value:?}").replace('"', "");
-        let mut facts = vec![("machine", of_hosts(&identity.hosts))];
+        let mut named = vec![("machine", of_hosts(&identity.hosts))];
         if let Some(Manifest { config, tool, .. }) = &identity.manifest {
-            facts.extend([
+            named.extend([
                 ("upstream", of_upstream(tool)),
                 ("tool", of_tool(tool)),
                 ("compiler", tool.rustc.clone()),
@@ -134,7 +134,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
                 ("delay", identity.delay()),
             ]);
         }
-        facts
+        named
     };
     let pairs = facts(before).into_iter().zip(facts(after));
     let differing = pairs.filter(|(was, is)| was != is);
@@ -158,8 +158,8 @@ pub(crate) fn shared<'a>(
 }
 
 pub(crate) fn sentences_in_grid(place: &InGrid, shared: &[&Candidate]) -> Vec<String> {
-    let cells = place.lab.cells.iter().zip(&place.factors);
-    let cells = cells.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
+    let with_factors = place.lab.cells.iter().zip(&place.factors);
+    let cells = with_factors.map(|(cell, factor)| format!("{} ({factor:.2})", cell.measured.cell));
     prose::sentences(&prose!('a "in_grid_in_short.txt" {
         place: &'a InGrid = place,
         is_near: bool = place.factors[0] < TOO_FAR,
@@ -208,8 +208,9 @@ pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec
         ))
     };
     let measured = || summary.measured().filter(|cell| share(cell).is_some());
-    let all = in_words(measured().collect());
-    let all = all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
+    let about_all = in_words(measured().collect());
+    let all =
+        about_all.map(|words| format!("Slow polls of `{}` are {words}", summary.function(site)));
     let payloads = summary.axes.payload_bytes.iter().filter_map(|payload| {
         let cells = measured().filter(|cell| cell.measured.cell.payload_bytes == *payload);
         Some(format!(

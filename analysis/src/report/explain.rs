@@ -61,10 +61,10 @@ fn caveats(explanation: &Explanation) -> String {
     }
     let of_launch = |evidence: &'_ CellEvidence| {
         let stacks = evidence.seen.allocation_stacks_lost;
-        let stacks = stacks.filter(|lost| *lost > 0);
-        let lost = evidence.lost().into_iter();
-        let lost = lost.map(|(what, percent)| format!("{} % of {what}", number(percent)));
-        let lost = lost.chain(stacks.map(|lost| format!("{lost} stacks of allocations")));
+        let stacks_lost = stacks.filter(|lost| *lost > 0);
+        let percents = evidence.lost().into_iter();
+        let kinds = percents.map(|(what, percent)| format!("{} % of {what}", number(percent)));
+        let lost = kinds.chain(stacks_lost.map(|lost| format!("{lost} stacks of allocations")));
         let rarer = rarer_samples(evidence);
         (evidence.name.clone(), rarer, lost.collect())
     };
@@ -295,7 +295,7 @@ impl Section<'_> {
         }))
     }
 
-    /// The flame graphs of slow polls beside each other, and below them the graphs of differences.
+    /// The flamegraphs of slow polls beside each other, and below them the flamegraphs of differences.
     fn side_by_side(&self) -> String {
         let all = flamegraphs(self.explanation, self.cell);
         let of_slow = |end| all.iter().filter(move |graph| graph.name.ends_with(end));
@@ -310,13 +310,13 @@ impl Section<'_> {
     }
 
     fn per_request(&self) -> String {
-        let mut often: BTreeMap<&str, u64> = BTreeMap::new();
+        let mut calls_by_name: BTreeMap<&str, u64> = BTreeMap::new();
         let launches = self.cell.launches.values();
         for row in launches.flat_map(|evidence| &evidence.system_calls) {
-            *often.entry(&row.what).or_default() += row.count;
+            *calls_by_name.entry(&row.what).or_default() += row.count;
         }
-        let mut calls: Vec<&str> = often.keys().copied().collect();
-        calls.sort_by_key(|call| Reverse(often[call]));
+        let mut calls: Vec<&str> = calls_by_name.keys().copied().collect();
+        calls.sort_by_key(|call| Reverse(calls_by_name[call]));
         calls.truncate(MOST_ROWS);
         let counted = self.by_variant(|evidence, variant| evidence.by_request(variant, &calls));
         let (_, baseline) = &counted[0];
@@ -343,7 +343,7 @@ fn pair((count, amount): (f64, f64)) -> String {
     format!("{} ({})", number(count), number(amount))
 }
 
-/// Objects and their bytes, per poll and per request of a variant.
+/// Adds the columns with the objects and bytes of a variant, per poll and per request.
 fn with_rates(row: Row, label: &str, rates: Option<&EventRates>) -> Row {
     let rates = rates.copied().unwrap_or_default();
     row.with_any(

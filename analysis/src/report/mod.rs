@@ -28,7 +28,7 @@ use crate::verdict::Verdict;
 /// Somewhat less than the 65,536 characters that GitHub accepts in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// Whether patches do what their budgets do, and then what the verdict answers.
+/// The sentences that say whether patches do what their budgets do, and then the answers of the verdict.
 pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let proofs = prove::sentences(summary, verdict).into_iter();
     proofs.chain(verdict.answers()).collect()

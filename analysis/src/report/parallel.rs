@@ -72,10 +72,10 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
     let cells: Vec<&Vec<Workers>> = cells.collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
-        let mut sum = Workers::default();
+        let mut all = Workers::default();
         let of_cells = cells.iter().filter_map(|cell| cell.get(variant));
-        of_cells.for_each(|of_cell| sum.add(of_cell));
-        sum
+        of_cells.for_each(|of_cell| all.add(of_cell));
+        all
     };
     let sums: Vec<Workers> = (0..variants).map(sum).collect();
     let baseline = sums.first()?;

@@ -33,8 +33,8 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
         })
     };
     let proof = |(at, subject): (usize, &SubjectConfig)| {
-        let patch = subject.label.strip_prefix(&subjects[0].label)?;
-        let patch = patch.strip_prefix('+')?;
+        let suffix = subject.label.strip_prefix(&subjects[0].label)?;
+        let patch = suffix.strip_prefix('+')?;
         let is_at_both_ends = subject.peers == at;
         let proof = Proof {
             patch_label: patch.to_owned(),

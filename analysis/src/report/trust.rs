@@ -59,7 +59,7 @@ pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
         .collect()
 }
 
-/// What is known of one cell: the number of each check, its value, and whether that is beyond the limit.
+/// The checks of one cell that have a value: the number of the check, the value, and whether it is beyond the limit.
 pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
     let known = LIMITS.iter().enumerate().filter_map(|(at, limit)| {
         let value = (limit.value)(checks)?;
@@ -190,7 +190,7 @@ pub(super) fn of_parts(summary: &Summary, verdict: &Verdict) -> String {
     }))
 }
 
-/// What a metric of a variant varies by, and the factor for twice the time.
+/// The parts of the variance of a metric and a variant, and the factor by which intervals shrink with twice the time.
 type PartsOfVariant = (Metric, usize, VarianceParts, f64);
 
 /// Empty unless the sweep compares programs.

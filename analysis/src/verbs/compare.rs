@@ -36,23 +36,23 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         reject!("{before} and {after}: their grids share no cell");
     }
     // The variants of a comparison are "before" and "after", so no budget is left to choose.
-    let mut all = options.clone();
-    all.pictures.budget.clear();
+    let mut without_budgets = options.clone();
+    without_budgets.pictures.budget.clear();
     let (mut compared, mut runs) = (Vec::new(), Vec::new());
-    let (mut pictures, mut frames) = (Vec::new(), Vec::new());
+    let (mut pictures, mut parts) = (Vec::new(), Vec::new());
     for budget in budgets(was, is, options)? {
         let Some(summary) = between(was, is, budget) else {
             continue;
         };
         let budget = budget.to_string();
         let verdict = Verdict::new(&summary, options);
-        let scene = Scene::new(&summary, &verdict, &all);
+        let scene = Scene::new(&summary, &verdict, &without_budgets);
         let drawn = scene.entries();
         pictures.extend(drawn.into_iter().map(|entry| Entry {
             stem: format!("{}.{}", slug(&budget), entry.stem),
             ..entry
         }));
-        frames.extend(tables(&summary, options));
+        parts.extend(tables(&summary, options));
         runs.push(data::run(&budget, &scene, &[]));
         compared.push(Compared {
             budget,
@@ -80,7 +80,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             caveats: warnings,
             ..Page::default()
         }),
-        tables: Tables::encode(frames)?,
+        tables: Tables::encode(parts)?,
         text,
         on_terminal: in_short.into_iter().map(Line::from).collect(),
         pictures,

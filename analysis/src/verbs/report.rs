@@ -122,7 +122,7 @@ fn open(out: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the report of a sweep or a search. `name` is the name that it had if the folder was moved since.
+/// Makes the report of a sweep or a search. `name` is the name that the folder had, if it was moved since.
 pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     if FolderOf::find(run) == FolderOf::Search {
         return of_a_search(run, name, options);
@@ -146,8 +146,8 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         ..Frame::new(&in_short, &pictures, options)
     };
     let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
-    let explained = explanation.as_ref().map(explain::files::files);
-    let explained = explained.transpose()?.unwrap_or_default();
+    let made = explanation.as_ref().map(explain::files::files);
+    let explained = made.transpose()?.unwrap_or_default();
     let name = &summary.identity.name;
     let page = Page {
         title: format!("Poll latency: {name}"),

@@ -24,11 +24,11 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         return judged(run);
     }
     let dir = report.map_or_else(|| run.join("report"), Path::to_path_buf);
-    let sweeps = match FolderOf::find(run) {
+    let folders = match FolderOf::find(run) {
         FolderOf::Search => search::folders(run),
         _ => vec![run.to_path_buf()],
     };
-    let sweeps = sweeps.iter().map(|dir| Sweep::open(dir));
+    let sweeps = folders.iter().map(|dir| Sweep::open(dir));
     let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
     let record = record(&dir)?;
     if record.verb != "report" {

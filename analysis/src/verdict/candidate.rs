@@ -1,4 +1,4 @@
-//! What a variant did in each regime and over all cells.
+//! The changes that a variant made in each regime and over all cells, and the class that they give it.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Candidate {
     pub(crate) yields: Vec<SiteYields>,
     /// The quantities over all cells that were measured.
     pub(crate) judged: Vec<Judged>,
-    /// What the candidate did in each regime. Empty if all cells are in one.
+    /// The changes in each regime. Empty if all cells are in one regime.
     pub(crate) regimes: Vec<InRegime>,
     pub(crate) curve: Vec<AtThreshold>,
     /// The change of the time beyond each threshold over all cells. The keys are thresholds in nanoseconds.
@@ -127,7 +127,7 @@ impl Class {
 }
 
 impl Candidate {
-    /// What is known of a variant before it is judged.
+    /// Makes a candidate with everything that is known of its variant before it is judged.
     pub(super) fn unjudged(summary: &Summary, site: Site, variant: usize) -> Candidate {
         let compared = &summary.variants[variant];
         let yields: Vec<SiteYields> = compared

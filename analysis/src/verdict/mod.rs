@@ -1,4 +1,4 @@
-//! What the candidates did. [`outcome`] judges an interval, [`candidate`] judges a candidate, and [`words`] says it.
+//! Judges the candidates. [`outcome`] judges an interval, [`candidate`] judges a candidate, and [`words`] says it.
 
 mod candidate;
 pub(crate) mod holders;
@@ -113,11 +113,11 @@ impl Verdict {
                 !from_baseline(summary.measured(), self.site, metric, candidate.variant).is_empty()
             })
         };
-        let compared = self
+        let judgeable = self
             .candidates
             .iter()
             .filter(|candidate| !candidate.is_idle && was_compared(candidate));
-        let compared = compared.count();
+        let compared = judgeable.count();
         let mut regimes = Regime::all(summary);
         if regimes.len() < 2 {
             regimes.clear();
@@ -207,10 +207,10 @@ impl Verdict {
     /// is not known before which of them gain.
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
-            let is_one = |candidate: &&Candidate| {
+            let is_compared = |candidate: &&Candidate| {
                 !candidate.is_idle && !candidate.judged.is_empty() && candidate.ends == ends
             };
-            let fired = self.candidates.iter().filter(is_one).count();
+            let fired = self.candidates.iter().filter(is_compared).count();
             fired * fired.saturating_sub(1) / 2
         };
         let compared = pairs(Ends::Central) + pairs(Ends::Both);
@@ -266,7 +266,7 @@ impl Verdict {
         if best.is_empty() { beaten } else { best }
     }
 
-    /// The number of regimes, or zero if all cells are in one.
+    /// The number of regimes, which reports call groups of cells. Zero if all cells are in one.
     pub(crate) fn groups(&self) -> usize {
         let first = self.candidates.iter().chain(&self.control).next();
         first.map_or(0, |first| first.regimes.len())

@@ -1,4 +1,4 @@
-//! What an interval says about one quantity.
+//! Judges one quantity by the interval of its change.
 
 use crate::measure::Quantity;
 use crate::stats::Interval;
@@ -73,8 +73,9 @@ impl Judged {
         self.loss().low >= -self.margin
     }
 
-    /// By which factor the measuring time has to grow so that the interval no longer includes the margin: that of a gain for
-    /// benefits, that of a loss for costs. Widths shrink with the root of the time. None if the interval excludes it already.
+    /// The factor by which the measuring time has to grow so that the interval no longer includes the margin: the margin of a
+    /// gain for a benefit, and that of a loss for a cost. Intervals shrink with the root of the time. None if the interval does
+    /// not include the margin.
     pub(crate) fn times(&self) -> Option<f64> {
         let margin = match self.quantity.is_benefit {
             true => -self.margin,

@@ -32,11 +32,11 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
     let relatives = |at: usize| values(at).filter_map(|value| value.relative);
     let most = (0..points).map(|at| relatives(at).count()).max();
     let at = |at: usize| {
-        let relatives: Vec<_> = relatives(at)
+        let inflated: Vec<_> = relatives(at)
             .map(|relative| relative.inflated(inflation))
             .collect();
-        let mean = MeanChange::of_relatives(&relatives);
-        let of_most = mean.filter(|_| Some(relatives.len()) == most);
+        let mean = MeanChange::of_relatives(&inflated);
+        let of_most = mean.filter(|_| Some(inflated.len()) == most);
         Some(AtThreshold {
             threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
             level: stats::mean(values(at).map(|value| value.level)).unwrap_or(0.0),
@@ -61,7 +61,7 @@ pub(super) fn judged(
         .filter(|curve| !curve.is_empty())
         .collect();
     let thresholds = curves.first().into_iter().flat_map(|curve| curve.iter());
-    let judged = thresholds.enumerate().filter_map(|(at, point)| {
+    let by_threshold = thresholds.enumerate().filter_map(|(at, point)| {
         let (mut levels, mut relatives) = ([Vec::new(), Vec::new()], Vec::new());
         for curve in &curves {
             let value = |variant: usize| *curve.get(at)?.values.get(variant)?;
@@ -85,7 +85,7 @@ pub(super) fn judged(
         };
         Some((point.threshold_ns, judged))
     });
-    judged.collect()
+    by_threshold.collect()
 }
 
 /// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.

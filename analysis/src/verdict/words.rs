@@ -113,9 +113,9 @@ impl Verdict {
                     .iter()
                     .all(|(quantity, _)| quantity.metric != **metric)
             };
-            let missing = metrics.iter().filter(is_missing);
-            let missing = missing.filter_map(|metric| Quantity::of_metric(*metric));
-            let missing = joined_any(missing.map(|quantity| quantity.words.to_owned()), ", ")?;
+            let unmeasured = metrics.iter().filter(is_missing);
+            let quantities = unmeasured.filter_map(|metric| Quantity::of_metric(*metric));
+            let missing = joined_any(quantities.map(|quantity| quantity.words.to_owned()), ", ")?;
             Some(format!(
                 "Not measured: {missing}. The application would have to call `{call}`."
             ))
@@ -169,21 +169,22 @@ impl Verdict {
         }))
     }
 
-    /// By which factor to measure longer, the seconds that were measured and the seconds that would be needed. If the candidate
-    /// gains, that is to know its costs, else to know whether it gains. None if that takes longer than anybody would wait.
+    /// The factor by which to measure longer, the seconds that were measured, and the seconds that would be needed. A candidate
+    /// that gains is measured longer to know its costs, and any other to know whether it gains. None if that takes longer than
+    /// anybody would wait.
     fn longer(&self, candidate: &Candidate) -> Option<(String, f64, f64)> {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
         open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
-        let times = open.iter().filter_map(Judged::times);
-        let times = match gains {
-            true => times.reduce(f64::max)?,
-            false => times.reduce(f64::min)?,
+        let factors = open.iter().filter_map(Judged::times);
+        let factor = match gains {
+            true => factors.reduce(f64::max)?,
+            false => factors.reduce(f64::min)?,
         };
-        let decimals = usize::from(times < 10.0);
+        let decimals = usize::from(factor < 10.0);
         let rounding = 10f64.powi(decimals as i32);
-        let times = (times * rounding).ceil() / rounding;
+        let times = (factor * rounding).ceil() / rounding;
         let (text, measured_s) = (fixed(times, decimals), self.measured_s);
         (times <= MOST).then_some((text, measured_s, times * measured_s))
     }
@@ -214,10 +215,10 @@ pub(crate) fn not_compared() -> String {
     "not compared".to_owned()
 }
 
-/// So many cells in which a candidate is worse are named outside of tables.
+/// The most cells in which a candidate is worse that are named outside of tables.
 pub(crate) const MOST_WORSE: usize = 3;
 
-/// With fewer yields than this, a budget is said to fire rarely.
+/// A budget with fewer yields than this is said to fire rarely.
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
 impl Candidate {
@@ -268,14 +269,14 @@ impl Candidate {
     }
 
     /// Names the regimes in which the candidate has one of these classes, as [`places`] does.
-    fn places(&self, is_one: impl Fn(Class) -> bool) -> String {
+    fn places(&self, is_wanted: impl Fn(Class) -> bool) -> String {
         let chosen: Vec<Regime> = self
             .regimes
             .iter()
-            .filter(|group| is_one(group.class()))
-            .map(|group| group.regime)
+            .filter(|regime| is_wanted(regime.class()))
+            .map(|regime| regime.regime)
             .collect();
-        let all: Vec<Regime> = self.regimes.iter().map(|group| group.regime).collect();
+        let all: Vec<Regime> = self.regimes.iter().map(|regime| regime.regime).collect();
         places(&chosen, &all)
     }
 

@@ -295,8 +295,8 @@ pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     }
     let payloads = summary.shown_axes().payload_bytes;
     let by_payload = payloads.iter().map(|payload| {
-        let is_one = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
-        holders::shares(summary.measured().filter(is_one), site)
+        let has_payload = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
+        holders::shares(summary.measured().filter(has_payload), site)
     });
     let by_payload: Vec<[Shares; 2]> = by_payload.collect();
     let named = children.iter().map(|child| Some(*child));

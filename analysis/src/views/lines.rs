@@ -192,7 +192,7 @@ fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineCha
     }
 }
 
-/// The points of a line. Each is the mean of several rows.
+/// The number of points of a line. Each is the mean of several rows.
 const POINTS: usize = 40;
 /// The time stands below each fifth point.
 const LABELLED: usize = 5;

@@ -22,8 +22,8 @@ fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
     let sites = Site::BUDGETED.iter().copied();
     let sites: Vec<Site> = sites.filter(|site| budgets.at(*site).is_some()).collect();
     let first = budgets.at(*sites.first()?)?;
-    let is_one = sites.iter().all(|site| budgets.at(*site) == Some(first));
-    is_one.then_some((sites, first))
+    let is_same = sites.iter().all(|site| budgets.at(*site) == Some(first));
+    is_same.then_some((sites, first))
 }
 
 fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
@@ -87,7 +87,7 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
         let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
-    // Significant whatever the number of candidates.
+    // With this confidence of each interval, those of all candidates hold together.
     let together = confidence_of_each(search.of.config.variants.len());
     let mut is_resolved = true;
     let is_foreseen = budgets.is_some_and(|budgets| search.is_foreseen(budgets));
