@@ -1,5 +1,5 @@
-//! Packs the data behind the judged figures of a sweep into one file that fits into a repository. The file has the tables without the
-//! rows of other sites, and the histograms that judged quantities need. Unpacked, it is read like the sweep.
+//! Packs the data behind the judged figures of a sweep into one file that fits into a repository. The file has the tables without
+//! the rows of other sites, and the histograms that judged quantities need. Unpacked, it is read like the sweep.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};

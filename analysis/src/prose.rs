@@ -23,8 +23,8 @@ pub(crate) fn rendered(template: &impl Template) -> String {
     template.render().expect("a string can be written to")
 }
 
-/// The lines of a filled template. A line that begins with two spaces continues the line above. One empty line separates paragraphs,
-/// however many there are in the template. No empty line separates items of a list or rows of a table.
+/// The lines of a filled template. A line that begins with two spaces continues the line above. One empty line separates
+/// paragraphs, however many there are in the template. No empty line separates items of a list or rows of a table.
 fn lines(template: &impl Template) -> Vec<String> {
     let rendered = rendered(template);
     let mut lines: Vec<String> = Vec::new();

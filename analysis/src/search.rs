@@ -86,7 +86,8 @@ impl Search {
         variants.filter(|budgets| *budgets != Budgets::NONE)
     }
 
-    /// The candidates that are left out without a measurement, because they would have ended no poll that the first look recorded.
+    /// The candidates that are left out without a measurement, because they would have ended no poll that the first look
+    /// recorded.
     pub(crate) fn foreseen(&self) -> impl Iterator<Item = Budgets> {
         self.candidates()
             .filter(|budgets| self.is_foreseen(*budgets))
@@ -133,8 +134,8 @@ impl Round {
     }
 }
 
-/// Chooses the cells of the search: the cell with the most time beyond the threshold, the cell with the most late wake-ups of another
-/// task, and the cell with the most time beyond the threshold among those with the longest round trip.
+/// Chooses the cells of the search: the cell with the most time beyond the threshold, the cell with the most late wake-ups of
+/// another task, and the cell with the most time beyond the threshold among those with the longest round trip.
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);
     let by_time_beyond = summary.by_time_beyond(site);

@@ -30,7 +30,8 @@ impl SiteNames {
         SiteNames(sites)
     }
 
-    /// The names of an application's sites, which it does not name itself. Without a swarm its tasks can be any that it instruments.
+    /// The names of an application's sites, which it does not name itself. Without a swarm its tasks can be any that it
+    /// instruments.
     pub(crate) fn of_application(sites: &[Site]) -> SiteNames {
         let libp2p = SiteNames::of_nodes(None);
         let name = |site: Site| match site {

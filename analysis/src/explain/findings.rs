@@ -220,7 +220,8 @@ impl FindingSearch<'_> {
         }
     }
 
-    /// Finds too many connections to a peer. The median over slices counts, so that more than half of the slices must have too many.
+    /// Finds too many connections to a peer. The median over slices counts, so that more than half of the slices must have too
+    /// many.
     fn several_connections(&mut self) {
         let connections = series(self.evidence, ActivityCounter::Connections);
         let peers = series(self.evidence, ActivityCounter::Peers);

@@ -63,8 +63,8 @@ impl ComparedVariant {
         Site::BUDGETED.into_iter().filter_map(bound)
     }
 
-    /// Whether the variant is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's drivers
-    /// changes more, because it removes upstream's own bound, and a budget at both ends may fire at a peer.
+    /// Whether the variant is the baseline's program with a budget that changes nothing unless it fires. A budget of QUIC's
+    /// drivers changes more, because it removes upstream's own bound, and a budget at both ends may fire at a peer.
     pub(crate) fn acts_by_firing(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
@@ -74,8 +74,8 @@ impl ComparedVariant {
     }
 }
 
-/// The variants of every subject, in the order of the subjects. Without subjects these are the variants. The baseline is the first
-/// variant of the first subject, and the A/A control is the first variant of the subject that is the control.
+/// The variants of every subject, in the order of the subjects. Without subjects these are the variants. The baseline is the
+/// first variant of the first subject, and the A/A control is the first variant of the subject that is the control.
 pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
     let variant = |variant: &VariantConfig| ComparedVariant {
         label: variant.label.clone(),

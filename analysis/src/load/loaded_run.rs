@@ -86,8 +86,8 @@ pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
-    /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from waits
-    /// of the co-tenant.
+    /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from
+    /// waits of the co-tenant.
     pub(crate) histograms: HashMap<HistogramOf, Counts>,
     /// Polls of connections by how long after the change of variant they began.
     pub(crate) after_switch: Vec<TurnRow>,
@@ -101,8 +101,8 @@ pub(crate) struct LoadedSite {
     pub(crate) row: SiteRow,
     /// The own times of polls.
     pub(crate) duration_ns: Counts,
-    /// The longest iterations of polls, which show which slow polls a budget could not have prevented. Only slices of the baseline have
-    /// them.
+    /// The longest iterations of polls, which show which slow polls a budget could not have prevented. Only slices of the
+    /// baseline have them.
     pub(crate) longest_iteration_ns: Option<Counts>,
     pub(crate) bands: Vec<BandRow>,
     pub(crate) children: Vec<ChildRow>,

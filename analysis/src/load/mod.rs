@@ -1,4 +1,5 @@
-//! Reads what `latency-benchmark` wrote, and refuses files that are not as `run-format/RESULTS.md` and `EXPLAIN.md` describe them.
+//! Reads what `latency-benchmark` wrote, and refuses files that are not as `run-format/RESULTS.md` and `EXPLAIN.md` describe
+//! them.
 
 pub(crate) mod application;
 pub(crate) mod compared;
@@ -271,8 +272,8 @@ fn check_run(
     check_options(&manifest.config, launch)
 }
 
-/// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch, because
-/// other versions have other lengths.
+/// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch,
+/// because other versions have other lengths.
 fn expected_plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
     let ours = plan::run::of_cell(config, launch.cell);
     let mut plan = launch.plan;
@@ -293,8 +294,8 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions. Versions have different lengths, so either all launches have those of this version or none
-/// has.
+/// Refuses launches of several versions. Versions have different lengths, so either all launches have those of this version or
+/// none has.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
     let mut is_first_ours = None;
     for run in cells.iter().flat_map(CellRuns::all) {

@@ -72,8 +72,8 @@ impl RunFiles {
         Ok(run)
     }
 
-    /// Puts the rows of all tables and the histograms together by slice. The slice in which a run was interrupted is left out: tables
-    /// have rows about it, but slices.csv has none.
+    /// Puts the rows of all tables and the histograms together by slice. The slice in which a run was interrupted is left out:
+    /// tables have rows about it, but slices.csv has none.
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
         // Bands are not checked for repeated rows: with one, the bands would not add up to sites.csv.

@@ -39,8 +39,8 @@ pub(super) fn break_down(runs: &[&LoadedRun], threshold_ns: u64) -> Breakdown {
                     *breakdown.times.entry(key).or_default() += ns;
                 };
                 for band in &loaded.bands {
-                    // Iterations are absent if the loops of the site are not marked. Then its children are not known either. Sites
-                    // of QUIC have no such loops.
+                    // Iterations are absent if the loops of the site are not marked. Then its children are not known either.
+                    // Sites of QUIC have no such loops.
                     let is_known = band.iterations.is_some() || site.is_of_quic();
                     // In a launch without children all time would count as the site's own code.
                     if is_known && slice.row.pass == Pass::Children && has_children {

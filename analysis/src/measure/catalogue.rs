@@ -1,6 +1,6 @@
-//! The formulas of the metrics. Everything else about a metric is in `metrics.json`, in the same order. A metric of recorded columns
-//! needs only an entry there and a formula here. Reports, the page, `summary.csv`, the help of `--metric` and METRICS.md are made
-//! from them.
+//! The formulas of the metrics. Everything else about a metric is in `metrics.json`, in the same order. A metric of recorded
+//! columns needs only an entry there and a formula here. Reports, the page, `summary.csv`, the help of `--metric` and METRICS.md
+//! are made from them.
 
 use run_format::HistogramOf::{self, CotenantTimer, CotenantWake, LastDelivery, Latency};
 use run_format::QuicRow;
@@ -14,8 +14,8 @@ const NS_PER_MS: f64 = 1e6;
 /// If more of central's CPU time is the benchmark's own, what is left of it is noise.
 const MOST_OWN_CPU: f64 = 0.5;
 
-/// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in events,
-/// seconds and nanoseconds.
+/// How a metric is computed. This also says whether each site has the metric or the worker as a whole. Formulas calculate in
+/// events, seconds and nanoseconds.
 #[derive(Clone, Copy)]
 pub(crate) enum Formula {
     /// A ratio about a site's polls: the sum of the numerators over the sum of the denominators.

@@ -158,8 +158,8 @@ fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlic
     slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
 }
 
-/// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has this
-/// cost.
+/// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has
+/// this cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
     share(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);

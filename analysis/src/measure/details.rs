@@ -1,5 +1,5 @@
-//! What a page shows about a cell beside its figures: how long polls took, how figures varied from block to block, and how the cell
-//! was launched.
+//! What a page shows about a cell beside its figures: how long polls took, how figures varied from block to block, and how the
+//! cell was launched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,8 +14,8 @@ use crate::stats::RatioPart;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
-    /// By variant the number of durations between [`edges`], below the first and above the last one. Those of the baseline include
-    /// the A/A control, because candidates are compared with both.
+    /// By variant the number of durations between [`edges`], below the first and above the last one. Those of the baseline
+    /// include the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
     /// By variant the number of requests.
     pub(crate) requests: Vec<Option<f64>>,
@@ -105,8 +105,8 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
     above.windows(2).map(|pair| pair[0] - pair[1]).collect()
 }
 
-/// The values of a metric by variant, run and block. The last element of `by_variant`, which is what candidates are compared with, is
-/// left out.
+/// The values of a metric by variant, run and block. The last element of `by_variant`, which is what candidates are compared
+/// with, is left out.
 fn by_block(
     what: MetricKey,
     by_variant: &[Option<Vec<Vec<RatioPart>>>],

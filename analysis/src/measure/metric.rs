@@ -161,8 +161,8 @@ pub(crate) struct MetricInfo {
     pub(crate) better: Better,
     /// Converts events, seconds and nanoseconds, in which formulas calculate, to the unit.
     pub(crate) scale: f64,
-    /// Whether changes are averaged over cells in percentage points. Those of other metrics are averaged in percent of the baseline,
-    /// because their levels and errors differ between cells by orders of magnitude.
+    /// Whether changes are averaged over cells in percentage points. Those of other metrics are averaged in percent of the
+    /// baseline, because their levels and errors differ between cells by orders of magnitude.
     #[serde(default)]
     pub(crate) is_share: bool,
     /// In a relative change, a smaller value is raised to this one, because differences below it come from the machine.

@@ -1,5 +1,5 @@
-//! Computes the figures of each cell by itself from its slices: estimates of every metric under every variant, the breakdown of time,
-//! and checks of the measurement.
+//! Computes the figures of each cell by itself from its slices: estimates of every metric under every variant, the breakdown of
+//! time, and checks of the measurement.
 
 mod breakdown;
 mod catalogue;
@@ -252,8 +252,8 @@ fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
     })
 }
 
-/// How the share of polls of `Connection::poll` over 50 µs differs from that of the baseline and its control together, by the time
-/// since the change of variant. The key is the lower end of a range in ms, and the values are by variant.
+/// How the share of polls of `Connection::poll` over 50 µs differs from that of the baseline and its control together, by the
+/// time since the change of variant. The key is the lower end of a range in ms, and the values are by variant.
 pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
 fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {

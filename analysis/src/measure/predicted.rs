@@ -22,8 +22,8 @@ pub(crate) struct Predicted {
     pub(crate) beyond_ms_per_s: BareEstimate,
 }
 
-/// The predictions, sorted by site and by limit: first none, then counts, then times. Recordings know only one threshold, so there is
-/// no prediction for another.
+/// The predictions, sorted by site and by limit: first none, then counts, then times. Recordings know only one threshold, so
+/// there is no prediction for another.
 pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted> {
     let mut found: BTreeMap<_, Vec<Recorded>> = BTreeMap::new();
     if setup.threshold_ns != SLOW_NS {

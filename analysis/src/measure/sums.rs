@@ -35,8 +35,8 @@ pub(crate) struct SweepSetup {
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
     pub(crate) site: Site,
-    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies, and
-    /// two copies show more precisely what the baseline does.
+    /// The baseline, and its A/A control if there is one. Candidates are compared with both together, because they are copies,
+    /// and two copies show more precisely what the baseline does.
     pub(crate) reference: Vec<usize>,
 }
 
@@ -58,8 +58,8 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so that the
-    /// others keep their blocks.
+    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so that
+    /// the others keep their blocks.
     pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
@@ -232,8 +232,9 @@ pub(super) fn ratio_parts(
     sums.collect()
 }
 
-/// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both together.
-/// The estimate of both together comes last in `estimates`. It is also shown for the baseline, because changes start there.
+/// The estimate of each variant with its change. The A/A control is compared with the baseline, and candidates with both
+/// together. The estimate of both together comes last in `estimates`. It is also shown for the baseline, because changes start
+/// there.
 pub(crate) fn with_changes(
     estimates: &[Option<CellEstimate>],
     control: Option<usize>,

@@ -1,5 +1,5 @@
-//! Two properties of a cell that make its means misleading. Turns can be too short for requests, or not of the same number for all
-//! variants. And throughput can have two levels: a mode that lasts for several slices.
+//! Two properties of a cell that make its means misleading. Turns can be too short for requests, or not of the same number for
+//! all variants. And throughput can have two levels: a mode that lasts for several slices.
 
 use run_format::{BASELINE, Pass, SliceRow};
 
@@ -67,8 +67,9 @@ pub(super) fn levels(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<Option<Leve
     variants.map(levels_of_variant).collect()
 }
 
-/// There are two levels if one gap is more than half of the range of all rates but the outermost tenth, and if a quarter or more of
-/// the slices lies on either side of the gap. Of sets of 20 values that are spread evenly at random, one in 6,000 has such a gap.
+/// There are two levels if one gap is more than half of the range of all rates but the outermost tenth, and if a quarter or more
+/// of the slices lies on either side of the gap. Of sets of 20 values that are spread evenly at random, one in 6,000 has such a
+/// gap.
 fn two_levels(mut rates: Vec<f64>) -> Option<Levels> {
     const FEWEST: usize = 20;
     const LEAST_RATIO: f64 = 1.2;

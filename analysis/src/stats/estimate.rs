@@ -27,7 +27,8 @@ pub(super) enum IntervalShape {
         counted: f64,
         curvature: f64,
     },
-    /// The interval is read from the histogram and multiplied by `scale`. A standard error in value is `slope` times one in share.
+    /// The interval is read from the histogram and multiplied by `scale`. A standard error in value is `slope` times one in
+    /// share.
     Inverted {
         histogram: Arc<Histogram>,
         share: f64,

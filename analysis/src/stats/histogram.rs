@@ -54,8 +54,8 @@ impl Histogram {
         self.position(share).value()
     }
 
-    /// The slope of the quantiles around `share`: the difference in value over the difference in share, between a margin below and
-    /// a margin above.
+    /// The slope of the quantiles around `share`: the difference in value over the difference in share, between a margin below
+    /// and a margin above.
     pub(super) fn slope(&self, share: f64, margin: f64) -> f64 {
         let (first, last) = (self.shares[0], self.shares[self.shares.len() - 1]);
         let low = (share - margin).clamp(first, last);

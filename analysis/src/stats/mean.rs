@@ -11,8 +11,8 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// The mean over these cells, each with the same weight. It describes the cells that were measured and no others. Their errors are
-/// independent. None without cells.
+/// The mean over these cells, each with the same weight. It describes the cells that were measured and no others. Their errors
+/// are independent. None without cells.
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
     let count = cells.len() as f64;
     let sum: f64 = cells.iter().map(|cell| cell.value).sum();
@@ -63,8 +63,8 @@ fn percent(logarithm: f64) -> f64 {
     100.0 * logarithm.exp_m1()
 }
 
-/// The logarithm of the ratio behind a relative change in percent. A ratio below half its standard error is raised to that, because
-/// an event that was not seen may have happened half a time.
+/// The logarithm of the ratio behind a relative change in percent. A ratio below half its standard error is raised to that,
+/// because an event that was not seen may have happened half a time.
 fn logarithm(change: &Uncertain) -> Uncertain {
     let error = change.standard_error / 100.0;
     let ratio = (1.0 + change.value / 100.0).max(error / 2.0);
@@ -75,9 +75,9 @@ fn logarithm(change: &Uncertain) -> Uncertain {
     }
 }
 
-/// The random-effects mean over these cells, with DerSimonian and Laird's weights. The error of a cell comes from a few blocks, so
-/// an error below that of the median cell is raised to that: luck must not give a cell its weight. Like [`mean_over_cells`], the
-/// mean describes only these cells. So the distance between cells adds to the error only as far as their weights differ.
+/// The random-effects mean over these cells, with DerSimonian and Laird's weights. The error of a cell comes from a few blocks,
+/// so an error below that of the median cell is raised to that: luck must not give a cell its weight. Like [`mean_over_cells`],
+/// the mean describes only these cells. So the distance between cells adds to the error only as far as their weights differ.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
     let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);

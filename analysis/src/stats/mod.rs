@@ -1,9 +1,10 @@
 //! Turns the sums and histograms of slices into values with intervals, and tests which changes are
 //! significant. `METHODS.md` has the reasons, the assumptions, and the coverage of the intervals.
 //!
-//! [`ratio()`] and [`quantile()`] estimate all figures from slices, which are grouped by run and by block. An estimate has a value,
-//! and what each block adds to its error. All variants of a cell have the same runs and blocks, because a block is one slice of each.
-//! Intervals, changes between variants and means over cells follow from estimates in the same way for every metric.
+//! [`ratio()`] and [`quantile()`] estimate all figures from slices, which are grouped by run and by block. An estimate has a
+//! value, and what each block adds to its error. All variants of a cell have the same runs and blocks, because a block is one
+//! slice of each. Intervals, changes between variants and means over cells follow from estimates in the same way for every
+//! metric.
 
 mod beside_others;
 mod calibration;

@@ -31,8 +31,8 @@ impl RatioPart {
 pub(crate) enum RatioKind {
     /// A share of the things counted, such as slow polls of all polls.
     Share,
-    /// Random events divided by something else, such as slow polls by requests. Events at a steady pace, such as requests, vary less
-    /// and are amounts.
+    /// Random events divided by something else, such as slow polls by requests. Events at a steady pace, such as requests, vary
+    /// less and are amounts.
     Count,
     /// Any other value that is not negative, such as slow nanoseconds by second.
     Amount,
@@ -58,8 +58,8 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
 }
 
 impl RatioKind {
-    /// The variance if one more of either kind had been counted (Agresti and Caffo), because zero of a thousand does not mean that
-    /// the true share is zero.
+    /// The variance if one more of either kind had been counted (Agresti and Caffo), because zero of a thousand does not mean
+    /// that the true share is zero.
     fn variance_by_chance(self, num: f64, den: f64) -> f64 {
         match self {
             RatioKind::Share => {

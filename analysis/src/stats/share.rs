@@ -5,8 +5,8 @@ pub(crate) struct Share(f64);
 impl Share {
     const ALL: f64 = 100.0;
 
-    /// None if the whole is zero. If the two are measured apart, the part may be a little more than the whole, and counts as all of
-    /// it.
+    /// None if the whole is zero. If the two are measured apart, the part may be a little more than the whole, and counts as all
+    /// of it.
     pub(crate) fn part(part: f64, whole: f64) -> Option<Share> {
         let percent = Share::ALL * part / whole;
         (whole > 0.0 && percent >= 0.0).then(|| Share(percent.min(Share::ALL)))

@@ -1,7 +1,8 @@
 //! The long-term trend of a series: its slope, and how far noise alone could have moved it.
 //!
-//! The slope is Sen's, which a single wild value does not move. Neighbours resemble each other, which makes noise look like a trend.
-//! So the interval is as wide as that of an autoregressive process with the same correlation. `METHODS.md` has the formulas.
+//! The slope is Sen's, which a single wild value does not move. Neighbours resemble each other, which makes noise look like a
+//! trend. So the interval is as wide as that of an autoregressive process with the same correlation. `METHODS.md` has the
+//! formulas.
 
 use super::mean::median_of_sorted;
 use super::student::critical;
@@ -39,8 +40,8 @@ impl Trend {
     }
 }
 
-/// The trend of a series of times and values, with a confidence such as 0.95. None if there are fewer than six, or if times are not
-/// in ascending order.
+/// The trend of a series of times and values, with a confidence such as 0.95. None if there are fewer than six, or if times are
+/// not in ascending order.
 pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let series = no_longer_than(MOST, series);
     if series.len() < FEWEST || !series.windows(2).all(|pair| pair[0].0 < pair[1].0) {
@@ -117,8 +118,8 @@ fn never_turns(values: &[f64], confidence: f64) -> bool {
     (up == 0 || down == 0) && 2.0 * 0.5_f64.powi(up + down) < 1.0 - confidence
 }
 
-/// The correlation of neighbours, at least zero. Around a fitted curve even independent values have a negative correlation of about
-/// three divided by their number, which is corrected.
+/// The correlation of neighbours, at least zero. Around a fitted curve even independent values have a negative correlation of
+/// about three divided by their number, which is corrected.
 fn memory(values: &[f64]) -> f64 {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;

@@ -11,8 +11,8 @@ use super::student::{self, CONFIDENCE};
 /// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
 const ALIKE: f64 = 0.25;
 
-/// A variance that is no more than counting causes has this many times the degrees of freedom. A larger factor would be as good for
-/// intervals, but would too often trust blocks that agree by chance.
+/// A variance that is no more than counting causes has this many times the degrees of freedom. A larger factor would be as good
+/// for intervals, but would too often trust blocks that agree by chance.
 const KNOWN: f64 = 4.0;
 
 /// The factor for the variance of a few launches, so that intervals contain the truth nearly as often if
@@ -49,8 +49,8 @@ impl Variance {
         }
     }
 
-    /// Raises the variance to that of counting alone. That variance is known, so the nearer this one is to it, the more degrees of
-    /// freedom it has.
+    /// Raises the variance to that of counting alone. That variance is known, so the nearer this one is to it, the more degrees
+    /// of freedom it has.
     pub(super) fn at_least(self, floor: f64) -> Variance {
         let value = self.value.max(floor);
         let known = quotient(floor, value).unwrap_or(0.0).powi(2);
@@ -81,8 +81,8 @@ pub(super) fn between(deviations: &[Vec<f64>]) -> Option<Variance> {
     (runs.blocks > 1.0).then(|| Variance::new(runs.variance(), runs.blocks - 1.0))
 }
 
-/// Pools both into one estimate if runs differ no more than their blocks explain. Otherwise adds the variance by which runs differ
-/// more to that of blocks.
+/// Pools both into one estimate if runs differ no more than their blocks explain. Otherwise adds the variance by which runs
+/// differ more to that of blocks.
 pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
     let f = FisherSnedecor::new(runs.df, blocks.df).expect("both were estimated");
     // Blocks that do not vary at all give no ratio.
@@ -98,10 +98,10 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
 
 /// The variance of runs or that of blocks, whichever has the wider interval.
 ///
-/// The variance of runs alone would give the promised coverage, however much launches differ. But an interval from runs that agree
-/// better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance of runs is
-/// reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's t assumes, so it is
-/// also multiplied by [`NOT_NORMAL`].
+/// The variance of runs alone would give the promised coverage, however much launches differ. But an interval from runs that
+/// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance of
+/// runs is reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's t
+/// assumes, so it is also multiplied by [`NOT_NORMAL`].
 pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     let explained = blocks.value * runs.df.min(2.0) / 6.0;
     let beyond = Variance {
@@ -140,8 +140,8 @@ impl RunSums {
         self.squares * self.blocks / (self.blocks - 1.0)
     }
 
-    /// The covariance of neighbours, summed up. About their own mean even independent blocks seem to have a negative one, which is
-    /// corrected.
+    /// The covariance of neighbours, summed up. About their own mean even independent blocks seem to have a negative one, which
+    /// is corrected.
     fn covariance(&self) -> f64 {
         self.neighbours + self.squares / self.blocks
     }

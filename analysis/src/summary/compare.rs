@@ -1,5 +1,5 @@
-//! Compares variants with the baseline of the same sweep, metric by metric over all cells. Also compares one variant of two sweeps,
-//! cell by cell.
+//! Compares variants with the baseline of the same sweep, metric by metric over all cells. Also compares one variant of two
+//! sweeps, cell by cell.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -215,8 +215,8 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     cells.iter().map(idle_variants_of_cell).collect()
 }
 
-/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The distance of
-/// such a percentile from another one is not known either.
+/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The distance
+/// of such a percentile from another one is not known either.
 fn is_bounded(estimate: &CellEstimate) -> bool {
     let interval = estimate.interval(CONFIDENCE);
     interval.is_none_or(|interval| interval.high.is_finite())

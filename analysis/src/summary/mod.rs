@@ -24,8 +24,8 @@ use crate::measure::{
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
 
-/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop early have at
-/// least this many.
+/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop early have
+/// at least this many.
 pub(crate) use run_format::plan::run::FEWEST_BLOCKS;
 
 pub(crate) use crate::stats::CONFIDENCE;
@@ -157,7 +157,8 @@ impl Summary {
             .filter_map(move |cell| cell.value(what, variant))
     }
 
-    /// The number of cells in which the metric is resolved to be lower, that in which it is higher, and that of all with a change.
+    /// The number of cells in which the metric is resolved to be lower, that in which it is higher, and that of all with a
+    /// change.
     pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
         let cells = self.measured();
         let changes: Vec<_> = cells

@@ -14,8 +14,8 @@ pub(crate) const FILE: &str = "predicted.csv";
 
 pub(crate) const METRIC: Metric = Metric::BeyondMsPerS;
 
-/// The time beyond the threshold under a bound, as it was predicted. Beside it stands what was measured, if a variant has this bound
-/// and no other.
+/// The time beyond the threshold under a bound, as it was predicted. Beside it stands what was measured, if a variant has this
+/// bound and no other.
 pub(crate) struct SideBySide<'a> {
     pub(crate) of: &'a Predicted,
     pub(crate) predicted: CellFigure,

@@ -17,8 +17,8 @@ use crate::text::{cell, rounded};
 
 pub(crate) const FILE: &str = "summary.csv";
 
-/// The tables of the figures that the options ask for. Each is about some of the cells, because a table of all cells of a large grid
-/// takes more memory than its files.
+/// The tables of the figures that the options ask for. Each is about some of the cells, because a table of all cells of a large
+/// grid takes more memory than its files.
 pub(crate) fn tables<'a>(
     summary: &'a Summary,
     options: &'a Options,
