@@ -4,7 +4,7 @@ use poll_probe::Budget;
 use run_format::{Budgets, Measurement, Role, Site, SweepConfig, VariantConfig};
 use serde::Serialize;
 
-/// What a variant is compared for.
+/// The reason why a variant is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum ComparedRole {

@@ -27,7 +27,7 @@ pub(crate) struct LoadedRun {
     /// The complete blocks. Each has the indices of its slices, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
     pub(crate) machine: Vec<BlockRow>,
-    /// What was measured before there were requests. Runs of `rr` and of applications have no such row.
+    /// The row about the time before there were requests. Runs of `rr` and of applications have no such row.
     pub(crate) idle: Option<IdleRow>,
     /// The share of time for which the benchmark itself uses central's threads. None without `idle.csv`.
     pub(crate) own_cpu_share: Option<f64>,

@@ -1,5 +1,5 @@
-//! What a page shows about a cell beside its figures: how long polls took, how figures varied from block to block, and how the
-//! cell was launched.
+//! The details that a page shows about a cell beside its figures: how long polls took, how figures varied from block to block,
+//! and how the cell was launched.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,14 +14,14 @@ use crate::stats::RatioPart;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
-    /// By variant the number of durations between [`edges`], below the first and above the last one. Those of the baseline
+    /// The number of durations of each variant between [`edges`], below the first and above the last one. Those of the baseline
     /// include the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
-    /// By variant the number of requests.
+    /// The number of requests of each variant.
     pub(crate) requests: Vec<Option<f64>>,
-    /// By variant, run and block the value of some metrics.
+    /// The values of some metrics by variant, run and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
-    /// By run and block the percentage of time in which central waited for its core.
+    /// The percentage of time in which central waited for its core, by run and block.
     pub(crate) waited: Vec<Vec<Option<f64>>>,
     /// A line about each launch.
     pub(crate) launches: Vec<String>,

@@ -31,7 +31,7 @@ impl Metric {
         }
     }
 
-    /// None for a quantile.
+    /// The kind of the ratio that the metric is. None for a quantile.
     pub(crate) fn ratio_kind(self) -> Option<RatioKind> {
         match self.formula() {
             Formula::SiteRatio(kind, _)
@@ -109,7 +109,7 @@ impl MetricKey {
             .collect()
     }
 
-    /// None for a ratio.
+    /// The histogram and the share at which the metric is a quantile. None for a ratio.
     pub(super) fn quantile(self) -> Option<(HistogramOf, f64)> {
         match self.metric.formula() {
             Formula::SiteQuantile(at) => Some((HistogramOf::Polls(self.site?), at)),
@@ -176,8 +176,8 @@ pub(crate) struct MetricInfo {
     /// Whether the metric is about wake-ups of the co-tenant, whose times the page has.
     #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
-    /// What events over the threshold are divided by, if the metric counts such events. The page then computes it for other
-    /// thresholds from the counts of times.
+    /// The divisor, if the metric counts events over the threshold. The page then computes the metric for other thresholds from
+    /// the counts of times.
     pub(crate) recounted: Option<Per>,
     /// Whether the metric is a time in which central computes, and so in proportion to the machine's speed.
     #[serde(default)]
@@ -209,7 +209,7 @@ pub(crate) struct VerdictInfo {
     pub(crate) margin: f64,
 }
 
-/// What events over the threshold are divided by.
+/// The divisor of a metric that counts events over the threshold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Per {

@@ -56,7 +56,7 @@ pub(crate) struct CellMeasured {
     pub(crate) runs: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
-    /// By launch the layout of the program that the baseline ran, if the program has several.
+    /// The layout of the program that the baseline ran in each launch, if the program has several.
     pub(crate) layouts: Vec<Option<u32>>,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
@@ -68,7 +68,7 @@ pub(crate) struct CellMeasured {
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
-    /// By variant the two levels of its throughput, if it has two.
+    /// The two levels of the throughput of each variant, if it has two.
     pub(crate) levels: Vec<Option<Levels>>,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,

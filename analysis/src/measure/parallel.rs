@@ -1,4 +1,4 @@
-//! What ran at the same time: runs that were measured beside others and again alone, and the workers of central.
+//! Collects what ran at the same time: runs that were measured beside others and again alone, and the workers of central.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,4 +1,4 @@
-//! What limits the conclusions from this run. Only caveats that apply are written.
+//! Says what limits the conclusions from a run. Only caveats that apply are written.
 
 use std::slice::from_ref;
 use std::sync::Arc;

@@ -76,7 +76,7 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
     effects.collect()
 }
 
-/// What the marks of the tables and the names of the candidates mean.
+/// Explains the marks of the tables and the names of the candidates.
 pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     let effects = tables.first()?;
     let margins = effects.quantities().into_iter().filter_map(|quantity| {

@@ -1,4 +1,4 @@
-//! What a person reads on the terminal when a report is written.
+//! Prints the lines that a person reads on the terminal when a report is written.
 
 use std::env;
 use std::io::{self, IsTerminal};

@@ -19,7 +19,7 @@ const QUANTITIES: [(&str, Quantity); 3] = [
     ("time beyond 50 µs", BEYOND_TIME),
 ];
 
-/// By how many percent a quantity is higher beside others than alone, with a 95 % interval.
+/// The change of a quantity from runs alone to runs beside others, in percent, with a 95 % interval.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct BesideOthers {
     pub(crate) quantity: &'static str,

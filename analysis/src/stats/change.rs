@@ -61,7 +61,7 @@ impl Change {
     }
 }
 
-/// By how much the relative change differs from launch to launch, in percent of the baseline. None with a single launch.
+/// The differences of the relative change from launch to launch, in percent of the baseline. None with a single launch.
 pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Option<LaunchParts> {
     const PERCENT: f64 = 100.0;
     let pair = PairedEstimates::new(baseline, other, 0.0)?;

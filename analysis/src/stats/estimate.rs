@@ -9,7 +9,7 @@ use super::{quotient, student};
 #[derive(Clone, Debug)]
 pub(crate) struct CellEstimate {
     pub(crate) value: f64,
-    /// What each block adds to the error of `value`, by run and then by block.
+    /// The part that each block adds to the error of `value`, by run and then by block.
     pub(super) deviations: Vec<Vec<f64>>,
     /// The variance that counting alone causes. Blocks that vary less agree by chance.
     pub(super) floor: f64,

@@ -26,7 +26,7 @@ impl RatioPart {
     }
 }
 
-/// What is counted, which determines the variance by chance alone.
+/// The kind of a ratio. The variance that chance alone causes depends on it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RatioKind {
     /// A share of the things counted, such as slow polls of all polls.

@@ -112,7 +112,7 @@ mod tests {
     use super::*;
     use crate::options::FigureOptions;
 
-    /// By threshold in µs: the interval that counts, if one does.
+    /// The opposite thresholds of a curve. Each point has its threshold in µs and its interval, if the interval counts.
     fn found(curve: &[(u64, Option<(f64, f64)>)]) -> Vec<u64> {
         let at = |(us, interval): &(u64, Option<(f64, f64)>)| AtThreshold {
             threshold_ns: us * 1000,

@@ -48,7 +48,7 @@ impl Verdict {
         sentences
     }
 
-    /// What was not measured, and in which cells the best candidates are worse.
+    /// Says what was not measured, and in which cells the best candidates are worse.
     pub(crate) fn remarks(&self) -> Vec<String> {
         let best = self.best_of_each().into_iter().flatten();
         let details = best.flat_map(|candidate| self.details(candidate));
@@ -89,7 +89,7 @@ impl Verdict {
         self.candidates.iter().filter(is_unadvised).collect()
     }
 
-    /// What was not measured in an application, and what it would have to call. Empty for a sweep.
+    /// Says what was not measured in an application, and what the application would have to call. Empty for a sweep.
     fn not_measured(&self) -> Vec<String> {
         const COUNTED: [(&str, &[Metric]); 2] = [
             (
