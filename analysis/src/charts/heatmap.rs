@@ -263,8 +263,8 @@ fn draw_cell(
         Err(reason) => {
             let (_, meaning) = reason.looks();
             let word = meaning.split(':').next().unwrap_or_default();
-            let style = Lettering::new(16.0).fitting([word], inside.width - 8.0);
-            let style = style.colour(ink).aligned(HPos::Center);
+            let fitting = Lettering::new(16.0).fitting([word], inside.width - 8.0);
+            let style = fitting.colour(ink).aligned(HPos::Center);
             canvas.text(middle(0.5), word, &style);
         }
         Ok(value) => {

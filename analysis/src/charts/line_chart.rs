@@ -270,8 +270,8 @@ fn draw_mark(canvas: &mut Canvas, at: Point, series: usize) {
         2 => TRIANGLE,
         _ => DIAMOND,
     };
-    let corners = corners.iter().map(|(x, y)| (at.0 + x, at.1 + y));
-    canvas.polygon(corners, colour);
+    let moved = corners.iter().map(|(x, y)| (at.0 + x, at.1 + y));
+    canvas.polygon(moved, colour);
 }
 
 #[cfg(test)]

@@ -94,8 +94,8 @@ impl Checks {
 
 fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
     share(slices.iter().map(|slice| {
-        let site = Site::of_connections(slice.sites().map(|site| site.row.site));
-        let site = slice.site(site)?;
+        let polled = Site::of_connections(slice.sites().map(|site| site.row.site));
+        let site = slice.site(polled)?;
         let own_ns = site.duration_ns.beyond(SLOW_NS) as f64;
         let wall_ns = site.row.wall_beyond_ns as f64;
         Some(RatioPart::new((wall_ns - own_ns).max(0.0), wall_ns))

@@ -22,8 +22,8 @@ pub(crate) fn text(scene: &Scene, pictures: &[Entry]) -> String {
     let tables = effects::tables(verdict);
     let table = tables.first().map(|effects| table(effects.rows()));
     let picture = pictures.first().and_then(|entry| picture(entry, scene));
-    let command = summary.identity.manifest.as_ref();
-    let command = command.map(|manifest| format!("```\n{}\n```", method::command(manifest)));
+    let manifest = summary.identity.manifest.as_ref();
+    let command = manifest.map(|manifest| format!("```\n{}\n```", method::command(manifest)));
     let always = [Some(&answers), picture.as_ref(), command.as_ref()];
     let left =
         MOST_WORDS.saturating_sub(always.into_iter().flatten().map(|text| words(text)).sum());

@@ -236,17 +236,18 @@ pub(crate) fn text_of_published(summary: &Summary, frame: Frame) -> String {
 fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
     const MOST_ROWS: usize = 300;
     let metrics = Metric::shown_in(Place::Published);
-    let wanted = MetricKey::all(&options.sites()).into_iter();
-    let wanted = wanted.filter(|key| metrics.contains(&key.metric) && summary.has(*key));
-    let wanted: Vec<MetricKey> = wanted.collect();
+    let keys = MetricKey::all(&options.sites()).into_iter();
+    let wanted: Vec<MetricKey> = keys
+        .filter(|key| metrics.contains(&key.metric) && summary.has(*key))
+        .collect();
     let sides = match variants {
         [_] => String::new(),
         _ => format!(", {}", variants.join(" / ")),
     };
-    let mut rows: Vec<&CellSummary> = summary.measured().collect();
+    let mut cells: Vec<&CellSummary> = summary.measured().collect();
     let worst = MetricKey::new(summary.first_site(options), Metric::SlowPercent);
-    rows.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
-    let rows = rows.iter().take(MOST_ROWS).map(|cell| {
+    cells.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
+    let rows = cells.iter().take(MOST_ROWS).map(|cell| {
         let mut row = Row::new("cell", cell.measured.cell);
         for what in &wanted {
             let site = what

@@ -98,8 +98,8 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
 /// Says what the remedies and bounds of a candidate do. None if it is another program, which has neither.
 pub(crate) fn describes(candidate: &Candidate, summary: &Summary) -> Option<String> {
     let variant = &summary.variants[candidate.variant];
-    let remedies = variant.budgets.remedies();
-    let remedies = remedies.map(|(remedy, way)| remedy.says(way).to_owned());
+    let with_ways = variant.budgets.remedies();
+    let remedies = with_ways.map(|(remedy, way)| remedy.says(way).to_owned());
     let bounds = variant.bounds().map(|(_, budget)| in_words(budget));
     let does = joined_any(remedies.chain(bounds).collect::<BTreeSet<_>>(), "; ")?;
     Some(format!("{} {does}.", quoted(&candidate.label)))

@@ -130,8 +130,8 @@ impl Section<'_> {
                 false => percent,
             })
         });
-        let links = flamegraphs(self.explanation, self.cell).into_iter();
-        let links = links.map(|graph| format!("[{}]({})", graph.link, self.link(&graph.name)));
+        let graphs = flamegraphs(self.explanation, self.cell).into_iter();
+        let links = graphs.map(|graph| format!("[{}]({})", graph.link, self.link(&graph.name)));
         prose::text(&prose!('a "explained.txt" {
             section: &'a Section<'a> = self,
             of_launches: Vec<String> = of_launches.collect(),
@@ -173,8 +173,8 @@ impl Section<'_> {
             found.iter().fold(row, |row, (label, (frames, samples))| {
                 let same = frames.iter().find(|(other, _)| other == name);
                 let percent = number(same.map_or(0.0, |(_, percent)| *percent));
-                let percent = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
-                row.with_any(format!("% of samples, {label}"), percent)
+                let shown = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
+                row.with_any(format!("% of samples, {label}"), shown)
             })
         });
         let about = format!(
@@ -235,8 +235,8 @@ impl Section<'_> {
         });
         let functions = self.evidence.allocating_functions();
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
-        let functions = functions.iter().take(MOST_ROWS);
-        let functions = functions.map(|(function, [objects, bytes])| {
+        let shown = functions.iter().take(MOST_ROWS);
+        let rows_of_functions = shown.map(|(function, [objects, bytes])| {
             let share = Share::part(*objects as f64, all as f64);
             Row::new("function", quoted(function))
                 .with_any(
@@ -246,7 +246,7 @@ impl Section<'_> {
                 .with("objects", objects)
                 .with("bytes", bytes)
         });
-        Some((table(rows), table(functions)))
+        Some((table(rows), table(rows_of_functions)))
     }
 
     fn counters(&self, has_polls: bool) -> String {
@@ -285,8 +285,8 @@ impl Section<'_> {
 
     fn worst(&self) -> String {
         let worst = worst::polls(self.evidence, 0);
-        let of_baseline = worst.iter();
-        let of_baseline = of_baseline.filter(|poll| poll.variant == VariantOfSubject::BASELINE);
+        let all = worst.iter();
+        let of_baseline = all.filter(|poll| poll.variant == VariantOfSubject::BASELINE);
         table(of_baseline.take(MOST_ROWS).map(|worst| {
             Row::new("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
@@ -303,8 +303,8 @@ impl Section<'_> {
             let file = self.link(&graph.name);
             format!("[![{}]({file})]({file})", graph.link.replace('`', ""))
         };
-        let row = of_slow("slow.svg").map(|graph| (graph.link.clone(), picture(graph)));
-        let row = Some(Row(row.collect())).filter(|row| !row.0.is_empty());
+        let fields = of_slow("slow.svg").map(|graph| (graph.link.clone(), picture(graph)));
+        let row = Some(Row(fields.collect())).filter(|row| !row.0.is_empty());
         let differences = of_slow("slow-difference.svg").map(picture);
         paragraphs([table(row)].into_iter().chain(differences).map(Some))
     }

@@ -83,8 +83,8 @@ pub(super) const BENCHMARK: &str = "cargo run --profile tools -p latency-benchma
 
 /// The command that repeats a measurement: the checkout of its commit, the program, the arguments and the seed.
 pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -> String {
-    let words = command.iter().skip(2);
-    let mut words: Vec<String> = words.map(|word| for_shell(word)).collect();
+    let arguments = command.iter().skip(2);
+    let mut words: Vec<String> = arguments.map(|word| for_shell(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {
         words.push(format!("--seed {seed}"));
     }

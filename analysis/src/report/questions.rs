@@ -35,11 +35,11 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
 /// "`muxing.poll_unpin` 87.6 %, own code 1.92 %"
 fn large_shares(shares: Shares) -> Option<String> {
     let large = shares.into_iter().filter(|(_, percent)| *percent >= 1.0);
-    let large = large.map(|(child, percent)| match child {
+    let in_words = large.map(|(child, percent)| match child {
         OWN => format!("{OWN} {} %", number(percent)),
         child => format!("{} {} %", quoted(child), number(percent)),
     });
-    joined_any(large, ", ")
+    joined_any(in_words, ", ")
 }
 
 pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {

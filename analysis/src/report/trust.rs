@@ -156,8 +156,8 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
         .filter(|candidate| !candidate.is_idle);
     let candidate = verdict.best().or_else(|| candidates.next())?;
     let cells = || summary.measured().map(|cell| &cell.measured);
-    let ranges = cells().flat_map(|cell| cell.after_switch.keys().copied());
-    let ranges: BTreeSet<u64> = ranges.collect();
+    let keys = cells().flat_map(|cell| cell.after_switch.keys().copied());
+    let ranges: BTreeSet<u64> = keys.collect();
     let rows = summary.axes.rtt_ms.iter().map(|rtt_ms| {
         let mut row = match &summary.identity.application {
             Some(application) => Row::new("application", quoted(&application.file.program)),
@@ -224,8 +224,8 @@ fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<Vari
 
 /// Says how many blocks were set aside, and why. Empty if none was.
 pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> String {
-    let causes = set_aside.iter();
-    let causes = causes.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
+    let by_cause = set_aside.iter();
+    let causes = by_cause.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
     prose::text(&prose!('a "disturbed.txt" {
         taken: usize = set_aside.values().sum(),
         left: usize = left,

@@ -46,8 +46,8 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
     let group = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
         let row = |judged: &Judged| {
-            let mut noise = control.into_iter().flatten();
-            let noise = noise.find(|noise| noise.quantity == judged.quantity);
+            let mut of_control = control.into_iter().flatten();
+            let noise = of_control.find(|noise| noise.quantity == judged.quantity);
             Row::new("quantity", format!("{}{place}", judged.quantity.words))
                 .with("verdict", judged.outcome().words())
                 .with(quoted(&candidate.label), emphasised(judged))
@@ -61,10 +61,10 @@ fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
         return group(String::new(), &candidate.judged, control);
     }
     let regimes = candidate.regimes.iter().enumerate();
-    let regimes = regimes.flat_map(|(at, regime)| {
+    let rows = regimes.flat_map(|(at, regime)| {
         let control = control.and_then(|control| Some(&*control.regimes.get(at)?.judged));
         let place = format!(" ({})", regime.words());
         group(place, &regime.judged, control)
     });
-    regimes.collect()
+    rows.collect()
 }

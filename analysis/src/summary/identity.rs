@@ -44,11 +44,11 @@ fn stopped(sweep: &Sweep) -> Vec<String> {
         let rows: Vec<&RunRow> = rows
             .filter(|row| row.config.subject == Some(number))
             .collect();
-        let reason = |row: &&RunRow| match &row.end {
+        let reason_of_nodes = |row: &&RunRow| match &row.end {
             End::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
             _ => None,
         };
-        let failed: Vec<String> = rows.iter().filter_map(reason).collect();
+        let failed: Vec<String> = rows.iter().filter_map(reason_of_nodes).collect();
         let reason = failed.first()?;
         Some(format!(
             "`{}` failed in {} of {} launches: {reason}.",
@@ -201,10 +201,10 @@ pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
         let name = machine.host.as_deref().unwrap_or("one without a name");
         alike.entry(text::machine(machine)).or_default().push(name);
     }
-    let alike = alike
+    let groups = alike
         .iter()
         .map(|(machine, names)| format!("{} ({machine})", names.join(", ")));
-    format!("{}: {}", count(hosts.len(), "host"), joined(alike, "; "))
+    format!("{}: {}", count(hosts.len(), "host"), joined(groups, "; "))
 }
 
 pub(crate) fn of_tool(tool: &Tool) -> String {

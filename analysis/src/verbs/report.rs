@@ -109,8 +109,8 @@ pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure
 
 fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
-    let file = files.iter().find(|file| file.is_file());
-    let file = file.unwrap_or(&files[1]).canonicalize()?;
+    let found = files.iter().find(|file| file.is_file());
+    let file = found.unwrap_or(&files[1]).canonicalize()?;
     let mut program = Command::new(program::tool("xdg-open"));
     let opened = program.arg(&file).stderr(Stdio::null()).status();
     if !opened.is_ok_and(|status| status.success()) {

@@ -118,9 +118,9 @@ fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
         let how = "it does not belong to the report";
         return Err(differs(&found.join(stray), how));
     }
-    let mut known: Vec<OsString> = known.into_iter().collect();
-    known.sort_by_key(|name| (name != table::FILE, name != TEXT));
-    for name in known {
+    let mut sorted: Vec<OsString> = known.into_iter().collect();
+    sorted.sort_by_key(|name| (name != table::FILE, name != TEXT));
+    for name in sorted {
         let (made, found) = (made.join(&name), found.join(&name));
         if !found.exists() {
             return Err(differs(&found, "it is missing"));

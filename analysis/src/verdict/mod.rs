@@ -257,7 +257,8 @@ impl Verdict {
         gaining.map(|(at, _)| at).collect()
     }
 
-    /// The candidates that gain something and are beaten by no other, or all that gain something if each is beaten by one.
+    /// The positions of the candidates that gain something and are beaten by no other. If each is beaten by one, they are all
+    /// that gain something.
     pub(crate) fn leaders(&self) -> Vec<usize> {
         let (beaten, best): (Vec<usize>, Vec<usize>) = self
             .gaining()
@@ -307,8 +308,8 @@ impl Verdict {
     /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, how few
     /// sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
-        let leaders = self.leaders().into_iter();
-        let mut leaders: Vec<&Candidate> = leaders.map(|at| &self.candidates[at]).collect();
+        let positions = self.leaders().into_iter();
+        let mut leaders: Vec<&Candidate> = positions.map(|at| &self.candidates[at]).collect();
         let guaranteed = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {

@@ -56,8 +56,8 @@ pub(super) fn places(some: &[Regime], all: &[Regime]) -> String {
     let without = some
         .contains(&Regime::Without)
         .then(|| "without delay".to_owned());
-    let delays = chosen.iter().take(if are_told_apart { 2 } else { 1 });
-    let delays = delays.map(|regime| match regime {
+    let named = chosen.iter().take(if are_told_apart { 2 } else { 1 });
+    let delays = named.map(|regime| match regime {
         _ if !are_told_apart => "with delay".to_owned(),
         Regime::Long => "with longer delays".to_owned(),
         _ => format!("with delays up to {SHORT_MS} ms"),

@@ -98,12 +98,12 @@ pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
     let own = curve
         .iter()
         .find(|at| at.threshold_ns == options.figures.threshold);
-    let opposite = match own.and_then(outcome) {
+    let wanted = match own.and_then(outcome) {
         Some(Outcome::Better) => Outcome::Worse,
         Some(Outcome::Worse) => Outcome::Better,
         _ => return Vec::new(),
     };
-    let opposite = curve.iter().filter(|at| outcome(at) == Some(opposite));
+    let opposite = curve.iter().filter(|at| outcome(at) == Some(wanted));
     opposite.map(|at| at.threshold_ns).collect()
 }
 

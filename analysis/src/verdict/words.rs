@@ -127,7 +127,7 @@ impl Verdict {
     fn decision(&self, best: &Candidate) -> String {
         let (place, class) = best.leading();
         let has_questions = !self.questions().is_empty();
-        let lead = [
+        let parts = [
             if has_questions {
                 question(best.ends)
             } else {
@@ -140,7 +140,7 @@ impl Verdict {
             },
             &place,
         ];
-        let lead = lead.into_iter().filter(|part| !part.is_empty());
+        let lead = parts.into_iter().filter(|part| !part.is_empty());
         let opposite = &best.opposite;
         let ends = opposite.first().zip(opposite.last());
         let sites = best

@@ -64,25 +64,26 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
         here.filter_map(|cell| cell.value(key, BASELINE))
             .sum::<f64>()
     };
-    let mut axes = all.clone();
+    let mut largest = all.clone();
     let of_payload = |payload| sum(&|cell: &Cell| cell.payload_bytes == payload);
-    axes.payload_bytes
+    largest
+        .payload_bytes
         .sort_by(|a, b| of_payload(*b).total_cmp(&of_payload(*a)));
-    axes.payload_bytes.truncate(PAYLOADS);
+    largest.payload_bytes.truncate(PAYLOADS);
     let of_rtt = |rtt| sum(&|cell: &Cell| cell.rtt_ms == rtt);
-    axes.rtt_ms
+    largest
+        .rtt_ms
         .sort_by(|a, b| of_rtt(*b).total_cmp(&of_rtt(*a)));
-    axes.rtt_ms.truncate(RTTS);
-    let axes = axes.sorted();
+    largest.rtt_ms.truncate(RTTS);
     let is_less = all.payload_bytes.len() * all.rtt_ms.len() > PAYLOADS * RTTS;
-    (is_less && scene.summary.identity.application.is_none()).then_some(axes)
+    (is_less && scene.summary.identity.application.is_none()).then(|| largest.sorted())
 }
 
 /// The variant that the report opens with: the best candidate if it is shown, else the first that ended a poll, else any.
 /// Zero if no variant is shown.
 fn opening_variant(scene: &Scene) -> usize {
-    let candidates = scene.verdict.candidates.iter();
-    let (fired, idle): (Vec<_>, Vec<_>) = candidates.partition(|candidate| !candidate.is_idle);
+    let all = scene.verdict.candidates.iter();
+    let (fired, idle): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.is_idle);
     let best = scene.verdict.best().into_iter();
     let candidates = best
         .chain(fired)
@@ -285,8 +286,8 @@ const REST: &str = "others";
 /// payload has a column. None if the site has no children.
 pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     let summary = scene.summary;
-    let shares = holders::shares(summary.measured(), site).concat();
-    let large = shares
+    let of_all_cells = holders::shares(summary.measured(), site).concat();
+    let large = of_all_cells
         .into_iter()
         .filter(|(_, percent)| *percent >= LEAST_PERCENT);
     let children: Vec<&str> = unique(large.map(|(child, _)| child));
@@ -294,11 +295,11 @@ pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
         return None;
     }
     let payloads = summary.shown_axes().payload_bytes;
-    let by_payload = payloads.iter().map(|payload| {
+    let shares = payloads.iter().map(|payload| {
         let has_payload = |cell: &&CellSummary| cell.measured.cell.payload_bytes == *payload;
         holders::shares(summary.measured().filter(has_payload), site)
     });
-    let by_payload: Vec<[Shares; 2]> = by_payload.collect();
+    let by_payload: Vec<[Shares; 2]> = shares.collect();
     let named = children.iter().map(|child| Some(*child));
     let rows: Vec<Option<&str>> = named.chain([None]).collect();
     let cell = |row: &Option<&str>, shares: &Shares| {
@@ -319,10 +320,10 @@ pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
     let facets = [("all polls", 0), ("slow polls", 1)].map(facet);
     let percents = facets.iter().flat_map(Facet::coloured);
     let scale = ColourScale::new("share of poll time", "%", Colours::Sequential, percents);
-    let payloads = payloads.iter().map(|payload| payload.in_words());
+    let labels = payloads.iter().map(|payload| payload.in_words());
     let heatmap = Heatmap {
         rows: Categories::new("child", rows.iter().map(|row| row.unwrap_or(REST))),
-        columns: Categories::new("payload", payloads),
+        columns: Categories::new("payload", labels),
         facets: facets.into(),
         across: 2,
         scales: vec![scale],

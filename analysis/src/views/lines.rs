@@ -69,8 +69,8 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let verdict = scene.verdict;
     let ranked = verdict.ranked();
     let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
-    let others = verdict.candidates.iter();
-    let others = others.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
+    let all = verdict.candidates.iter();
+    let others = all.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
     let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
     let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
     shown.iter().find(|candidate| !candidate.curve.is_empty())?;
@@ -134,8 +134,10 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         let lines = (0..summary.variants.len()).map(line).collect();
         panel(metric.info().words, metric.info().unit, lines)
     };
-    let payloads = cells.iter().map(|cell| cell.measured.cell.payload_bytes);
-    let payloads = payloads.map(|payload| payload.in_words());
+    let payloads = cells.iter().map(|cell| {
+        let payload = cell.measured.cell.payload_bytes;
+        payload.in_words()
+    });
     let metrics = Metric::shown_in(Place::RawTcp).into_iter();
     let chart = LineChart {
         is_apart: true,

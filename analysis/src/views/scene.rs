@@ -137,8 +137,8 @@ pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
 
 /// A part of a file name: `muxer-1-deferred`.
 pub(crate) fn slug(text: &str) -> String {
-    let words = text.split(|letter: char| !letter.is_ascii_alphanumeric());
-    let words = words.filter(|word| !word.is_empty());
+    let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let words = parts.filter(|word| !word.is_empty());
     joined(words, "-").to_ascii_lowercase()
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn entries(scene: &Scene, search: &Search) -> Vec<Entry> {
 
 /// The sites that a candidate bounds, and the bound. None if the sites have different bounds.
 fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
-    let sites = Site::BUDGETED.iter().copied();
-    let sites: Vec<Site> = sites.filter(|site| budgets.at(*site).is_some()).collect();
+    let all = Site::BUDGETED.iter().copied();
+    let sites: Vec<Site> = all.filter(|site| budgets.at(*site).is_some()).collect();
     let first = budgets.at(*sites.first()?)?;
     let is_same = sites.iter().all(|site| budgets.at(*site) == Some(first));
     is_same.then_some((sites, first))
@@ -45,8 +45,8 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
         let wakes = [Wake::Immediate, Wake::Deferred];
         Facet::new(names.join(" and "), 0, &limits, &wakes, |&limit, &wake| {
             let wanted = (limit, wake, None);
-            let mut candidates = candidates.iter();
-            let candidate = candidates.find(|(bounded, budget, _)| {
+            let mut all = candidates.iter();
+            let candidate = all.find(|(bounded, budget, _)| {
                 bounded == *sites && (budget.limit, budget.wake, budget.segments) == wanted
             });
             value(search, candidate.map(|(_, _, budgets)| *budgets), metric)
@@ -57,12 +57,12 @@ fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let name = format!("change of {}", info.words);
     let changes = facets.iter().flat_map(Facet::coloured);
     let scale = ColourScale::new(&name, unit(metric), colours, changes);
-    let limits = limits.iter().map(|limit| match limit {
+    let labels = limits.iter().map(|limit| match limit {
         Limit::Time(time) => format!("{} µs", time.as_nanos() as f64 / 1e3),
         limit => limit.to_string(),
     });
     let heatmap = Heatmap {
-        rows: Categories::new("limit", limits),
+        rows: Categories::new("limit", labels),
         columns: Categories::new("wake", ["immediate", "deferred"]),
         across: facets.len(),
         facets,
