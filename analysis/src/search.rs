@@ -5,7 +5,7 @@ use std::path::Path;
 use program::{Failure, bad_input};
 use run_format::files::read_versioned;
 use run_format::search::{self, NextRound, SEARCH};
-use run_format::{Budgets, Cell, Site};
+use run_format::{BASELINE, Budgets, Cell, Site};
 
 use crate::load::Sweep;
 use crate::measure::{Metric, MetricKey, Place};
@@ -140,7 +140,7 @@ fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
     let what = MetricKey::new(site, Metric::CotenantLatePercent);
-    let late = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
+    let late = |cell: &CellSummary| cell.value(what, BASELINE).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
     let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;

@@ -153,7 +153,7 @@ pub(crate) fn rounded(value: f64) -> f64 {
 }
 
 /// The text for a table on disk. A quote precedes text that spreadsheets would take for a formula.
-pub(crate) fn cell(text: &str) -> Cow<'_, str> {
+pub(crate) fn not_a_formula(text: &str) -> Cow<'_, str> {
     match text.starts_with(['=', '+', '-', '@']) {
         true => format!("'{text}").into(),
         false => text.into(),
@@ -368,9 +368,9 @@ mod tests {
     #[test]
     fn no_text_of_a_table_is_a_formula() {
         for text in ["=1+1", "+1", "-1", "@SUM(A1)"] {
-            assert_eq!(cell(text), format!("'{text}"));
+            assert_eq!(not_a_formula(text), format!("'{text}"));
         }
-        assert_eq!(cell("muxer=1/deferred"), "muxer=1/deferred");
+        assert_eq!(not_a_formula("muxer=1/deferred"), "muxer=1/deferred");
     }
 
     #[test]

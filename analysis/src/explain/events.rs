@@ -90,7 +90,7 @@ impl CellEvidence {
     /// Objects and bytes by function, from sampled stacks of the baseline in polls of the site and of the swarm. The function
     /// with the most objects comes first.
     pub(crate) fn allocating_functions(&self) -> Vec<(String, [u64; 2])> {
-        let sums = PassSums::new(self, Pass::Allocations, 0);
+        let sums = PassSums::new(self, Pass::Allocations, BASELINE);
         let by_function = sums.by(&self.allocation_stacks, |row| {
             let function = allocating_frame(&row.what).to_owned();
             let is_counted = apart(self.polls.site).contains(&row.site?);

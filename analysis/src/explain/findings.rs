@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::{ActivityCounter, Pass, Site};
+use run_format::{ActivityCounter, BASELINE, Pass, Site};
 use serde::Serialize;
 
 use super::sums::PassSums;
@@ -63,7 +63,7 @@ pub(crate) fn find(evidence: &CellEvidence, sites: &SiteNames) -> Vec<WorkFindin
     };
     search.sleeping();
     search.allocating();
-    let sums = PassSums::new(evidence, Pass::Activity, 0);
+    let sums = PassSums::new(evidence, Pass::Activity, BASELINE);
     search.dials(&sums);
     search.self_waking(&sums);
     search.idle(&sums);
@@ -151,7 +151,7 @@ impl FindingSearch<'_> {
     }
 
     fn allocating(&mut self) {
-        for ((site, child), (polls, rates)) in self.evidence.allocation_rates(0) {
+        for ((site, child), (polls, rates)) in self.evidence.allocation_rates(BASELINE) {
             let (objects, bytes) = rates.per_poll.unwrap_or_default();
             if SITES.contains(&site) && polls >= FEWEST_POLLS {
                 let (kind, excess) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));

@@ -156,7 +156,7 @@ impl CellEvidence {
     /// The share of slow polls of the baseline in slices that collect no evidence.
     pub(crate) fn slow_percent(&self) -> Option<f64> {
         let SlowPolls { site, from_ns } = self.polls;
-        let sums = PassSums::new(self, Pass::Normal, 0);
+        let sums = PassSums::new(self, Pass::Normal, BASELINE);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
         Share::part(slow, all).map(Share::percent)
     }
@@ -188,7 +188,8 @@ impl CellEvidence {
 pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
     let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
-    for slice in evidence.slices.iter().filter(|slice| slice.variant == 0) {
+    let slices = evidence.slices.iter();
+    for slice in slices.filter(|slice| slice.variant == BASELINE) {
         let place = match slice.pass {
             Pass::Normal => 0,
             Pass::Warm => 1,

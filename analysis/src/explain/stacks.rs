@@ -159,7 +159,7 @@ impl CellEvidence {
     /// The percentage of samples in slow polls of the baseline that were inside the kernel. Returns None if there are too few
     /// samples.
     pub(crate) fn in_kernel_percent(&self) -> Option<f64> {
-        let sums = PassSums::new(self, Pass::Stacks, 0);
+        let sums = PassSums::new(self, Pass::Stacks, BASELINE);
         let samples = self.slow(&sums, self.polls.site, |stack| functions(stack).1);
         let inside = samples.get(&true).copied().unwrap_or(0);
         let all: u64 = samples.values().sum();
@@ -202,7 +202,7 @@ impl CellEvidence {
     pub(crate) fn shares(&self) -> Vec<ChildShares> {
         let SlowPolls { site, from_ns } = self.polls;
         let [timed, stacks] =
-            [Pass::Timeline, Pass::Stacks].map(|pass| PassSums::new(self, pass, 0));
+            [Pass::Timeline, Pass::Stacks].map(|pass| PassSums::new(self, pass, BASELINE));
         let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed
             .by_slice()
             .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])

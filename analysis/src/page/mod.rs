@@ -77,7 +77,8 @@ impl Page {
         all
     }
 
-    pub(crate) fn is_one(html: &str) -> bool {
+    /// Whether this program made the HTML.
+    pub(crate) fn is_ours(html: &str) -> bool {
         html.contains("<meta name=\"generator\" content=\"analysis\">")
     }
 
@@ -227,6 +228,7 @@ fn over_all_cells(verdict: &Verdict) -> String {
     let variants = candidates.chain(&verdict.control);
     let fields = rows.iter().zip(variants).map(|(row, candidate)| {
         let link = |at: usize| {
+            // The first two columns are the variant and its yields.
             let (quantity, _) = verdict.quantities.get(at.checked_sub(2)?)?;
             let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
             let variant = candidate.variant;

@@ -1,6 +1,6 @@
 //! `comment.md`, which is pasted into an issue: a line for each question, a table, and the command that repeats the measurement.
 
-use run_format::Cell;
+use run_format::{BASELINE, Cell};
 
 use super::markdown::{CHARTS, list, paragraphs, table};
 use super::{answers, effects, method, trust};
@@ -79,8 +79,8 @@ fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<Str
     let before_after = |metric: Metric| {
         let what = MetricKey::new(verdict.site, metric);
         let is_resolved = worst?.change(what, best.variant)?.resolved != Resolved::No;
-        let values = [worst?.value(what, 0)?, worst?.value(what, best.variant)?];
-        is_resolved.then_some(values)
+        let [before, after] = [BASELINE, best.variant].map(|variant| worst?.value(what, variant));
+        is_resolved.then_some([before?, after?])
     };
     prose::sentences(&prose!('a "comment.txt" {
         verdict: &'a Verdict = verdict,

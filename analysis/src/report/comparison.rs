@@ -4,7 +4,7 @@
 use std::cmp::Reverse;
 use std::fmt::Debug;
 
-use run_format::{Budgets, Manifest, Site};
+use run_format::{BASELINE, Budgets, Manifest, Site};
 
 use super::markdown::{self, Frame, Row, joined, quoted, table};
 use super::{changes, method};
@@ -180,7 +180,7 @@ pub(crate) fn text_in_grid(
         let row = Row::new("cell", cell.measured.cell);
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
-            let value = cell.value(MetricKey::new(place.site, metric), 0);
+            let value = cell.value(MetricKey::new(place.site, metric), BASELINE);
             row.with_any(metric.title(), value.map(number))
         })
     });

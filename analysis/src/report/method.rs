@@ -83,6 +83,7 @@ pub(super) const BENCHMARK: &str = "cargo run --profile tools -p latency-benchma
 
 /// The command that repeats a measurement: the checkout of its commit, the program, the arguments and the seed.
 pub(super) fn typed(command: &[String], tool: &Tool, seed: u64, program: &str) -> String {
+    // The first two words are the program and its verb.
     let arguments = command.iter().skip(2);
     let mut words: Vec<String> = arguments.map(|word| for_shell(word)).collect();
     if !words.iter().any(|word| word.starts_with("--seed")) {

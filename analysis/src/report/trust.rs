@@ -193,7 +193,7 @@ pub(super) fn of_parts(summary: &Summary, verdict: &Verdict) -> String {
 /// The parts of the variance of a metric and a variant, and the factor by which intervals shrink with twice the time.
 type PartsOfVariant = (Metric, usize, VarianceParts, f64);
 
-/// Empty unless the sweep compares programs.
+/// The parts for some metrics and each variant. Empty unless the sweep compares programs.
 pub(crate) fn parts(summary: &Summary, verdict: &Verdict) -> Vec<PartsOfVariant> {
     let variants = 1..summary.variants.len();
     let variants = variants.filter(|_| summary.identity.has_subjects());

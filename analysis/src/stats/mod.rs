@@ -38,7 +38,7 @@ pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
 pub(crate) use self::variance::{Interval, Uncertain};
 
-/// None if the whole is not positive.
+/// The part over the whole. None if the whole is not positive.
 pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }

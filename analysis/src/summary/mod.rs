@@ -9,7 +9,7 @@ pub(crate) mod table;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use run_format::{Axes, Cell, Site};
+use run_format::{Axes, BASELINE, Cell, Site};
 
 #[cfg(test)]
 pub(crate) use self::compare::calibrate_changes;
@@ -146,7 +146,7 @@ impl Summary {
     /// The measured cells. Those with the most time beyond the threshold in the baseline come first.
     pub(crate) fn by_time_beyond(&self, site: Site) -> Vec<&CellSummary> {
         let what = MetricKey::new(site, Metric::BeyondMsPerS);
-        let beyond_ms = |cell: &CellSummary| cell.value(what, 0).unwrap_or(0.0);
+        let beyond_ms = |cell: &CellSummary| cell.value(what, BASELINE).unwrap_or(0.0);
         let mut cells: Vec<&CellSummary> = self.measured().collect();
         cells.sort_by(|a, b| beyond_ms(b).total_cmp(&beyond_ms(a)));
         cells
@@ -183,7 +183,8 @@ impl Summary {
     }
 
     pub(crate) fn has(&self, what: MetricKey) -> bool {
-        self.measured().any(|cell| cell.figure(what, 0).is_some())
+        self.measured()
+            .any(|cell| cell.figure(what, BASELINE).is_some())
     }
 
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use poll_probe::Limit;
-use run_format::Site;
+use run_format::{BASELINE, Site};
 
 use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
 use crate::measure::predicted::Predicted;
@@ -66,7 +66,7 @@ impl Summary {
             Some(limit) => {
                 self.variants[variant].subject == 0 && bounds == [(predicted.site, limit)]
             }
-            None => variant == 0 && bounds.is_empty(),
+            None => variant == BASELINE && bounds.is_empty(),
         }
     }
 }
@@ -143,7 +143,7 @@ fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [Str
         low,
         high,
         variant.map_or_else(String::new, |variant| {
-            text::cell(&variant.label).into_owned()
+            text::not_a_formula(&variant.label).into_owned()
         }),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,

@@ -13,7 +13,7 @@ use run_format::Site;
 use super::{CellFigure, CellSummary, Summary};
 use crate::measure::MetricKey;
 use crate::options::Options;
-use crate::text::{cell, rounded};
+use crate::text::{not_a_formula, rounded};
 
 pub(crate) const FILE: &str = "summary.csv";
 
@@ -78,7 +78,7 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
 }
 
 pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>>) -> Column {
-    let cells = values.map(|value| value.map(cell));
+    let cells = values.map(|value| value.map(not_a_formula));
     Column::new(name.into(), cells.collect::<Vec<_>>())
 }
 

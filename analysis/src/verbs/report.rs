@@ -73,7 +73,7 @@ pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Fail
     let out = options.out("page");
     refuse_inside(&out, runs.iter().map(PathBuf::as_path))?;
     let file = out.join(page::FILE);
-    let is_page = || read(&file).is_ok_and(|html| Page::is_one(&String::from_utf8_lossy(&html)));
+    let is_page = || read(&file).is_ok_and(|html| Page::is_ours(&String::from_utf8_lossy(&html)));
     if fs::symlink_metadata(&file).is_ok() && !is_page() {
         let file = file.display();
         reject!("{file}: this file exists and is not a page; choose another --out");

@@ -68,6 +68,7 @@ fn judged(dir: &Path) -> Result<(), Failure> {
     let stored = read(&figures).map_err(bad_input)?;
     let [is, was] = [content.tables.files()[0].1, &stored].map(rows);
     let (is, was) = (is?, was?);
+    // The columns `site` and `metric` of the table.
     let what = |row: &StringRecord| [4, 5].map(|at| row.get(at).map(str::to_owned));
     let judged: BTreeSet<_> = is.iter().map(what).collect();
     let mut was = was.iter().filter(|row| judged.contains(&what(row)));

@@ -170,7 +170,7 @@ fn title(scene: &Scene, key: MetricKey, variant: usize) -> String {
     if let Some(judged) = candidate.and_then(|candidate| candidate.judged.iter().find(is_same)) {
         return judged.title(&subject, label);
     }
-    if variant == 0 {
+    if variant == BASELINE {
         return format!("{subject}, {label}");
     }
     let [lower, higher, all] = scene.summary.resolved(key, variant);
