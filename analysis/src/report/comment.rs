@@ -57,7 +57,7 @@ fn within(most_words: usize, lines: Vec<String>) -> impl Iterator<Item = String>
 
 fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
     let mut lines = match verdict.best() {
-        // Whoever reads only the comment has to know who pays.
+        // A reader of the comment alone has to know which cells get worse.
         Some(best) => best
             .worse(1)
             .into_iter()

@@ -173,7 +173,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let margin = |(quantity, margin): &(Quantity, f64)| {
         format!("{} {margin} {}", quantity.words, quantity.unit())
     };
-    // Without `idle.csv` there is no floor.
+    // No cell has the metric of the floor if `idle.csv` is missing.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
         let info = metric.info();

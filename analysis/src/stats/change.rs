@@ -69,7 +69,7 @@ pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Opt
     let scale = PERCENT / (pair.values[0] * pair.weights[1]);
     let by_launch = pair.deviations(pair.weights);
     let of_blocks = within(&by_launch)?.scaled(scale);
-    // Each launch is one of as many parts of the whole.
+    // The change is the mean over launches. So the deviation of a launch is its part of the error times the number of launches.
     let deviations = by_launch
         .iter()
         .map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
@@ -135,7 +135,7 @@ impl<'a> PairedEstimates<'a> {
 
     fn relative(&self, ratio: Variance) -> Option<Uncertain> {
         let [baseline, other] = self.values;
-        // Converts from the scale of the lower one to that of the baseline.
+        // This factor converts from the scale of the lower value to that of the baseline.
         let scale = baseline * self.weights[1];
         let is_known = baseline > 0.0 && ratio.value > 0.0;
         is_known.then(|| ratio.scaled(1.0 / scale).around(other / baseline - 1.0))

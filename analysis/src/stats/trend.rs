@@ -59,7 +59,7 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let variance = count * (count - 1.0) * (2.0 * count + 5.0) / 18.0;
     let widening = (1.0 + memory) / (1.0 - memory);
     let deviation = (variance * widening).sqrt();
-    // The degrees of freedom are those of as many independent values as would vary as much.
+    // Correlated values are as good as fewer independent ones, which give the degrees of freedom.
     let freedom = (count / widening - 2.0).max(1.0);
     let levels = series.iter().map(|(time, value)| value - slope * time);
     let level = median_of_sorted(&sorted(levels.collect()));
@@ -110,8 +110,8 @@ fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     }
 }
 
-/// Whether all steps go the same way, and by more than chance. A random walk can look like a curve, but that all its steps go the
-/// same way is as likely as that as many coins all show the same side.
+/// Whether all steps go the same way, and too many of them for chance. A random walk can look like a curve, but its steps rarely
+/// all go the same way: that is as likely as that as many coins all show the same side.
 fn never_turns(values: &[f64], confidence: f64) -> bool {
     let up = values.windows(2).filter(|pair| pair[1] > pair[0]).count() as i32;
     let down = values.windows(2).filter(|pair| pair[1] < pair[0]).count() as i32;

@@ -210,7 +210,7 @@ pub(crate) fn absent() -> String {
     "not measured".to_owned()
 }
 
-/// Where requests last longer than turns, they belong to no variant.
+/// The text for a quantity of requests that last longer than turns. Such requests belong to no variant.
 pub(crate) fn not_compared() -> String {
     "not compared".to_owned()
 }
