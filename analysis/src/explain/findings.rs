@@ -143,9 +143,9 @@ impl FindingSearch<'_> {
     fn sleeping(&mut self) {
         for site in SITES {
             if let Some(waiting) = self.evidence.waiting(site) {
-                let excess = (waiting.percent, SLEEPING_PERCENT);
+                let compared = (waiting.percent, SLEEPING_PERCENT);
                 let (kind, child) = (FindingKind::SleepingPoll, waiting.child);
-                self.add(kind, Some(site), child, excess, waiting.call);
+                self.add(kind, Some(site), child, compared, waiting.call);
             }
         }
     }
@@ -154,8 +154,8 @@ impl FindingSearch<'_> {
         for ((site, child), (polls, rates)) in self.evidence.allocation_rates(BASELINE) {
             let (objects, bytes) = rates.per_poll.unwrap_or_default();
             if SITES.contains(&site) && polls >= FEWEST_POLLS {
-                let (kind, excess) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));
-                self.add(kind, Some(site), &child, excess, number(bytes));
+                let (kind, compared) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));
+                self.add(kind, Some(site), &child, compared, number(bytes));
             }
         }
     }
@@ -172,8 +172,8 @@ impl FindingSearch<'_> {
             .activity(ActivityCounter::DialFailures)
             .map(|failed| number(failed as f64));
         let more = failed.map_or_else(String::new, |failed| format!(" ({failed} dials failed)"));
-        let (kind, excess) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
-        self.add(kind, Some(Site::Swarm), "", excess, more);
+        let (kind, compared) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
+        self.add(kind, Some(Site::Swarm), "", compared, more);
     }
 
     fn self_waking(&mut self, sums: &PassSums) {
@@ -198,8 +198,8 @@ impl FindingSearch<'_> {
             let (percent, idle_percent) = (100.0 * share, 100.0 * idle);
             // A task that finds something to do after it woke itself had a reason.
             if polls >= FEWEST_POLLS && idle_percent >= SELF_WAKING_IDLE_PERCENT {
-                let (kind, excess) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
-                self.add(kind, Some(site), "", excess, number(idle_percent));
+                let (kind, compared) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
+                self.add(kind, Some(site), "", compared, number(idle_percent));
             }
         }
     }
@@ -214,8 +214,8 @@ impl FindingSearch<'_> {
             };
             let per_s = quotient(idle, sums.seconds()).unwrap_or(0.0);
             if let Some(share) = quotient(idle, polls).filter(|_| per_s > IDLE_PER_S) {
-                let (kind, excess) = (FindingKind::IdlePolls, (100.0 * share, threshold));
-                self.add(kind, Some(site), "", excess, number(per_s));
+                let (kind, compared) = (FindingKind::IdlePolls, (100.0 * share, threshold));
+                self.add(kind, Some(site), "", compared, number(per_s));
             }
         }
     }
@@ -235,8 +235,8 @@ impl FindingSearch<'_> {
         per_peer.sort_by(f64::total_cmp);
         if let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) {
             let kind = FindingKind::SeveralConnections;
-            let excess = (median, CONNECTIONS_PER_PEER);
-            self.add(kind, None, "", excess, String::new());
+            let compared = (median, CONNECTIONS_PER_PEER);
+            self.add(kind, None, "", compared, String::new());
         }
     }
 
