@@ -89,7 +89,7 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         refuse_unknown_sites(stack, &node, budgets)?;
     }
     let specs = compared.subjects.specs();
-    let compares = match (&specs[..], &compared.budget[..]) {
+    let pairs = match (&specs[..], &compared.budget[..]) {
         ([base, head], []) => [(base, Budgets::NONE), (head, Budgets::NONE)],
         ([base, head], [same]) => [(base, *same), (head, *same)],
         ([same], [base, head]) => [(same, *base), (same, *head)],
@@ -100,9 +100,8 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         ),
     };
     // Both are looked up before one is built.
-    let looked_up =
-        compares.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
-    let [base, head] = looked_up;
+    let [base, head] =
+        pairs.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
     let (base, head) = (base?, head?);
     let subjects = [base.0.clone(), head.0.clone()];
     let programs = match &args.program.program {
