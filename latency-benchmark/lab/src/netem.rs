@@ -1,4 +1,4 @@
-//! Delay by netem, the kernel's queueing discipline for emulated networks.
+//! Delays packets by netem, the kernel's queueing discipline for emulated networks.
 
 use std::time::Duration;
 
