@@ -244,7 +244,7 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// What is recorded of each site of a subject. A site without a record has everything.
+/// The levels of each site that the subject has or lacks. A site without a record has all levels.
 fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
     if subject.role == Role::Control {
         return Ok(Vec::new());
