@@ -183,8 +183,8 @@ impl CellArgs {
     /// The configuration of the nodes and their load, for this number of peers.
     pub(crate) fn node(&self, peers: usize) -> Result<(NodeConfig, Load), Failure> {
         let node = self.node.node(self.program.stack)?;
-        let payload = self.node.profile_payload(peers)?;
-        let payload = payload.unwrap_or(self.payload);
+        let of_profile = self.node.profile_payload(peers)?;
+        let payload = of_profile.unwrap_or(self.payload);
         let pace = self.node.pace(&[payload])?;
         Ok((node, Load { payload, pace }))
     }

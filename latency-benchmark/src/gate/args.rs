@@ -59,12 +59,12 @@ impl FromStr for Allowance {
         };
         let (kind, rise) = text.split_once('=').ok_or_else(wrong)?;
         let kind = CountKind::from_str(kind.trim(), false).map_err(|_| wrong())?;
-        let rise = rise.trim();
-        let number: f64 = rise.trim_end_matches('%').parse().map_err(|_| wrong())?;
+        let typed = rise.trim();
+        let number: f64 = typed.trim_end_matches('%').parse().map_err(|_| wrong())?;
         if !number.is_finite() || number < 0.0 {
             return Err(wrong());
         }
-        let rise = match rise.ends_with('%') {
+        let rise = match typed.ends_with('%') {
             true => Rise::Percent(number),
             false => Rise::PerRequest(number),
         };

@@ -22,8 +22,8 @@ impl Callgrind {
             tried.is_ok_and(|tried| tried.status.success())
         };
         let setarch = found("setarch").filter(works).into_iter();
-        let setarch = setarch.flat_map(|setarch| [setarch, "-R".into()]);
-        Some(Callgrind(setarch.chain([found("valgrind")?]).collect()))
+        let prefix = setarch.flat_map(|setarch| [setarch, "-R".into()]);
+        Some(Callgrind(prefix.chain([found("valgrind")?]).collect()))
     }
 
     /// Runs a program that counts for `--gate`. Its profile is written to a file.

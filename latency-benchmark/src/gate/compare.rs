@@ -30,12 +30,12 @@ pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared 
         match agreed(attempts) {
             Ok(counts) => counts_of_sides.push(counts),
             Err([one, other]) => {
-                let differs = changes(one, other, &[]);
-                let differs = differs.iter().map(|change| {
+                let differing = changes(one, other, &[]);
+                let texts = differing.iter().map(|change| {
                     let [one, other] = [change.base, change.head].map(rounded);
                     format!("{} {one} and {other} per request", change.name)
                 });
-                let first = differs.take(1).collect::<String>();
+                let first = texts.take(1).collect::<String>();
                 return Compared::NotDeterministic(format!(
                     "{label}, {} runs: {first}",
                     attempts.len()
@@ -66,9 +66,9 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
         }
     }
     let named = head.iter().map(|(name, count)| {
-        let child = name.site.zip(name.child.as_deref());
-        let child = child.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
-        let child = child.or_else(|| name.child.clone());
+        let of_site = name.site.zip(name.child.as_deref());
+        let renamed = of_site.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
+        let child = renamed.or_else(|| name.child.clone());
         let name = CountName { child, ..*name };
         (name, *count)
     });

@@ -154,12 +154,12 @@ impl SweepArgs {
         let Some(shard) = self.parts.shard else {
             return Ok(AskedSweep::Measure(config, dir));
         };
-        let dir = shard.folder(&dir);
-        if dir.join(MANIFEST).is_file() {
-            check_options(config, &dir)?;
-            return Ok(AskedSweep::Resume(dir));
+        let folder = shard.folder(&dir);
+        if folder.join(MANIFEST).is_file() {
+            check_options(config, &folder)?;
+            return Ok(AskedSweep::Resume(folder));
         }
-        Ok(AskedSweep::Measure(config, dir))
+        Ok(AskedSweep::Measure(config, folder))
     }
 
     /// What the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,

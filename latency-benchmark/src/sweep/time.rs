@@ -12,8 +12,8 @@ use super::schedule::{Launch, schedule};
 /// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needs = needs(&config);
-    let measuring = time.mul_f64(plan::cells::speed(&config));
-    let measuring = measuring.saturating_sub(needs.around);
+    let one_by_one = time.mul_f64(plan::cells::speed(&config));
+    let measuring = one_by_one.saturating_sub(needs.around);
     let scale = measuring.div_duration_f64(needs.measuring);
     if scale < needs.least {
         reject!(

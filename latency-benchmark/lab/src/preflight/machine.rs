@@ -241,8 +241,8 @@ fn busy_ticks(stat: &str) -> u64 {
 fn available_mib() -> Option<u64> {
     let meminfo = read("/proc/meminfo")?;
     let mut lines = meminfo.lines();
-    let kib = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let text = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = text.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib / 1024)
 }
 

@@ -75,8 +75,8 @@ impl Counts {
 
     /// The sum of the squares of all values.
     pub fn squares(&self) -> f64 {
-        let squares = self.values();
-        let squares = squares.map(|(value, count)| (value as f64).powi(2) * count as f64);
+        let values = self.values();
+        let squares = values.map(|(value, count)| (value as f64).powi(2) * count as f64);
         squares.sum()
     }
 

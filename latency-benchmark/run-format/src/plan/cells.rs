@@ -17,8 +17,8 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     };
     let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
     let numbered = (0..).zip(&cells);
-    let dealt = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
-    let mut dealt: Vec<(u64, usize)> = dealt.collect();
+    let timed = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
+    let mut dealt: Vec<(u64, usize)> = timed.collect();
     dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
     // With more shards than cells, the last shards have no cell.
     let shards = cells.len().min(shard.of as usize);

@@ -82,8 +82,8 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
     if expected == *launch {
         return None;
     }
-    let fields = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
-    let (expected, found) = (fields(&expected), fields(launch));
+    let json = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
+    let (expected, found) = (json(&expected), json(launch));
     let mut fields = expected.as_object()?.iter();
     let differing = fields.find(|(name, value)| found.get(name) != Some(value));
     Some(differing.map_or("config", |(name, _)| name).to_owned())
