@@ -124,11 +124,10 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
             let share = share.max(shortest(&config));
             AskedSweep::Measure(within(config, share)?, folder)
         };
-        let this = sweep::carry_out(asked, MANIFEST, &args.program)?;
-        let goes_on = [MEASURED, SOME_FAILED].contains(&this);
+        code = sweep::carry_out(asked, MANIFEST, &args.program)?;
+        let goes_on = [MEASURED, SOME_FAILED].contains(&code);
         // Sweeping has moved this process away from central's core, which `analysis` may use.
         move_to(cores)?;
-        code = this;
         Ok::<bool, Failure>(goes_on)
     };
     if search.chooses_cells {
