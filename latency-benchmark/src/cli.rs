@@ -57,24 +57,24 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         Err(end) => return end,
     };
     let code = match args.verb {
-        BenchmarkVerb::Sweep(args) => counted(|| pipeline::run(*args)),
-        BenchmarkVerb::Explain(args) => counted(|| explain::run(args)),
-        BenchmarkVerb::Rr(args) => counted(|| rr::run(*args)),
-        BenchmarkVerb::Soak(args) => counted(|| soak::run(*args)),
+        BenchmarkVerb::Sweep(args) => counting_interrupts(|| pipeline::run(*args)),
+        BenchmarkVerb::Explain(args) => counting_interrupts(|| explain::run(args)),
+        BenchmarkVerb::Rr(args) => counting_interrupts(|| rr::run(*args)),
+        BenchmarkVerb::Soak(args) => counting_interrupts(|| soak::run(*args)),
         BenchmarkVerb::Peer(args) => peer::run(args),
-        BenchmarkVerb::Central(args) => counted(|| central::run(args)),
+        BenchmarkVerb::Central(args) => counting_interrupts(|| central::run(args)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
         BenchmarkVerb::Preflight(args) => lab_verb::preflight(&args),
-        BenchmarkVerb::Bundled(args) => counted(|| bundle::run(&args)),
+        BenchmarkVerb::Bundled(args) => counting_interrupts(|| bundle::run(&args)),
         BenchmarkVerb::Cell => cell::run(),
         BenchmarkVerb::DelayLine => lab_verb::delay_line(),
     }?;
     Ok(ExitCode::from(code))
 }
 
-/// Runs a verb that counts interrupts, to finish its slice. If it fails after one, its exit code says that it was
-/// interrupted: the same Ctrl-C may have ended a build.
-fn counted(verb: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
+/// Runs a verb while interrupts are counted and do not end the process, so that the verb can finish its slice. If it fails
+/// after an interrupt, the exit code says that it was interrupted, because the same Ctrl-C may have ended a build.
+fn counting_interrupts(verb: impl FnOnce() -> Result<u8, Failure>) -> Result<u8, Failure> {
     count_interrupts()?;
     verb().map_err(|failure| match interrupts_seen() {
         0 => failure,

@@ -1,5 +1,5 @@
-//! Talks with a child process in lines: it gets a task, sends messages, both as JSON, and can be asked to stop. A cell and
-//! central are such processes.
+//! Talks with a child process in lines. The child gets a task as JSON, sends messages as JSON, and can be asked to stop. A cell
+//! and central are such processes.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
@@ -17,7 +17,7 @@ use run_format::{BlockReport, End, NetworkReport, RunConfig, RunRow, STOP_LINE, 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-/// How many messages may wait to be read.
+/// The number of messages that may wait to be read.
 const MESSAGES: usize = 1024;
 
 pub(crate) struct Conversation<M> {
@@ -63,6 +63,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         })
     }
 
+    /// Sends a line to the child.
     pub(crate) fn say(&mut self, line: &str) {
         // If the child has ended already, its exit code says so.
         let _ = writeln!(self.input, "{line}");

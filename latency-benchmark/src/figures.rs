@@ -1,5 +1,5 @@
-//! What is known of the variants while they are measured, in a short line: "none 483 → muxer=1/deferred 54.8 ms per s beyond
-//! 50 µs".
+//! Shows in one line what is known of the variants while they are measured, such as "none 483 → muxer=1/deferred 54.8 ms per s
+//! beyond 50 µs".
 
 use run_format::{BlockReport, Role, VariantConfig};
 
@@ -8,7 +8,7 @@ const MOST_CANDIDATES: usize = 3;
 
 const BEYOND: &str = "ms per s beyond 50 µs";
 
-/// None where nothing is known yet.
+/// The value of each variant. None while no value is known.
 pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
     let (values, unit) = match block.requests_per_s.is_empty() {
         true => (&block.beyond_ms_per_s, BEYOND),
@@ -36,7 +36,7 @@ pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Optio
     .map(|figures| format!("{figures} {unit}"))
 }
 
-/// Every variant of which something is known, with half the width of its interval.
+/// The value of each variant, with half the width of its interval. None while no value is known.
 pub(crate) fn with_margins(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
     let known = |role: Role| -> Vec<String> {
         let figures = block.beyond_ms_per_s.iter().zip(&block.margin_ms_per_s);

@@ -1,6 +1,6 @@
 //! The tool. It plans a sweep, and starts the nodes of each cell in a network of their own. The nodes are other programs, so
 //! it links no network stack (see `run-format/src/protocol.rs`).
-#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // They panic if the reader has gone.
+#![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))] // `println!` panics if the reader has gone.
 
 mod args;
 mod bundle;

@@ -68,8 +68,8 @@ impl NodeProgramArgs {
     }
 }
 
-/// Has cargo build a node program. Does nothing in a debug build, whose node program lies beside it, and nothing if the
-/// workspace is not there.
+/// Has cargo build a node program. Does nothing in a debug build, whose node program lies beside this program, and nothing if
+/// the workspace is not there.
 fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let Some(workspace) = workspace().filter(|_| !cfg!(debug_assertions)) else {
         return Ok(());
@@ -77,9 +77,9 @@ fn build(stack: &Stack, node: &NodeConfig, program: Program) -> Result<()> {
     let (name, profile) = program.name_and_profile(stack);
     let asked = node.features().into_iter().map(|(name, _)| name);
     let features: Vec<&str> = asked.chain(program.feature()).collect();
-    let cargo = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
+    let cargo_path = env::var_os("CARGO").unwrap_or_else(|| user_tool("cargo").into());
     let target = target_dir()?;
-    let mut cargo = Command::new(cargo);
+    let mut cargo = Command::new(cargo_path);
     cargo
         .args(["build", "--locked", MESSAGES, "--target-dir"])
         .arg(&target)
@@ -96,7 +96,7 @@ fn workspace() -> Option<&'static Path> {
     is_there.then_some(workspace)
 }
 
-/// Cargo's target folder. This program is in the folder of a profile there.
+/// Cargo's target folder: this program is in the folder of a profile, which is in the target folder.
 fn target_dir() -> Result<PathBuf> {
     let this = this_program()?;
     let target = this.parent().and_then(Path::parent).map(Path::to_owned);

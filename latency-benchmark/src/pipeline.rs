@@ -50,11 +50,13 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
         return search(&args);
     }
     let asked = args.sweep.asked()?;
-    let goes_on = !args.measure_only;
+    let has_report = !args.measure_only;
     let given = &args.sweep.program;
     let (config, dir, program) = match &asked {
-        AskedSweep::Measure(config, dir) if goes_on => (config.clone(), dir.clone(), given.clone()),
-        AskedSweep::Resume(dir) if goes_on => {
+        AskedSweep::Measure(config, dir) if has_report => {
+            (config.clone(), dir.clone(), given.clone())
+        }
+        AskedSweep::Resume(dir) if has_report => {
             let manifest = manifest::read(dir, MANIFEST)?;
             let program = given.again(&manifest);
             (manifest.config, dir.clone(), program)
@@ -73,9 +75,9 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
     }
     let goes_on = [MEASURED, SOME_FAILED].contains(&code);
     if args.explain && goes_on {
-        let explained = ExplainArgs::defaults(&dir, program)?;
-        // If explaining fails, the sweep still has its report.
-        let explained = explain::run(explained).unwrap_or_else(|failure| {
+        let defaults = ExplainArgs::defaults(&dir, program)?;
+        // The sweep has a report even if explaining fails.
+        let explained = explain::run(defaults).unwrap_or_else(|failure| {
             let why = one_line(&format!("{:#}", failure.error));
             say(format!("error: --explain: {why}"));
             match interrupts_seen() {

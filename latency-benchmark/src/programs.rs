@@ -27,7 +27,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// If all subjects have the sources of this workspace, its program for all. Otherwise `find` returns the program of each
+    /// The workspace's own program for all subjects if they have its sources. Otherwise `find` returns the program of each
     /// subject.
     fn of_subjects(
         config: &SweepConfig,
@@ -72,7 +72,7 @@ impl Programs {
         self.in_layout(subject.map_or(0, |subject| subject.peers), layout)
     }
 
-    /// The program in a layout. A subject may have no layouts although others have some. It has the program as cargo links it.
+    /// The program in a layout. A subject may have no layouts although others have some. It runs the program as cargo links it.
     fn in_layout(&self, number: usize, layout: Option<u32>) -> PathBuf {
         let program = &self.programs[number];
         match (program.parent(), layout) {
@@ -244,7 +244,7 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// What is recorded of each site of a subject. A site without a record has everything.
+/// The levels of each site that the subject has or lacks. A site without a record has all levels.
 fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
     if subject.role == Role::Control {
         return Ok(Vec::new());
@@ -274,9 +274,9 @@ fn refuse_unbounded(
     subject: &SubjectConfig,
     levels: &[LevelRecord],
 ) -> Result<(), Failure> {
-    // A subject that is patched with a remedy has one way, and cannot choose others.
+    // A subject whose patch has a remedy works in one fixed way, and its variants cannot choose another.
     let spec: Option<Spec> = subject.spec.parse().ok();
-    let has_way = spec.is_some_and(|spec| {
+    let has_fixed_way = spec.is_some_and(|spec| {
         let patch = spec.budgets;
         patch.is_some_and(|patch| patch.remedies().next().is_some())
     });
@@ -285,7 +285,7 @@ fn refuse_unbounded(
             let site = level.site;
             let (is_asked, what) = match level.level {
                 SiteLevel::Budget => (variant.budgets.at(site).is_some(), "be bounded"),
-                SiteLevel::Remedies if has_way => (false, ""),
+                SiteLevel::Remedies if has_fixed_way => (false, ""),
                 SiteLevel::Remedies => (
                     variant.budgets.remedies().next().is_some(),
                     "have its remedies",

@@ -102,18 +102,18 @@ impl Progress {
         print(dir.display());
     }
 
-    /// "3 min 5 s left", if the other units take as long as those so far. Empty as long as none is done.
+    /// The time left, such as "3 min 5 s left", if the other units take as long as those so far. Empty until one is measured.
     fn left(&self) -> String {
         let (done, total) = self.position();
         let measured = done - self.skipped.load(Relaxed);
-        let left = total.saturating_sub(done);
-        if measured == 0 || left == 0 {
+        let units_left = total.saturating_sub(done);
+        if measured == 0 || units_left == 0 {
             return String::new();
         }
-        let factor = left as f64 / measured as f64;
-        let left = Duration::try_from_secs_f64(self.bar.elapsed().as_secs_f64() * factor);
-        let left = left.map(|left| format!("{} left", in_words(left)));
-        left.unwrap_or_default()
+        let factor = units_left as f64 / measured as f64;
+        let time = Duration::try_from_secs_f64(self.bar.elapsed().as_secs_f64() * factor);
+        let text = time.map(|time| format!("{} left", in_words(time)));
+        text.unwrap_or_default()
     }
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct RunCounts {
 impl RunCounts {
     pub(crate) fn add(&mut self, end: &End) {
         match end {
-            // It is measured again.
+            // `--resume` measures the run again.
             &End::INTERRUPTED => {}
             End::Ok { .. } => self.measured += 1,
             End::Invalid { .. } => self.invalid += 1,

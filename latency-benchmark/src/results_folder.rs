@@ -33,7 +33,7 @@ pub(crate) struct ResultsFolder {
 }
 
 impl ResultsFolder {
-    /// Locks a folder that has the file `manifest`. If `waits` is set, as for a shard, it waits for an earlier task that still
+    /// Locks a folder that has the file `manifest`. With `waits`, as for a shard, the call waits for an earlier task that still
     /// writes there.
     pub(crate) fn lock(path: &Path, manifest: &str, waits: bool) -> Result<ResultsFolder, Failure> {
         let file = path.join(LOCK);

@@ -11,7 +11,6 @@ use program::{Failure, Limits, bad_input, say};
 use run_format::files::{MANIFEST, SCHEMA, read_versioned, write_json, write_whole};
 use run_format::search::{NextRound, SEARCH, Search, first_look, round};
 use run_format::{Axes, Budgets, Cores, NodeConfig, Precision, SweepConfig};
-
 use swarm_patch::diff::Layout;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::stacks::LIBP2P;
@@ -125,11 +124,10 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
             let share = share.max(shortest(&config));
             AskedSweep::Measure(within(config, share)?, folder)
         };
-        let this = sweep::carry_out(asked, MANIFEST, &args.program)?;
-        let goes_on = [MEASURED, SOME_FAILED].contains(&this);
-        // Sweeping has moved this process away from central's core.
+        code = sweep::carry_out(asked, MANIFEST, &args.program)?;
+        let goes_on = [MEASURED, SOME_FAILED].contains(&code);
+        // Sweeping has moved this process away from central's core, which `analysis` may use.
         move_to(cores)?;
-        code = this;
         Ok::<bool, Failure>(goes_on)
     };
     if search.chooses_cells {
@@ -173,7 +171,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
 }
 
 fn next_round(dir: &Path) -> Result<NextRound, Failure> {
-    /// Much longer than it takes.
+    /// `analysis` needs much less.
     const LIMITS: Limits = Limits {
         time: Duration::from_secs(600),
         bytes: 16 << 20,

@@ -1,4 +1,4 @@
-//! What verbs that measure have in common: they write into a folder, show progress, run cells, and obey interrupts.
+//! A session runs cells for a verb that measures: it writes into a folder, shows progress, and obeys interrupts.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -53,14 +53,14 @@ impl Session {
         is_whole || interrupts_seen() == 0
     }
 
-    /// Runs a cell, whose files go into `dir`, and calls `on` with its messages. None after a second interrupt.
+    /// Runs a cell, whose files go into `dir`, and passes its messages on. Returns None after a second interrupt.
     pub(crate) fn measure(
         &self,
         config: RunConfig,
         (central, peer): (&Path, &Path),
         dir: &Path,
         seat: Option<&Seat<'_>>,
-        on: impl FnMut(CellMessage) -> Result<()>,
+        on_message: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         let run = || {
             // The processes of a cell may have another working folder.
@@ -70,7 +70,7 @@ impl Session {
                 peer: peer.canonicalize()?,
                 dir: dir.canonicalize()?,
             };
-            self.follow(&task, seat, on)
+            self.follow(&task, seat, on_message)
         };
         let began = Instant::now();
         let mut row = run().unwrap_or_else(|error| {
@@ -92,7 +92,7 @@ impl Session {
         &self,
         task: &CellTask,
         seat: Option<&Seat<'_>>,
-        mut on: impl FnMut(CellMessage) -> Result<()>,
+        mut on_message: impl FnMut(CellMessage) -> Result<()>,
     ) -> Result<Option<RunRow>> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         const LAST_PATIENCE: Duration = Duration::from_secs(2);
@@ -121,7 +121,7 @@ impl Session {
                     wait_within(&mut cell.process.child, LAST_PATIENCE)?;
                     return Ok(Some(*row));
                 }
-                Ok(message) => on(message)?,
+                Ok(message) => on_message(message)?,
                 Err(RecvTimeoutError::Timeout) => self.progress.tick(),
                 Err(RecvTimeoutError::Disconnected) => {
                     let errors = errors.join().unwrap_or_default();

@@ -133,7 +133,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
 
 /// Writes each row when it is measured. A failure ends the soak, and its rows stay.
 fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result<SoakEnd, Failure> {
-    /// How many lines are printed if the output is no terminal.
+    /// The number of lines that are printed if the output is no terminal.
     const LINES: u64 = 30;
     let dir = folder.path.clone();
     let mut tables = TableWriters::create(&dir, &[SOAK_ROWS])?;

@@ -22,7 +22,7 @@ impl StoppedWatch {
         }
     }
 
-    /// Starts anew, because processes are now paused on purpose.
+    /// Forgets what was stopped, because processes are now paused on purpose.
     pub(crate) fn pause(&mut self) {
         self.since.clear();
     }
@@ -41,8 +41,8 @@ impl StoppedWatch {
             let since = before.get(&process).copied();
             self.since.insert(process, since.unwrap_or(self.looked));
         }
-        let mut longest = self.since.iter();
-        let (process, since) = longest.find(|(_, since)| since.elapsed() > LONGEST)?;
+        let mut stopped_processes = self.since.iter();
+        let (process, since) = stopped_processes.find(|(_, since)| since.elapsed() > LONGEST)?;
         Some(format!(
             "{} has been stopped for {} s (SIGSTOP; its process is {process})",
             name(*process),

@@ -70,7 +70,7 @@ impl Seat<'_> {
         drop(self.order.changed.wait_while(state, starts_later));
     }
 
-    /// Ends the turn, if there was one.
+    /// Asks for a turn of a block. The turn that the program has ends.
     pub(crate) fn ask(&self, block: u32) {
         self.order.change(|state| {
             state.end_turn(self.program);
@@ -114,8 +114,8 @@ impl State {
         if self.running.is_some() {
             return;
         }
-        let ask = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
-        let mut candidates: Vec<usize> = ask.map(|(program, _)| *program).collect();
+        let asking = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
+        let mut candidates: Vec<usize> = asking.map(|(program, _)| *program).collect();
         if candidates
             .iter()
             .all(|program| self.had_turn.contains(program))

@@ -12,7 +12,7 @@ use crate::wiring::Wires;
 use crate::{Counters, DelayBackend, NamespaceCounters};
 
 pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
-    let read = |_| {
+    let read_one = |_| {
         let links = fs::read_to_string("/proc/thread-self/net/dev").ok();
         Ok(NamespaceCounters {
             qdisc_dropped: None,
@@ -20,7 +20,7 @@ pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Count
             link_dropped: links.as_deref().and_then(link_dropped),
         })
     };
-    let mut all = Netns::for_each(wires.namespaces(), read).context(SET_UP)?;
+    let mut all = Netns::for_each(wires.namespaces(), read_one).context(SET_UP)?;
     if backend == Some(DelayBackend::Netem) {
         let tc = SystemTool::find("tc")?;
         let show = ["-s", "-j", "qdisc", "show"];

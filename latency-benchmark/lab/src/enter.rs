@@ -126,7 +126,7 @@ pub(crate) fn unshare(namespaces: CloneFlags) -> Result<(), EnterError> {
         .map_err(|errno| explain(errno, sysctl))
 }
 
-/// Whether the users of this process are not those of the machine. Only the machine's are all of them.
+/// Whether this process is in a user namespace. Outside of any, the map of users contains all of them.
 fn is_in_user_namespace() -> bool {
     const ALL: &str = "4294967295";
     let map = fs::read_to_string("/proc/self/uid_map");
@@ -173,7 +173,7 @@ fn die_with_parent(outer_lives: &OwnedFd) -> Result<(), EnterError> {
     }
 }
 
-/// Has nothing that is mounted in this namespace appear in another.
+/// Makes mounts private, so that what is mounted in this namespace does not appear in another.
 pub(crate) fn make_mounts_private() -> Result<(), EnterError> {
     const NONE: Option<&str> = None;
     nix::mount::mount(NONE, "/", NONE, MsFlags::MS_REC | MsFlags::MS_PRIVATE, NONE)
@@ -204,7 +204,7 @@ fn supervise(main: Pid, signals: &SupervisorSignals) -> i32 {
                 }
             }
             Ok(signal) => {
-                // This fails if it has just ended. Then its status is about to arrive.
+                // This fails if `main` has just ended. Then its status is about to arrive.
                 let _ = nix::sys::signal::kill(main, signal);
             }
             Err(_) => return 1,

@@ -1,4 +1,4 @@
-//! A wired lab.
+//! A lab whose namespaces, links and delay exist.
 
 use std::net::Ipv4Addr;
 use std::process::Command;

@@ -18,7 +18,7 @@ use crate::{Cores, LabSpec, LinkRtt, Placement, Rtt, RttReport};
 /// emulated ones.
 const LAB_TOLERANCE_MS: &str = "LAB_TOLERANCE_MS";
 
-/// The larger of 0.3 ms and 3 %, plus the effect of jitter on the shortest of a few round trips.
+/// The larger of 0.3 ms and 3 % of the round-trip time, plus the effect of jitter on the shortest of a few round trips.
 fn tolerance_ms(spec: &LabSpec) -> io::Result<f64> {
     let least_ms = match env::var(LAB_TOLERANCE_MS) {
         Err(_) => 0.3,
@@ -132,11 +132,13 @@ type TimedLink = (LinkRtt, Option<TcpStream>);
 
 struct ConnectSchedule {
     start: Instant,
-    last_chance: Instant,
+    /// Until then, a link that seems too long is tried again.
+    second_chance_ends: Instant,
+    /// Until then, a link that does not answer is tried again.
     deadline: Instant,
     /// A link with a longer time seems too long.
     limit_ms: f64,
-    /// How long to wait for an answer. If the first packet of a connect is sent again, the connect's time
+    /// How long a connect waits for an answer. If the first packet of a connect is sent again, the connect's time
     /// is not the round-trip time of the link.
     give_up: Duration,
 }
@@ -150,7 +152,7 @@ impl ConnectSchedule {
         let jitter = spec.network.jitter_ms.map(Rtt::duration);
         ConnectSchedule {
             start,
-            last_chance: start + 5 * rtt + SECOND_CHANCE,
+            second_chance_ends: start + 5 * rtt + SECOND_CHANCE,
             deadline: start + 6 * rtt + PATIENCE,
             limit_ms,
             give_up: rtt + 2 * jitter.unwrap_or_default() + allowance,
@@ -161,7 +163,7 @@ impl ConnectSchedule {
         let has_all = connects_ms.len() >= CONNECTS;
         // This is also true for a link without any answer.
         let seems_long = connects_ms.iter().all(|ms| *ms > self.limit_ms);
-        match now < self.last_chance {
+        match now < self.second_chance_ends {
             true => has_all && (!seems_long || connects_ms.len() >= MOST_CONNECTS),
             false => has_all || !seems_long || now >= self.deadline,
         }
@@ -283,7 +285,7 @@ mod tests {
             (&[23.6, 20.1], true),
             (&[23.6, 23.6, 23.6, 23.6], true),
         ] {
-            let found = schedule.is_done(connects_ms, schedule.last_chance);
+            let found = schedule.is_done(connects_ms, schedule.second_chance_ends);
             assert_eq!(found, is_done, "{connects_ms:?}");
         }
         assert!(!schedule.is_done(&[20.1], schedule.start));

@@ -1,4 +1,4 @@
-//! Delay by netem, the kernel's queueing discipline for emulated networks.
+//! Delays packets by netem, the kernel's queueing discipline for emulated networks.
 
 use std::time::Duration;
 
@@ -30,12 +30,12 @@ pub(crate) fn probe(inside: Inside) -> Result<()> {
 pub(crate) fn delay(wires: &Wires, spec: &LabSpec) -> Result<()> {
     let tc = SystemTool::find("tc")?;
     let links = 0..wires.peers.len();
-    let central = links.map(|peer| qdisc(&central_interface(peer), spec));
-    let central: String = central.collect();
+    let lines = links.map(|peer| qdisc(&central_interface(peer), spec));
+    let central: String = lines.collect();
     let peer = qdisc(PEER_INTERFACE, spec);
     let scripts = std::iter::once(&central).chain(std::iter::repeat(&peer));
-    let scripts = std::iter::zip(wires.namespaces(), scripts);
-    run_all(scripts, |(namespace, script)| {
+    let placed = std::iter::zip(wires.namespaces(), scripts);
+    run_all(placed, |(namespace, script)| {
         tc.run(namespace, &BATCH, script)
     })
     .map(drop)

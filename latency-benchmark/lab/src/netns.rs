@@ -55,6 +55,7 @@ impl Netns {
         on_another_thread(|| namespaces.enumerate().map(inside).collect())
     }
 
+    /// Has the command run inside this namespace, which stays open until then.
     pub(crate) fn hold_command(&self, command: &mut Command) {
         let namespace = self.clone();
         sys::before_exec(command, move || namespace.move_thread_in());
@@ -74,7 +75,8 @@ pub(crate) fn move_thread_into(path: &Path) -> io::Result<()> {
     Ok(setns(File::open(path)?, CloneFlags::CLONE_NEWNET)?)
 }
 
-/// The namespace belongs to the thread. So a thread that changes it is not used for anything else.
+/// Calls `f` on a thread of its own. A thread has its own network namespace, so one that changes it is not used for anything
+/// else.
 pub(crate) fn on_another_thread<T: Send>(
     f: impl FnOnce() -> io::Result<T> + Send,
 ) -> io::Result<T> {

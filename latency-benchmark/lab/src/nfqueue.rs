@@ -1,4 +1,4 @@
-//! Delay for kernels without netem.
+//! Delays packets on kernels without netem.
 //!
 //! A rule in each namespace sends every packet that arrives over a link to a queue. The kernel keeps the
 //! packet there until a process releases it. That process, the delay line, releases it after half of the

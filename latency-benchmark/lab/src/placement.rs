@@ -94,9 +94,9 @@ impl Topology {
             .transpose()?;
         let central = match central {
             Some(central) => self.check("--central-core", central)?,
-            None => self.beside(workers, asked.as_ref()),
+            None => self.cores_for_central(workers, asked.as_ref()),
         };
-        let peers = asked.unwrap_or_else(|| self.apart_from(&central));
+        let peers = asked.unwrap_or_else(|| self.cores_for_peers(&central));
         Ok(Placement {
             central: central.first(),
             sharing: self.sharing(&central, &peers),
@@ -105,8 +105,8 @@ impl Topology {
         })
     }
 
-    /// Cores for central, which the peers do not have: one for each worker, as far as there are enough.
-    fn beside(&self, workers: usize, peers: Option<&Cores>) -> Cores {
+    /// Cores that the peers do not have: one for each of central's workers, as far as there are enough.
+    fn cores_for_central(&self, workers: usize, peers: Option<&Cores>) -> Cores {
         let is_taken = |core: &Core| peers.is_some_and(|peers| peers.contains(core.number));
         let free = self.cores.iter().filter(|core| !is_taken(core));
         let mut physical = grouped(free, |core| core.physical);
@@ -122,8 +122,8 @@ impl Topology {
             .unwrap_or_else(|| Cores::one(self.available().first()))
     }
 
-    /// Cores for the peers: those that are not on central's physical cores, or else all others, or else central's.
-    fn apart_from(&self, central: &Cores) -> Cores {
+    /// The cores that are not on central's physical cores, or else all but central's, or else central's.
+    fn cores_for_peers(&self, central: &Cores) -> Cores {
         let taken = self.physical(central);
         let is_other = |core: &&Core| !central.contains(core.number);
         let is_apart = |core: &&Core| !taken.contains(&core.physical);
@@ -134,6 +134,7 @@ impl Topology {
             .unwrap_or_else(|| central.clone())
     }
 
+    /// A core that one of several peers has for itself, if there are enough cores for all.
     fn core_of(&self, peer: usize, peers: usize) -> Option<usize> {
         let physical = grouped(&self.cores, |core| core.physical);
         let is_enough = self.cores.len() >= peers;

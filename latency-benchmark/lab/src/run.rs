@@ -28,7 +28,7 @@ pub fn run(
     if let Some(invalid) = report.invalid() {
         bail!("the lab is invalid: {invalid}");
     }
-    // Dropped, and so killed, when the command has ended.
+    // These shells are dropped, and so killed, when the command has ended.
     let mut peers = Vec::new();
     for peer in 0..lab.facts().peers {
         let (number, address) = (peer + 1, lab.peer_address(peer));

@@ -13,7 +13,7 @@ use program::{Limits, in_threads, program_in, tool_folders};
 
 use crate::netns::Netns;
 
-/// Environment variable with directories to search instead of those of the system and of `PATH`, in its form.
+/// Environment variable with the folders to search instead of those of the system and of `PATH`. It has the form of `PATH`.
 const LAB_TOOLS: &str = "LAB_TOOLS";
 
 /// A busy machine may take seconds to wire a hundred peers.
@@ -50,13 +50,13 @@ pub(crate) fn install(name: &str) -> &'static str {
 
 impl SystemTool {
     pub(crate) fn find(name: &'static str) -> Result<SystemTool, MissingTool> {
-        let directories = env::var_os(LAB_TOOLS).map_or_else(tool_folders, |instead| {
-            let folders = env::split_paths(&instead);
-            folders.filter(|folder| folder.is_absolute()).collect()
+        let folders = env::var_os(LAB_TOOLS).map_or_else(tool_folders, |instead| {
+            let paths = env::split_paths(&instead);
+            paths.filter(|folder| folder.is_absolute()).collect()
         });
-        let found = program_in(directories.clone(), name);
+        let found = program_in(folders.clone(), name);
         found.map(|path| SystemTool { name, path }).ok_or_else(|| {
-            let paths = directories.iter().map(|path| path.display().to_string());
+            let paths = folders.iter().map(|path| path.display().to_string());
             MissingTool {
                 name,
                 searched: paths.collect::<Vec<_>>().join(":"),

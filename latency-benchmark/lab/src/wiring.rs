@@ -217,13 +217,13 @@ pub fn can_receive_on_receiver() -> bool {
 
 /// A mask in the form of the kernel: groups of 32 cores, as hexadecimal numbers.
 fn mask(cores: &Cores) -> String {
-    let groups = cores.iter().max().unwrap_or(0) / 32 + 1;
+    let count = cores.iter().max().unwrap_or(0) / 32 + 1;
     let group = |group: usize| {
         let inside = cores.iter().filter(|core| core / 32 == group);
         let bits = inside.fold(0u32, |bits, core| bits | 1 << (core % 32));
         format!("{bits:08x}")
     };
-    let groups: Vec<String> = (0..groups).rev().map(group).collect();
+    let groups: Vec<String> = (0..count).rev().map(group).collect();
     groups.join(",")
 }
 

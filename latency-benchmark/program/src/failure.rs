@@ -58,8 +58,8 @@ pub fn one_line(text: &str) -> String {
 
 /// The exit code that a shell would have for the same status: 128 and the number of the signal that killed the process.
 pub fn exit_code(status: ExitStatus) -> u8 {
-    let of_signal = || status.signal().map(|signal| 128 + signal);
-    let code = status.code().or_else(of_signal);
+    let after_signal = || status.signal().map(|signal| 128 + signal);
+    let code = status.code().or_else(after_signal);
     code.and_then(|code| code.try_into().ok()).unwrap_or(1)
 }
 

@@ -4,7 +4,7 @@
 //! that is ignored when this process starts stays ignored, here and in its children.
 #![allow(
     unsafe_code,
-    reason = "installs handlers; that of the counted signals only adds to an atomic number"
+    reason = "installs a handler, which only adds to an atomic number"
 )]
 
 use std::sync::atomic::AtomicUsize;

@@ -1,5 +1,5 @@
-//! How the programs of this workspace read their arguments, print, and end: errors are one line, and the exit
-//! code is 2 where the input was wrong.
+//! How the programs of this workspace read their arguments, start other programs, print, and end: an error is one line, and
+//! the exit code is 2 where the input was wrong.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
 #[cfg(feature = "clap")]

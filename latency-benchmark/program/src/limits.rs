@@ -1,4 +1,4 @@
-//! Where a limit of the shell (`ulimit`) ends a program, it ends with one line on standard error, and by no signal.
+//! A program that reaches a limit of the shell (`ulimit`) ends with one line on standard error, and not by a signal.
 #![allow(
     unsafe_code,
     reason = "ignores a signal, which runs no handler; and wraps the system's allocator"
@@ -14,10 +14,9 @@ use nix::sys::signal::{SigHandler, Signal, signal};
 
 /// From now on, writing more to a file than `ulimit -f` allows is an error, as on a full disk.
 pub fn fail_on_large_files() {
+    // If this fails, the signal ends the program as before.
     // SAFETY: to ignore a signal runs no code in a handler.
-    let ignored = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
-    // Where that fails, the signal ends the program as before.
-    let _ = ignored;
+    let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
 }
 
 /// The system's allocator. If no memory is left, the program says so in one line and ends. Rust's own abort says nothing.

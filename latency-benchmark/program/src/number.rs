@@ -10,7 +10,7 @@ use std::time::Duration;
 pub struct Number {
     /// The units in ascending order.
     pub units: &'static [(&'static str, f64)],
-    /// The unit of a number that is typed without one. If it is not one of the units, there is none.
+    /// The unit of a number that is typed without one. If `units` does not have it, a number without a unit is refused.
     pub bare: &'static str,
     /// A smaller number is refused.
     pub least: f64,
@@ -81,7 +81,7 @@ impl Number {
 
     /// Reads a number, and refuses a fraction of the smallest unit.
     pub fn read_whole(&self, text: &str) -> Result<u64, String> {
-        /// More than an error by rounding.
+        /// Errors by rounding are smaller.
         const FRACTION: f64 = 1e-3;
         let value = self.read(text)?;
         match value.round() {

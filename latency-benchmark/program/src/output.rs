@@ -42,7 +42,7 @@ pub fn printable(text: &str) -> Cow<'_, str> {
     escaped.collect::<String>().into()
 }
 
-/// "42 s", "3 min 5 s", "7 h 12 min".
+/// A duration in its largest units: "42 s", "3 min 5 s", "7 h 12 min".
 pub fn in_words(time: Duration) -> String {
     let seconds = time.as_secs();
     match seconds / 60 {

@@ -25,7 +25,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// For a program that only prints an answer, such as its version.
+    /// The limits of a program that only prints an answer, such as its version.
     pub const OF_AN_ANSWER: Limits = Limits {
         time: Duration::from_secs(10),
         bytes: 1 << 20,
@@ -40,7 +40,7 @@ impl Limits {
     /// an end meanwhile.
     pub fn output_with(self, command: &mut Command, input: Stdio) -> io::Result<Output> {
         let command = command.stdin(input).stdout(Stdio::piped());
-        // The group of its own is for ending its children together with it.
+        // The child has a process group of its own, so that its children can be ended together with it.
         let mut child = command.stderr(Stdio::piped()).process_group(0).spawn()?;
         let output = self.rest_of(&mut child);
         if output.is_err() {
@@ -131,8 +131,8 @@ pub fn wait_or_interrupt(command: &mut Command) -> io::Result<ExitStatus> {
     }
 }
 
-/// Locks a file. If another process has the lock, it prints `waits`, and waits until that process ends or the user asks
-/// for an end.
+/// Locks a file. If another process has the lock, this prints `waits`, and waits until the lock is free or the user asks for
+/// an end.
 pub fn lock(file: &File, waits: &str) -> io::Result<()> {
     let mut is_said = false;
     loop {
@@ -181,7 +181,7 @@ pub fn wait_within(child: &mut Child, patience: Duration) -> io::Result<Option<E
     }
 }
 
-/// The lines that a child prints. They end at a line that is longer than any message.
+/// The lines that a child prints. They end before a line that is longer than any message.
 pub fn lines(from: impl Read) -> impl Iterator<Item = String> {
     const LONGEST: usize = 16 << 20;
     let mut from = BufReader::new(from);

@@ -1,5 +1,5 @@
-//! Finds the programs that this one runs. Relative folders are left out: what lies in the working folder is somebody's
-//! data.
+//! Finds the programs that this one runs. Relative folders of `PATH` are left out, because the files in the working folder are
+//! somebody's data.
 
 use std::env;
 use std::os::unix::fs::PermissionsExt;

@@ -58,12 +58,12 @@ limits! { ApplicationRun;
     lost_records: COUNT;
 }
 
-/// Why the comparison ended. Since then, the variant `none` is in force.
+/// Why the comparison ended. After its end, the variant `none` is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Ended {
     TimeUp,
-    /// The application ended it.
+    /// The application ended the comparison.
     Stopped,
     Guardrail {
         reason: String,

@@ -129,17 +129,16 @@ impl FromStr for Budgets {
 }
 
 fn parse_remedy(part: &str) -> Result<Option<(Remedy, u8)>, String> {
-    let remedy = part
+    let named = part
         .split_once('=')
-        .map(|(name, way)| (name.trim().parse(), way.trim()));
-    let Some((Ok(remedy), way)) = remedy else {
+        .map(|(name, way)| (name.trim().parse::<Remedy>(), way.trim()));
+    let Some((Ok(remedy), way)) = named else {
         return Ok(None);
     };
-    let remedy: Remedy = remedy;
     let mut ways = remedy.ways().iter().zip(1..);
-    let number = ways.find(|(name, _)| **name == way);
-    let number = number.map(|(_, number)| Some((remedy, number)));
-    number.ok_or_else(|| {
+    let found = ways.find(|(name, _)| **name == way);
+    let chosen = found.map(|(_, number)| Some((remedy, number)));
+    chosen.ok_or_else(|| {
         let ways = remedy.ways().join(", ");
         refusal(
             part,

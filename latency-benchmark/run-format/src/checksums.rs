@@ -1,4 +1,4 @@
-//! Checksums of the files of a run. By these, a file that was cut, edited, or copied from another run is found.
+//! Checksums of the files of a run. They reveal a file that was cut, edited, or copied from another run.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,15 +17,15 @@ pub type Checksums = BTreeMap<String, String>;
 pub fn of_folder(dir: &Path) -> Result<Checksums> {
     let names = names(dir)?.into_iter().filter(|name| name != RUN);
     let of_files = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
-    let own = Ok((RUN.to_owned(), String::new()));
-    of_files.chain([own]).collect()
+    let empty = Ok((RUN.to_owned(), String::new()));
+    of_files.chain([empty]).collect()
 }
 
 /// The text of `run.json` with its own checksum. The checksum is computed while its place is empty.
 pub fn sealed(row: &impl Serialize) -> Result<String> {
     let text = serde_json::to_string_pretty(row)? + "\n";
-    let own = |sum: &str| format!("\"{RUN}\": \"{sum}\"");
-    Ok(text.replacen(&own(""), &own(&of_bytes(text.as_bytes())), 1))
+    let entry = |sum: &str| format!("\"{RUN}\": \"{sum}\"");
+    Ok(text.replacen(&entry(""), &entry(&of_bytes(text.as_bytes())), 1))
 }
 
 /// Refuses a folder if a file has another checksum. Returns the names of files that have none.

@@ -1,4 +1,4 @@
-//! The names of all files, and writing one whole.
+//! The names of all files of a run, and how a file is read and written whole.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -64,7 +64,7 @@ pub fn run_folder(run: u32, subject: Option<usize>) -> String {
     }
 }
 
-/// The folder, in that of a sweep, for a launch of a failed subject that was built without the inserted lines.
+/// The folder of the launch of a failed subject that was built without the inserted lines, below that of the sweep.
 pub fn without_lines(subject: usize) -> String {
     format!("{SUBJECTS}/{subject}/without-lines")
 }
@@ -77,7 +77,7 @@ pub fn explained_folder(cell: &str, subject: Option<usize>) -> String {
     }
 }
 
-/// The folder of the same run, measured while no other cell was.
+/// The folder of the same run when it is measured while no other cell is.
 pub fn alone(run_folder: &str) -> String {
     format!("{run_folder}.alone")
 }
@@ -87,8 +87,8 @@ pub fn unix_s() -> u64 {
     since.map_or(0, |since| since.as_secs())
 }
 
-/// Reads a file. Refuses anything but a regular file, since reading it may never end, and a file that is longer than any of
-/// a run.
+/// Reads a file. Refuses a file that is longer than any of a run, and anything but a regular file, because reading that may
+/// never end.
 pub fn read(path: &Path) -> Result<Vec<u8>> {
     const LONGEST: u64 = 256 << 20;
     let read = || -> io::Result<Vec<u8>> {
@@ -118,7 +118,7 @@ pub fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, &(serde_json::to_string_pretty(value)? + "\n"))
 }
 
-/// Reads a JSON file whose numbers have no limits.
+/// Reads a JSON file without checking its numbers.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
     let text = read(path)?;
     serde_json::from_slice(&text).with_context(|| path.display().to_string())

@@ -1,5 +1,5 @@
 //! The files that a run writes, defined once: the programs that measure write them with these types, and
-//! `analysis` reads them with the same. [`RESULTS.md`](../RESULTS.md) and [`EXPLAIN.md`](../EXPLAIN.md)
+//! `analysis` reads them with the same types. [`RESULTS.md`](../RESULTS.md) and [`EXPLAIN.md`](../EXPLAIN.md)
 //! describe every file, column and field.
 #![allow(missing_docs)] // Those two documents describe each field, and the names are theirs.
 

@@ -20,7 +20,7 @@ use crate::{
 const SLACK: f64 = 1.1;
 const SLACK_MS: f64 = 10.0;
 
-/// The most that Linux is built for.
+/// Linux is built for at most this number of cores.
 const MOST_CORES: f64 = 8192.0;
 
 /// No poll, request, packet or change of thread takes less time.
@@ -48,7 +48,7 @@ impl Extent {
         took_ms: Extent::LONGEST_MS,
     };
 
-    /// Some weeks.
+    /// No launch takes longer than these five weeks.
     const LONGEST_MS: f64 = 3e9;
 
     fn most_ms(&self, threads: f64) -> f64 {
@@ -88,12 +88,12 @@ impl Extent {
         0.0..=1e6 * self.most_ms(MOST_CORES) / SHORTEST_NS
     }
 
-    /// At most ten in a nanosecond.
+    /// Cycles or instructions: at most ten in a nanosecond.
     pub(crate) fn cycles(&self) -> RangeInclusive<f64> {
         0.0..=1e7 * self.most_ms(self.threads)
     }
 
-    /// At most 100 in a nanosecond.
+    /// Bytes: at most 100 in a nanosecond.
     pub(crate) fn bytes(&self) -> RangeInclusive<f64> {
         0.0..=1e8 * self.most_ms(self.threads)
     }
@@ -117,12 +117,12 @@ impl Extent {
         0.0..=1e6 * self.launch_ms().end()
     }
 
-    /// Such times at the end of each turn, added up.
+    /// Such times, read at the end of each turn and added up.
     pub(crate) fn launch_ns_of_turns(&self) -> RangeInclusive<f64> {
         0.0..=self.turns * self.launch_ns().end()
     }
 
-    /// The same for each of central's threads.
+    /// Such times of each of central's threads, added up.
     pub(crate) fn launch_ns_of_threads(&self) -> RangeInclusive<f64> {
         0.0..=self.threads * self.launch_ns().end()
     }
@@ -134,7 +134,7 @@ pub(crate) fn length(range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     SHORTEST..=*range.end()
 }
 
-/// The range, but from a little below another column's value.
+/// The range, but it begins a little below another column's value.
 pub(crate) fn from_about(least: &impl Figure, range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     least.figure().unwrap_or(0.0) / SLACK..=*range.end()
 }
@@ -175,12 +175,12 @@ pub(crate) const PERCENT: RangeInclusive<f64> = 0.0..=100.0;
 
 /// A value in a column or field: a number, a name, or a document with limits of its own.
 pub(crate) trait Figure {
-    /// The number. None of a name, of a list, and of what is absent.
+    /// The number. A name, a list and an absent value have none.
     fn figure(&self) -> Option<f64> {
         None
     }
 
-    /// Refuses a number out of the range, and values within this one that are out of their own limits.
+    /// Refuses a number out of the range. A list refuses each of its numbers out of the range. A document has its own limits.
     fn check_in(&self, column: &str, range: &RangeInclusive<f64>, _: &Extent) -> Result<()> {
         let Some(figure) = self.figure() else {
             return Ok(());
@@ -243,7 +243,7 @@ impl<T: Figure> Figure for BTreeMap<String, T> {
 
 /// A row of a table, a document, or a part of one, whose figures have limits.
 pub trait Limited {
-    /// Refuses figures that cannot be.
+    /// Refuses figures that no run can have.
     fn check(&self, extent: &Extent) -> Result<()>;
 }
 

@@ -22,7 +22,7 @@ limits! { Manifest;
     created_unix_s: UNIX_S;
 }
 
-/// The programs that measured. Sweeps of different programs are not continued by each other.
+/// The programs that measured. Other programs do not continue the sweep.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Tool {
     pub version: String,
@@ -88,8 +88,8 @@ impl Machine {
             Some(line.split_once(':')?.1.trim().to_owned())
         };
         // Nodes of a cluster can share a machine, and the name of a pod is not that of its node.
-        let node = ["SLURMD_NODENAME", "NODE_NAME"];
-        let node = node.into_iter().find_map(|name| env::var(name).ok());
+        let variables = ["SLURMD_NODENAME", "NODE_NAME"];
+        let node = variables.into_iter().find_map(|name| env::var(name).ok());
         Machine {
             host: node.or_else(|| line("/proc/sys/kernel/hostname")),
             kernel: line("/proc/sys/kernel/osrelease"),

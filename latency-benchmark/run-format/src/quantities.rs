@@ -153,8 +153,8 @@ pub struct Crowd {
 }
 
 impl Crowd {
-    /// How often a task is woken, and how many times it then works. It yields after each time. Timers have a resolution of a
-    /// millisecond, so no period is short.
+    /// The time between two wake-ups of a task, and how many times it then works. It yields after each time. Timers have a
+    /// resolution of a millisecond, so no period is short.
     pub fn period(self) -> (Duration, u32) {
         const SHORTEST: Duration = Duration::from_millis(4);
         let one = self.work * self.tasks * 100 / self.percent as u32;
@@ -196,11 +196,12 @@ serde_as_text!(Churn, Crowd);
 /// The accepted forms, for help texts and errors.
 pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,5%: the time is per second";
 
-/// The half width of the interval of the change of the time beyond the threshold at which a run stops: the larger of the two.
+/// A run stops when the intervals of its changes have at most this half width. For the time beyond the threshold, the larger
+/// of the two counts.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
     pub beyond_ms_per_s: f64,
-    /// Percent of the baseline's value.
+    /// A percentage of the baseline's value.
     pub percent_of_value: f64,
 }
 
@@ -214,7 +215,7 @@ impl Precision {
         percent_of_value: 5.0,
     };
 
-    /// It is never reached, so that all of the time is used.
+    /// This precision is never reached, so a run uses all of its time.
     pub const EXACT: Precision = Precision {
         beyond_ms_per_s: 0.0,
         percent_of_value: 0.0,

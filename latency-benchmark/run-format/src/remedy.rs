@@ -46,7 +46,7 @@ impl Remedy {
         }
     }
 
-    /// The names of its ways, from the one with the number 1. The way 0 is upstream's and has none.
+    /// The names of its ways, which have the numbers 1, 2 and so on. The way 0 is upstream's and has no name.
     pub fn ways(self) -> &'static [&'static str] {
         match self {
             Remedy::Flush => &["late", "32KiB", "burst"],

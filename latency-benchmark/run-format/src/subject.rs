@@ -87,7 +87,7 @@ fn is_zero(number: &u32) -> bool {
 }
 
 impl SubjectConfig {
-    /// "1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5".
+    /// Names the sources, such as `1a2b3c4d5e "Fix the loop"; yamux of release 0.13.5`.
     pub fn sources(&self) -> String {
         let layers = self.layers.iter();
         let layers = layers.map(|(name, source)| match source {
@@ -99,7 +99,8 @@ impl SubjectConfig {
     }
 }
 
-/// The end of the label of a patched subject whose peers run the first subject, if there is one with both ends patched, too.
+/// The end of the label of a patched subject whose peers run the first subject. It tells that one from the subject with both
+/// ends patched.
 pub const CENTRAL_ALONE: &str = ", central alone";
 
 /// The origin of a subject's sources. Null means unknown.

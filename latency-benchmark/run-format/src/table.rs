@@ -105,11 +105,11 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
         let line = record.position().map_or(0, csv::Position::line);
-        if let Some(at) = record.iter().position(is_odd) {
+        if let Some(at) = record.iter().position(is_impossible_number) {
             let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
             bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
-        if let Some(at) = record.iter().position(has_no_letter) {
+        if let Some(at) = record.iter().position(has_forbidden_letter) {
             bail!("line {line}: {}: it has what is no letter", expected[at]);
         }
         let row = record.deserialize(Some(&headers));
@@ -119,7 +119,7 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
 }
 
 /// Whether a field is a number that is negative, not finite, or so large that sums would be wrong.
-fn is_odd(field: &[u8]) -> bool {
+fn is_impossible_number(field: &[u8]) -> bool {
     const DIGITS: usize = 15;
     if field.len() <= DIGITS && field.iter().all(u8::is_ascii_digit) {
         return false;
@@ -130,7 +130,7 @@ fn is_odd(field: &[u8]) -> bool {
 }
 
 /// Whether a field has a control character, or one that XML does not allow.
-fn has_no_letter(field: &[u8]) -> bool {
+fn has_forbidden_letter(field: &[u8]) -> bool {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
     let letters = || str::from_utf8(field).unwrap_or_default().chars();
     !field.iter().all(is_plain)

@@ -33,7 +33,7 @@ pub(crate) fn refuse_both_ends(budgets: &[Budgets], why: &str) -> Result<(), Fai
     )
 }
 
-fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
+fn sites_with_budgets(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
     let has = |site: &Site| stack.sites.iter().any(|known| known.name == site.name());
     let mut sites = Site::BUDGETED.to_vec();
     sites.retain(|site| has(site) && node.has_site(*site));
@@ -41,9 +41,9 @@ fn bounded_sites(stack: &Stack, node: &NodeConfig) -> Vec<Site> {
 }
 
 pub(crate) fn unknown_site(stack: &Stack, node: &NodeConfig, budgets: &Budgets) -> Option<Site> {
-    let known = bounded_sites(stack, node);
-    let bounded = Site::BUDGETED.into_iter();
-    let bounded = bounded.filter(|site| budgets.at(*site).is_some());
+    let known = sites_with_budgets(stack, node);
+    let all = Site::BUDGETED.into_iter();
+    let bounded = all.filter(|site| budgets.at(*site).is_some());
     let mut asked = bounded.chain(budgets.remedies().map(|(remedy, _)| remedy.site()));
     asked.find(|site| !known.contains(site))
 }
@@ -56,7 +56,7 @@ pub(crate) fn refuse_unknown_sites(
     let Some(site) = unknown_site(stack, node, budgets) else {
         return Ok(());
     };
-    let known = bounded_sites(stack, node).into_iter().map(Site::name);
+    let known = sites_with_budgets(stack, node).into_iter().map(Site::name);
     let over = match node.transport {
         Transport::Tcp => "",
         Transport::Quic => " over QUIC",

@@ -120,12 +120,12 @@ impl HostArgs {
         workers: usize,
     ) -> Result<LabConfig, Failure> {
         let lab = self.network.config(peers, rtts, workers)?;
-        let hosts = self.count();
-        if hosts == 0 {
+        let count = self.count();
+        if count == 0 {
             return Ok(lab);
         }
-        if let Some(peers) = peers.iter().find(|peers| **peers > hosts) {
-            reject!("--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {hosts})");
+        if let Some(peers) = peers.iter().find(|peers| **peers > count) {
+            reject!("--peers {peers}: --peer-hosts has fewer hosts (accepted: 1 to {count})");
         }
         let system = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
         let words = self.peer_command.split_whitespace();

@@ -71,8 +71,8 @@ impl NodeArgs {
     /// number.
     pub(crate) fn profile_payload(&self, peers: usize) -> Result<Option<Payload>, Failure> {
         let parts = self.parts().iter();
-        let known = parts.clone().flat_map(|part| part.peers.iter().flatten());
-        if let Some(needed) = known.max().filter(|needed| needed.get() > peers) {
+        let named = parts.clone().flat_map(|part| part.peers.iter().flatten());
+        if let Some(needed) = named.max().filter(|needed| needed.get() > peers) {
             reject!(
                 "--peers {peers}: a part of the profile is for peer {needed} (accepted: at least {needed} peers)"
             );
@@ -82,8 +82,8 @@ impl NodeArgs {
 
     /// The pace. Refuses one that does not fit the workload or a payload. A profile has its own paces.
     pub(crate) fn pace(&self, payloads: &[Payload]) -> Result<Pace, Failure> {
-        let (workload, asked) = (self.workload(), self.rate.map(Pace::PerSecond));
-        let asked = asked.or(self.outstanding);
+        let (workload, rate) = (self.workload(), self.rate.map(Pace::PerSecond));
+        let asked = rate.or(self.outstanding);
         if let Some(measured) = self.parts().first() {
             if asked.is_some() {
                 reject!(
@@ -183,8 +183,8 @@ impl CellArgs {
     /// The configuration of the nodes and their load, for this number of peers.
     pub(crate) fn node(&self, peers: usize) -> Result<(NodeConfig, Load), Failure> {
         let node = self.node.node(self.program.stack)?;
-        let payload = self.node.profile_payload(peers)?;
-        let payload = payload.unwrap_or(self.payload);
+        let of_profile = self.node.profile_payload(peers)?;
+        let payload = of_profile.unwrap_or(self.payload);
         let pace = self.node.pace(&[payload])?;
         Ok((node, Load { payload, pace }))
     }

@@ -90,18 +90,19 @@ impl SubjectArgs {
                     .iter_mut()
                     .for_each(|subject| subject.peers = peers);
             }
-            // A merge gives both ends the patch.
+            // A merge gives both ends the patch, so the peers of a patched subject have it, too.
             None => {
                 let is_patched = |subject: &SubjectConfig| {
                     let spec = subject.spec.parse::<Spec>();
                     spec.is_ok_and(|spec| spec.is_patched())
                 };
-                let baseline = is_patched(&subjects[0]);
+                let baseline_is_patched = is_patched(&subjects[0]);
                 for subject in std::mem::take(subjects) {
-                    let alone = (is_patched(&subject) && !baseline).then(|| SubjectConfig {
-                        label: subject.label.clone() + CENTRAL_ALONE,
-                        ..subject.clone()
-                    });
+                    let alone =
+                        (is_patched(&subject) && !baseline_is_patched).then(|| SubjectConfig {
+                            label: subject.label.clone() + CENTRAL_ALONE,
+                            ..subject.clone()
+                        });
                     let peers = if alone.is_some() { subjects.len() } else { 0 };
                     subjects.push(SubjectConfig { peers, ..subject });
                     subjects.extend(alone);

@@ -28,7 +28,7 @@ pub(crate) struct BundledArgs {
     time: String,
 }
 
-/// What decides: the bound, the remedy, and both.
+/// The sweep compares the bound of yamux, the remedy, and both together.
 #[rustfmt::skip]
 const SWEEP: [&str; 17] = [
     "sweep", "--out", "results", "--peers", "5", "--rtt", "0", "--payload", "16KiB,64KiB,256KiB",
@@ -44,7 +44,7 @@ pub(crate) fn run(args: &BundledArgs) -> Result<u8, Failure> {
     }
 }
 
-/// Becomes this program again, in a root where the loader finds its libraries. Returns why it cannot.
+/// Replaces this process by the same program, in a root where the loader finds its libraries. If this fails, it returns why.
 fn begin_in(root: &Path, time: &str) -> Error {
     let entered = fs::canonicalize(root).map_err(Error::from);
     if let Err(error) = entered.and_then(|root| Ok(lab::enter_root(&root)?)) {
@@ -55,7 +55,7 @@ fn begin_in(root: &Path, time: &str) -> Error {
         .args(["bundled", "--time", time])
         .env("LD_LIBRARY_PATH", "/lib")
         .env("XTABLES_LIBDIR", "/lib")
-        // What the user has set names folders outside.
+        // The user's own values name folders outside of the root.
         .env("TMPDIR", "/tmp")
         .env_remove("LAB_TOOLS");
     program.exec().into()
@@ -83,7 +83,7 @@ fn measure(time: &str) -> Result<u8, Failure> {
         let mut pack = analysis("pack", &run)?;
         let status = wait_or_interrupt(pack.arg(packed.path()).stdout(Stdio::null()))?;
         if !status.success() {
-            return Ok(exit_code(status)); // It has said why.
+            return Ok(exit_code(status)); // `analysis` has said why.
         }
         fs::copy(
             run.join("report/comment.md"),
@@ -98,11 +98,11 @@ fn measure(time: &str) -> Result<u8, Failure> {
     Ok(code)
 }
 
-/// Runs a verb that ends by itself soon after an interrupt.
+/// Runs a command and passes interrupts on to it. It ends by itself soon after one.
 fn pass_on_interrupts(command: &mut Command) -> Result<u8> {
     const LOOK_AROUND: Duration = Duration::from_millis(100);
     let mut passed_on = interrupts_seen();
-    // In a process group of its own, so that an interrupt from a terminal reaches it once.
+    // The child has a process group of its own, so that an interrupt from a terminal reaches it once.
     let mut child = command.process_group(0).spawn()?;
     loop {
         if let Some(status) = wait_within(&mut child, LOOK_AROUND)? {

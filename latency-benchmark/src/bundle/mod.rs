@@ -1,4 +1,4 @@
-//! `--bundle`: an archive that measures, on a machine without Rust and network, what decides.
+//! `--bundle` writes an archive that measures on a server without Rust and without a network.
 
 mod measure;
 mod system_files;
@@ -90,7 +90,7 @@ fn compress(out: &File, fill: impl FnOnce(&mut Archive) -> Result<()>) -> Result
     let input = xz.stdin.take().context("xz has no input")?;
     let mut archive = Builder::new(input);
     let filled = fill(&mut archive);
-    // xz ends with its input.
+    // xz ends once its input is closed.
     let finished = archive.into_inner().map(drop);
     let status = xz.wait()?;
     ensure!(status.success(), "xz {}", ended(status));

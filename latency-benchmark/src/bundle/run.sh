@@ -1,5 +1,5 @@
 #!/bin/sh
-# Measures what decides, and names the file to send back. README says more.
+# Measures in two sweeps, and names the file to send back. README says more.
 case "$0" in
 */*) cd "${0%/*}" || exit ;;
 esac

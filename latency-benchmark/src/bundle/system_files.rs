@@ -15,9 +15,9 @@ pub(super) struct SystemFiles {
 }
 
 impl SystemFiles {
-    /// What a lab needs, and the libraries of that and of `own` programs.
+    /// Finds the programs that a lab needs, and the libraries of these and of the programs in `own`.
     pub(super) fn find(own: &[PathBuf]) -> Result<SystemFiles> {
-        // A server without a shell can start `run.sh` with this one.
+        // `sh` is for a server without a shell, on which it starts `run.sh`.
         const TOOLS: [&str; 4] = ["ip", "tc", "iptables", "sh"];
         let mut found = SystemFiles {
             loader: String::new(),
@@ -50,7 +50,7 @@ impl SystemFiles {
                 "--bundle: {shown} lacks a library: {}",
                 line.trim()
             );
-            // `libc.so.6 => /lib/libc.so.6 (0x7f)`, and the loader without a name. What has no path is in the kernel.
+            // A line is `libc.so.6 => /lib/libc.so.6 (0x7f)`. The loader has only a path. What has no path is in the kernel.
             let Some(path) = line.split_whitespace().find(|word| word.starts_with('/')) else {
                 continue;
             };
@@ -108,7 +108,7 @@ fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (St
             .arg("--search")
             .args(files.flat_map(|path| names(path))),
     );
-    // `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`
+    // A line is `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`.
     let owned = found.lines().filter_map(|line| line.split_once(": "));
     let owners = owned.filter_map(|(package, path)| {
         let (name, _) = package.split_once(':').unwrap_or((package, ""));
@@ -118,7 +118,7 @@ fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (St
     owners.collect()
 }
 
-/// The names under which dpkg may know a file. It keeps those from before `/lib` became a link to `/usr/lib`.
+/// The paths under which dpkg may know a file. It keeps those from before `/lib` became a link to `/usr/lib`.
 fn names(path: &Path) -> Vec<PathBuf> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     let older = real
@@ -130,7 +130,8 @@ fn names(path: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// What a program prints. Nothing if it is not installed. dpkg-query fails if it does not know one of several files.
+/// What a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the program is
+/// not installed.
 fn said(command: &mut Command) -> String {
     let output = Limits::OF_AN_ANSWER.output(command);
     let text = output.map(|output| output.stdout).unwrap_or_default();

@@ -41,6 +41,7 @@ pub(crate) fn run() -> Result<u8, Failure> {
         asked: lines_or_end([STOP_LINE, TURN_LINE])?,
         stage: Stage::WiringLab,
         stage_since: started,
+        // The end is a placeholder until the run is over.
         row: ended(task.config.clone(), End::INTERRUPTED),
         measured: None,
     };
@@ -78,6 +79,7 @@ fn report(message: &CellMessage) -> Result<()> {
 
 struct CellRun<'a> {
     task: &'a CellTask,
+    /// The lines that the parent process sends: to stop, or to take a turn.
     asked: Receiver<&'static str>,
     stage: Stage,
     stage_since: Instant,
@@ -147,8 +149,8 @@ impl CellRun<'_> {
             page: peers.page(),
         };
         let mut central = Conversation::begin(process, &task)?;
-        let ended = self.follow(&mut central, &mut peers, lab.as_mut());
-        let outcome = ended.and_then(|()| {
+        let followed = self.follow(&mut central, &mut peers, lab.as_mut());
+        let outcome = followed.and_then(|()| {
             ended_well(&mut central, &log)?;
             let stop = self.measured.as_ref().map(|measured| measured.stop);
             stop.context("central ended before it had measured anything")
@@ -187,14 +189,15 @@ impl CellRun<'_> {
         mut lab: Option<&mut Lab>,
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
-        /// How much longer than planned it may take, for example on a busy machine.
+        /// How much longer than planned a run may take, for example on a busy machine.
         const PATIENCE: Duration = Duration::from_secs(120);
         /// A node waits for half of this time until all peers have answered its dials.
         const CONNECTING: Duration = Duration::from_secs(40);
         let config = &self.task.config;
         // For up to a quarter of the time, disturbed blocks are measured again.
-        let again = Duration::from_millis(config.plan.max_ms / 4);
-        let planned = plan::block::longest_run(config) + plan::block::longest_block(config) + again;
+        let repeats = Duration::from_millis(config.plan.max_ms / 4);
+        let longest = plan::block::longest_run(config) + plan::block::longest_block(config);
+        let planned = longest + repeats;
         let mut limit = CONNECTING;
         let mut deadline = Instant::now() + limit;
         let mut restarts_since = None;
@@ -207,8 +210,8 @@ impl CellRun<'_> {
                     limit = planned + PATIENCE;
                     deadline = Instant::now() + limit;
                     if let Measurement::Soak(plan) = &config.measurement {
-                        let planned = restarts(plan.churn, config.cell.peers, config.seed);
-                        restarts_since = Some((planned.peekable(), Instant::now()));
+                        let times = restarts(plan.churn, config.cell.peers, config.seed);
+                        restarts_since = Some((times.peekable(), Instant::now()));
                     }
                 }
                 Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
@@ -280,8 +283,7 @@ fn who_died(
     mut peers: Peers<'_>,
 ) -> anyhow::Error {
     let text = format!("{error:#}");
-    let words = last_words(&errors_in(log));
-    let words = words.filter(|_| !text.starts_with("central "));
+    let words = last_words(&errors_in(log)).filter(|_| !text.starts_with("central "));
     drop(central);
     let mut died = peers.gone();
     // If the error is about a peer that died, that peer is in the list with its last words.

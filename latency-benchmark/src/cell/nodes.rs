@@ -47,7 +47,7 @@ pub(super) fn remove_empty_logs(dir: &Path) {
         let path = entry.path();
         let is_log = path.extension().is_some_and(|extension| extension == "log");
         if is_log && entry.metadata().is_ok_and(|metadata| metadata.len() == 0) {
-            // If the empty log stays, it does no harm.
+            // An empty log that stays does no harm.
             let _ = fs::remove_file(path);
         }
     }

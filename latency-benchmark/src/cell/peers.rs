@@ -25,7 +25,8 @@ use sha2::{Digest, Sha256};
 use super::nodes::{self, errors_in};
 use crate::conversation::CellTask;
 
-const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a peer may take until it listens.
+const STARTING: Duration = Duration::from_secs(20);
 
 pub(super) struct Peers<'a> {
     task: &'a CellTask,
@@ -45,7 +46,7 @@ struct PeerProcess {
     lines: Receiver<String>,
     /// The address that central dials.
     address: String,
-    /// The time until which a restarted peer has to listen. None when it does.
+    /// The time by which a restarted peer has to listen. None once it listens.
     deadline: Option<Instant>,
 }
 
@@ -53,7 +54,7 @@ impl<'a> Peers<'a> {
     /// Starts all peers, then waits for the address of each.
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
-        let own = hosts.map(|_| of_program(&task.peer)).transpose()?;
+        let own_sha256 = hosts.map(|_| of_program(&task.peer)).transpose()?;
         let mut started = Peers {
             task,
             peers: Vec::new(),
@@ -70,12 +71,12 @@ impl<'a> Peers<'a> {
             let peer = PeerProcess::start((lab, page), task, number, Listen::Ip(ip))?;
             started.peers.push(peer);
         }
-        let deadline = Instant::now() + PATIENCE;
+        let deadline = Instant::now() + STARTING;
         for peer in &mut started.peers {
-            if let Some(own) = &own {
-                let of_host = elsewhere(&peer.line(deadline)?, own);
-                let of_host = of_host.with_context(|| peer.name.clone())?;
-                started.connects.push(of_host.connects);
+            if let Some(sha256) = &own_sha256 {
+                let about_host = elsewhere(&peer.line(deadline)?, sha256);
+                let about_host = about_host.with_context(|| peer.name.clone())?;
+                started.connects.push(about_host.connects);
             }
             peer.address = peer.line(deadline)?;
         }
@@ -117,14 +118,14 @@ impl<'a> Peers<'a> {
         let listen = Listen::Address(peer.address.clone());
         let mut again = PeerProcess::start((lab, page), self.task, number, listen)?;
         again.address = peer.address.clone();
-        again.deadline = Some(Instant::now() + PATIENCE);
+        again.deadline = Some(Instant::now() + STARTING);
         *peer = again;
         Ok(())
     }
 
     /// Whether all peers listen. Fails if one has ended, or was restarted and does not listen in time.
     pub(super) fn listen(&mut self) -> Result<bool> {
-        let mut all = true;
+        let mut all_listen = true;
         for peer in &mut self.peers {
             let name = &peer.name;
             if let Some(deadline) = peer.deadline {
@@ -136,14 +137,14 @@ impl<'a> Peers<'a> {
                             peer.address
                         )
                     }
-                    Err(TryRecvError::Empty) if Instant::now() < deadline => all = false,
+                    Err(TryRecvError::Empty) if Instant::now() < deadline => all_listen = false,
                     Err(_) => return Err(peer.does_not_listen()),
                 }
             } else if let Some(status) = peer.process.child.try_wait()? {
                 bail!("{name} {}", ended(status));
             }
         }
-        Ok(all)
+        Ok(all_listen)
     }
 
     /// Describes each peer that has ended: how it ended, and its last words.
@@ -151,12 +152,12 @@ impl<'a> Peers<'a> {
         // Central may notice the death of a peer before this process does, and ssh ends after the peer on the other host.
         const MOMENT: Duration = Duration::from_millis(500);
         thread::sleep(MOMENT);
-        let ended = |peer: &mut PeerProcess| {
+        let description = |peer: &mut PeerProcess| {
             let status = peer.process.child.try_wait().ok().flatten()?;
             let ended = ended_saying(status, &errors_in(&peer.log));
             Some(format!("{} {ended}", peer.name))
         };
-        self.peers.iter_mut().filter_map(ended).collect()
+        self.peers.iter_mut().filter_map(description).collect()
     }
 }
 
@@ -188,6 +189,7 @@ impl PeerProcess {
         number: usize,
         listen: Listen,
     ) -> Result<PeerProcess> {
+        /// The number of lines that may wait to be read.
         const FEW: usize = 16;
         let config = &task.config;
         let mut name = format!("peer {}", number + 1);
@@ -205,13 +207,13 @@ impl PeerProcess {
         let place = (Where::Peer(number), &placement);
         let mut process = nodes::start(lab, place, program, "peer", &log)?;
         if let Some(mut input) = process.child.stdin.take() {
-            let is_restarted = matches!(config.measurement, Measurement::Soak(_));
+            let may_restart = matches!(config.measurement, Measurement::Soak(_));
             let task = PeerTask {
                 node: config.node.clone(),
                 load: config.load,
                 measurement: config.measurement.clone(),
                 listen,
-                identity: is_restarted.then(|| identity(config.seed, number)),
+                identity: may_restart.then(|| identity(config.seed, number)),
                 elsewhere: lab.is_none(),
                 budgets: config
                     .variants
@@ -222,6 +224,7 @@ impl PeerProcess {
             };
             // If the peer has died already, waiting for its address finds that out.
             let _ = writeln!(input, "{}", serde_json::to_string(&task)?);
+            // A peer on another host ends with its standard input, so that stays open. In a lab it is closed now.
             process.child.stdin = lab.is_none().then_some(input);
         }
         let output = process.child.stdout.take();
@@ -263,9 +266,9 @@ impl PeerProcess {
 
     /// Ends the process. Closing its standard input ends a peer on another host, and then ssh ends.
     fn end(&mut self) -> Result<()> {
-        const PATIENCE: Duration = Duration::from_secs(5);
+        const ENDING: Duration = Duration::from_secs(5);
         if self.process.child.stdin.take().is_some() {
-            wait_within(&mut self.process.child, PATIENCE)?;
+            wait_within(&mut self.process.child, ENDING)?;
         }
         self.process.child.kill()?;
         self.process.child.wait()?;
@@ -280,12 +283,12 @@ impl Drop for PeerProcess {
     }
 }
 
-/// Reads the first line of a peer on another host. Fails unless the peer is the program with the checksum `own`.
-fn elsewhere(line: &str, own: &str) -> Result<PeerElsewhere> {
+/// Reads the first line of a peer on another host. Fails unless the peer is the program with this checksum.
+fn elsewhere(line: &str, sha256: &str) -> Result<PeerElsewhere> {
     let said: Option<PeerElsewhere> = serde_json::from_str(line).ok();
     let said = said.with_context(|| format!("the command that starts it prints {line:?}"))?;
     ensure!(
-        said.sha256 == own,
+        said.sha256 == sha256,
         "the node program on its host is another one than here (copy it there)"
     );
     Ok(said)

@@ -62,13 +62,13 @@ pub(super) struct AskedExplanation {
     pub(super) config: SweepConfig,
     pub(super) plan: ExplainPlan,
     pub(super) cells: Vec<Chosen>,
-    /// The subjects to launch. If the sweep has none, this is one None.
+    /// The subjects to launch. If the sweep has no subjects, this is a single None.
     pub(super) subjects: Vec<Option<usize>>,
     pub(super) program: NodeProgramArgs,
 }
 
 impl ExplainArgs {
-    /// The arguments for the worst cells of a sweep. All else has its default.
+    /// The arguments for the worst cells of a sweep. All options have their defaults.
     pub(crate) fn defaults(run: &Path, program: NodeProgramArgs) -> Result<ExplainArgs> {
         let command = ExplainArgs::augment_args(Command::new("explain").no_binary_name(true));
         let parsed = command.try_get_matches_from([OsStr::new("--"), run.as_os_str()])?;
@@ -97,7 +97,7 @@ impl ExplainArgs {
             ),
             None if !config.subjects.is_empty() => None,
             None => worst::best_of(&candidates(&config), &measured, &cells),
-            Some(budget) => Some(find(&config, budget)?),
+            Some(budget) => Some(variant_with(&config, budget)?),
         };
         let plan = ExplainPlan {
             variants: [BASELINE].into_iter().chain(candidate).collect(),
@@ -135,7 +135,7 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
     Ok(())
 }
 
-fn find(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
+fn variant_with(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
     let candidates = candidates(config);
     let mut variants = candidates
         .iter()

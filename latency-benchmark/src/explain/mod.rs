@@ -34,8 +34,8 @@ pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
         return Ok(MEASURED);
     }
     let programs = Programs::counting(&asked.config, &asked.program)?;
-    let name = format!("{EXPLAIN}/{EXPLAIN}.json");
-    let folder = ResultsFolder::lock(&args.run, &name, false)?;
+    let file_name = format!("{EXPLAIN}/{EXPLAIN}.json");
+    let folder = ResultsFolder::lock(&args.run, &file_name, false)?;
     set_earlier_aside(&args.run)?;
     let dir = args.run.join(EXPLAIN);
     fs::create_dir(&dir)?;
@@ -49,7 +49,7 @@ pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
         cells: cells.collect(),
         created_unix_s: unix_s(),
     };
-    write_json(&args.run.join(name), &file)?;
+    write_json(&args.run.join(file_name), &file)?;
     let blocks = asked.launches().count() as u64 * u64::from(asked.plan.blocks);
     let progress = Progress::new(blocks, true);
     let peers = &asked.config.lab.placement.peers;

@@ -1,4 +1,4 @@
-//! Chooses the cells of a sweep that are worth an explanation.
+//! Chooses the cells of a sweep to explain: the slowest ones, or those that the user names.
 
 use std::path::Path;
 

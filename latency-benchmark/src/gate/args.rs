@@ -59,12 +59,12 @@ impl FromStr for Allowance {
         };
         let (kind, rise) = text.split_once('=').ok_or_else(wrong)?;
         let kind = CountKind::from_str(kind.trim(), false).map_err(|_| wrong())?;
-        let rise = rise.trim();
-        let number: f64 = rise.trim_end_matches('%').parse().map_err(|_| wrong())?;
+        let typed = rise.trim();
+        let number: f64 = typed.trim_end_matches('%').parse().map_err(|_| wrong())?;
         if !number.is_finite() || number < 0.0 {
             return Err(wrong());
         }
-        let rise = match rise.ends_with('%') {
+        let rise = match typed.ends_with('%') {
             true => Rise::Percent(number),
             false => Rise::PerRequest(number),
         };
@@ -89,7 +89,7 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         refuse_unknown_sites(stack, &node, budgets)?;
     }
     let specs = compared.subjects.specs();
-    let compares = match (&specs[..], &compared.budget[..]) {
+    let pairs = match (&specs[..], &compared.budget[..]) {
         ([base, head], []) => [(base, Budgets::NONE), (head, Budgets::NONE)],
         ([base, head], [same]) => [(base, *same), (head, *same)],
         ([same], [base, head]) => [(same, *base), (same, *head)],
@@ -100,9 +100,8 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         ),
     };
     // Both are looked up before one is built.
-    let looked_up =
-        compares.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
-    let [base, head] = looked_up;
+    let [base, head] =
+        pairs.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
     let (base, head) = (base?, head?);
     let subjects = [base.0.clone(), head.0.clone()];
     let programs = match &args.program.program {

@@ -11,7 +11,7 @@ use program::{Limits, program_in, tool_folders};
 /// Instructions in user mode, by function.
 pub(super) type Profile = BTreeMap<String, u64>;
 
-/// The words that start valgrind: at the same addresses each time, where this machine allows it.
+/// The words that start valgrind. Where this machine allows it, `setarch` gives the program the same addresses each time.
 pub(super) struct Callgrind(Vec<PathBuf>);
 
 impl Callgrind {
@@ -22,8 +22,8 @@ impl Callgrind {
             tried.is_ok_and(|tried| tried.status.success())
         };
         let setarch = found("setarch").filter(works).into_iter();
-        let setarch = setarch.flat_map(|setarch| [setarch, "-R".into()]);
-        Some(Callgrind(setarch.chain([found("valgrind")?]).collect()))
+        let prefix = setarch.flat_map(|setarch| [setarch, "-R".into()]);
+        Some(Callgrind(prefix.chain([found("valgrind")?]).collect()))
     }
 
     /// Runs a program that counts for `--gate`. Its profile is written to a file.
@@ -66,7 +66,7 @@ fn parse(text: &str) -> Profile {
     profile
 }
 
-/// Two builds have other hashes in the names of functions.
+/// The name of a function without its hash, which differs between builds.
 fn without_hash(name: &str) -> &str {
     let Some((rest, hash)) = name.rsplit_once("::h") else {
         return name;

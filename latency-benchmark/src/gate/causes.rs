@@ -43,7 +43,7 @@ type Code<'a> = (Option<Site>, Option<&'a str>);
 /// The code that changed in these cells. The order is: code whose counts are refused, code that changed in most cells, code
 /// that yields, callees before their callers.
 pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
-    let mut changed = BTreeMap::<Code<'_>, usize>::new();
+    let mut cell_counts = BTreeMap::<Code<'_>, usize>::new();
     let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();
     for (cell, changes) in cells {
         for code in changes
@@ -51,17 +51,17 @@ pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
             .map(|change| code(&change.name))
             .collect::<BTreeSet<_>>()
         {
-            *changed.entry(code).or_default() += 1;
+            *cell_counts.entry(code).or_default() += 1;
         }
         let follows = following(changes);
-        let mut own = BTreeMap::<_, Vec<&Change>>::new();
+        let mut causes = BTreeMap::<_, Vec<&Change>>::new();
         for change in changes
             .iter()
             .filter(|change| !follows.contains(&change.name))
         {
-            own.entry(code(&change.name)).or_default().push(change);
+            causes.entry(code(&change.name)).or_default().push(change);
         }
-        for (code, changes_of_code) in own {
+        for (code, changes_of_code) in causes {
             let place = Place {
                 is_moved: changes_of_code
                     .iter()
@@ -70,16 +70,16 @@ pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
                 cell: *cell,
                 cells: 0,
             };
-            let key = |place: &Place<'_>| (place.is_refused(), !place.is_moved, place.size());
+            let weight = |place: &Place<'_>| (place.is_refused(), !place.is_moved, place.size());
             match found.get(&code) {
-                Some(other) if key(other) >= key(&place) => {}
+                Some(other) if weight(other) >= weight(&place) => {}
                 _ => drop(found.insert(code, place)),
             }
         }
     }
     let mut places: Vec<_> = found.into_iter().collect();
     for (code, place) in &mut places {
-        place.cells = changed[code];
+        place.cells = cell_counts[code];
     }
     let key = |place: &Place<'_>| {
         let mut kinds = place.changes.iter().map(|change| change.name.kind);
@@ -156,6 +156,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
             };
             let children: Vec<_> = changes_of(caller).filter(is_child).collect();
             if is_nested(*kind) {
+                // A child's counts include those of the callee that it polls.
                 let inside = changes_of(callee).map(Change::rise).sum();
                 follows.extend(
                     with_sum(&children, inside)
@@ -163,9 +164,10 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
                         .map(|change| &change.name),
                 );
             } else if *kind == CountKind::Polls {
+                // A child that is polled more often polls the callee more often.
                 let polls = changes_of(callee).filter(|change| change.name.child.is_none());
-                let more = polls.map(Change::rise).sum();
-                if !with_sum(&children, more).is_empty() {
+                let rise = polls.map(Change::rise).sum();
+                if !with_sum(&children, rise).is_empty() {
                     let is_of_callee = |change: &&Change| {
                         let CountName { kind, site, child } = &change.name;
                         *site == Some(callee)
@@ -187,6 +189,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
 
 /// The smallest set of these changes that add up to `sum`. Empty if there is none.
 fn with_sum<'a>(changes: &[&'a Change], sum: f64) -> Vec<&'a Change> {
+    /// More changes would have too many sets.
     const MOST: usize = 8;
     let changes = &changes[..changes.len().min(MOST)];
     let chosen = |set: u32| {
@@ -197,14 +200,14 @@ fn with_sum<'a>(changes: &[&'a Change], sum: f64) -> Vec<&'a Change> {
     };
     let mut sets: Vec<u32> = (1..1 << changes.len()).collect();
     sets.sort_by_key(|set| set.count_ones());
-    let is_it = |set: &u32| is_same(chosen(*set).map(Change::rise).sum(), sum);
+    let has_sum = |set: &u32| is_same(chosen(*set).map(Change::rise).sum(), sum);
     let found = sets
         .into_iter()
-        .find(|set| !is_same(sum, 0.0) && is_it(set));
+        .find(|set| !is_same(sum, 0.0) && has_sum(set));
     found.map_or_else(Vec::new, |set| chosen(set).collect())
 }
 
-/// Counts per request are quotients, whose sums are rounded.
+/// Whether two sums are equal apart from rounding: counts per request are quotients.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() <= 1e-9 * one.abs().max(other.abs()).max(1.0)
 }

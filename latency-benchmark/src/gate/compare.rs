@@ -19,7 +19,7 @@ pub(super) enum Compared {
 }
 
 pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared {
-    let mut whole = Vec::new();
+    let mut counts_of_sides = Vec::new();
     for (attempts, label) in measured.sides.iter().zip(SIDES) {
         if attempts.len() < ATTEMPTS {
             return Compared::Failed("not counted".to_owned());
@@ -28,14 +28,14 @@ pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared 
             return Compared::Failed(format!("{label}: {error:#}"));
         }
         match agreed(attempts) {
-            Ok(counts) => whole.push(counts),
+            Ok(counts) => counts_of_sides.push(counts),
             Err([one, other]) => {
-                let differs = changes(one, other, &[]);
-                let differs = differs.iter().map(|change| {
+                let differing = changes(one, other, &[]);
+                let texts = differing.iter().map(|change| {
                     let [one, other] = [change.base, change.head].map(rounded);
                     format!("{} {one} and {other} per request", change.name)
                 });
-                let first = differs.take(1).collect::<String>();
+                let first = texts.take(1).collect::<String>();
                 return Compared::NotDeterministic(format!(
                     "{label}, {} runs: {first}",
                     attempts.len()
@@ -43,8 +43,8 @@ pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared 
             }
         }
     }
-    let head = with_names_of(whole[0], whole[1]);
-    Compared::Changes(changes(whole[0], &head, allow))
+    let (base, head) = (counts_of_sides[0], counts_of_sides[1]);
+    Compared::Changes(changes(base, &with_names_of(base, head), allow))
 }
 
 /// The counts of the head, with the base's names of children. A child is named by the code that polls it, so a refactoring
@@ -66,9 +66,9 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
         }
     }
     let named = head.iter().map(|(name, count)| {
-        let child = name.site.zip(name.child.as_deref());
-        let child = child.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
-        let child = child.or_else(|| name.child.clone());
+        let of_site = name.site.zip(name.child.as_deref());
+        let renamed = of_site.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
+        let child = renamed.or_else(|| name.child.clone());
         let name = CountName { child, ..*name };
         (name, *count)
     });
@@ -78,7 +78,7 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
 /// A child: its site and its name there.
 type Child<'a> = (Site, &'a str);
 
-/// The counts of a child by kind, each with the number of requests that it is of.
+/// The counts of a child by kind, each with the number of requests in which it was counted.
 type OfChild = Vec<(CountKind, (u64, u64))>;
 
 fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, OfChild> {

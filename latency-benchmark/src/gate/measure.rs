@@ -94,8 +94,8 @@ pub(super) fn measure(
     });
     let measured = Mutex::new(empty.collect::<Vec<_>>());
     let locked = || measured.lock().unwrap_or_else(PoisonError::into_inner);
-    // Returns whether it may go on.
-    let run = |cell: usize, side: usize| {
+    // Runs a program once in a cell. Returns whether the next run may begin.
+    let run_once = |cell: usize, side: usize| {
         progress.show(&cells[cell].to_string());
         let counted = count(cells[cell], &sides[side], tools, scratch.path());
         // A run that fails after an interrupt was interrupted itself.
@@ -112,7 +112,7 @@ pub(super) fn measure(
             // All second attempts come after all first ones, so that both are not disturbed by the same thing.
             let number = next.fetch_add(1, Ordering::Relaxed);
             let (attempt, number) = (number / (2 * cells.len()), number % (2 * cells.len()));
-            if attempt >= ATTEMPTS || !run(number / 2, number % 2) {
+            if attempt >= ATTEMPTS || !run_once(number / 2, number % 2) {
                 return Ok(());
             }
             progress.advance(1);
@@ -133,7 +133,7 @@ pub(super) fn measure(
                 all_counted && attempts.len() < MOST_ATTEMPTS && agreed(attempts).is_err()
             };
             while differs() {
-                if !run(cell, side) {
+                if !run_once(cell, side) {
                     return Ok(());
                 }
             }
@@ -158,10 +158,10 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
         Some(strace) => strace.command(&side.program, trace.path()),
         None => Command::new(&side.program),
     };
-    let of_requests = run(command, &task)?;
+    let printed = run(command, &task)?;
     let calls = strace::read(trace.path())?.into_iter();
-    let counts = of_requests.counts.into_iter().chain(calls);
-    let counts = counts.map(|(name, count)| (name, (count, of_requests.requests)));
+    let counts = printed.counts.into_iter().chain(calls);
+    let counts = counts.map(|(name, count)| (name, (count, printed.requests)));
     let mut counted = Counted {
         counts: counts.collect(),
         profile: None,
@@ -175,7 +175,7 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
             ..task
         };
         let file = tempfile::NamedTempFile::new_in(scratch)?;
-        let requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
+        let profiled_requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
         let profile = callgrind::read(file.path())?;
         let name = CountName {
             kind: CountKind::Instructions,
@@ -183,8 +183,10 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
             child: None,
         };
         let instructions = profile.values().sum();
-        counted.counts.insert(name, (instructions, requests));
-        counted.profile = Some((profile, requests));
+        counted
+            .counts
+            .insert(name, (instructions, profiled_requests));
+        counted.profile = Some((profile, profiled_requests));
     }
     Ok(counted)
 }

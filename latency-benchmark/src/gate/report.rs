@@ -18,7 +18,7 @@ use crate::progress::{MEASURED, SOME_FAILED};
 /// The exit code if no count rose and some counts differ between runs.
 const NOT_DETERMINISTIC: u8 = 3;
 
-/// The most lines of a list. The file of counts has all.
+/// The most lines of a list. The table of counts has everything.
 const MOST_LINES: usize = 15;
 
 /// How many paragraphs about code there are. Further code that changed is named in a line.
@@ -32,7 +32,7 @@ pub(super) struct Gate<'a> {
     not_counted: Vec<String>,
     /// Each cell that was compared, with the counts that changed.
     changes: Vec<(GateCell, Vec<Change>)>,
-    /// Cells without a verdict, a line each.
+    /// A line for each cell without a verdict.
     without: Vec<String>,
     has_failed: bool,
 }
@@ -193,7 +193,7 @@ impl Gate<'_> {
     /// The functions whose instructions changed most, in the cell whose instructions changed most.
     fn functions(&self) -> String {
         const MOST: usize = 8;
-        let cells = self.cells.iter().filter_map(|measured| {
+        let by_cell = self.cells.iter().filter_map(|measured| {
             let of_side = |side| {
                 let runs = measured.counted().filter(move |run| run.0 == side);
                 runs.filter_map(|run| run.2.profile.as_ref()).last()
@@ -204,7 +204,7 @@ impl Gate<'_> {
         });
         let mut changed = self.changes.iter().flat_map(|(_, changes)| changes);
         let has_changed = changed.any(|change| change.name.kind == CountKind::Instructions);
-        let largest = cells.max_by(|one, other| one.2.total_cmp(&other.2));
+        let largest = by_cell.max_by(|one, other| one.2.total_cmp(&other.2));
         let Some((cell, rows, _)) = largest.filter(|_| has_changed) else {
             return String::new();
         };
@@ -273,7 +273,7 @@ fn more(all: usize) -> String {
     }
 }
 
-/// "allocations 3 → 4 (+33.33 %) ▲". The mark ▲ says that the count rose by more than is allowed.
+/// A list of changes such as "allocations 3 → 4 (+33.33 %) ▲". The mark ▲ says that the count rose by more than is allowed.
 fn listed(changes: &[&Change]) -> String {
     let one = |change: &&Change| {
         let [base, head] = [change.base, change.head].map(rounded);

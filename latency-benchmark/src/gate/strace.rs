@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use program::{Limits, tool};
 use run_format::{CountKind, CountName};
 
-/// How many of these calls are made depends on where the heap begins.
-const OF_THE_ALLOCATOR: [&str; 5] = ["brk", "madvise", "mmap", "mremap", "munmap"];
+/// These calls are not counted, because their number depends on where the heap begins.
+const CALLS_OF_THE_ALLOCATOR: [&str; 5] = ["brk", "madvise", "mmap", "mremap", "munmap"];
 
 /// The call that the program makes before and after each of central's polls.
 const MARK: &str = "getppid";
@@ -49,7 +49,7 @@ fn parse(text: &str) -> BTreeMap<CountName, u64> {
         };
         if call == MARK {
             is_in_poll = !is_in_poll;
-        } else if is_in_poll && !OF_THE_ALLOCATOR.contains(&call) {
+        } else if is_in_poll && !CALLS_OF_THE_ALLOCATOR.contains(&call) {
             let name = CountName {
                 kind: CountKind::SystemCalls,
                 site: None,

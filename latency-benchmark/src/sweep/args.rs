@@ -154,12 +154,12 @@ impl SweepArgs {
         let Some(shard) = self.parts.shard else {
             return Ok(AskedSweep::Measure(config, dir));
         };
-        let dir = shard.folder(&dir);
-        if dir.join(MANIFEST).is_file() {
-            check_options(config, &dir)?;
-            return Ok(AskedSweep::Resume(dir));
+        let folder = shard.folder(&dir);
+        if folder.join(MANIFEST).is_file() {
+            check_options(config, &folder)?;
+            return Ok(AskedSweep::Resume(folder));
         }
-        Ok(AskedSweep::Measure(config, dir))
+        Ok(AskedSweep::Measure(config, folder))
     }
 
     /// What the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
@@ -182,8 +182,8 @@ impl SweepArgs {
         let (grid, compared, length) = (&self.grid, &self.compared, &self.length);
         let stack = self.program.stack;
         let mut axes = grid.axes(quick, self.hosts.count())?;
-        let fewest = axes.peers.iter().copied().min().unwrap_or(0);
-        if let Some(largest) = self.node.profile_payload(fewest)? {
+        let fewest_peers = axes.peers.iter().copied().min().unwrap_or(0);
+        if let Some(largest) = self.node.profile_payload(fewest_peers)? {
             if !grid.payload.is_empty() {
                 reject!("--payload: a profile has its own sizes (remove --payload)");
             }
@@ -207,8 +207,8 @@ impl SweepArgs {
                 )
             }
             Some(budget) => {
-                let variants = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
-                (variants, SubjectArgs::patched(budget))
+                let budgets = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
+                (budgets, SubjectArgs::patched(budget))
             }
             None => (compared.budget.clone(), compared.subjects.clone()),
         };
@@ -227,7 +227,7 @@ impl SweepArgs {
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
         let repeat = if is_visited_often { visits } else { 1 };
         let max_cell_ms = length.max_cell_seconds.map(|seconds| seconds * 1000);
-        let is_of_subjects = has_subjects && is_visited_often && length.time.is_none();
+        let is_short_by_default = has_subjects && is_visited_often && length.time.is_none();
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
@@ -249,7 +249,7 @@ impl SweepArgs {
             far_repeat: is_visited_often.then_some(far_visits),
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms: max_cell_ms.or(is_of_subjects.then_some(SUBJECT_MS)),
+            max_cell_ms: max_cell_ms.or(is_short_by_default.then_some(SUBJECT_MS)),
             time_scale: match (grid.quick, is_visited_often) {
                 (true, _) => QUICK_SCALE,
                 (_, true) => VISIT_SCALE,

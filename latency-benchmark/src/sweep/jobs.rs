@@ -1,5 +1,5 @@
-//! Measures launches one after the other, or as parallel parts, each in a place of its own. Some launches are also measured
-//! alone: half of them before all others and half after, so that a drift of the machine's speed cancels out.
+//! Measures launches one after the other, or in parallel parts, each of which has cores of its own. Some launches are also
+//! measured alone: half of them before all others and half after, so that a drift of the machine's speed cancels out.
 
 use anyhow::Result;
 use program::in_threads;
@@ -37,7 +37,7 @@ pub(super) fn alone<'a>(
     alone.collect()
 }
 
-/// Returns whether all were measured. They are unless somebody asked for an end.
+/// Returns whether all launches were measured. They are unless somebody asked for an end.
 pub(super) fn run(
     sweep: &RunningSweep<'_>,
     launches: &[Launch],
@@ -48,8 +48,8 @@ pub(super) fn run(
     let jobs = config.jobs.as_ref();
     let places = jobs.map_or(&single[..], |jobs| &jobs.places);
     let units = units(launches);
-    let part = |(first, placement): (usize, &Placement)| {
-        for unit in units.iter().skip(first).step_by(places.len()) {
+    let part = |(number, placement): (usize, &Placement)| {
+        for unit in units.iter().skip(number).step_by(places.len()) {
             if !sweep.measure(unit, placement)? {
                 return Ok(false);
             }

@@ -1,5 +1,5 @@
-//! What is told of a sweep before it is measured: what `--dry-run` prints, and how precisely it will know its changes, from
-//! how precisely the committed evidence does.
+//! Tells about a sweep before it is measured: what `--dry-run` prints, and how wide the intervals will be. Their widths come from
+//! the committed evidence.
 
 use std::fmt::Write as _;
 use std::time::Duration;
@@ -86,22 +86,24 @@ pub(super) fn expected_precision(config: &SweepConfig) -> Option<String> {
     let rows: Result<Vec<PrecisionRow>, _> = table.deserialize().collect();
     let rows = rows.expect("a test compares it with the evidence");
     let default = super::args::with_default_time(config);
-    let time = |config: &SweepConfig, cell| {
+    let time_ms = |config: &SweepConfig, cell| {
         let visits = u64::from(plan::run::visits(config, cell));
         (visits * plan::run::of_cell(config, cell).max_ms) as f64
     };
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
     );
-    for known in rows.chunk_by(|one, next| one.quantity == next.quantity) {
-        let of_cells = plan::cells::cells(config).into_iter().filter_map(|cell| {
+    for quantity in rows.chunk_by(|one, next| one.quantity == next.quantity) {
+        let widths = plan::cells::cells(config).into_iter().filter_map(|cell| {
             let distance = |row: &&PrecisionRow| (row.rtt_ms - cell.rtt_ms.ms()).abs();
-            let nearest = known.iter();
-            let nearest = nearest.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-            Some(nearest.half_width_percent * (time(&default, cell) / time(config, cell)).sqrt())
+            let known = quantity.iter();
+            let nearest = known.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
+            // The width falls with the square root of the time.
+            let factor = (time_ms(&default, cell) / time_ms(config, cell)).sqrt();
+            Some(nearest.half_width_percent * factor)
         });
-        if let Some(width) = median(of_cells.collect()) {
-            let _ = write!(text, " {} ±{width:.1} %,", known[0].quantity);
+        if let Some(width) = median(widths.collect()) {
+            let _ = write!(text, " {} ±{width:.1} %,", quantity[0].quantity);
         }
     }
     Some(text.trim_end_matches(',').to_owned())

@@ -30,7 +30,7 @@ use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
 
-/// Does what was asked. The manifest is in the file `name`.
+/// Carries out a new or a resumed sweep, or a dry run. The manifest is the file `name` in the sweep's folder.
 pub(crate) fn carry_out(
     asked: AskedSweep,
     name: &str,

@@ -143,7 +143,7 @@ impl RunningSweep<'_> {
         checked.is_ok()
     }
 
-    /// Returns whether to go on.
+    /// Measures a launch and keeps its row. Returns whether to go on.
     fn launch(
         &self,
         launch: &Launch,
@@ -157,18 +157,18 @@ impl RunningSweep<'_> {
         config.lab.placement = placement.clone();
         self.state().time.spend(&mut config, self.config);
         session.progress.show(&name);
-        let before = others();
+        let others_before = others();
         session.folder.check()?;
         let partial = run_dir.begin()?;
         let central = self.programs.central(launch.subject, config.layout);
         let peer = self.programs.peer(launch.subject, config.layout);
-        let mut last = None;
+        let mut last_block = None;
         let row = session.measure(config, (&central, &peer), &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
                 if let Some(figures) = figures::in_short(&block, &self.config.variants) {
                     session.progress.show(&format!("{name}  {figures}"));
                 }
-                last = Some(block);
+                last_block = Some(block);
             }
             Ok(())
         })?;
@@ -176,7 +176,8 @@ impl RunningSweep<'_> {
             return Ok(false);
         };
         row.machine = self.machine.clone();
-        row.beside = before.into_iter().chain(others()).next().map(str::to_owned);
+        let mut others = others_before.into_iter().chain(others());
+        row.beside = others.next().map(str::to_owned);
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);
@@ -193,7 +194,7 @@ impl RunningSweep<'_> {
         }
         session.progress.advance(1);
         let (done, total) = session.progress.position();
-        let outcome = outcome(&row, last.as_ref(), self.config);
+        let outcome = outcome(&row, last_block.as_ref(), self.config);
         let took_s = row.took_ms as f64 / 1e3;
         let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
         match row.end {
@@ -255,7 +256,7 @@ impl RunningSweep<'_> {
         Ok(true)
     }
 
-    /// None after a second interrupt.
+    /// Returns None after a second interrupt.
     fn launch_one_without_lines(
         &self,
         mut run: RunConfig,

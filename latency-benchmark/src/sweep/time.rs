@@ -12,8 +12,8 @@ use super::schedule::{Launch, schedule};
 /// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needs = needs(&config);
-    let measuring = time.mul_f64(plan::cells::speed(&config));
-    let measuring = measuring.saturating_sub(needs.around);
+    let one_by_one = time.mul_f64(plan::cells::speed(&config));
+    let measuring = one_by_one.saturating_sub(needs.around);
     let scale = measuring.div_duration_f64(needs.measuring);
     if scale < needs.least {
         reject!(
@@ -39,7 +39,7 @@ pub(crate) fn shortest(config: &SweepConfig) -> Duration {
 struct Needs {
     around: Duration,
     measuring: Duration,
-    /// The part of the measuring time without which a run would have too few blocks.
+    /// The least factor by which `measuring` may be scaled, so that no run has too few blocks.
     least: f64,
 }
 
@@ -51,14 +51,14 @@ fn needs(config: &SweepConfig) -> Needs {
     };
     let mut most = Needs::default();
     for shard in shards {
-        let shard = SweepConfig {
+        let part = SweepConfig {
             shard,
             ..config.clone()
         };
         let mut needs = Needs::default();
-        for launch in schedule(&shard) {
+        for launch in schedule(&part) {
             let run = launch.config(config);
-            // The run itself is never shorter than its fewest blocks.
+            // The time in the run's plan is at least that of its fewest blocks. Here it is computed without that limit.
             let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
             let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
             needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);
@@ -108,13 +108,13 @@ impl SavedTime {
         self.skip(planned_ms);
     }
 
-    /// Counts a run as done that is not measured. Its time does not go to others.
+    /// Counts the planned time of a run as past. It does not go to other runs.
     pub(super) fn skip(&mut self, planned_ms: f64) {
         self.to_come_ms -= planned_ms;
     }
 
-    /// Takes back the time that a run did not need. A run with disturbed blocks may have needed more than it was given, and a
-    /// run that failed gives nothing back.
+    /// Adds the time that a run was given and did not need. With disturbed blocks, a run may have needed more than it was given.
+    /// A run that failed saves nothing.
     pub(super) fn save(&mut self, row: &RunRow) {
         let given_ms = row.config.plan.max_ms as f64;
         let around_ms = row.overhead_ms.unwrap_or(0) + row.config.plan.warm_up_ms;

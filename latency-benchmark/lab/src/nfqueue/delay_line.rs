@@ -48,12 +48,12 @@ pub fn run() -> Result<()> {
         serde_json::from_str(&line).context("the configuration on standard input is invalid")?;
     move_to(&config.cores)?;
     let scheduling = raise_priority()?;
-    let held = bind_all(&config)?;
+    let bound = bind_all(&config)?;
     // Ctrl-C sends SIGINT to the whole process group, but the owner decides when the delay line ends.
     SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]).thread_block()?;
     let _stamping = stamp_packets()?;
     print(READY);
-    let held = delay_until_end(held)?;
+    let held = delay_until_end(bound)?;
     let report = report(&config, held, scheduling)?;
     print(serde_json::to_string(&report)?);
     Ok(())
@@ -106,7 +106,7 @@ fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> 
     let timer = TimerFd::new(TimerClock::CLOCK_MONOTONIC, TimerFlags::TFD_CLOEXEC)?;
     let stdin = io::stdin();
     let queues = held.iter().map(|held| held.queue.socket.as_fd());
-    // An event has the index of its queue. The next index means the end, and the last one the time.
+    // An event has the index of its queue, or the next index for standard input, or the one after that for the timer.
     let all = queues.chain([stdin.as_fd(), timer.as_fd()]);
     for (index, fd) in all.enumerate() {
         epoll.add(fd, EpollEvent::new(EpollFlags::EPOLLIN, index as u64))?;
@@ -122,6 +122,7 @@ fn delay_until_end(mut held: Vec<HeldPackets>) -> nix::Result<Vec<HeldPackets>> 
         for event in &events[..ready] {
             let index = event.data() as usize;
             if index == held.len() {
+                // Standard input has ended.
                 return Ok(held);
             }
             if let Some(held) = held.get_mut(index) {

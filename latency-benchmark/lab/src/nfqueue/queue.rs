@@ -75,8 +75,8 @@ impl PacketQueue {
         }
     }
 
-    /// The next packet that has arrived, if there is one. `ENOBUFS` if the socket's buffer overflowed, so that the kernel
-    /// dropped packets.
+    /// The next packet that has arrived, if there is one. Fails with `ENOBUFS` if the socket's buffer overflowed, so that the
+    /// kernel dropped packets.
     pub(super) fn next(&self) -> nix::Result<Option<Packet>> {
         let mut buffer = [0; MESSAGE_BYTES];
         loop {

@@ -98,7 +98,6 @@ mod tests {
                 places.expect("it fits").len()
             };
             let row = format!("| {name} | {} | {} |", jobs(1), jobs(4));
-            println!("{row}");
             assert!(methods.contains(&row), "{row}");
         }
     }

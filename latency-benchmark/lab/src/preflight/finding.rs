@@ -1,3 +1,5 @@
+//! What the checks of this machine found, and how it is printed.
+
 use std::fmt;
 
 use anyhow::Result;

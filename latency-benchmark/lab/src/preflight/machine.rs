@@ -21,8 +21,8 @@ pub(super) fn look() -> Vec<PreflightFinding> {
     const ENOUGH_MIB: u64 = 2048;
     let governor = read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor");
     let intel = read("/sys/devices/system/cpu/intel_pstate/no_turbo").map(|value| value == "1");
-    let others = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
-    let turbo = intel.or_else(others);
+    let other_drivers = || read("/sys/devices/system/cpu/cpufreq/boost").map(|value| value == "0");
+    let turbo = intel.or_else(other_drivers);
     vec![
         cores().unwrap_or_else(|error| {
             let problem = (Missing, "processes cannot be assigned to cores");
@@ -68,7 +68,7 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// The finding for `seen`, which contains whether there is no problem. `None` if that is unknown.
+/// Makes a finding. `seen` begins with whether there is no problem, and is `None` if that is unknown.
 fn judge(
     name: &str,
     seen: Option<(bool, String)>,
@@ -128,7 +128,7 @@ fn clock() -> PreflightFinding {
     )
 }
 
-/// Says whose time this kernel leaves out of a poll's own time.
+/// Whether this kernel leaves the hypervisor's time and that of interrupts out of a poll's own time.
 fn own_time() -> PreflightFinding {
     const STEAL: &str = "CONFIG_PARAVIRT_TIME_ACCOUNTING=y";
     const INTERRUPTS: &str = "CONFIG_IRQ_TIME_ACCOUNTING=y";
@@ -241,8 +241,8 @@ fn busy_ticks(stat: &str) -> u64 {
 fn available_mib() -> Option<u64> {
     let meminfo = read("/proc/meminfo")?;
     let mut lines = meminfo.lines();
-    let kib = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
-    let kib: u64 = kib.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    let text = lines.find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = text.trim().strip_suffix("kB")?.trim().parse().ok()?;
     Some(kib / 1024)
 }
 

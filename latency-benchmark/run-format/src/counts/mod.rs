@@ -40,7 +40,7 @@ impl Counts {
         Counts::from_sorted(values.map(|(value, count)| (value.saturating_sub(floor), count)))
     }
 
-    /// The bucket must not be before the last one.
+    /// Adds to the last bucket, or adds a bucket after it.
     fn add(&mut self, bucket: u64, count: u64) {
         match self.0.last_mut() {
             Some((last, sum)) if *last == bucket => *sum += count,
@@ -67,7 +67,7 @@ impl Counts {
         above.map(|(value, count)| value * count).sum()
     }
 
-    /// The sum of what all values exceed the limit by.
+    /// The sum of what remains of each value above the limit after the limit is subtracted.
     pub fn beyond(&self, limit: u64) -> u64 {
         let above = self.above_limit(limit).iter();
         above.map(|(value, count)| (value - limit) * count).sum()
@@ -75,8 +75,8 @@ impl Counts {
 
     /// The sum of the squares of all values.
     pub fn squares(&self) -> f64 {
-        let squares = self.values();
-        let squares = squares.map(|(value, count)| (value as f64).powi(2) * count as f64);
+        let values = self.values();
+        let squares = values.map(|(value, count)| (value as f64).powi(2) * count as f64);
         squares.sum()
     }
 
@@ -137,10 +137,6 @@ mod tests {
         let awaken = |rng: &mut StdRng| {
             let normal: f64 = (0..12).map(|_| rng.random::<f64>()).sum::<f64>() - 6.0;
             (38_000.0 * (0.26 * normal).exp()) as u64
-        };
-        let counted = |mut waits: Vec<u64>| {
-            waits.sort_unstable();
-            Counts::from_sorted(waits.into_iter().map(|wait| (wait, 1)))
         };
         let mut idle: Vec<u64> = (0..250).map(|_| awaken(rng)).collect();
         idle.sort_unstable();

@@ -29,7 +29,7 @@ impl Cores {
         self.0.len()
     }
 
-    /// To be put into a sentence: `core 1`, `cores 2-5`.
+    /// The cores as words of a sentence: `core 1`, `cores 2-5`.
     pub fn in_words(&self) -> String {
         let plural = if self.count() > 1 { "s" } else { "" };
         format!("core{plural} {self}")

@@ -23,7 +23,7 @@ pub struct LabFacts {
     pub placement: Placement,
     /// The masks that were read from the namespaces. Null if packets are received where they are sent.
     pub receive_masks: Option<ReceiveMasks>,
-    /// Whether a user namespace is around it all.
+    /// Whether the lab is inside a new user namespace.
     pub rootless: bool,
     pub wiring_ms: f64,
 }
@@ -116,13 +116,15 @@ impl NamespaceCounters {
     fn combine(
         &self,
         other: &NamespaceCounters,
-        f: fn(u64, u64) -> Option<u64>,
+        operation: fn(u64, u64) -> Option<u64>,
     ) -> NamespaceCounters {
-        let each = |of: fn(&NamespaceCounters) -> Option<u64>| f(of(self)?, of(other)?);
+        let combined = |counter: fn(&NamespaceCounters) -> Option<u64>| {
+            operation(counter(self)?, counter(other)?)
+        };
         NamespaceCounters {
-            qdisc_dropped: each(|counters| counters.qdisc_dropped),
-            queue_dropped: each(|counters| counters.queue_dropped),
-            link_dropped: each(|counters| counters.link_dropped),
+            qdisc_dropped: combined(|counters| counters.qdisc_dropped),
+            queue_dropped: combined(|counters| counters.queue_dropped),
+            link_dropped: combined(|counters| counters.link_dropped),
         }
     }
 }

@@ -18,18 +18,18 @@ impl PlannedSlice {
 }
 
 /// The slices of a block in which variants are compared: one of every variant, and in some blocks one more of the baseline, in
-/// which children are recorded. Early blocks have it more often, so that short runs have several such slices, too.
+/// which children are recorded. Early blocks have that slice more often, so that short runs have several, too.
 pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     const FIRST: u32 = 8;
     let every = if block < FIRST { 2 } else { 4 };
     let compared = (0..variants).map(|variant| PlannedSlice::new(Pass::Compare, variant));
-    let children = PlannedSlice::new(Pass::Children, BASELINE);
-    let children = (block % every == 1).then_some(children);
+    let children_slice = PlannedSlice::new(Pass::Children, BASELINE);
+    let children = (block % every == 1).then_some(children_slice);
     compared.chain(children).collect()
 }
 
 /// The slices of a block in which a cell is explained: one for every kind of evidence and every variant, and some of the
-/// baseline on a core that is kept warm and on one that is not. `there_is` says which kinds are available.
+/// baseline on a core that is kept warm and on one that is not. `there_is` says which kinds of evidence are available.
 pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
     const OF_EACH_VARIANT: [Pass; 6] = [
         Pass::Stacks,

@@ -17,10 +17,10 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     };
     let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
     let numbered = (0..).zip(&cells);
-    let dealt = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
-    let mut dealt: Vec<(u64, usize)> = dealt.collect();
+    let timed = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
+    let mut dealt: Vec<(u64, usize)> = timed.collect();
     dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
-    // More shards than cells have nothing to do.
+    // With more shards than cells, the last shards have no cell.
     let shards = cells.len().min(shard.of as usize);
     let mut loads: BinaryHeap<_> = (1..=shards).map(|index| Reverse((0, index))).collect();
     let mut ours = Vec::new();
@@ -38,8 +38,8 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
     ours.into_iter().map(|at| cells[at]).collect()
 }
 
-/// About how long the runs of the cell take. It leaves the scale of the time out, so that all shards agree before and after
-/// a sweep's time is fitted.
+/// About how long the runs of the cell take. The scale of a sweep's time is left out, so that fitting a sweep into a time does
+/// not deal its cells anew.
 fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     const AROUND_MS: u64 = 1000;
     let rtt_ms = cell.rtt_ms.ms();
@@ -51,8 +51,8 @@ fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
 
 pub fn launches(sweep: &SweepConfig) -> usize {
     let cells = sweep.axes.cells().into_iter();
-    let visits: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
-    visits as usize * sweep.subjects.len().max(1)
+    let runs: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
+    runs as usize * sweep.subjects.len().max(1)
 }
 
 /// The jobs of a sweep with that number of runs. The runs that are also measured alone take about a tenth of the time.

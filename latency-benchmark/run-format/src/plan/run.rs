@@ -82,8 +82,8 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
     if expected == *launch {
         return None;
     }
-    let fields = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
-    let (expected, found) = (fields(&expected), fields(launch));
+    let json = |config: &RunConfig| serde_json::to_value(config).unwrap_or_default();
+    let (expected, found) = (json(&expected), json(launch));
     let mut fields = expected.as_object()?.iter();
     let differing = fields.find(|(name, value)| found.get(name) != Some(value));
     Some(differing.map_or("config", |(name, _)| name).to_owned())
@@ -119,7 +119,6 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
 
 pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     let plan = match sweep.measurement {
-        // One variant has nothing to take turns with.
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
             turns: 1,
             ..of_short_turns(sweep, cell)
@@ -127,6 +126,7 @@ pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
         Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
             of_short_turns(sweep, cell)
         }
+        // A single variant has nothing to take turns with.
         _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
     };
     let blocks = duration_of_slices(&plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
@@ -168,7 +168,7 @@ pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// the measurements that the lengths follow from. A turn has at least two round trips, since traffic comes in bursts of
 /// one, and is longer by the time that requests in flight take.
 fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
-    /// Shorter slices make larger files, longer ones fewer blocks, of which intervals are made.
+    /// Shorter slices make larger files. Longer ones make fewer blocks, and intervals are computed from blocks.
     const SLICE_MS: u64 = 60;
     /// The payload that even a slow machine sends and receives in a millisecond.
     const BYTES_PER_MS: u64 = 100 << 10;
@@ -176,8 +176,8 @@ fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     // With a delay, packets of the variant before are still in flight for a while.
     let (least_turn_ms, least_settle_ms) = if rtt_ms == 0 { (20, 10) } else { (40, 20) };
     let in_hand_ms = cell.peers as u64 * cell.payload_bytes.bytes() as u64 / BYTES_PER_MS;
-    let by_rtt_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
-    let by_rtt_ms = least_turn_ms.max(by_rtt_ms);
+    let requests_ms = turn_of_requests_ms(cell).unwrap_or(2 * rtt_ms);
+    let by_rtt_ms = least_turn_ms.max(requests_ms);
     let turn_ms = sweep.turn_ms.unwrap_or(by_rtt_ms + in_hand_ms);
     Plan {
         settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,

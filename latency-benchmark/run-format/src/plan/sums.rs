@@ -69,7 +69,7 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
 pub struct Quantity {
     /// The parts of the numerator and the denominator that come from a slice. None if they were not measured.
     pub parts: fn(&SliceSums) -> Option<(f64, f64)>,
-    /// How much one event adds to the numerator. Above zero if a slice may have no event.
+    /// How much one event adds to the numerator. It is zero if every slice has events.
     pub event: f64,
 }
 

@@ -32,13 +32,13 @@ impl BlockRow {
         if self.stops_found > Some(0) {
             return Some(Disturbance::OtherStopped);
         }
-        let long = [
+        let lasted = [
             (self.suspended_ms, Disturbance::Suspended),
             (self.clock_set_ms, Disturbance::ClockSet),
             (self.latest_ms, Disturbance::CentralStopped),
         ];
         let least_ms = LEAST_PERCENT / 100.0 * self.duration_ms;
-        let mut long = long.into_iter().filter(|(ms, _)| *ms > Some(least_ms));
+        let mut long = lasted.into_iter().filter(|(ms, _)| *ms > Some(least_ms));
         Some(long.next()?.1)
     }
 }
