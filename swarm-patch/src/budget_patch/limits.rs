@@ -62,8 +62,8 @@ pub(super) fn lines(
         Wake::Deferred => "deferred",
     };
     let yields = filled(part(TEXTS, "=== ", &format!("{wake}, {shape}")), &values);
-    let yields: Vec<String> = yields.lines().map(|line| format!("    {line}")).collect();
-    values.push(("yields", yields.join("\n")));
+    let indented: Vec<String> = yields.lines().map(|line| format!("    {line}")).collect();
+    values.push(("yields", indented.join("\n")));
     let texts = part(TEXTS, "=== ", &format!("{kind}, {shape}"));
     let text = |place: &str| filled(part(texts, "--- ", place), &values);
     Ok(LimitLines {
