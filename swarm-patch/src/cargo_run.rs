@@ -75,15 +75,15 @@ fn read_messages(stdout: PipeReader, mut log: &File) -> Option<String> {
 
 /// The code, the text and the place of an error.
 fn in_one_line(error: &Diagnostic) -> String {
-    let mut line = match &error.code {
+    let mut text = match &error.code {
         Some(code) => format!("error[{}]: {}", code.code, error.message),
         None => format!("error: {}", error.message),
     };
     if let Some(span) = error.spans.iter().find(|span| span.is_primary) {
-        let (file, at, column) = (&span.file_name, span.line_start, span.column_start);
-        line += &format!(" ({file}:{at}:{column})");
+        let (file, line, column) = (&span.file_name, span.line_start, span.column_start);
+        text += &format!(" ({file}:{line}:{column})");
     }
-    line
+    text
 }
 
 /// Shows cargo's progress and copies the rest of its output to the log. Returns the rest.

@@ -134,7 +134,7 @@ pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> R
         for file in budget_patch::files_to_measure(source, budgets)? {
             let mut text = file.grafted();
             if file.file == MANIFEST {
-                // No program that depends on libp2p alone can ask for this feature of yamux.
+                // A program that uses yamux only through libp2p cannot turn on this feature, so it is on by default.
                 let feature = "tokio = [\"dep:tokio\"]";
                 text = text.replace(feature, &format!("default = [\"tokio\"]\n{feature}"));
             }
@@ -144,7 +144,7 @@ pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> R
     Ok(())
 }
 
-/// The graft of a crate.
+/// A grafted crate that is not written yet.
 pub struct Grafted {
     pub source: CrateSource,
     /// The changed files with their new texts.
@@ -172,12 +172,12 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     let probe_path = relative(&source.dir, probe).display().to_string();
     manifest["dependencies"]["poll-probe"]["path"] = value(probe_path);
     let Graft { files, sites } = graft(source)?;
-    let sources = files
+    let changed = files
         .iter()
         .map(|file| (source.dir.join(&file.file), file.grafted()));
     Ok(Grafted {
         source: source.clone(),
-        files: sources.chain([(path, manifest.to_string())]).collect(),
+        files: changed.chain([(path, manifest.to_string())]).collect(),
         sites,
     })
 }

@@ -76,8 +76,8 @@ impl Graft {
         insertions: Vec<Insertion>,
     ) {
         if !insertions.is_empty() {
-            let of_site = insertions.into_iter().map(|insertion| (*spec, insertion));
-            self.file((path, text)).insertions.extend(of_site);
+            let with_site = insertions.into_iter().map(|insertion| (*spec, insertion));
+            self.file((path, text)).insertions.extend(with_site);
         }
     }
 
@@ -104,12 +104,12 @@ impl Graft {
 }
 
 /// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with
-/// the reason. If the polls of connections cannot be recorded, the crate is refused. They are the first site of a stack.
+/// the reason. The crate is refused if it has the first site of a stack, the polls of connections, and these cannot be recorded.
 pub fn graft(source: &CrateSource) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();
     for spec in sites_of(&source.name) {
-        let (insertions, levels) = site(&parsed, spec);
+        let (insertions, levels) = graft_site(&parsed, spec);
         let firsts = STACKS.map(|stack| (stack.sites[0].package, stack.sites[0].name));
         if let (Some(reason), true) = (&levels.outer, firsts.contains(&(spec.package, spec.name))) {
             bail!("{reason}");
@@ -180,7 +180,10 @@ fn marks<'a>(
 }
 
 /// The code to insert for one site, and what this code records.
-fn site<'a>(parsed: &'a ParsedCrate, spec: &'static SiteSpec) -> (Vec<InFile<'a>>, SiteLevels) {
+fn graft_site<'a>(
+    parsed: &'a ParsedCrate,
+    spec: &'static SiteSpec,
+) -> (Vec<InFile<'a>>, SiteLevels) {
     let function = parsed.locate(spec);
     let marks = function
         .clone()

@@ -42,16 +42,16 @@ pub(crate) fn refuse_other_contexts(
     cx: &Ident,
     marked: &[usize],
 ) -> Result<(), Refused> {
-    let idents = idents(function.body);
+    let used = idents(function.body);
     let makes_context = |ident: &&Ident| *ident == "from_waker" || *ident == "ContextBuilder";
-    if let Some(made) = idents.iter().find(makes_context) {
+    if let Some(made) = used.iter().find(makes_context) {
         return Err(function.refused(format!("no context but `{cx}`"), "one made", made));
     }
     let is_known = |ident: &Ident| {
         let (at, text) = (bytes(ident), &function.file.text);
         marked.contains(&at.start) || text[at.end..].trim_start().starts_with(".waker()")
     };
-    let mut contexts = idents.iter().filter(|ident| *ident == cx);
+    let mut contexts = used.iter().filter(|ident| *ident == cx);
     match contexts.find(|ident| !is_known(ident)) {
         None => Ok(()),
         Some(other) => Err(function.refused(
@@ -68,8 +68,8 @@ pub(crate) fn refuse_other_closures(
     function: &FoundFunction<'_>,
     marked: usize,
 ) -> Result<(), Refused> {
-    let idents = idents(function.body);
-    let mut found = idents.iter().filter(|ident| *ident == "poll_fn");
+    let used = idents(function.body);
+    let mut found = used.iter().filter(|ident| *ident == "poll_fn");
     match found.nth(marked) {
         None => Ok(()),
         Some(other) => Err(function.refused("`poll_fn` with a closure", "another use", other)),

@@ -1,9 +1,9 @@
 //! Takes pristine sources of crates, such as libp2p-swarm, yamux, quinn and h2, and grafts a poll probe with work budgets onto
-//! them, by inserting code. Nothing of the original is changed, moved or removed.
+//! them. The graft only inserts code. It changes, moves and removes nothing of the original.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
-//! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts them, and [`package`]
-//! writes the result to where the package of the same name of this workspace compiles it.
+//! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts the code, and
+//! [`package`] makes the result fit for `include!` and writes it to where this workspace's package of the same name compiles it.
 
 #![allow(missing_docs)] // The names of most items say what they are.
 

@@ -56,7 +56,7 @@ impl ParsedCrate {
     /// Finds the function of a site. It is looked for in the file that the description names, and then in all others.
     pub(crate) fn locate(&self, spec: &SiteSpec) -> Result<FoundFunction<'_>, Refused> {
         let mut found = self.functions(spec.function);
-        found.retain(|function| may_be(spec, function));
+        found.retain(|function| has_fitting_signature(spec, function));
         let is_there = |function: &FoundFunction<'_>| function.file.path == spec.file;
         if found.iter().any(is_there) {
             found.retain(is_there);
@@ -121,8 +121,8 @@ pub(crate) struct FoundFunction<'a> {
 /// Code to insert, with its file.
 pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 
-/// Whether a function with the name of the site's function has a fitting signature, too.
-fn may_be(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
+/// Whether a function with the name of the site's function can be the one that is looked for.
+fn has_fitting_signature(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
         LoopShape::Poll { .. } | LoopShape::Passes(_) => {

@@ -54,9 +54,9 @@ fn has_loop(function: &FoundFunction<'_>) -> bool {
     };
     let mut expressions = Expressions::in_block(function.body).into_iter();
     expressions.any(|expr| match expr {
-        Expr::Loop(turning) => uses(turning, cx),
-        Expr::ForLoop(turning) => uses(turning, cx),
-        Expr::While(turning) => uses(turning, cx),
+        Expr::Loop(found) => uses(found, cx),
+        Expr::ForLoop(found) => uses(found, cx),
+        Expr::While(found) => uses(found, cx),
         _ => false,
     })
 }

@@ -23,11 +23,11 @@ pub struct SiteSpec {
 /// The kind of loop that a function has.
 #[derive(Clone, Copy, Debug)]
 pub enum LoopShape {
-    /// A poll function: takes a context, returns a `Poll`.
+    /// A function that takes a context and returns a `Poll`.
     Poll {
-        /// The function that it calls and whose loop does the work, if that is not its own loop.
+        /// The function that is called here and whose loop does the work. None if this function's own loop does it.
         loop_in: Option<&'static str>,
-        /// The expressions around which its state can be read, in releases that have this function.
+        /// A function that only some releases have, and the expressions around which these releases read the state.
         states: Option<(&'static str, &'static [Rewrite])>,
     },
     /// An `async` function, driven by the runtime as a task.
@@ -41,10 +41,10 @@ pub enum LoopShape {
     Future(Passes),
 }
 
-/// The marks of a function whose loop is not marked as such, and of the functions that it calls.
+/// The marks in a function whose own loop, if it has one, is not marked, and in the functions that it calls.
 #[derive(Clone, Copy, Debug)]
 pub struct Passes {
-    /// How the names of the methods begin that are its children, whether they get its context or not.
+    /// The beginnings of the names of the methods that are children. They need not get the context.
     pub children: &'static [&'static str],
     pub inner: InnerChild,
     pub bounds: &'static [Rewrite],
@@ -52,12 +52,12 @@ pub struct Passes {
     pub counts: &'static [Rewrite],
 }
 
-/// A method that is called not by the site's function, but by a function that this calls.
+/// A child that the site's function does not call itself. Another function, which it calls, does.
 #[derive(Clone, Copy, Debug)]
 pub struct InnerChild {
     /// The function that calls it, as `Type::function`.
     pub caller: &'static str,
-    /// How its name begins.
+    /// The beginning of the method's name.
     pub method: &'static str,
     /// The child that the caller is part of. There is none if the caller is the site's own code.
     pub part_of: Option<&'static str>,
@@ -69,7 +69,7 @@ pub struct Rewrite {
     /// The function that it is in, as `Type::function`.
     pub function: &'static str,
     pub expression: &'static str,
-    /// The code that takes its place, in which `{}` stands for it.
+    /// The code that takes its place, in which `{}` stands for the expression.
     pub becomes: &'static str,
 }
 
@@ -84,7 +84,7 @@ impl SiteSpec {
         }
     }
 
-    /// How inserted code names it.
+    /// The expression that names the site in inserted code.
     pub(crate) fn inserted(&self) -> String {
         format!(
             "::poll_probe::Site::new({} /* {} */)",
@@ -93,7 +93,7 @@ impl SiteSpec {
     }
 }
 
-/// The levels of a site. A level that is not there has the reason.
+/// For each level of a site, the reason if the level is missing.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
     pub spec: SiteSpec,
@@ -103,12 +103,11 @@ pub struct SiteLevels {
     pub inner: Option<String>,
     /// Budgets that end polls.
     pub budget: Option<String>,
-    /// Why the remedies of the function are not there. A function without remedies has `None` here.
+    /// None if the function has no remedies. Otherwise the inner value is the reason if they are missing.
     pub remedies: Option<Option<String>>,
 }
 
 impl SiteLevels {
-    /// The reasons for the levels that are not there.
     pub(crate) fn missing(&self) -> impl Iterator<Item = &String> {
         let levels = [&self.outer, &self.inner, &self.budget];
         levels.into_iter().chain(&self.remedies).flatten()

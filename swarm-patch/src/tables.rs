@@ -8,7 +8,7 @@ use crate::graft::graft;
 use crate::insertion::Insertion;
 use crate::sites::SiteLevels;
 
-/// The levels of every site, with the reasons for those that are not there.
+/// The levels of every site, with the reasons for missing ones.
 pub fn levels_table(crates: &[(String, Vec<SiteLevels>)]) -> String {
     let mut rows = vec![["CRATE", "SITE", "LEVEL", "RECORDED"].map(str::to_owned)];
     for (id, sites) in crates {

@@ -163,7 +163,7 @@ impl Drop for Node {
     }
 }
 
-/// "1.20 [1.10, 1.30] (mean of 40 launches and two standard errors)"
+/// The mean of the values and its interval, such as "1.20 [1.10, 1.30] (mean of 40 launches and two standard errors)".
 fn mean(values: &[f64]) -> String {
     let count = values.len() as f64;
     let mean = values.iter().sum::<f64>() / count;
@@ -201,8 +201,8 @@ fn node(workers: usize, request: usize, is_on: bool) -> Result<()> {
     let (cpu, requests) = used()?;
     lines.next();
     let (cpu_after, requests_after) = used()?;
-    let us = cpu_after.saturating_sub(cpu).as_secs_f64() * 1e6;
-    let us = us / (requests_after - requests) as f64;
+    let used_us = cpu_after.saturating_sub(cpu).as_secs_f64() * 1e6;
+    let us = used_us / (requests_after - requests) as f64;
     let kib = anonymous_kib()?;
     let recording = match running {
         Some(running) => {

@@ -3,10 +3,10 @@
 //!
 //!     NODE_AB=20s cargo run --release -p node-ab --example tasks
 //!
-//! `TASKS_FAIL=check`, `panic` or `runtime` shows what happens if the application's check fails, if it panics, or if its
-//! runtime ends early, `late` if a site is polled only after a while, `reader` if the recording thread panics.
-//! `TASKS_BUDGET` is the budget, `task=8/deferred` by default. `TASKS_BYTES` is how many bytes a message counts, none by
-//! default. `TASKS_RUN` is the folder of the run. `TASKS_TIMER_LIMIT_MS` is the guardrail, 100 by default.
+//! `TASKS_FAIL` chooses a failure: the application's `check` fails, the application has a `panic`, its `runtime` ends early, a
+//! site is polled only `late`, or the `reader` of the records panics. `TASKS_BUDGET` is the budget, `task=8/deferred` by default.
+//! `TASKS_BYTES` is how many bytes a message counts, none by default. `TASKS_RUN` is the folder of the run.
+//! `TASKS_TIMER_LIMIT_MS` is the guardrail, 100 by default.
 
 use std::error::Error;
 use std::hint::black_box;
@@ -25,7 +25,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         .worker_threads(2)
         .enable_all()
         .build()?;
-    // It never polls, and so takes no buffers.
+    // This thread never polls, so it takes no buffers.
     thread::spawn(thread::park);
     // A panic drops what was made last first: the comparison ends before its runtime does.
     let mut runtime = Some(runtime);

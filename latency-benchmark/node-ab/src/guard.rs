@@ -14,7 +14,7 @@ pub(crate) struct Guard {
     /// The number of timers seen in this turn, and the time at which the last of them was seen.
     timers: (u64, Instant),
     /// The number of turns in a row that lost records.
-    refused: u32,
+    lossy_turns: u32,
 }
 
 impl Guard {
@@ -23,7 +23,7 @@ impl Guard {
             timer_limit,
             check,
             timers: (0, Instant::now()),
-            refused: 0,
+            lossy_turns: 0,
         }
     }
 
@@ -64,8 +64,8 @@ impl Guard {
     /// Counts a turn that lost this number of records.
     pub(crate) fn lost(&mut self, records: u64) -> Result<(), Ended> {
         const MOST: u32 = 10;
-        self.refused = if records > 0 { self.refused + 1 } else { 0 };
-        match self.refused {
+        self.lossy_turns = if records > 0 { self.lossy_turns + 1 } else { 0 };
+        match self.lossy_turns {
             MOST.. => fires(format!(
                 "{MOST} turns one after another lost records, {records} in the last"
             )),
@@ -74,7 +74,7 @@ impl Guard {
     }
 }
 
-/// The end of a comparison by a guardrail.
+/// Ends the comparison for this reason.
 pub(crate) fn fires(reason: String) -> Result<(), Ended> {
     Err(Ended::Guardrail { reason })
 }

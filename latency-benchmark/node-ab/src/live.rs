@@ -16,8 +16,8 @@ pub struct LiveFigures(pub(crate) Arc<Mutex<Figures>>);
 pub(crate) type Figures = BTreeMap<(&'static str, Vec<(&'static str, String)>), f64>;
 
 fn owned(labels: &[(&'static str, &str)]) -> Vec<(&'static str, String)> {
-    let owned = |(label, value): &(&'static str, &str)| (*label, (*value).to_owned());
-    labels.iter().map(owned).collect()
+    let pair = |(label, value): &(&'static str, &str)| (*label, (*value).to_owned());
+    labels.iter().map(pair).collect()
 }
 
 impl LiveFigures {
@@ -71,12 +71,12 @@ impl Feed {
                 figures.add("beyond_seconds", &labels, sums.beyond_ns as f64 / 1e9);
             }
         }
-        for (histogram, by) in [
+        for (histogram, woken_by) in [
             (HistogramOf::CotenantWake, "thread"),
             (HistogramOf::CotenantTimer, "timer"),
         ] {
             if let Some(waits) = seen.histograms.get(histogram) {
-                let (labels, count) = ([label, ("woken_by", by)], waits.len() as f64);
+                let (labels, count) = ([label, ("woken_by", woken_by)], waits.len() as f64);
                 figures.add("waits", &labels, count);
                 figures.add("wait_seconds", &labels, waits.mean() * count / 1e9);
             }
@@ -101,9 +101,9 @@ impl Feed {
             let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
             let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
             if count >= ENOUGH {
-                for (of, value) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
+                for (of, offset) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
                     let labels = [("arm", &**label), ("of", of)];
-                    self.figures.set("beyond_change", &labels, mean + value);
+                    self.figures.set("beyond_change", &labels, mean + offset);
                 }
                 let is_known = mean.abs() > margin;
                 let verdict = f64::from(u8::from(is_known)) * mean.signum();

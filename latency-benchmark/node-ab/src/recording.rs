@@ -1,4 +1,4 @@
-//! Empties the buffers and checks the guardrails meanwhile. Reads the counts of the kernel and of the runtime.
+//! Empties the buffers, checks the guardrails meanwhile, and reads the counts of the kernel and of the runtime.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! The settings of a comparison, and the handle of one that goes on.
+//! The settings of a comparison, and the handle of a running one.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -52,14 +52,14 @@ impl Setup {
         }
     }
 
-    /// The folder of the run, `ab-run` by default. If there is one, a number is added.
+    /// The folder of the run, `ab-run` by default. If the folder exists, a number is added to its name.
     pub fn write_to(mut self, dir: impl Into<PathBuf>) -> Setup {
         self.dir = dir.into();
         self
     }
 
-    /// The time for which a budget is in force and measured at once. By default it is 250 ms, or longer if the load comes in
-    /// longer bursts. The first twentieth of the comparison tells that, in which no budget is in force.
+    /// The length of a turn, in which one budget is in force and measured. By default it is 250 ms, or longer if the load comes
+    /// in longer bursts. That is found in the first twentieth of the comparison, in which no budget is in force.
     pub fn turn(mut self, turn: Duration) -> Setup {
         self.turn = Some(turn);
         self
@@ -72,8 +72,8 @@ impl Setup {
         self
     }
 
-    /// The 99th percentile by which a timer of the runtime may be late in a turn, 100 ms by default. If it is later,
-    /// the comparison ends.
+    /// How late timers of the runtime may be in a turn (99th percentile), 100 ms by default. If they are later, the comparison
+    /// ends.
     pub fn timer_limit(mut self, timer_limit: Duration) -> Setup {
         self.timer_limit = timer_limit;
         self
@@ -86,7 +86,8 @@ impl Setup {
         self
     }
 
-    /// Starts to compare. Call it inside the runtime whose tasks may suffer. If `NODE_AB` is off it does nothing.
+    /// Starts to compare. Call it inside the runtime whose delays matter, because the co-tenants run there. If `NODE_AB` is off
+    /// it does nothing.
     ///
     /// The environment variable `NODE_AB_CONTROL` may name a control file. While that says anything else than `on`, such as
     /// `off`, the comparison is paused: no budget is in force, nothing is recorded, and the time does not count.
@@ -104,7 +105,7 @@ impl Setup {
             .ok()
             .context("start() has to be called inside of a tokio runtime")?;
         let file = self.describe(&runtime, variants, time);
-        let dir = free(&self.dir);
+        let dir = free_folder(&self.dir);
         fs::create_dir_all(&dir).with_context(|| dir.display().to_string())?;
         write_json(&dir.join(APPLICATION), &file)?;
         let answered = locked(&process.answered).take().context(
@@ -151,7 +152,7 @@ impl Setup {
     ) -> ApplicationFile {
         let path = env::current_exe().unwrap_or_default();
         let program = path.file_name().unwrap_or_default();
-        let since = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
+        let since_epoch = SystemTime::UNIX_EPOCH.elapsed().unwrap_or_default();
         ApplicationFile {
             schema: SCHEMA,
             program: program.to_string_lossy().into_owned(),
@@ -172,7 +173,7 @@ impl Setup {
             washout_ms: ms(self.washout),
             limit_ms: ms(time),
             timer_limit_ms: ms(self.timer_limit),
-            seed: u64::from(since.subsec_nanos()) << 20 ^ since.as_secs(),
+            seed: u64::from(since_epoch.subsec_nanos()) << 20 ^ since_epoch.as_secs(),
         }
     }
 }
@@ -203,7 +204,7 @@ fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
 }
 
 /// A folder that does not exist yet: `dir`, or `dir` with the first free number.
-fn free(dir: &Path) -> PathBuf {
+fn free_folder(dir: &Path) -> PathBuf {
     let numbered = (2..).map(|number: u32| {
         let mut name = dir.file_name().unwrap_or_default().to_owned();
         name.push(format!("-{number}"));
@@ -214,7 +215,7 @@ fn free(dir: &Path) -> PathBuf {
     unused.unwrap_or_else(|| dir.to_owned())
 }
 
-/// A comparison. Budgets take turns until the time is up or this is dropped. After that, `none` is in force.
+/// A running comparison. Budgets take turns until the time is up or this is dropped. After that, `none` is in force.
 #[must_use = "dropping it ends the comparison"]
 pub struct Running {
     at_work: Option<(Sender<()>, JoinHandle<Ended>)>,
@@ -285,7 +286,7 @@ mod tests {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
         let run = dir.path().join("ab-run");
         for name in ["ab-run", "ab-run-2", "ab-run-3"] {
-            let free = free(&run);
+            let free = free_folder(&run);
             assert_eq!(free, dir.path().join(name));
             fs::create_dir(free).expect("it is free");
         }

@@ -47,8 +47,8 @@ pub(crate) fn run(
         file,
         recording,
         is_length_given,
-        run_dir: dir,
-        dir: partial.clone(),
+        dir,
+        partial: partial.clone(),
         run: ApplicationRun {
             schema: SCHEMA,
             ended: Ended::TimeUp,
@@ -86,8 +86,10 @@ struct Turns<'a> {
     end: Instant,
     rng: StdRng,
     is_length_given: bool,
-    run_dir: &'a Path,
-    dir: PathBuf,
+    /// The folder that the user asked for.
+    dir: &'a Path,
+    /// The folder of the tables, below `dir`. It is renamed when the run is complete.
+    partial: PathBuf,
     run: ApplicationRun,
     /// None until the sites are known.
     writer: Option<(RunWriter, TableWriters)>,
@@ -107,10 +109,11 @@ impl Turns<'_> {
     /// Compares until something ends that.
     fn compare(&mut self) -> Ended {
         let mut go_on = || -> Result<(), Ended> {
-            fs::create_dir_all(&self.dir).with_context(|| self.dir.display().to_string())?;
+            let partial = &self.partial;
+            fs::create_dir_all(partial).with_context(|| partial.display().to_string())?;
             self.warm_up()?;
-            let writer = RunWriter::create(&self.dir, self.sites.clone(), Vec::new())?;
-            let blocks = TableWriters::create(&self.dir, &[BLOCKS])?;
+            let writer = RunWriter::create(&self.partial, self.sites.clone(), Vec::new())?;
+            let blocks = TableWriters::create(&self.partial, &[BLOCKS])?;
             self.writer = Some((writer, blocks));
             for number in 1.. {
                 self.recording.wait_while_paused(&mut self.end)?;
@@ -130,15 +133,15 @@ impl Turns<'_> {
         let id = self.recording.install(Budgets::NONE);
         let now_ns = self.recording.now_ns();
         let mut seen = ObservedSlice::open(id, now_ns, now_ns, 0);
-        let (mut pieces, mut before_ns, mut is_named) = (Vec::new(), 0, false);
+        let (mut pieces, mut beyond_before_ns, mut is_named) = (Vec::new(), 0, false);
         loop {
             self.recording.wait_while_paused(&mut self.end)?;
             self.recording.install(Budgets::NONE);
             self.recording.collect_for(PIECE, Some(&mut seen), false)?;
             let sites = Site::ALL.iter();
             let beyond_ns: u64 = sites.map(|site| seen.site(*site).sums().beyond_ns).sum();
-            pieces.push((beyond_ns - before_ns) as f64);
-            before_ns = beyond_ns;
+            pieces.push((beyond_ns - beyond_before_ns) as f64);
+            beyond_before_ns = beyond_ns;
             let time = PIECE * pieces.len() as u32;
             let variants = &self.file.variants;
             let is_bounded = |site| {
@@ -162,7 +165,7 @@ impl Turns<'_> {
         if !self.is_length_given {
             let washout = self.file.washout_ms as f64 / ms(PIECE) as f64;
             self.file.turn_ms = ms(PIECE) * pieces_of_turn(&pieces, washout) as u64;
-            write_json(&self.run_dir.join(APPLICATION), &self.file)?;
+            write_json(&self.dir.join(APPLICATION), &self.file)?;
         }
         self.sites = Vec::from(Site::ALL);
         self.sites.retain(|site| seen.site(*site).row.polls > 0);
@@ -179,7 +182,7 @@ impl Turns<'_> {
         if Instant::now() + planned > self.end {
             return Err(Ended::TimeUp);
         }
-        let (began, written) = (Instant::now(), self.written);
+        let (began, written_before) = (Instant::now(), self.written);
         self.recording.latest = Duration::ZERO;
         let mut last = None;
         for variant in order(&vec![1; variants], &mut self.rng) {
@@ -206,7 +209,7 @@ impl Turns<'_> {
         self.recording.feed.in_force(BASELINE);
         let ended = self.wash_out(number, last);
         self.recording.feed.block();
-        let written = self.written - written;
+        let written = self.written - written_before;
         self.run.blocks += u32::from(written == variants as u32);
         if let Some((_, blocks)) = self.writer.as_mut().filter(|_| written > 0) {
             let row = BlockRow {

@@ -34,7 +34,6 @@ pub(super) fn lines(
     budget: Budget,
     prefix: &str,
 ) -> Result<LimitLines, Refused> {
-    // A poll function has a context. The function of a task has none.
     let cx = match spec.shape {
         LoopShape::Poll { .. } => function.context().map(|(cx, _)| cx.to_string()),
         LoopShape::Task { .. } => None,
@@ -45,7 +44,7 @@ pub(super) fn lines(
         }
     };
     let is_poll = cx.is_some();
-    let (kind, limit, when) = in_words(budget.limit, is_poll);
+    let (kind, limit, when) = limit_texts(budget.limit, is_poll);
     let mut values = vec![
         ("cx", cx.unwrap_or_default()),
         ("duration", imported(function, "std::time::Duration")),
@@ -63,8 +62,8 @@ pub(super) fn lines(
         Wake::Deferred => "deferred",
     };
     let yields = filled(part(TEXTS, "=== ", &format!("{wake}, {shape}")), &values);
-    let yields: Vec<String> = yields.lines().map(|line| format!("    {line}")).collect();
-    values.push(("yields", yields.join("\n")));
+    let indented: Vec<String> = yields.lines().map(|line| format!("    {line}")).collect();
+    values.push(("yields", indented.join("\n")));
     let texts = part(TEXTS, "=== ", &format!("{kind}, {shape}"));
     let text = |place: &str| filled(part(texts, "--- ", place), &values);
     Ok(LimitLines {
@@ -100,7 +99,7 @@ pub(super) fn filled(text: &str, values: &[(&str, String)]) -> String {
 }
 
 /// The kind of a limit, its number as code, and the words that say when a function yields.
-fn in_words(limit: Limit, is_poll: bool) -> (&'static str, String, String) {
+fn limit_texts(limit: Limit, is_poll: bool) -> (&'static str, String, String) {
     match limit {
         Limit::Count(count) => {
             let unit = if is_poll { "iteration" } else { "event" };
@@ -149,7 +148,7 @@ fn imported(function: &FoundFunction<'_>, whole: &str) -> String {
         }
     }
     let name = whole.rsplit(':').next().unwrap_or(whole);
-    let imports_it = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
-    let is_imported = function.file.tree.items.iter().any(imports_it);
+    let imports_name = |item: &Item| matches!(item, Item::Use(import) if has(&import.tree, name));
+    let is_imported = function.file.tree.items.iter().any(imports_name);
     if is_imported { name } else { whole }.to_owned()
 }

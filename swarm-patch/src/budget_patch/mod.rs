@@ -67,12 +67,12 @@ fn files_with(
     }
     for (spec, remedy, way) in remedies(&source.name, budgets) {
         let text = source.read(remedy.file)?;
-        let number = |old: &str| text.matches(old).count();
+        let occurrences = |old: &str| text.matches(old).count();
         let mut replaced = way.replacements.iter().map(|(old, _)| *old);
-        if let Some(old) = replaced.find(|old| number(old) != 1) {
+        if let Some(old) = replaced.find(|old| occurrences(old) != 1) {
             let place = format!("{}, {}, -", source.id(), remedy.file);
             let looked_for = format!("one {:?}", old.trim());
-            return Err(Refused::new(&place, looked_for, number(old)).into());
+            return Err(Refused::new(&place, looked_for, occurrences(old)).into());
         }
         patch.replace((remedy.file, &text), way);
         let end = text.lines().count() + 1;

@@ -26,9 +26,9 @@ pub(super) fn add(
             "" => "\n".to_owned(),
             line => format!("    {line}\n"),
         };
-        let test: String = test.lines().map(indent).collect();
+        let indented: String = test.lines().map(indent).collect();
         let imports = text_part(spec, "imports");
-        let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{test}}}\n");
+        let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{indented}}}\n");
         let end = file.text.lines().count() + 1;
         return patch.add_lines(spec, file.named(), (end, end), &module);
     };

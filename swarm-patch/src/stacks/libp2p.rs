@@ -4,8 +4,8 @@ use crate::sites::{LoopShape, Rewrite, SiteSpec};
 const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::QUINN_COUNTS);
 
 /// The state of connections and streams. A connection knows its round-trip time, and how much all its receive windows have
-/// grown. A stream knows its credit
-/// and what is unread. The last two count the bytes that streams send and receive.
+/// grown. A stream knows its credit and what is unread. The last two expressions are where the bytes are counted that streams
+/// send and receive.
 const YAMUX_STATES: &[Rewrite] = &[
     quinn::rewrite(
         "Connection::new",

@@ -45,13 +45,13 @@ impl SubjectBuilder {
             patches: BTreeMap::new(),
         };
         build.lay_out()?;
-        let metadata = build.graft_what_the_registry_has()?;
+        let metadata = build.graft_registry_crates()?;
         let crates = crate_records(&metadata, &build.dir, self.stack, subject)?;
         for entry in fs::read_dir(&build.dir)? {
             let name = entry?.file_name();
             sync::folder(&build.dir.join(&name), &self.build_dir().join(&name))?;
         }
-        fs::create_dir(build.done())?;
+        fs::create_dir(build.kept_dir())?;
         build.compile(&metadata, title, &self.dir.join(format!("{id}.log")))?;
         let built = build.keep(id, crates)?;
         fs::write(self.time_file(), began.elapsed().as_secs().to_string())?;
@@ -95,8 +95,8 @@ impl Build<'_> {
         let mut replacing = layers.clone();
         if self.subject.source.checkout.is_some() {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
-            // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. This
-            // comes before the graft, which adds a dependency on a folder that does not exist yet.
+            // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. Cargo is
+            // asked before the graft, which adds a dependency on a folder that does not exist yet.
             let packages = packages(&self.dir.join(UPSTREAM))?.into_iter();
             replacing.extend(
                 packages.filter(|package| lock.contains(&format!("name = \"{}\"\n", package.name))),
@@ -115,7 +115,8 @@ impl Build<'_> {
         }
         let mut copied = Vec::new();
         for source in self.subject.source.registry_crates(stack)? {
-            // Cargo cannot resolve the crate of the registry: for wasm it asks for exact versions, and we have others.
+            // The registry's crate asks for exact versions of crates for wasm. We have other versions, so cargo could not resolve
+            // it. The copy does not ask for them.
             let is_layer = layers.iter().any(|layer| layer.name == source.name);
             if stack.subjects.contains(&&*source.name) && !is_layer {
                 copied.push(self.copy(&source)?);
@@ -179,7 +180,7 @@ impl Build<'_> {
     }
 
     /// Copies and grafts the crates with sites that cargo still takes from the registry. Returns the resulting dependencies.
-    fn graft_what_the_registry_has(&mut self) -> Result<Metadata> {
+    fn graft_registry_crates(&mut self) -> Result<Metadata> {
         let stack = self.builder.stack;
         let packages = compiler::metadata(&self.workspace(), &[])?.packages;
         let sources = packages
@@ -224,7 +225,7 @@ impl Build<'_> {
         if builder.profile != Profile::Debug {
             command.args(["--profile", builder.profile()]);
         }
-        // The program of the gate has TCP and the memory transport, which are no optional features.
+        // The gate's program has only TCP and the memory transport, which are not optional.
         let mut features = match builder.kind {
             Program::Gate => Vec::new(),
             _ => builder.ours.optional_features(stack)?,
@@ -236,7 +237,7 @@ impl Build<'_> {
         command.args(["--features", &features.join(",")]);
         let run = |command: &mut Command| cargo_run::build(command, title, log);
         let built = match is_measured {
-            true => layouts::build(command, &self.done(), run),
+            true => layouts::build(command, &self.kept_dir(), run),
             false => run(&mut command),
         };
         built.map_err(|error| {
@@ -250,13 +251,13 @@ impl Build<'_> {
     }
 
     /// The folder of the files that are kept.
-    fn done(&self) -> PathBuf {
+    fn kept_dir(&self) -> PathBuf {
         self.stage.path().join("done")
     }
 
     /// Moves the program and its description to the folder of the subject. The folder gets its name when it is complete.
     fn keep(&self, id: &str, crates: Vec<CrateRecord>) -> Result<Built> {
-        let (partial, builder) = (self.done(), self.builder);
+        let (partial, builder) = (self.kept_dir(), self.builder);
         let (profile, program) = (builder.profile(), builder.program());
         let kept = partial.join(&program);
         fs::copy(builder.target().join(profile).join(&program), &kept)?;

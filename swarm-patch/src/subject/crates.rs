@@ -46,8 +46,8 @@ impl Subject {
 
     fn try_resolve(stack: &Stack, spec: &Spec) -> Result<Subject> {
         let mut source = Source::resolve(&spec.stack)?;
-        let is_of_libp2p = spec.budgets.is_some() || source.release().is_some();
-        if stack.name != LIBP2P.name && is_of_libp2p {
+        let is_for_libp2p = spec.budgets.is_some() || source.release().is_some();
+        if stack.name != LIBP2P.name && is_for_libp2p {
             bail!(
                 "released@VERSION and +BUDGET are for libp2p only (accepted with --stack {}: \
                  released, PATH or PATH@REV; then +FILE for a diff, and +CRATE=SOURCE)",

@@ -87,9 +87,9 @@ impl Repository {
     pub(super) fn commit(&self, revision: &str) -> Result<Commit> {
         let wanted = format!("{revision}^{{commit}}");
         // This refuses a range of commits.
-        let one = self.text(&["rev-parse", "--verify", "--end-of-options", &wanted]);
+        let id = self.text(&["rev-parse", "--verify", "--end-of-options", &wanted]);
         let show = |id: &str| self.text(&["show", "--no-patch", "--format=%H%n%ct%n%s", id]);
-        let text = one.and_then(|id| show(&id)).map_err(|_| {
+        let text = id.and_then(|id| show(&id)).map_err(|_| {
             let shallow = self.text(&["rev-parse", "--is-shallow-repository"]);
             let hint = match shallow.as_deref() {
                 Ok("true") => {

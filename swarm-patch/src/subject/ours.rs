@@ -195,8 +195,8 @@ pub(super) fn stream_release(libp2p: &str) -> Result<&'static str> {
         ("0.56", "0.4.0-alpha"),
         ("0.55", "0.3.0-alpha"),
     ];
-    let is_it = |minor: &str| libp2p == minor || libp2p.starts_with(&format!("{minor}."));
-    match RELEASES.iter().find(|(minor, _)| is_it(minor)) {
+    let is_of_minor = |minor: &str| libp2p == minor || libp2p.starts_with(&format!("{minor}."));
+    match RELEASES.iter().find(|(minor, _)| is_of_minor(minor)) {
         Some((_, stream)) => Ok(stream),
         None => bail!(
             "no libp2p-stream is known to go with libp2p {libp2p} (accepted: {})",

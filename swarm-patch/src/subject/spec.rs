@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn a_source_that_is_none_is_refused() {
+    fn a_part_that_names_no_source_is_refused() {
         for (wrong, part) in [
             (
                 "released+tokio=/nowhere",

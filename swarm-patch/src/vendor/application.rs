@@ -7,7 +7,7 @@ use cargo_metadata::{Metadata, Package};
 use fs_err as fs;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
-use super::folder;
+use super::folder_name;
 use crate::checkout::{Grafted, read_toml, relative};
 use crate::stacks::STACKS;
 use crate::subject::compiler;
@@ -85,7 +85,7 @@ pub(super) fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) 
                 format!("{name}-{}", source.version.replace(['.', '+'], "_"))
             }
         };
-        let path = copies.join(folder(source));
+        let path = copies.join(folder_name(source));
         entry.insert("path", path.display().to_string().into());
         table[&key] = value(entry);
     }

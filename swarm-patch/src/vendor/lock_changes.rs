@@ -59,7 +59,7 @@ pub(super) struct Trial<'a> {
     dir: TempDir,
     /// The copied manifest of the package that gets the lines.
     manifest: PathBuf,
-    /// The folder of the grafted copies as cargo names it.
+    /// The folder of the grafted copies as cargo shows it in its output.
     shown: PathBuf,
 }
 
@@ -87,7 +87,7 @@ impl Trial<'_> {
         let members = app.members();
         let folders = members
             .iter()
-            .map(|member| folder(member))
+            .map(|member| package_folder(member))
             .collect::<Result<Vec<PathBuf>>>()?;
         let copied = |path: &Path| Some(copied_root.join(path.strip_prefix(&root).ok()?));
         let mut manifests = vec![root.join("Cargo.toml")];
@@ -174,7 +174,7 @@ impl Trial<'_> {
         let mut changes: Vec<_> = lines.filter_map(Change::read).collect();
         for Grafted { source, .. } in self.grafted {
             let id = format!("{} v{}", source.name, source.version);
-            let copy = self.shown.join(super::folder(source));
+            let copy = self.shown.join(super::folder_name(source));
             let used = format!("Adding {id} ({})", copy.display());
             if !changes.iter().any(|change| change.line == used) {
                 bail!("cargo would not use the copy of {id}");
@@ -189,7 +189,7 @@ impl Trial<'_> {
     }
 }
 
-fn folder(package: &Package) -> Result<PathBuf> {
+fn package_folder(package: &Package) -> Result<PathBuf> {
     let manifest = package.manifest_path.as_std_path();
     let folder = manifest.parent().context("it has a parent")?;
     Ok(fs::canonicalize(folder)?)

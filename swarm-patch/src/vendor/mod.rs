@@ -25,7 +25,8 @@ use crate::stacks::sites_of;
 use crate::subject::source;
 use crate::tables::levels_table;
 
-fn folder(source: &CrateSource) -> String {
+/// The name of the folder of a crate's copy.
+fn folder_name(source: &CrateSource) -> String {
     format!("{}-{}", source.name, source.version)
 }
 
@@ -35,18 +36,18 @@ fn folder(source: &CrateSource) -> String {
 pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     let around = out.parent().context("it has a parent")?;
     let stage = TempDir::with_prefix_in(".grafted-", around)?;
-    let folder = fs::canonicalize(stage.path())?.join("all");
-    fs::create_dir(&folder)?;
-    packages::copy(&COPIED, &folder)?;
-    let (grafted, left) = graft(app, &folder, out)?;
+    let copies = fs::canonicalize(stage.path())?.join("all");
+    fs::create_dir(&copies)?;
+    packages::copy(&COPIED, &copies)?;
+    let (grafted, left) = graft(app, &copies, out)?;
     if grafted.is_empty() {
         bail!("none of its crates can be grafted: {}", left.join("; "));
     }
-    let changes = Trial::new(app, &grafted, &folder, out)?.changes()?;
+    let changes = Trial::new(app, &grafted, &copies, out)?.changes()?;
     let replaced = changes.iter().filter(|change| change.replaces()).count();
     let lines: Vec<String> = changes.iter().map(|change| change.line.clone()).collect();
     let (table, replaces) = app.table(&grafted, out)?;
-    fs::rename(&folder, out)?;
+    fs::rename(&copies, out)?;
 
     let list = |head: &str, lines: &[String]| match lines {
         [] => String::new(),
@@ -77,8 +78,8 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     ))
 }
 
-/// Grafts copies in `folder`, which will be at `out`. Returns them, and the reasons why other crates stay as they are.
-fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, Vec<String>)> {
+/// Grafts copies in the folder `copies`, which will be at `out`. Returns them, and why other crates stay as they are.
+fn graft(app: &Application, copies: &Path, out: &Path) -> Result<(Vec<Grafted>, Vec<String>)> {
     let (mut grafted, mut left) = (Vec::new(), Vec::new());
     // A record names its site by number, so two crates must not have a number in common.
     let mut taken: BTreeMap<u8, &str> = BTreeMap::new();
@@ -96,8 +97,8 @@ fn graft(app: &Application, folder: &Path, out: &Path) -> Result<(Vec<Grafted>, 
         if let Some(reason) = elsewhere(package, &original, out) {
             left.push(format!("{id}: {reason}"));
         } else {
-            let copy = source::copy(&original, &folder.join(self::folder(&original)))?;
-            match checkout::grafted(&copy, &folder.join("poll-probe")) {
+            let copy = source::copy(&original, &copies.join(folder_name(&original)))?;
+            match checkout::grafted(&copy, &copies.join("poll-probe")) {
                 Ok(graft) => {
                     for (path, text) in &graft.files {
                         fs::write(path, text)?;

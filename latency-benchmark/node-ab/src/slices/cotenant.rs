@@ -31,7 +31,7 @@ pub struct Delay {
 
 pub type Cotenant = (HistogramOf, LogReader<Delay>);
 
-/// The entries of more than a second.
+/// Room for the entries of more than a second.
 const CAPACITY: usize = 1 << 14;
 
 pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
@@ -68,6 +68,7 @@ fn longest_run_ns(now: &RanNs, since: &RanNs, answering: Option<usize>) -> Optio
     ran.max()
 }
 
+/// One ring of a bell: when it rang, and how long each worker had run by then.
 #[derive(Default)]
 struct Ring {
     at_ns: u64,
@@ -89,8 +90,8 @@ pub struct Bell {
 }
 
 impl Bell {
-    /// Rings whether or not the ring before was answered: waiting for an answer would mean fewer rings just when answers
-    /// are late.
+    /// Rings even if the last ring was not answered. A bell that waited for answers would ring less often just when answers are
+    /// late.
     pub fn ring(&mut self, clock: &Recorder) {
         let ran_ns = self.workers.ran_ns();
         let at_ns = clock.now_ns();
@@ -127,16 +128,16 @@ pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
 /// Starts a task on the current runtime that answers the wakes.
 pub fn answering(of: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
     let (log, reader) = log(CAPACITY);
-    tokio::spawn(answer(wakes, Arc::clone(clock), log));
+    tokio::spawn(note_rings(wakes, Arc::clone(clock), log));
     (of, reader)
 }
 
 /// Starts a task on the current runtime that a timer wakes. The delays include up to a millisecond, the resolution of tokio's
 /// timers.
 pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
-    let (timers, timer) = log(CAPACITY);
-    tokio::spawn(wait(Arc::clone(clock), timers, seed));
-    (HistogramOf::CotenantTimer, timer)
+    let (log, reader) = log(CAPACITY);
+    tokio::spawn(note_timers(Arc::clone(clock), log, seed));
+    (HistogramOf::CotenantTimer, reader)
 }
 
 impl Drop for Bell {
@@ -147,7 +148,7 @@ impl Drop for Bell {
 }
 
 /// Notes a delay for every ring, even if several are answered at once. Ends when nobody reads the delays any more.
-async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
+async fn note_rings(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
         wakes.bell.notified().await;
         let answering = wakes.workers.this_thread();
@@ -161,7 +162,7 @@ async fn answer(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Dela
 
 /// Notes how late each timer is. The deadlines do not depend on when earlier ones were met. Ends when nobody reads the delays
 /// any more.
-async fn wait(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
+async fn note_timers(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     let mut rng = StdRng::seed_from_u64(seed ^ 1);
     let (origin, origin_ns) = (Instant::now(), clock.now_ns());
     let mut due = Duration::ZERO;

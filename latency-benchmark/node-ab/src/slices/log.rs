@@ -116,7 +116,7 @@ pub struct RequestLog {
 
 impl RequestLog {
     pub fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
-        // Some seconds of the busiest central.
+        // Room for some seconds of the busiest central.
         const CAPACITY: usize = 1 << 17;
         RequestLog::with_capacity(clock, CAPACITY)
     }

@@ -141,10 +141,10 @@ impl RunWriter {
         });
         self.tables
             .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
-        for seen in self.sites.iter().map(|site| seen.site(*site)) {
+        for observed in self.sites.iter().map(|site| seen.site(*site)) {
             let row = SiteRow {
                 slice,
-                ..seen.row.clone()
+                ..observed.row.clone()
             };
             self.tables.row(SITES, &row)?;
             let band = |(&(from_ns, iterations), sums): (&(u64, Option<u32>), &PollSums)| BandRow {
@@ -156,7 +156,7 @@ impl RunWriter {
                 ns: sums.ns,
             };
             self.tables
-                .rows(BANDS, seen.iterations_by_band.iter().map(band))?;
+                .rows(BANDS, observed.iterations_by_band.iter().map(band))?;
             let child = |(&(from_ns, child), sums): (&(u64, &'static str), &PollSums)| ChildRow {
                 slice,
                 site: row.site,
@@ -167,7 +167,7 @@ impl RunWriter {
                 beyond_ns: sums.beyond_ns,
             };
             self.tables
-                .rows(CHILDREN, seen.children_by_band.iter().map(child))?;
+                .rows(CHILDREN, observed.children_by_band.iter().map(child))?;
         }
         Ok(())
     }

@@ -188,7 +188,8 @@ impl IdlePolls {
             }
             Site::Connection if belongs => {
                 let busy_ns = self.busy_muxer_ns.get(&thread);
-                // A thread's records come in the order they ended, so what began after this one was inside it.
+                // A thread's records come in the order in which polls ended. So a poll that came before this one and began after
+                // its beginning was inside it.
                 let has_busy_muxer = busy_ns.is_some_and(|busy_ns| *busy_ns >= start_ns);
                 self.counts.connection_polls += 1;
                 self.counts.connection_polls_idle += u64::from(is_idle && !has_busy_muxer);
@@ -337,7 +338,7 @@ mod tests {
     #[test]
     fn what_is_inside_counts_even_where_it_belongs_to_another_slice() {
         let mut polls = IdlePolls::default();
-        // Between two slices, then one that began in the slice and whose muxer did after it.
+        // The first poll is between two slices. The last one began in this slice, but the poll inside it began after.
         polls.add(Site::Connection, 0, 5, IDLE, false);
         polls.add(Site::Muxer, 0, 11, BUSY, false);
         polls.add(Site::Connection, 0, 10, IDLE, true);
