@@ -3,7 +3,10 @@
 use std::process::Command;
 
 fn main() {
-    for watched in "build.rs src lab node node-kit run-format ../Cargo.lock".split(' ') {
+    for watched in
+        "build.rs src lab node node-ab node-kit program run-format ../swarm-patch ../Cargo.lock"
+            .split(' ')
+    {
         println!("cargo::rerun-if-changed={watched}");
     }
     if let Some(log) = git("rev-parse --git-path logs/HEAD") {

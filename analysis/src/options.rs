@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::charts::ChartFormat;
 use crate::measure::{Margin, Metric, Place, unit};
 use crate::site::SiteNames;
-use crate::text::{joined, unique};
+use crate::text::{duration, joined, unique};
 
 /// A kind of picture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
@@ -138,7 +138,7 @@ impl Options {
     }
 
     pub(crate) fn threshold_text(&self) -> String {
-        format!("{} µs", self.figures.threshold as f64 / 1e3)
+        duration(self.figures.threshold)
     }
 }
 

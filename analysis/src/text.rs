@@ -244,6 +244,14 @@ pub(crate) fn quoted(text: impl Display) -> String {
     format!("`{}`", plain.replace('`', "'"))
 }
 
+pub(crate) fn duration(ns: u64) -> String {
+    const NS_PER_MS: u64 = 1_000_000;
+    match ns {
+        ..NS_PER_MS => format!("{} µs", short(ns as f64 / 1e3)),
+        _ => format!("{} ms", short(ns as f64 / 1e6)),
+    }
+}
+
 pub(crate) fn date(unix_s: u64) -> String {
     let time = UNIX_EPOCH + Duration::from_secs(unix_s);
     let text = humantime::format_rfc3339_seconds(time).to_string();

@@ -58,7 +58,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<u8, Failure> {
     }
     let config = config(&args)?;
     refuse_both_ends(&args.budget, "peers are started by hand")?;
-    let program = args.cell.program.plain(&config.node)?;
+    let program = args.cell.program.measuring(&config.node)?;
     fs::create_dir_all(&out).with_context(|| format!("--out: cannot create {}", out.display()))?;
     let task = CentralTask {
         dir: out.canonicalize()?,

@@ -32,7 +32,7 @@ fn executable(path: PathBuf) -> Result<PathBuf, &'static str> {
 }
 
 impl NodeProgramArgs {
-    pub(crate) fn plain(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
+    pub(crate) fn measuring(&self, node: &NodeConfig) -> Result<PathBuf, Failure> {
         self.find(node, Program::Measuring)
     }
 

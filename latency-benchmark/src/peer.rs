@@ -27,7 +27,7 @@ pub(crate) struct PeerArgs {
 
 pub(crate) fn run(args: PeerArgs) -> Result<u8, Failure> {
     let (node, load) = args.cell.node(usize::MAX)?;
-    let program = args.cell.program.plain(&node)?;
+    let program = args.cell.program.measuring(&node)?;
     let task = PeerTask {
         node,
         load,

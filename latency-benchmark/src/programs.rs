@@ -121,7 +121,7 @@ impl Programs {
     }
 
     /// The programs that explain. Builds what is not built yet.
-    pub(crate) fn counting(
+    pub(crate) fn explaining(
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {

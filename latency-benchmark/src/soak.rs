@@ -102,7 +102,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     let mut config = args.config()?;
     let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
-    let program = args.cell.program.plain(&config.node)?;
+    let program = args.cell.program.measuring(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;

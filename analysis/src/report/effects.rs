@@ -10,7 +10,7 @@ use super::terminal::Line;
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
-use crate::text::{capitalised, count, joined, joined_any, number, with_unit};
+use crate::text::{capitalised, count, duration, joined, joined_any, number, with_unit};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
 
 /// The rows that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
@@ -168,11 +168,9 @@ impl<'a> Effects<'a> {
     /// The row of the time beyond another threshold.
     pub(crate) fn row_beyond(&self, threshold_ns: u64) -> Option<Row> {
         let beyond = Quantity::of_metric(Metric::BeyondMsPerS)?;
-        Some(
-            self.row_of(beyond, &words::duration(threshold_ns), |candidate| {
-                candidate.beyond_of(self.group, threshold_ns)
-            }),
-        )
+        Some(self.row_of(beyond, &duration(threshold_ns), |candidate| {
+            candidate.beyond_of(self.group, threshold_ns)
+        }))
     }
 
     fn row_of(

@@ -6,7 +6,7 @@ use super::regime::{Regime, places};
 use super::{Candidate, Class, InRegime, Judged, Outcome, Quantity, SiteYields, Verdict};
 use crate::measure::Metric;
 use crate::prose::{self, prose};
-use crate::text::{self, capitalised, count, fixed, joined, joined_any, short, unique};
+use crate::text::{self, capitalised, count, duration, fixed, joined, joined_any, unique};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
@@ -195,14 +195,6 @@ fn question(ends: Ends) -> &'static str {
     match ends {
         Ends::Central => "in your own node",
         Ends::Both => "if merged upstream, at both ends",
-    }
-}
-
-pub(crate) fn duration(ns: u64) -> String {
-    const NS_PER_MS: u64 = 1_000_000;
-    match ns {
-        ..NS_PER_MS => format!("{} µs", short(ns as f64 / 1e3)),
-        _ => format!("{} ms", short(ns as f64 / 1e6)),
     }
 }
 

@@ -129,7 +129,9 @@ fn a_comment_about_a_patch_says_whether_it_does_what_the_budget_does() {
     check(&comment, 1);
     holds(
         &comment,
-        &["- The patch of `muxer=1/deferred` at both ends does"],
+        &[
+            "- The patch of `muxer=1/deferred` at both ends differs from the budget at both ends in 12 of 12",
+        ],
     );
 }
 

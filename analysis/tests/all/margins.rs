@@ -47,11 +47,7 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     assert!(comment.starts_with(first), "{comment}");
     holds(
         &comment,
-        &[
-            "Worst cell, N=2, RTT 0 ms, 64 KiB: ",
-            "Drag the picture",
-            "```\n",
-        ],
+        &["is worse in single cells: ", "Drag the picture", "```\n"],
     );
     let dir = copy.dir();
     let printed = analysis(["comment", path(&dir)]);

@@ -63,11 +63,11 @@ pub(crate) struct PartArgs {
     pub(crate) dry_run: bool,
 }
 
-const AUTO: usize = usize::MAX;
+const AS_MANY_AS_FIT: usize = usize::MAX;
 
 fn parse_jobs(text: &str) -> Result<usize, String> {
     match text.parse() {
-        _ if text == "auto" => Ok(AUTO),
+        _ if text == "auto" => Ok(AS_MANY_AS_FIT),
         Ok(jobs @ 1..=1024) => Ok(jobs),
         _ => Err("accepted: auto, or a number from 1 to 1024".to_owned()),
     }
@@ -107,7 +107,7 @@ impl PartArgs {
         };
         let topology = Topology::of_this_process()?;
         let places = topology.places(config.runtime.workers, jobs)?;
-        if jobs != AUTO && jobs > places.len() {
+        if jobs != AS_MANY_AS_FIT && jobs > places.len() {
             say(format!(
                 "warning: --jobs {jobs}: the {} cores of this machine are enough for {} at a time",
                 topology.available().count(),

@@ -58,7 +58,7 @@ pub(crate) fn make(file: &Path, args: &SweepArgs) -> Result<u8, Failure> {
     let own = [
         this_program()?,
         analysis_program()?,
-        args.program.plain(&node)?,
+        args.program.measuring(&node)?,
     ];
     let system = SystemFiles::find(&own)?;
     compress(written.as_file(), |archive| fill(archive, &own, &system))?;

@@ -33,7 +33,7 @@ pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
         }
         return Ok(MEASURED);
     }
-    let programs = Programs::counting(&asked.config, &asked.program)?;
+    let programs = Programs::explaining(&asked.config, &asked.program)?;
     let file_name = format!("{EXPLAIN}/{EXPLAIN}.json");
     let folder = ResultsFolder::lock(&args.run, &file_name, false)?;
     set_earlier_aside(&args.run)?;

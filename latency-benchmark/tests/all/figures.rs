@@ -242,7 +242,12 @@ fn is_written(value: &str, written: &str) -> bool {
 
 #[test]
 fn measured_figures_are_in_the_source_of_their_text() {
-    let findings = ["FINDINGS.md", "findings/published.md", "findings/quic.md", "findings/yamux.md"];
+    let findings = [
+        "FINDINGS.md",
+        "findings/published.md",
+        "findings/quic.md",
+        "findings/yamux.md",
+    ];
     let findings = findings.map(read).join("\n").replace("\n### ", "\n## ");
     let (sections, own): (Vec<&str>, Vec<&str>) = findings
         .split("\n## ")
@@ -314,7 +319,9 @@ fn every_text_says_what_the_verdict_says_first() {
 #[test]
 fn columns_named_here_have_the_evidences_values_without_a_budget() {
     let (published, summary) = (read("findings/published.md"), summary());
-    let lines = published.lines().skip_while(|line| !line.contains("| here"));
+    let lines = published
+        .lines()
+        .skip_while(|line| !line.contains("| here"));
     let rows = lines.take_while(|line| line.starts_with('|'));
     let of_cells: Vec<_> = rows.filter_map(|row| Some((row, cell(row)?))).collect();
     assert!(!of_cells.is_empty());

@@ -33,7 +33,7 @@ impl Interruptions {
     }
 
     /// The measuring thread calls this after each sleep. If the thread was stopped, at whatever point, it calls this late.
-    pub(super) fn is_awake(&mut self, now: Instant, planned: Duration) {
+    pub(super) fn note_awake(&mut self, now: Instant, planned: Duration) {
         self.late = self.late.max((now - self.awake).saturating_sub(planned));
         self.awake = now;
     }

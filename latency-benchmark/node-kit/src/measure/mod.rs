@@ -35,7 +35,7 @@ pub(crate) fn measure(
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
     let config = &central.task.config;
-    let stopped = config.beside > 0 && !has_turn(&lines, 0);
+    let stopped = config.beside > 0 && !wait_for_turn(&lines, 0);
     if config.measurement == Measurement::Compare {
         observe_idle(&mut central)?;
     }
@@ -90,7 +90,7 @@ fn measure_by(
 }
 
 /// Asks the parent for a turn and waits for it. The process may be paused meanwhile. Returns false if it is to stop instead.
-fn has_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
+fn wait_for_turn(lines: &Receiver<&'static str>, block: u32) -> bool {
     report(&NodeMessage::AsksForTurn(block));
     lines.recv() == Ok(TURN_LINE)
 }
@@ -239,7 +239,7 @@ impl<C: Clock> Measuring<C> {
             self.give_up_turn()?;
         }
         self.interruptions
-            .is_awake(self.clock.now(), Duration::ZERO);
+            .note_awake(self.clock.now(), Duration::ZERO);
         let machine = self.sampler.machine().since(before);
         let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
@@ -252,7 +252,7 @@ impl<C: Clock> Measuring<C> {
             return true;
         }
         let (paused, paused_ns) = (self.clock.now(), self.slices.now_ns());
-        self.has_turn = has_turn(&self.lines, block);
+        self.has_turn = wait_for_turn(&self.lines, block);
         self.stopped |= !self.has_turn;
         // The turns of other programs do not count as time of this one.
         self.started += self.clock.since(paused);
@@ -307,7 +307,7 @@ impl<C: Clock> Measuring<C> {
         }
         slice.turns_left -= 1;
         if slice.turns_left == 0 {
-            self.slices.is_over(&slice);
+            self.slices.add_to_changes(&slice);
         }
         self.last = Some(slice);
         previous.map_or(Ok(()), |previous| self.finish(previous))?;
@@ -360,7 +360,7 @@ impl<C: Clock> Measuring<C> {
             let planned = left.min(BUFFERS_LAST);
             self.clock.sleep(planned);
             self.slices.collect(seen);
-            self.interruptions.is_awake(self.clock.now(), planned);
+            self.interruptions.note_awake(self.clock.now(), planned);
             let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));

@@ -198,7 +198,7 @@ impl VariantSlices {
 
     /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when to
     /// stop.
-    pub(super) fn is_over(&mut self, slice: &OpenSlice) {
+    pub(super) fn add_to_changes(&mut self, slice: &OpenSlice) {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
         if is_watched && self.purpose.has_changes() {

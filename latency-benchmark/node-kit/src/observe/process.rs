@@ -5,7 +5,7 @@ use std::sync::mpsc;
 use std::time::Duration;
 use std::{fs, io, thread};
 
-use crate::scope::UserWork;
+use crate::scope::{Spinner, UserWork};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
@@ -44,7 +44,8 @@ fn affinity(cores: &Cores) -> io::Result<CpuSet> {
 }
 
 /// The threads of this process that are not among `workers`. The first list has the threads that measure, which this crate has
-/// named. The second has those that libraries have started.
+/// named. The second has those that libraries have started. The spinner is in neither: it stays on central's core, and runs only
+/// when that core would be idle.
 pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
     const OURS: [&str; 2] = ["measure", "bell"];
     let names: io::Result<Vec<_>> = fs::read_dir("/proc/self/task")?
@@ -55,8 +56,8 @@ pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, 
         .filter_map(|id| id.to_str()?.parse().ok());
     let others = ids
         .map(Observee::Thread)
-        .filter(|thread| !workers.contains(thread));
-    Ok(others.partition(|thread| OURS.contains(&thread.read("comm").trim())))
+        .filter(|thread| !workers.contains(thread) && thread.name() != Spinner::NAME);
+    Ok(others.partition(|thread| OURS.contains(&&*thread.name())))
 }
 
 /// Moves threads of this process to `cores`. Threads that have ended meanwhile are ignored.
@@ -106,6 +107,10 @@ impl Observee {
     /// Reads a file of the observee. The text is empty if the observee is gone.
     fn read(self, file: &str) -> String {
         fs::read_to_string(format!("{}/{file}", self.folder())).unwrap_or_default()
+    }
+
+    fn name(self) -> String {
+        self.read("comm").trim().to_owned()
     }
 
     pub(crate) fn usage(self) -> Usage {
@@ -268,6 +273,24 @@ mod tests {
                 .is_some_and(|(user, system)| user + system > 0.0),
             "{used:?}"
         );
+    }
+
+    #[test]
+    fn the_spinner_is_not_among_the_threads_that_leave_its_core() {
+        let spinner = Spinner::start(0).unwrap();
+        spawn_on(&Cores::one(0), "bell", || {
+            std::thread::sleep(std::time::Duration::from_secs(1))
+        })
+        .unwrap();
+        let (ours, libraries) = other_threads(&[]).unwrap();
+        let names: Vec<String> = ours
+            .iter()
+            .chain(&libraries)
+            .map(|thread| thread.name())
+            .collect();
+        assert!(names.contains(&"bell".to_owned()));
+        assert!(!names.contains(&Spinner::NAME.to_owned()), "{names:?}");
+        drop(spinner);
     }
 
     #[test]

@@ -25,7 +25,10 @@ pub struct Spinner {
 }
 
 impl Spinner {
-    /// Starts a thread named `spinner` on that core. It does not spin yet.
+    /// The name of the thread.
+    pub const NAME: &str = "spinner";
+
+    /// Starts a thread of that name on that core. It does not spin yet.
     pub fn start(core: usize) -> Result<Spinner, Unobservable> {
         let unavailable = |why: String| Unobservable::new(WHAT, why);
         let state = Arc::new(AtomicU8::new(PARKED));
@@ -40,7 +43,7 @@ impl Spinner {
             }
         };
         let thread = thread::Builder::new()
-            .name("spinner".to_owned())
+            .name(Spinner::NAME.to_owned())
             .spawn(spin)
             .map_err(|error| unavailable(format!("no thread can be started: {error}")))?;
         let ended = |_| Err("the thread ended".to_owned());

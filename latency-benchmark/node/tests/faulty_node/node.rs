@@ -5,8 +5,8 @@ use std::borrow::{Borrow, BorrowMut};
 use std::convert::Infallible;
 use std::process::ExitCode;
 use std::task::{Context, Poll};
-use std::time::Duration;
-use std::{env, thread};
+use std::time::{Duration, Instant};
+use std::{env, hint, thread};
 
 use anyhow::{Result, anyhow, bail};
 use bytes::Bytes;
@@ -38,8 +38,8 @@ fn main() -> ExitCode {
 /// The fault of central.
 #[derive(Clone, Copy)]
 enum Kind {
-    /// A handler sleeps in every tenth poll.
-    SleepingHandler,
+    /// A handler computes for long in every tenth poll.
+    ComputingHandler,
     /// The hundredth poll of a handler never ends.
     EndlessPoll,
 }
@@ -47,7 +47,7 @@ enum Kind {
 fn kind() -> Result<Option<Kind>> {
     Ok(Some(match env::var("FAULT").as_deref() {
         Err(_) => return Ok(None),
-        Ok("sleeping-handler") => Kind::SleepingHandler,
+        Ok("computing-handler") => Kind::ComputingHandler,
         Ok("endless-poll") => Kind::EndlessPoll,
         Ok(other) => bail!("FAULT={other}: no such fault"),
     }))
@@ -187,11 +187,13 @@ impl FaultHandler {
     }
 }
 
-// It is not inlined, so that stacks have its name.
-#[inline(never)]
-fn sleep_in_poll() {
-    const SLEEP: Duration = Duration::from_micros(200);
-    thread::sleep(SLEEP);
+/// It computes and does not sleep, because polls are counted by the time that their thread runs.
+fn compute_in_poll() {
+    const LONG: Duration = Duration::from_micros(300);
+    let began = Instant::now();
+    while began.elapsed() < LONG {
+        hint::spin_loop();
+    }
 }
 
 impl ConnectionHandler for FaultHandler {
@@ -214,12 +216,12 @@ impl ConnectionHandler for FaultHandler {
         &mut self,
         _: &mut Context<'_>,
     ) -> Poll<ConnectionHandlerEvent<DeniedUpgrade, (), Infallible>> {
-        const SLEEP_EVERY: u64 = 10;
+        const LONG_EVERY: u64 = 10;
         const ENDLESS: u64 = 100;
         self.polls += 1;
         match self.kind {
-            Some(Kind::SleepingHandler) if self.polls.is_multiple_of(SLEEP_EVERY) => {
-                sleep_in_poll();
+            Some(Kind::ComputingHandler) if self.polls.is_multiple_of(LONG_EVERY) => {
+                compute_in_poll();
             }
             Some(Kind::EndlessPoll) if self.polls == ENDLESS => loop {
                 thread::park();
