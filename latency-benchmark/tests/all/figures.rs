@@ -62,9 +62,11 @@ const VARIANTS: [(&str, &str); 14] = [
 
 /// The further sources of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
 /// files.
-const SOURCES: [(&str, &str); 16] = [
+const SOURCES: [(&str, &str); 19] = [
     ("FINDINGS.md", "findings/quic.md"),
+    ("FINDINGS.md", "findings/others.md"),
     ("FINDINGS.md", "findings/yamux.md"),
+    ("h2-903.md", "Several DATA frames"),
     ("net-tools-28.md", "Every send of iroh allocates"),
     ("net-tools-28.md", "evidence/iroh/report.md"),
     ("noq-636.md", "More segments save"),
@@ -79,6 +81,7 @@ const SOURCES: [(&str, &str); 16] = [
     ("rust-libp2p-6513.md", "Does rust-libp2p#6513 change"),
     ("rust-yamux-149.md", "An immediate wake"),
     ("rust-yamux-227.md", "Loads that hurt"),
+    ("tokio-8343.md", "A cooperative budget"),
 ];
 
 /// The metrics of the columns named `here`, which are about `Connection::poll` without a budget.
