@@ -209,6 +209,12 @@ impl Candidate {
         }
     }
 
+    /// Whether polls or the waits of another task get shorter. A candidate may gain throughput or CPU time only.
+    pub(super) fn shortens(&self) -> bool {
+        let mut judged = self.deciding().into_iter();
+        judged.any(|change| change.quantity.is_benefit && change.is(Outcome::Better))
+    }
+
     pub(crate) fn gains(&self) -> bool {
         self.class().gains()
     }

@@ -305,8 +305,9 @@ impl Verdict {
         }
     }
 
-    /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, how few
-    /// sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
+    /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, whether
+    /// polls or the waits of another task get shorter, how few sites they bound, their class, and the gain that the interval
+    /// guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let positions = self.leaders().into_iter();
         let mut leaders: Vec<&Candidate> = positions.map(|at| &self.candidates[at]).collect();
@@ -325,6 +326,7 @@ impl Verdict {
             let [a, b] = [a, b].map(|candidate| {
                 (
                     Reverse(candidate.ends),
+                    !candidate.shortens(),
                     candidate.yields.len(),
                     candidate.class(),
                 )
