@@ -76,7 +76,7 @@ const SOURCES: [(&str, &str); 19] = [
     ("quinn-2189.md", "More segments save"),
     ("rust-libp2p-5387.md", "Over longer delays"),
     ("rust-libp2p-5387.md", "The round trip that yamux"),
-    ("rust-libp2p-6438.md", "Recommendation"),
+    ("rust-libp2p-6438.md", "The same as programs"),
     ("rust-libp2p-6488.md", "What remains in slow polls"),
     ("rust-libp2p-6513.md", "Does rust-libp2p#6513 change"),
     ("rust-yamux-149.md", "An immediate wake"),
