@@ -247,6 +247,7 @@ fn is_written(value: &str, written: &str) -> bool {
 fn measured_figures_are_in_the_source_of_their_text() {
     let findings = [
         "FINDINGS.md",
+        "findings/others.md",
         "findings/published.md",
         "findings/quic.md",
         "findings/yamux.md",
