@@ -277,12 +277,12 @@ mod tests {
 
     #[test]
     fn the_spinner_is_not_among_the_threads_that_leave_its_core() {
-        let spinner = Spinner::start(0).unwrap();
+        let spinner = Spinner::start(0).expect("a core");
         spawn_on(&Cores::one(0), "bell", || {
             std::thread::sleep(std::time::Duration::from_secs(1))
         })
-        .unwrap();
-        let (ours, libraries) = other_threads(&[]).unwrap();
+        .expect("a thread");
+        let (ours, libraries) = other_threads(&[]).expect("the threads of this process");
         let names: Vec<String> = ours
             .iter()
             .chain(&libraries)
