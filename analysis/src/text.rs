@@ -89,16 +89,18 @@ pub(crate) fn with_unit(number: String, unit: &str) -> String {
     }
 }
 
-/// An end of an interval that is at least this far from zero says nothing.
-pub(crate) const FAR_AWAY: f64 = 1e6;
+/// Whether an end of an interval is so far away that it says nothing.
+pub(crate) fn is_far_away(end: f64) -> bool {
+    end.is_nan() || end.abs() >= 1e6
+}
 
 /// A difference with its interval, such as "−7.9 pp [−8.3, −7.5]". The decimals show two digits of half the interval's width. An
 /// end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
-        match value.abs() < FAR_AWAY {
-            true => with_plus(value, fixed(value, decimals)),
-            false => "?".to_owned(),
+        match is_far_away(value) {
+            true => "?".to_owned(),
+            false => with_plus(value, fixed(value, decimals)),
         }
     })
 }

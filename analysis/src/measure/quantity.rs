@@ -54,6 +54,11 @@ impl Quantity {
     pub(crate) fn unit(self) -> &'static str {
         unit(self.metric)
     }
+
+    /// "0.5 pp"
+    pub(crate) fn with_unit(self, change: f64) -> String {
+        format!("{change} {}", self.unit())
+    }
 }
 
 pub(crate) fn unit(metric: Metric) -> &'static str {

@@ -156,7 +156,7 @@ fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -
     let titles = rows.first().into_iter().flat_map(|Row(fields)| fields);
     let head: Vec<String> = titles.map(|(title, _)| title.clone()).collect();
     let mut shown = Vec::new();
-    for (quantity, row) in effects.quantities().into_iter().zip(rows) {
+    for (quantity, row) in effects.quantities().zip(rows) {
         let is_beyond = quantity.metric == Metric::BeyondMsPerS;
         shown.push(EffectsRow {
             fields: fields(row),

@@ -3,7 +3,7 @@
 use run_format::{BASELINE, Cell};
 
 use super::markdown::{CHARTS, list, paragraphs, table};
-use super::{answers, effects, method, trust};
+use super::{answers, effects, method, with_machine};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
@@ -70,8 +70,7 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         verdict: &'a Verdict = verdict,
         confidence: String = crate::text::confidence(verdict.confidence),
     })));
-    lines.extend(trust::of_machine(summary));
-    lines
+    with_machine(summary, lines)
 }
 
 fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {

@@ -10,39 +10,14 @@ use super::terminal::Line;
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
-use crate::text::{capitalised, count, duration, joined, joined_any, number, with_unit};
+use crate::text::{self, capitalised, count, duration, joined, joined_any, number};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
-
-/// The rows that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
-const ROWS: [&[Metric]; 5] = [
-    &[Metric::BeyondMsPerS],
-    &[Metric::CotenantLatePercent],
-    &[
-        Metric::PairCpuUsPerRequest,
-        Metric::CpuUsPerRequest,
-        Metric::CpuUsPerMib,
-    ],
-    &[Metric::RequestsPerS, Metric::MibPerS],
-    &[Metric::LatencyP99Ms],
-];
 
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
 pub(crate) struct Effects<'a> {
     verdict: &'a Verdict,
     group: Option<usize>,
     candidates: Vec<&'a Candidate>,
-}
-
-/// The quantities of the rows that were measured.
-pub(crate) fn quantities(verdict: &Verdict) -> Vec<Quantity> {
-    let measured = |metric: &Metric| {
-        let mut quantities = verdict.quantities.iter();
-        let (quantity, _) = quantities.find(|(quantity, _)| quantity.metric == *metric)?;
-        Some(*quantity)
-    };
-    let rows = ROWS.iter();
-    rows.filter_map(|metrics| metrics.iter().find_map(measured))
-        .collect()
 }
 
 /// The candidates that the tables show. If none gains, they are the first that fired; and if there are none, the A/A control.
@@ -79,17 +54,13 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
 /// Explains the marks of the tables and the names of the candidates.
 pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     let effects = tables.first()?;
-    let margins = effects.quantities().into_iter().filter_map(|quantity| {
-        let mut margins = effects.verdict.quantities.iter();
-        let (_, margin) = margins.find(|(judged, _)| *judged == quantity)?;
-        Some(with_unit(margin.to_string(), quantity.unit()))
-    });
-    let mut rows = tables.iter().map(|effects| table(effects.rows()));
+    let rows = effects.verdict.rows().into_iter();
+    let margins = rows.map(|(quantity, margin)| quantity.with_unit(margin));
     let candidates = effects.candidates.iter();
     let sentences = prose::sentences(&prose!('a "legend.txt" {
         threshold: &'a str = &effects.verdict.threshold,
         margins: String = joined(margins, ", "),
-        has_open_end: bool = rows.any(|table| table.contains('?')),
+        has_open_end: bool = tables.iter().any(Effects::has_open_end),
         candidates: Vec<String> = candidates.filter_map(|candidate| describes(candidate, summary)).collect(),
     }));
     Some(joined(sentences, " "))
@@ -142,13 +113,26 @@ impl<'a> Effects<'a> {
     }
 
     /// The quantities of the rows.
-    pub(crate) fn quantities(&self) -> Vec<Quantity> {
-        quantities(self.verdict)
+    pub(crate) fn quantities(&self) -> impl Iterator<Item = Quantity> {
+        let rows = self.verdict.rows().into_iter();
+        rows.map(|(quantity, _)| quantity)
     }
 
     pub(crate) fn rows(&self) -> Vec<Row> {
-        let quantities = self.quantities().into_iter();
-        quantities.map(|quantity| self.row(quantity)).collect()
+        self.quantities()
+            .map(|quantity| self.row(quantity))
+            .collect()
+    }
+
+    /// Whether an interval has an end that is shown as a question mark.
+    fn has_open_end(&self) -> bool {
+        let mut judged = self.candidates.iter().flat_map(|candidate| {
+            self.quantities()
+                .filter_map(|quantity| candidate.judged_of(self.group, quantity))
+        });
+        judged.any(|judged| {
+            text::is_far_away(judged.interval.low) || text::is_far_away(judged.interval.high)
+        })
     }
 
     /// "without delay, 20 cells"

@@ -35,12 +35,24 @@ pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 }
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
+    let mut remarks = verdict.remarks();
+    remarks.extend(method::ended(summary));
+    remarks.extend(caveats::incomplete(summary));
     let mut sentences = answers(summary, verdict);
-    sentences.extend(verdict.remarks());
-    sentences.extend(method::ended(summary));
-    sentences.extend(caveats::incomplete(summary));
-    sentences.extend(trust::of_machine(summary));
+    sentences.extend(with_machine(summary, remarks));
     sentences
+}
+
+/// Adds what is to be said of the machine: at the end, or first if it was disturbed.
+fn with_machine(summary: &Summary, mut lines: Vec<String>) -> Vec<String> {
+    let of_machine = trust::of_machine(summary);
+    let at = if trust::is_disturbed(summary) {
+        0
+    } else {
+        lines.len()
+    };
+    lines.splice(at..at, of_machine);
+    lines
 }
 
 /// The report with as many details as its size permits.

@@ -240,15 +240,27 @@ pub(super) fn disturbed_blocks(summary: &Summary) -> String {
     disturbed(&set_aside, blocks, "block")
 }
 
-/// Up to three sentences about what the machine did to the measurement.
-pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
-    let taken_percent = |checks: &Checks| {
+/// The share of central's core that others took, in percent: that of the median cell and that of the worst.
+fn taken_percent(summary: &Summary) -> Option<(f64, f64)> {
+    let percent = |checks: &Checks| {
         let taken = checks.steal_percent?.with(checks.waiting_percent?);
         Some(taken.percent())
     };
-    let taken = spread(summary.checks().filter_map(taken_percent));
+    let (_, median, worst) = spread(summary.checks().filter_map(percent))?;
+    Some((median, worst))
+}
+
+/// Whether a reader has to know about other load before anything else.
+pub(super) fn is_disturbed(summary: &Summary) -> bool {
+    const MOST_PERCENT: f64 = 5.0;
+    taken_percent(summary).is_some_and(|(median, _)| median > MOST_PERCENT)
+}
+
+/// Up to three sentences about what the machine did to the measurement.
+pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
     prose::sentences(&prose!("of_machine.txt" {
-        taken: Option<(f64, f64)> = taken.map(|(_, median, worst)| (median, worst)),
+        taken: Option<(f64, f64)> = taken_percent(summary),
+        is_disturbed: bool = is_disturbed(summary),
         disturbed: String = disturbed_blocks(summary),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),
     }))

@@ -3,7 +3,7 @@
 
 use run_format::BASELINE;
 
-use super::effects::{self, emphasised};
+use super::effects::emphasised;
 use super::markdown::{Row, details, quoted, table};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, MetricKey, Place, Quantity};
@@ -50,20 +50,19 @@ fn fired(verdict: &Verdict) -> Vec<&Candidate> {
 }
 
 fn in_all_cells(verdict: &Verdict) -> Vec<Row> {
-    let quantities = verdict.quantities.iter().map(|(quantity, _)| *quantity);
-    let quantities: Vec<Quantity> = quantities.collect();
-    changes("variant", verdict, best_first(verdict, None, &quantities))
+    let candidates = best_first(verdict, None, &verdict.quantities);
+    changes("variant", verdict, candidates)
 }
 
 /// The candidates that fired, sorted by their change in the first of these quantities.
 fn best_first<'a>(
     verdict: &'a Verdict,
     group: Option<usize>,
-    quantities: &[Quantity],
+    quantities: &[(Quantity, f64)],
 ) -> Vec<&'a Candidate> {
     let mut candidates = fired(verdict);
     let loss = |candidate: &Candidate| {
-        let quantity = *quantities.first()?;
+        let (quantity, _) = *quantities.first()?;
         Some(quantity.loss(candidate.judged_of(group, quantity)?.value))
     };
     candidates.sort_by(|a, b| {
@@ -75,13 +74,13 @@ fn best_first<'a>(
 
 /// The rows of one group of cells. The A/A control comes last.
 fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
-    let quantities = effects::quantities(verdict);
-    let candidates = best_first(verdict, Some(group), &quantities).into_iter();
+    let rows = verdict.rows();
+    let candidates = best_first(verdict, Some(group), &rows).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
         let regime = candidate.regimes.get(group);
         let place = regime.map_or_else(String::new, InRegime::words);
         let row = Row::new(capitalised(&place), label(verdict, candidate));
-        quantities.iter().fold(row, |row, quantity| {
+        rows.iter().fold(row, |row, (quantity, _)| {
             let judged = candidate.judged_of(Some(group), *quantity);
             let change = judged.map_or_else(words::not_compared, emphasised);
             row.with(quantity.words, change)
@@ -171,7 +170,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
     let margin = |(quantity, margin): &(Quantity, f64)| {
-        format!("{} {margin} {}", quantity.words, quantity.unit())
+        format!("{} {}", quantity.words, quantity.with_unit(*margin))
     };
     // No cell has the metric of the floor if `idle.csv` is missing.
     let level = |metric: Metric| {

@@ -34,6 +34,19 @@ pub(crate) const RANKS: [Metric; 3] = [
     Metric::CotenantLatePercent,
 ];
 
+/// The rows of the tables that a maintainer asks for, in this order. A row shows the first of its metrics that was measured.
+const ROWS: [&[Metric]; 5] = [
+    &[Metric::BeyondMsPerS],
+    &[Metric::CotenantLatePercent],
+    &[
+        Metric::PairCpuUsPerRequest,
+        Metric::CpuUsPerRequest,
+        Metric::CpuUsPerMib,
+    ],
+    &[Metric::RequestsPerS, Metric::MibPerS],
+    &[Metric::LatencyP99Ms],
+];
+
 pub(crate) struct Verdict {
     pub(crate) site: Site,
     pub(crate) site_words: SiteNames,
@@ -229,6 +242,17 @@ impl Verdict {
         }
     }
 
+    /// The quantities of the tables' rows that were measured, each with its margin.
+    pub(crate) fn rows(&self) -> Vec<(Quantity, f64)> {
+        let measured = |metric: &Metric| {
+            let mut quantities = self.quantities.iter().copied();
+            quantities.find(|(quantity, _)| quantity.metric == *metric)
+        };
+        let rows = ROWS.iter();
+        rows.filter_map(|metrics| metrics.iter().find_map(measured))
+            .collect()
+    }
+
     pub(crate) fn change(
         &self,
         summary: &Summary,
@@ -306,11 +330,10 @@ impl Verdict {
     }
 
     /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, whether
-    /// polls or the waits of another task get shorter, how few sites they bound, their class, and the gain that the interval
-    /// guarantees in the regime where that is greatest.
+    /// polls or the waits of another task get shorter, whether nothing is worse, how many others they are shown to shorten polls
+    /// more than, how few sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
-        let positions = self.leaders().into_iter();
-        let mut leaders: Vec<&Candidate> = positions.map(|at| &self.candidates[at]).collect();
+        let mut leaders = self.leaders();
         let guaranteed = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {
@@ -321,19 +344,38 @@ impl Verdict {
             };
             RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
         };
-        leaders.sort_by(|a, b| {
-            let by_gain = guaranteed(a).total_cmp(&guaranteed(b));
-            let [a, b] = [a, b].map(|candidate| {
+        leaders.sort_by(|&a, &b| {
+            let by_gain =
+                guaranteed(&self.candidates[a]).total_cmp(&guaranteed(&self.candidates[b]));
+            let [a, b] = [a, b].map(|at| {
+                let candidate = &self.candidates[at];
                 (
                     Reverse(candidate.ends),
                     !candidate.shortens(),
+                    !candidate.class().helps(),
+                    Reverse(self.outdone(at)),
                     candidate.yields.len(),
                     candidate.class(),
                 )
             });
             a.cmp(&b).then(by_gain)
         });
-        leaders
+        let leaders = leaders.into_iter();
+        leaders.map(|at| &self.candidates[at]).collect()
+    }
+
+    /// The number of candidates that are shown to shorten polls, or waits if polls were not recorded, less than this one.
+    fn outdone(&self, at: usize) -> usize {
+        let is_longer = |pair: &&Pair| {
+            let of_metric = |metric| {
+                let mut judged = pair.judged.iter();
+                judged.find(|change| change.quantity.metric == metric)
+            };
+            let first = RANKS.into_iter().find_map(of_metric);
+            first.is_some_and(|change| change.is(Outcome::Worse))
+        };
+        let pairs = self.pairs.iter().filter(|pair| pair.from == at);
+        pairs.filter(is_longer).count()
     }
 
     /// The changes to the first candidate that is better than this one.

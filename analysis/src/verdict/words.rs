@@ -6,7 +6,7 @@ use super::regime::{Regime, places};
 use super::{Candidate, Class, InRegime, Judged, Outcome, Quantity, SiteYields, Verdict};
 use crate::measure::Metric;
 use crate::prose::{self, prose};
-use crate::text::{self, capitalised, count, duration, fixed, joined, joined_any, unique};
+use crate::text::{self, capitalised, count, duration, fixed, joined, joined_any};
 
 impl Judged {
     /// "−7.9 pp [−8.3, −7.5]"
@@ -22,21 +22,28 @@ impl Judged {
         )
     }
 
-    /// "up to 2.7 % in throughput", with the digits of the interval.
+    /// "throughput may be up to 2.3 % lower", with the digits of the interval.
     fn greatest_loss(&self) -> String {
         let decimals = text::decimals_of_change(self.value, self.interval);
-        let size = match self.loss().high {
-            high if high < text::FAR_AWAY => {
-                format!("up to {} {}", fixed(high, decimals), self.quantity.unit())
-            }
-            _ => "any size".to_owned(),
+        let by = match self.loss().high {
+            high if text::is_far_away(high) => "by any amount".to_owned(),
+            high => format!("up to {} {}", fixed(high, decimals), self.quantity.unit()),
         };
-        format!("{size} in {}", self.quantity.words)
+        let worse = match self.quantity.is_lower_better() {
+            true => "higher",
+            false => "lower",
+        };
+        format!("{} may be {by} {worse}", self.quantity.words)
+    }
+
+    /// The loss that the interval does not exclude, in margins.
+    fn loss_in_margins(&self) -> f64 {
+        self.loss().high / self.margin
     }
 
     /// "0.5 pp"
     pub(crate) fn margin(&self) -> String {
-        format!("{} {}", self.margin, self.quantity.unit())
+        self.quantity.with_unit(self.margin)
     }
 }
 
@@ -147,18 +154,83 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let open = best.open_costs();
-        let quantities = unique(open.iter().map(|cost| cost.quantity.words));
+        let open = self.greatest_losses(
+            best.placed(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown)),
+        );
+        let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
-            loss: Option<String> = open.first().map(Judged::greatest_loss),
-            others: usize = quantities.len().saturating_sub(1),
-            elsewhere: Vec<String> = best.elsewhere(class),
+            open: Option<String> = open.first().map(|(place, cost)| at(place, cost.greatest_loss())),
+            others: String = joined(others, " and "),
+            paid: String = self.paid(best, Class::TradeOff),
+            elsewhere: Vec<String> = self.elsewhere(best, class),
             label: &'a str = &best.label,
             opposite: Option<[String; 2]> = ends.map(|(first, last)| [*first, *last].map(duration)),
             sites: Vec<String> = sites.collect(),
         })))
+    }
+
+    /// Keeps the greatest loss of each quantity, the greatest in margins first. A quantity without a row in the tables is left out
+    /// if another one has a row.
+    fn greatest_losses<'a>(&self, mut losses: Vec<(&'a str, Judged)>) -> Vec<(&'a str, Judged)> {
+        let rows = self.rows();
+        let has_row = |judged: &Judged| rows.iter().any(|(row, _)| *row == judged.quantity);
+        if losses.iter().any(|(_, loss)| has_row(loss)) {
+            losses.retain(|(_, loss)| has_row(loss));
+        }
+        losses.sort_by(|(_, a), (_, b)| b.loss_in_margins().total_cmp(&a.loss_in_margins()));
+        let mut seen = Vec::new();
+        losses.retain(|(_, loss)| {
+            let is_first = !seen.contains(&loss.quantity);
+            seen.push(loss.quantity);
+            is_first
+        });
+        losses
+    }
+
+    /// "throughput −10.3 % [−13.4, −7.0]", for each quantity that is worse in the groups of cells in which the candidate has this
+    /// class. If there are several groups, each loss has the name of its group.
+    fn paid(&self, candidate: &Candidate, class: Class) -> String {
+        let regimes = candidate.regimes.iter();
+        let of_class = regimes.filter(|regime| regime.class() == class);
+        let places: Vec<&str> = of_class.map(|regime| &*regime.place).collect();
+        let mut losses = candidate.placed(|cost| cost.is(Outcome::Worse));
+        losses.retain(|(place, _)| candidate.regimes.is_empty() || places.contains(place));
+        let losses = self.greatest_losses(losses);
+        let losses = losses.iter().map(|(place, loss)| {
+            let place = if places.len() > 1 { place } else { "" };
+            at(place, format!("{} {}", loss.quantity.words, loss.change()))
+        });
+        joined(losses, ", ")
+    }
+
+    /// Sentences about the groups of cells for which the candidate is not advised.
+    fn elsewhere(&self, candidate: &Candidate, leading: Class) -> Vec<String> {
+        let is_told = leading == Class::TradeOff;
+        let trades = |class| class == Class::TradeOff && !is_told;
+        let harms = |class| class == Class::Harms;
+        let does_nothing = |class| [Class::NoGain, Class::Unknown].contains(&class);
+        let paid = |class| self.paid(candidate, class);
+        let sentences = [
+            (
+                candidate.places(trades),
+                format!("it gains, too, if you accept {}", paid(Class::TradeOff)),
+            ),
+            (
+                candidate.places(harms),
+                format!("it harms: {}", paid(Class::Harms)),
+            ),
+            (
+                candidate.places(does_nothing),
+                "nothing is shown".to_owned(),
+            ),
+        ];
+        sentences
+            .iter()
+            .filter(|(place, _)| !place.is_empty())
+            .map(|(place, what)| format!("{} {what}.", capitalised(place)))
+            .collect()
     }
 
     /// Says of a candidate what no table has: the cells in which it is worse, and how long to measure to know its cost.
@@ -198,6 +270,14 @@ fn question(ends: Ends) -> &'static str {
     }
 }
 
+/// The text with the name of a group of cells behind it, if it has one.
+fn at(place: &str, text: String) -> String {
+    match place {
+        "" => text,
+        place => format!("{text} {place}"),
+    }
+}
+
 pub(crate) fn absent() -> String {
     "not measured".to_owned()
 }
@@ -230,34 +310,23 @@ impl Candidate {
         }
     }
 
-    /// The costs for which a loss greater than the margin is not excluded. The one of the most margins comes first.
-    fn open_costs(&self) -> Vec<Judged> {
-        let margins = |cost: &Judged| cost.loss().high / cost.margin;
-        let mut open = self.deciding();
-        open.retain(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
-        open.sort_by(|a, b| margins(b).total_cmp(&margins(a)));
-        open
-    }
-
-    /// Sentences about the regimes for which the candidate is not advised.
-    fn elsewhere(&self, leading: Class) -> Vec<String> {
-        let is_told = leading == Class::TradeOff;
-        let trades = |class| class == Class::TradeOff && !is_told;
-        let harms = |class| class == Class::Harms;
-        let does_nothing = |class| [Class::NoGain, Class::Unknown].contains(&class);
-        let sentences = [
-            (
-                self.places(trades),
-                "it gains, too, if what it costs is acceptable",
-            ),
-            (self.places(harms), "it harms"),
-            (self.places(does_nothing), "nothing is shown"),
-        ];
-        sentences
-            .iter()
-            .filter(|(place, _)| !place.is_empty())
-            .map(|(place, what)| format!("{} {what}.", capitalised(place)))
-            .collect()
+    /// The deciding quantities that `is_wanted` holds for, each with the name of its group of cells. The name is empty if there
+    /// is one group.
+    fn placed(&self, is_wanted: fn(&Judged) -> bool) -> Vec<(&str, Judged)> {
+        let groups: Vec<(&str, &[Judged])> = match &self.regimes[..] {
+            [] => vec![("", &self.judged)],
+            regimes => {
+                let groups = regimes.iter();
+                groups
+                    .map(|group| (&*group.place, &*group.judged))
+                    .collect()
+            }
+        };
+        let placed = groups.into_iter().flat_map(|(place, judged)| {
+            let wanted = judged.iter().filter(|judged| is_wanted(judged));
+            wanted.map(move |judged| (place, *judged))
+        });
+        placed.collect()
     }
 
     /// Names the regimes in which the candidate has one of these classes, as [`places`] does.
@@ -272,17 +341,15 @@ impl Candidate {
         places(&chosen, &all)
     }
 
-    /// Names the cells in which the candidate is worse most. If there is a single cell, the table has said so.
+    /// Names at most so many of the cells in which the candidate is worse, the greatest loss first. If there is a single cell,
+    /// the table has said so.
     pub(crate) fn worse(&self, most: usize) -> Option<String> {
         if self.judged.iter().all(|judged| judged.cells == 1) {
             return None;
         }
         let named = self.worse_cells.iter().take(most).map(|worse| {
             let change = text::uncertain(&worse.change, worse.quantity.unit());
-            format!(
-                "{} in the cell {} ({change})",
-                worse.quantity.words, worse.cell
-            )
+            format!("{} ({} {change})", worse.cell, worse.quantity.words)
         });
         let worse = prose::text(&prose!('a "worse.txt" {
             label: &'a str = &self.label,

@@ -47,7 +47,7 @@ fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
     assert!(comment.starts_with(first), "{comment}");
     holds(
         &comment,
-        &["is worse in single cells: ", "Drag the picture", "```\n"],
+        &["is shown to be worse: ", "Drag the picture", "```\n"],
     );
     let dir = copy.dir();
     let printed = analysis(["comment", path(&dir)]);

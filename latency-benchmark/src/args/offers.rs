@@ -25,8 +25,8 @@ const OFFERS: [(&str, Offers); 3] = [
     ("iroh", IROH_OFFERS),
 ];
 
-/// The first budgets bound yamux, which helps other tasks most: in central alone, at both ends as after a merge, and at both
-/// ends with the two cheaper ways to flush. The others are for QUIC. Two of them are quinn's own bound with another wake, and
+/// The first budgets are for yamux: its bound, which helps other tasks most, in central alone and at both ends as after a merge,
+/// then the cheaper flush at both ends, and both changes together. The others are for QUIC. Two of them are quinn's own bound with another wake, and
 /// less time for receiving.
 pub(crate) const LIBP2P_OFFERS: Offers = Offers {
     workloads: &[
@@ -45,8 +45,8 @@ pub(crate) const LIBP2P_OFFERS: Offers = Offers {
         "none",
         "muxer=1/deferred",
         "muxer=1/deferred@both",
+        "flush=32KiB@both",
         "flush=32KiB,muxer=1/deferred@both",
-        "flush=burst,muxer=1/deferred@both",
         "quic-connection=20/deferred",
         "quic-connection=1/deferred",
         "quic-connection=1/deferred@both",
