@@ -67,7 +67,9 @@ fn blocks_count_however_much_the_hypervisor_took() {
         &text,
         &[
             "2 runs and 10 blocks",
-            "The machine took 14.5 % of the time of central's core in the median cell (worst cell 14.5 %); polls are counted without it.",
+            "**The machine was disturbed.** Other programs or the hypervisor took 14.5 % of the time of central's core in the \
+             median cell (worst cell 14.5 %). Polls and wake-ups are counted without that time; throughput and request latency \
+             are not.",
         ],
     );
     assert!(!text.contains("set aside"), "{text}");
@@ -92,7 +94,7 @@ fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
     }
     copy.report(&["--format", "svg"]).succeeds();
     let text = copy.text("report.md");
-    assert!(!text.contains("The machine took"), "{text}");
+    assert!(!text.contains("the hypervisor took"), "{text}");
 }
 
 /// Polls soon after the change of variant are slow less often, in the slices of every variant.

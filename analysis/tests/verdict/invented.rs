@@ -110,18 +110,7 @@ pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
 
 /// A verdict about one candidate in an application, in which these quantities change by so many percent.
 pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
-    let judged = changes.iter().map(|(metric, percent)| {
-        let quantity = Quantity::of_metric(*metric).expect("it decides");
-        Judged {
-            quantity,
-            margin: quantity.margin,
-            value: *percent,
-            interval: Interval::new(percent - 1.0, percent + 1.0),
-            cells: 1,
-            levels: None,
-        }
-    });
-    let judged: Vec<Judged> = judged.collect();
+    let judged: Vec<Judged> = changes.iter().copied().map(changed).collect();
     let quantities = judged.iter().map(|judged| (judged.quantity, judged.margin));
     Verdict {
         quantities: quantities.collect(),
@@ -133,6 +122,44 @@ pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
             is_of_application: true,
             ..Candidate::default()
         }])
+    }
+}
+
+/// Two candidates that gain something. The first one bounds no site, and the second has so much less time beyond the threshold and
+/// throughput, in percent of the first one's.
+pub(super) fn of_two(less_beyond: f64, less_throughput: f64) -> Verdict {
+    let candidate = |at: usize, yields: Vec<SiteYields>| Candidate {
+        variant: at + 1,
+        label: candidate_label(at),
+        yields,
+        judged: vec![changed((Metric::BeyondMsPerS, -50.0))],
+        ..Candidate::default()
+    };
+    let pair = |from: usize, sign: f64| Pair {
+        from,
+        judged: vec![
+            changed((Metric::BeyondMsPerS, -sign * less_beyond)),
+            changed((Metric::RequestsPerS, -sign * less_throughput)),
+        ],
+    };
+    Verdict {
+        pairs: vec![pair(0, 1.0), pair(1, -1.0)],
+        ..of_candidates(vec![
+            candidate(0, Vec::new()),
+            candidate(1, vec![yields_of_muxer(Some((1.0, 2.0)))]),
+        ])
+    }
+}
+
+fn changed((metric, percent): (Metric, f64)) -> Judged {
+    let quantity = Quantity::of_metric(metric).expect("it decides");
+    Judged {
+        quantity,
+        margin: quantity.margin,
+        value: percent,
+        interval: Interval::new(percent - 1.0, percent + 1.0),
+        cells: 1,
+        levels: None,
     }
 }
 

@@ -72,6 +72,13 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     };
     assert!(better, "{decision}");
     assert_eq!(says_worse(decision), worse, "{decision}");
+    if result == "trade-off" {
+        let mut costs = deciding
+            .iter()
+            .filter(|judged| judged.margin < loss(judged).0);
+        let is_named = costs.any(|judged| decision.contains(&judged.change()));
+        assert!(is_named, "{decision}");
+    }
     if candidate.regimes.is_empty() {
         let is_open = !worse && !costs_known;
         assert_eq!(decision.contains(" may be "), is_open, "{decision}");
@@ -317,7 +324,7 @@ fn the_first_line_says_for_which_cells_it_holds() {
         (
             &[(none, GAIN), (short, NOTHING), (long, HARM)],
             format!(
-                "Without delay: b{BOUND} With longer delays it harms. With delays up to 10 ms nothing is shown."
+                "Without delay: b{BOUND} With longer delays it harms: time beyond the threshold +50.0 % [+45.0, +55.0]. With delays up to 10 ms nothing is shown."
             ),
         ),
         (
@@ -332,6 +339,13 @@ fn the_first_line_says_for_which_cells_it_holds() {
     for (in_regimes, line) in cases {
         assert_eq!(invented::of_one(in_regimes).sentences()[0], line);
     }
+}
+
+#[test]
+fn shorter_polls_come_before_fewer_bounds_if_neither_beats_the_other() {
+    let best = |verdict: &Verdict| verdict.best().map(|best| best.variant);
+    assert_eq!(best(&invented::of_two(80.0, 10.0)), Some(2));
+    assert_eq!(best(&invented::of_two(0.0, 0.0)), Some(1));
 }
 
 #[test]
