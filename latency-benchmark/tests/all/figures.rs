@@ -43,7 +43,7 @@ const DELAYS: [(&str, &str); 9] = [
     ("25 ms", "long"),
     ("with longer delays", "long"),
 ];
-const VARIANTS: [(&str, &str); 14] = [
+const VARIANTS: [(&str, &str); 13] = [
     ("| before |", "none"),
     ("`muxer=1/deferred`", "bound"),
     ("bound in central alone", "bound"),
@@ -51,13 +51,12 @@ const VARIANTS: [(&str, &str); 14] = [
     ("`muxer=1/deferred` at both ends", "bound@both"),
     ("bound at both ends", "bound@both"),
     ("one iteration a poll", "bound@both"),
-    ("`flush=32kib,muxer=1/deferred@both`", "flush"),
-    ("bound and `flush=32kib` at both ends", "flush"),
-    ("and a flush after 32 kib", "flush"),
-    ("both changes", "flush"),
-    ("`flush=burst,muxer=1/deferred@both`", "burst"),
-    ("`flush=burst`", "burst"),
-    ("and one after the first frame", "burst"),
+    ("`flush=32kib@both`", "flush"),
+    ("`flush=32kib` at both ends", "flush"),
+    ("a flush after 32 kib", "flush"),
+    ("`flush=32kib,muxer=1/deferred@both`", "both"),
+    ("bound and `flush=32kib` at both ends", "both"),
+    ("both changes", "both"),
 ];
 
 /// The further sources of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
