@@ -3,7 +3,7 @@
 use run_format::{BASELINE, Cell};
 
 use super::markdown::{CHARTS, list, paragraphs, table};
-use super::{answers, effects, method, with_machine};
+use super::{answers, effects, method, trust};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
@@ -70,7 +70,8 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         verdict: &'a Verdict = verdict,
         confidence: String = crate::text::confidence(verdict.confidence),
     })));
-    with_machine(summary, lines)
+    lines.extend(trust::of_machine(summary));
+    lines
 }
 
 fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {

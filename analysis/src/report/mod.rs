@@ -28,31 +28,21 @@ use crate::verdict::Verdict;
 /// Somewhat less than the 65,536 characters that GitHub accepts in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The sentences that say whether patches do what their budgets do, and then the answers of the verdict.
+/// The sentences that say whether patches do what their budgets do, then the answers of the verdict, and a warning if the machine
+/// was disturbed.
 pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let proofs = prove::sentences(summary, verdict).into_iter();
-    proofs.chain(verdict.answers()).collect()
+    let answers = proofs.chain(verdict.answers());
+    answers.chain(trust::warning(summary)).collect()
 }
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
-    let mut remarks = verdict.remarks();
-    remarks.extend(method::ended(summary));
-    remarks.extend(caveats::incomplete(summary));
     let mut sentences = answers(summary, verdict);
-    sentences.extend(with_machine(summary, remarks));
+    sentences.extend(verdict.remarks());
+    sentences.extend(method::ended(summary));
+    sentences.extend(caveats::incomplete(summary));
+    sentences.extend(trust::of_machine(summary));
     sentences
-}
-
-/// Adds what is to be said of the machine: at the end, or first if it was disturbed.
-fn with_machine(summary: &Summary, mut lines: Vec<String>) -> Vec<String> {
-    let of_machine = trust::of_machine(summary);
-    let at = if trust::is_disturbed(summary) {
-        0
-    } else {
-        lines.len()
-    };
-    lines.splice(at..at, of_machine);
-    lines
 }
 
 /// The report with as many details as its size permits.

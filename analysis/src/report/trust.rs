@@ -250,17 +250,24 @@ fn taken_percent(summary: &Summary) -> Option<(f64, f64)> {
     Some((median, worst))
 }
 
-/// Whether a reader has to know about other load before anything else.
-pub(super) fn is_disturbed(summary: &Summary) -> bool {
+/// What a reader has to know of the machine before anything else, if others took much of it.
+pub(super) fn warning(summary: &Summary) -> Option<String> {
     const MOST_PERCENT: f64 = 5.0;
-    taken_percent(summary).is_some_and(|(median, _)| median > MOST_PERCENT)
+    let (median, _) = taken_percent(summary)?;
+    (median > MOST_PERCENT).then(|| {
+        format!(
+            "**The machine was disturbed**: other programs or the hypervisor took {} % of central's core in the median cell. \
+             Throughput and request latency include that, polls and wake-ups do not.",
+            number(median)
+        )
+    })
 }
 
-/// Up to three sentences about what the machine did to the measurement.
+/// Up to three sentences about what the machine did to the measurement, besides the warning.
 pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
+    let taken = taken_percent(summary).filter(|_| warning(summary).is_none());
     prose::sentences(&prose!("of_machine.txt" {
-        taken: Option<(f64, f64)> = taken_percent(summary),
-        is_disturbed: bool = is_disturbed(summary),
+        taken: Option<(f64, f64)> = taken,
         disturbed: String = disturbed_blocks(summary),
         beside: usize = summary.checks().map(|checks| checks.beside).sum(),
     }))

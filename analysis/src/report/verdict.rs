@@ -37,6 +37,7 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
             .filter_map(|candidate| candidate.worse(words::MOST_WORSE)),
     );
     notes.extend(caveats::incomplete(summary));
+    notes.extend(trust::warning(summary));
     notes.extend(trust::of_machine(summary));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
     paragraphs(parts.map(Some))

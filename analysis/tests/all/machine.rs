@@ -67,9 +67,8 @@ fn blocks_count_however_much_the_hypervisor_took() {
         &text,
         &[
             "2 runs and 10 blocks",
-            "**The machine was disturbed.** Other programs or the hypervisor took 14.5 % of the time of central's core in the \
-             median cell (worst cell 14.5 %). Polls and wake-ups are counted without that time; throughput and request latency \
-             are not.",
+            "**The machine was disturbed**: other programs or the hypervisor took 14.5 % of central's core in the median cell. \
+             Throughput and request latency include that, polls and wake-ups do not.",
         ],
     );
     assert!(!text.contains("set aside"), "{text}");
