@@ -257,7 +257,7 @@ pub(super) fn warning(summary: &Summary) -> Option<String> {
     (median > MOST_PERCENT).then(|| {
         format!(
             "**The machine was disturbed**: other programs or the hypervisor took {} % of central's core in the median cell. \
-             Throughput and request latency include that, polls and wake-ups do not.",
+             Polls and wake-ups are corrected for that, throughput and request latency are not.",
             number(median)
         )
     })

@@ -36,6 +36,12 @@ impl Judged {
         format!("{} may be {by} {worse}", self.quantity.words)
     }
 
+    /// "−96.4", with the digits of the interval.
+    fn estimate(&self) -> String {
+        let decimals = text::decimals_of_change(self.value, self.interval);
+        text::with_plus(self.value, fixed(self.value, decimals))
+    }
+
     /// The loss that the interval does not exclude, in margins.
     fn loss_in_margins(&self) -> f64 {
         self.loss().high / self.margin
@@ -85,6 +91,7 @@ impl Verdict {
                 verdict: &'a Verdict = self,
                 question: &'static str = ends.map_or("", question),
                 unadvised: Vec<&'a Candidate> = self.unadvised(),
+                idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.is_idle).collect(),
             }))),
         };
         let stopped = self.stopped.iter().cloned();
@@ -161,6 +168,7 @@ impl Verdict {
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
             class: Class = class,
+            gains: String = self.gained(best),
             open: Option<String> = open.first().map(|(place, cost)| at(place, cost.greatest_loss())),
             others: String = joined(others, " and "),
             paid: String = self.paid(best, Class::TradeOff),
@@ -187,6 +195,34 @@ impl Verdict {
             is_first
         });
         losses
+    }
+
+    /// "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %": the least and the greatest shown gain
+    /// over the groups of cells, of the first row that is a benefit and of the first that is a cost.
+    fn gained(&self, candidate: &Candidate) -> String {
+        let shown = candidate.placed(|gain| gain.is(Outcome::Better));
+        let of_row = |quantity: Quantity| {
+            let mut gains: Vec<&Judged> = shown.iter().map(|(_, gain)| gain).collect();
+            gains.retain(|gain| gain.quantity == quantity);
+            gains.sort_by(|a, b| a.value.abs().total_cmp(&b.value.abs()));
+            let (least, greatest) = (gains.first()?, gains.last()?);
+            let words = quantity.words.replace("the threshold", &self.threshold);
+            let (least, greatest) = (least.estimate(), greatest.estimate());
+            let range = match least == greatest {
+                true => greatest,
+                false => format!("{least} to {greatest}"),
+            };
+            Some((quantity, format!("{words} {range} {}", quantity.unit())))
+        };
+        let rows = self.rows().into_iter();
+        let (benefits, costs): (Vec<_>, Vec<_>) = rows
+            .filter_map(|(quantity, _)| of_row(quantity))
+            .partition(|(quantity, _)| quantity.is_benefit);
+        let firsts = [benefits, costs].into_iter();
+        joined(
+            firsts.filter_map(|gains| Some(gains.first()?.1.clone())),
+            ", ",
+        )
     }
 
     /// "throughput −10.3 % [−13.4, −7.0]", for each quantity that is worse in the groups of cells in which the candidate has this

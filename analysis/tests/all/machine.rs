@@ -68,7 +68,7 @@ fn blocks_count_however_much_the_hypervisor_took() {
         &[
             "2 runs and 10 blocks",
             "**The machine was disturbed**: other programs or the hypervisor took 14.5 % of central's core in the median cell. \
-             Throughput and request latency include that, polls and wake-ups do not.",
+             Polls and wake-ups are corrected for that, throughput and request latency are not.",
         ],
     );
     assert!(!text.contains("set aside"), "{text}");
