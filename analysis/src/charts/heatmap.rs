@@ -176,8 +176,8 @@ impl Heatmap {
         let width = self.cell(grid, 0, 0).width - 4.0;
         let fitting = style.fitting(&self.columns.labels, width);
         for (column, label) in self.columns.labels.iter().enumerate() {
-            let at = (self.cell(grid, 0, column).centre().0, grid.bottom() + 14.0);
-            canvas.text(at, label, &fitting);
+            let place = (self.cell(grid, 0, column).centre().0, grid.bottom() + 14.0);
+            canvas.text(place, label, &fitting);
         }
         let below = (grid.centre().0, grid.bottom() + 37.0);
         canvas.text(below, &self.columns.name, &style);
@@ -312,17 +312,19 @@ mod tests {
         for size in [(1, 1), (7, 7), (5, 6), (1, 7)] {
             for count in 1..=6 {
                 let heatmap = heatmap(size, count, count.min(3));
-                let facets: Vec<Rect> = (0..count).map(|at| heatmap.facet_area(AREA, at)).collect();
-                for (at, facet) in facets.iter().enumerate() {
+                let facets: Vec<Rect> = (0..count)
+                    .map(|index| heatmap.facet_area(AREA, index))
+                    .collect();
+                for (index, facet) in facets.iter().enumerate() {
                     let labels = heatmap.row_label_width();
                     let sides = Rect {
                         height: 5000.0,
                         ..AREA.right_of(labels)
                     };
                     assert!(sides.contains(facet), "{count} {facet:?}");
-                    let grid = heatmap.grid(AREA, at);
+                    let grid = heatmap.grid(AREA, index);
                     assert!(facet.right() >= grid.right() - 0.5 && facet.bottom() > grid.bottom());
-                    let mut others = facets[..at].iter();
+                    let mut others = facets[..index].iter();
                     assert!(others.all(|other| other.overlap(facet) == 0.0));
                 }
             }

@@ -70,8 +70,8 @@ fn draw_paragraph(canvas: &mut Canvas, top: f64, text: &str, style: Lettering) -
 
 pub(super) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     let style = Lettering::new(19.0).bold(true);
-    let at = (above.x, above.y - 19.0);
-    canvas.text(at, text, &style.fitting([text], above.width));
+    let place = (above.x, above.y - 19.0);
+    canvas.text(place, text, &style.fitting([text], above.width));
 }
 
 const KEY: (f64, f64) = (38.0, 20.0);
@@ -113,7 +113,6 @@ pub(crate) enum ChartFormat {
 }
 
 impl ChartFormat {
-    /// The content of a file in this format.
     pub(crate) fn encoded(self, svg: &str) -> Result<Vec<u8>> {
         match self {
             ChartFormat::Png => png(svg),
