@@ -50,7 +50,7 @@ impl InGrid {
                 "--site {site}: no poll of it was recorded in {of_application}, or none in {of_lab}"
             );
         }
-        by_factor.sort_by(|one, other| one.0.total_cmp(&other.0));
+        by_factor.sort_by(|(one, _), (other, _)| one.total_cmp(other));
         let similar = by_factor.partition_point(|(factor, _)| *factor < TOO_FAR);
         by_factor.truncate(similar.clamp(1, MOST));
         let factors;

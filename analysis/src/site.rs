@@ -42,16 +42,16 @@ impl SiteNames {
 
     /// The site that a verdict is about, unless an option names another one.
     pub(crate) fn of_connections(&self) -> Site {
-        Site::of_connections(self.0.iter().map(|named| named.0))
+        Site::of_connections(self.0.iter().map(|(site, _)| *site))
     }
 
     pub(crate) fn has(&self, site: Site) -> bool {
-        self.0.iter().any(|named| named.0 == site)
+        self.0.iter().any(|(named, _)| *named == site)
     }
 
     pub(crate) fn function(&self, site: Site) -> &str {
-        let named = self.0.iter().find(|named| named.0 == site);
-        named.map_or(site.name(), |named| &named.1)
+        let named = self.0.iter().find(|(named, _)| *named == site);
+        named.map_or(site.name(), |(_, function)| function)
     }
 
     /// The function as code, or the words that describe it.

@@ -225,7 +225,7 @@ impl FindingSearch<'_> {
         }
         let slices = connections.iter().zip(&peers);
         let mut per_peer: Vec<f64> = slices
-            .filter_map(|(connections, peers)| quotient(connections.1, peers.1))
+            .filter_map(|((_, connections), (_, peers))| quotient(*connections, *peers))
             .collect();
         per_peer.sort_by(f64::total_cmp);
         if let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) {
@@ -302,6 +302,6 @@ fn series(evidence: &CellEvidence, counter: ActivityCounter) -> Vec<(f64, f64)> 
         Some((end_s, *values.get(&slice.slice)? as f64))
     });
     let mut series: Vec<(f64, f64)> = slices.collect();
-    series.sort_by(|one, other| one.0.total_cmp(&other.0));
+    series.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
     series
 }

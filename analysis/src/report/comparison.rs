@@ -198,7 +198,7 @@ pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec
     let in_words = |cells: Vec<&CellSummary>| {
         let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
         let values = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
-        let (worst, percent) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (worst, percent) = values.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let (cells, percent) = (count(cells.len(), "cell"), number(percent));
         Some(format!(
             "over 1 % in {over} of {cells}; the worst is {} with {percent} %.",
