@@ -157,7 +157,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Merge { runs, out } => merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verify::run(&run, report.as_deref())?,
         AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
-        AnalysisVerb::Published { table, options } => report::of_published(&table, &options)?,
+        AnalysisVerb::Published { table, options } => report::report_published(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

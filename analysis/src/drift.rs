@@ -9,7 +9,7 @@ use polars_core::prelude::DataFrame;
 use run_format::SoakRow;
 
 use crate::prose::{self, prose};
-use crate::stats::{Share, Trend, confidence_of_each, quotient, spread, trend};
+use crate::stats::{Share, Spread, Trend, confidence_of_each, quotient, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, number, with_unit};
 
@@ -84,7 +84,7 @@ impl Drifts {
                 trend: None,
             };
             let judged = drift.judged().into_iter();
-            (_, drift.median, _) = spread(judged.map(|(_, value)| value))?;
+            drift.median = Spread::of_values(judged.map(|(_, value)| value))?.median;
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(measure).collect();
@@ -118,12 +118,11 @@ impl Drifts {
 impl Drift {
     /// Hours and values after the warm-up.
     fn judged(&self) -> Vec<(f64, f64)> {
-        let values = self
-            .values
-            .iter()
-            .filter(|(at_s, _)| *at_s > self.warm_up_s);
-        let by_hours = values.map(|(at_s, value)| Some((at_s / S_PER_HOUR, (*value)?)));
-        by_hours.flatten().collect()
+        let values = self.values.iter().filter_map(|(at_s, value)| {
+            let is_judged = *at_s > self.warm_up_s;
+            Some((at_s / S_PER_HOUR, (*value)?)).filter(|_| is_judged)
+        });
+        values.collect()
     }
 
     pub(crate) fn is_drifting(&self) -> bool {
@@ -175,7 +174,7 @@ mod tests {
 
     /// Rows with these columns. Other columns are zero, or absent if they can be.
     pub(super) fn rows_of<const N: usize>(columns: [(&str, Vec<Option<f64>>); N]) -> Vec<SoakRow> {
-        let row = |at: usize| {
+        let row = |index: usize| {
             let mut row = json!({
                 "connection_polls": 0, "connection_slow_polls": 0, "requests": 0, "wakes": 0, "late_wakes": 0,
                 "connections": 0, "peers_connected": 0, "tasks": 0, "dials": 0, "dial_failures": 0,
@@ -183,8 +182,8 @@ mod tests {
             });
             for (name, values) in &columns {
                 row[*name] = match name.ends_with("_s") {
-                    true => json!(values[at]),
-                    false => values[at].map_or(Value::Null, |value| json!(value as u64)),
+                    true => json!(values[index]),
+                    false => values[index].map_or(Value::Null, |value| json!(value as u64)),
                 };
             }
             serde_json::from_value(row).expect("a row")

@@ -37,9 +37,9 @@ impl InGrid {
         let mut of_site = options.clone();
         of_site.figures.site = vec![site];
         let mut lab = Summary::read(&mut Sweep::open(lab)?, &of_site)?;
-        let own = longer(&application.cells[0], site, options);
+        let own = longer_polls(&application.cells[0], site, options);
         let cells = mem::take(&mut lab.cells).into_iter().filter_map(|cell| {
-            let factor = factor(own.as_ref()?, &longer(&cell, site, options)?);
+            let factor = factor(own.as_ref()?, &longer_polls(&cell, site, options)?);
             Some((factor, cell))
         });
         let mut by_factor: Vec<(f64, CellSummary)> = cells.collect();
@@ -50,13 +50,9 @@ impl InGrid {
                 "--site {site}: no poll of it was recorded in {of_application}, or none in {of_lab}"
             );
         }
-        by_factor.sort_by(|one, other| one.0.total_cmp(&other.0));
-        let similar = by_factor
-            .iter()
-            .filter(|(factor, _)| *factor < TOO_FAR)
-            .count()
-            .clamp(1, MOST);
-        by_factor.truncate(similar);
+        by_factor.sort_by(|(one, _), (other, _)| one.total_cmp(other));
+        let similar = by_factor.partition_point(|(factor, _)| *factor < TOO_FAR);
+        by_factor.truncate(similar.clamp(1, MOST));
         let factors;
         (factors, lab.cells) = by_factor.into_iter().unzip();
         Ok(InGrid {
@@ -73,30 +69,39 @@ impl InGrid {
     }
 }
 
-/// Durations in nanoseconds, and for each the share of the baseline's polls that last longer.
-pub(crate) fn longer(cell: &CellSummary, site: Site, options: &Options) -> Option<Vec<(u64, f64)>> {
+/// The share of the baseline's polls that last longer than a duration.
+pub(crate) struct LongerPolls {
+    pub(crate) than_ns: u64,
+    pub(crate) share: f64,
+}
+
+/// The share for each duration at which polls are counted. None if no poll was recorded.
+pub(crate) fn longer_polls(
+    cell: &CellSummary,
+    site: Site,
+    options: &Options,
+) -> Option<Vec<LongerPolls>> {
     let durations = &cell.measured.details.durations;
-    let counts = durations
-        .get(&HistogramOf::Polls(site))?
-        .get(BASELINE)?
-        .as_ref()?;
+    let by_variant = durations.get(&HistogramOf::Polls(site))?;
+    let counts = by_variant.get(BASELINE)?.as_ref()?;
     let all: u64 = counts.iter().sum();
     let mut left = all;
     let edges = edges(options.figures.threshold).into_iter().zip(counts);
-    let longer = edges.map(|(edge, count)| {
+    let longer = edges.map(|(than_ns, count)| {
         left -= count;
-        (edge, left as f64 / all as f64)
+        let share = left as f64 / all as f64;
+        LongerPolls { than_ns, share }
     });
     (all > 0).then(|| longer.collect())
 }
 
 /// The factor by which two distributions of durations differ. It follows from the area between them over the logarithm of the
 /// duration.
-fn factor(one: &[(u64, f64)], other: &[(u64, f64)]) -> f64 {
-    let apart = |at: usize| (one[at].1 - other[at].1).abs();
-    let area = |at: usize| {
-        let width = (one[at + 1].0 as f64 / one[at].0 as f64).log10();
-        width * (apart(at) + apart(at + 1)) / 2.0
+fn factor(one: &[LongerPolls], other: &[LongerPolls]) -> f64 {
+    let apart = |index: usize| (one[index].share - other[index].share).abs();
+    let area = |index: usize| {
+        let width = (one[index + 1].than_ns as f64 / one[index].than_ns as f64).log10();
+        width * (apart(index) + apart(index + 1)) / 2.0
     };
     10_f64.powf((0..one.len() - 1).map(area).sum())
 }

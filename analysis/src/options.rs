@@ -100,7 +100,7 @@ impl Options {
     }
 
     /// Refuses options that have no meaning for a measurement. `why` says what this measurement lacks.
-    pub(crate) fn refuse_what_is_of_sweeps(&self, why: &str) -> Result<(), Failure> {
+    pub(crate) fn refuse_options_of_sweeps(&self, why: &str) -> Result<(), Failure> {
         let given = [
             ("--threshold", self.figures.threshold != SLOW_NS),
             ("--site", !self.figures.site.is_empty()),

@@ -29,12 +29,8 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
     let Manifest { tool, config, .. } = &sweep.manifest;
     let site = SiteNames::of_nodes(Some((tool, &config.node))).of_connections();
     let mut packed = BTreeMap::from([(MANIFEST.into(), files::read(&run.join(MANIFEST))?)]);
-    for dir in sweep
-        .cells
-        .iter()
-        .flat_map(CellRuns::all)
-        .map(|run| &run.dir)
-    {
+    for launch in sweep.cells.iter().flat_map(CellRuns::all) {
+        let dir = &launch.dir;
         let entries = fs::read_dir(dir).with_context(|| dir.display().to_string())?;
         for entry in entries {
             let path = entry.with_context(|| dir.display().to_string())?.path();
@@ -42,7 +38,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
             let shorten = match &*name {
                 RUN => without_sums,
                 HISTOGRAMS => judged_histograms,
-                name if name.ends_with(".csv") => of_site,
+                name if name.ends_with(".csv") => rows_of_site,
                 _ => continue,
             };
             let content = files::read(&path)
@@ -100,17 +96,17 @@ fn without_sums(row: &[u8], _: Site) -> Result<Vec<u8>> {
 }
 
 /// The rows of a table that are about a site. A table without a column `site` stays whole.
-fn of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
+fn rows_of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
     let mut reader = csv::Reader::from_reader(table);
     let header = reader.byte_headers()?.clone();
-    let Some(at) = header.iter().position(|name| name == b"site") else {
+    let Some(column) = header.iter().position(|name| name == b"site") else {
         return Ok(table.to_vec());
     };
     let mut writer = csv::Writer::from_writer(Vec::new());
     writer.write_byte_record(&header)?;
     for record in reader.byte_records() {
         let row = record?;
-        if row.get(at) == Some(site.name().as_bytes()) {
+        if row.get(column) == Some(site.name().as_bytes()) {
             writer.write_byte_record(&row)?;
         }
     }

@@ -8,13 +8,13 @@ use program::{Failure, print, reject};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::explain::files::File;
+use crate::explain::File;
 use crate::new_folder::{self, RECORD};
 use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::CHARTS;
 use crate::report::terminal::{self, Line};
-use crate::summary::Tables;
+use crate::summary::{Tables, table};
 use crate::views::Entry;
 
 pub(crate) const TEXT: &str = "report.md";
@@ -54,9 +54,7 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
         written.with_context(|| format!("cannot write {}", path.display()))
     };
-    for (name, table) in content.tables.files() {
-        write(name, table)?;
-    }
+    write(table::FILE, &content.tables.csv)?;
     fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
     let draw = |entry: &Entry| {
         let svg = entry.picture.svg();
@@ -85,7 +83,8 @@ pub(crate) struct ReportRecord {
     /// The verb that made the report: `report`, `compare` or `published`. For a run of `rr` and a soak it is `rr` and `soak`.
     pub(crate) verb: String,
     /// The names of the folders or tables that were read.
-    pub(crate) of: Vec<String>,
+    #[serde(rename = "of")]
+    pub(crate) inputs: Vec<String>,
     pub(crate) analysis: String,
     pub(crate) options: Options,
 }
@@ -93,13 +92,13 @@ pub(crate) struct ReportRecord {
 impl ReportRecord {
     pub(crate) fn new(
         verb: &str,
-        of: impl IntoIterator<Item: ToString>,
+        inputs: impl IntoIterator<Item: ToString>,
         options: &Options,
     ) -> Self {
         ReportRecord {
             schema: SCHEMA,
             verb: verb.to_owned(),
-            of: of.into_iter().map(|name| name.to_string()).collect(),
+            inputs: inputs.into_iter().map(|name| name.to_string()).collect(),
             analysis: env!("CARGO_PKG_VERSION").to_owned(),
             options: options.clone(),
         }

@@ -17,7 +17,7 @@ use crate::verdict::{Candidate, Judged, RANKS, Verdict};
 pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 
 pub(crate) struct Search {
-    pub(crate) of: search::Search,
+    pub(crate) file: search::Search,
     /// The sweep that chose the cells, and the cells that it chose.
     first_look: Option<(Summary, Vec<Cell>)>,
     pub(crate) rounds: Vec<Round>,
@@ -32,7 +32,7 @@ pub(crate) struct Round {
 
 impl Search {
     pub(crate) fn open(dir: &Path, options: &Options) -> Result<Search, Failure> {
-        let of = read_versioned(&dir.join(SEARCH)).map_err(bad_input)?;
+        let file = read_versioned(&dir.join(SEARCH)).map_err(bad_input)?;
         let rounds = search::rounds(dir)
             .zip(MOST_STAY)
             .map(|(folder, most)| Round::open(&folder, options, most))
@@ -45,7 +45,7 @@ impl Search {
             first_look = Some((summary, cells));
         }
         Ok(Search {
-            of,
+            file,
             first_look,
             rounds,
         })
@@ -56,16 +56,20 @@ impl Search {
         if let Some(last) = self.rounds.last() {
             // Candidates that the last round ranks first come first.
             let ranked = last.verdict.ranked();
-            let rank = |at: usize| ranked.iter().position(|candidate| candidate.variant == at);
+            let rank = |variant: usize| {
+                ranked
+                    .iter()
+                    .position(|candidate| candidate.variant == variant)
+            };
             let mut staying: Vec<(usize, Budgets)> = last.staying().collect();
-            staying.sort_by_key(|(at, _)| rank(*at).unwrap_or(usize::MAX));
+            staying.sort_by_key(|(variant, _)| rank(*variant).unwrap_or(usize::MAX));
             let cells = last.summary.measured().map(|cell| cell.measured.cell);
             return NextRound {
                 cells: cells.collect(),
                 candidates: staying.into_iter().map(|(_, budgets)| budgets).collect(),
             };
         }
-        let whole_grid = || self.of.config.axes.cells();
+        let whole_grid = || self.file.config.axes.cells();
         let first_look = self.first_look.as_ref();
         let candidates = self
             .candidates()
@@ -77,13 +81,9 @@ impl Search {
     }
 
     fn candidates(&self) -> impl Iterator<Item = Budgets> {
-        let variants = self
-            .of
-            .config
-            .variants
-            .iter()
-            .map(|variant| variant.budgets);
-        variants.filter(|budgets| *budgets != Budgets::NONE)
+        let variants = self.file.config.variants.iter();
+        let all = variants.map(|variant| variant.budgets);
+        all.filter(|budgets| *budgets != Budgets::NONE)
     }
 
     /// The candidates that are left out without a measurement, because they would have ended no poll that the first look
@@ -123,14 +123,13 @@ impl Round {
     }
 
     pub(crate) fn staying(&self) -> impl Iterator<Item = (usize, Budgets)> {
-        let candidates = self
-            .summary
-            .candidates()
-            .map(|(at, variant)| (at, variant.budgets));
-        candidates.filter(|(at, _)| {
+        let stays = |variant: usize| {
             let mut eliminated = self.eliminated.iter();
-            eliminated.all(|one| one.variant != *at)
-        })
+            eliminated.all(|one| one.variant != variant)
+        };
+        let candidates = self.summary.candidates();
+        let staying = candidates.filter(move |(variant, _)| stays(*variant));
+        staying.map(|(variant, compared)| (variant, compared.budgets))
     }
 }
 
@@ -139,8 +138,8 @@ impl Round {
 fn chosen(summary: &Summary, options: &Options) -> Vec<Cell> {
     let site = summary.first_site(options);
     let by_time_beyond = summary.by_time_beyond(site);
-    let what = MetricKey::new(site, Metric::CotenantLatePercent);
-    let late = |cell: &CellSummary| cell.value(what, BASELINE).unwrap_or(0.0);
+    let key = MetricKey::new(site, Metric::CotenantLatePercent);
+    let late = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
     let mut by_late = by_time_beyond.clone();
     by_late.sort_by(|a, b| late(b).total_cmp(&late(a)));
     let rtt_ms = |cell: &&CellSummary| cell.measured.cell.rtt_ms;
@@ -190,12 +189,8 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let reference = summary.variants.len();
     for candidate in fired {
         let variant = candidate.variant;
-        let mut others = staying
-            .iter()
-            .rev()
-            .map(|candidate| candidate.variant)
-            .filter(|other| *other != variant)
-            .chain([reference]);
+        let stay = staying.iter().rev().map(|candidate| candidate.variant);
+        let mut others = stay.filter(|other| *other != variant).chain([reference]);
         let dominated = others.find_map(|by| {
             let judged = verdict.changes(summary, [by, variant], CONFIDENCE);
             is_dominated(&judged).then_some(Why::Dominated { by, judged })

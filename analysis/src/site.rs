@@ -16,11 +16,9 @@ impl SiteNames {
             (Site::Muxer, "yamux Active::poll"),
             (Site::Task, "a connection task's poll"),
         ];
-        let named = measured
-            .and_then(|(tool, _)| tool.node.as_ref())
-            .into_iter()
-            .flat_map(|node| &node.sites);
-        let mut sites: Vec<_> = named
+        let node = measured.and_then(|(tool, _)| tool.node.as_ref());
+        let named = node.into_iter().flat_map(|node| &node.sites);
+        let mut sites: Vec<(Site, String)> = named
             .map(|named| (named.site, named.function.clone()))
             .collect();
         if sites.is_empty() {
@@ -38,26 +36,22 @@ impl SiteNames {
             Site::Task if !sites.contains(&Site::Swarm) => "a task's poll",
             _ => libp2p.function(site),
         };
-        SiteNames(
-            sites
-                .iter()
-                .map(|site| (*site, name(*site).to_owned()))
-                .collect(),
-        )
+        let named = sites.iter().map(|site| (*site, name(*site).to_owned()));
+        SiteNames(named.collect())
     }
 
     /// The site that a verdict is about, unless an option names another one.
     pub(crate) fn of_connections(&self) -> Site {
-        Site::of_connections(self.0.iter().map(|named| named.0))
+        Site::of_connections(self.0.iter().map(|(site, _)| *site))
     }
 
     pub(crate) fn has(&self, site: Site) -> bool {
-        self.0.iter().any(|named| named.0 == site)
+        self.0.iter().any(|(named, _)| *named == site)
     }
 
     pub(crate) fn function(&self, site: Site) -> &str {
-        let named = self.0.iter().find(|named| named.0 == site);
-        named.map_or(site.name(), |named| &named.1)
+        let named = self.0.iter().find(|(named, _)| *named == site);
+        named.map_or(site.name(), |(_, function)| function)
     }
 
     /// The function as code, or the words that describe it.
@@ -71,9 +65,7 @@ impl SiteNames {
     /// All names in words, such as "`connection` is `Connection::poll`, `task` is a connection task's poll".
     pub(crate) fn in_words(&self) -> String {
         let sites = self.0.iter().map(|(site, _)| *site);
-        joined(
-            sites.map(|site| format!("{} is {}", quoted(site), self.quoted(site))),
-            ", ",
-        )
+        let named = sites.map(|site| format!("{} is {}", quoted(site), self.quoted(site)));
+        joined(named, ", ")
     }
 }

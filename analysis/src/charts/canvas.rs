@@ -46,8 +46,8 @@ impl Canvas<'_> {
 
     /// Draws a line of text. The middle of its digits is at the height `y`, and its beginning, middle or end is at `x`.
     pub(crate) fn text(&mut self, (x, y): Point, text: &str, style: &Lettering) {
-        let at = pixel((x, y - style.top_to_middle()));
-        written(self.0.draw_text(text, &style.in_plotters(), at));
+        let place = pixel((x, y - style.top_to_middle()));
+        written(self.0.draw_text(text, &style.in_plotters(), place));
     }
 }
 
@@ -128,7 +128,6 @@ impl Rect {
             && other.bottom() <= self.bottom() + slack
     }
 
-    /// The area that both cover.
     pub(super) fn overlap(&self, other: &Rect) -> f64 {
         let width = self.right().min(other.right()) - self.x.max(other.x);
         let height = self.bottom().min(other.bottom()) - self.y.max(other.y);

@@ -79,9 +79,15 @@ pub(crate) enum NoValue {
     NeverFires,
 }
 
+/// A grey that no value has, and its meaning.
+struct Grey {
+    level: u8,
+    meaning: &'static str,
+}
+
 impl NoValue {
-    fn looks(self) -> (u8, &'static str) {
-        match self {
+    fn grey(self) -> Grey {
+        let (level, meaning) = match self {
             NoValue::Failed => (0xc8, "failed: the run ended without a result"),
             NoValue::Invalid => (0xd8, "invalid: the network was not as configured"),
             NoValue::Missing => (0xff, "missing: not measured"),
@@ -90,16 +96,18 @@ impl NoValue {
                 0xee,
                 "idle: this budget ended no poll, or would have ended none",
             ),
-        }
+        };
+        Grey { level, meaning }
     }
 }
 
-const UNRESOLVED: (u8, &str) = (
-    0xe4,
-    "grey: not resolved, that is, not significant after correction for the number of comparisons",
-);
-/// The space between facets, to the right and below.
-const GAP: (f64, f64) = (16.0, 14.0);
+const UNRESOLVED: Grey = Grey {
+    level: 0xe4,
+    meaning: "grey: not resolved, that is, not significant after correction for the number of comparisons",
+};
+/// The space between facets.
+const GAP_WIDTH: f64 = 16.0;
+const GAP_HEIGHT: f64 = 14.0;
 const TITLE_HEIGHT: f64 = 32.0;
 const AXIS_HEIGHT: f64 = 52.0;
 const WIDEST_CELL: f64 = 150.0;
@@ -159,13 +167,13 @@ impl Heatmap {
         let is_grey = |(_, cell): (_, &HeatmapCell)| !cell.is_resolved && cell.value.is_ok();
         let without_value = self.cells().filter_map(|(_, cell)| cell.value.err());
         let reasons: BTreeSet<NoValue> = without_value.collect();
-        let mut looks: Vec<(u8, &str)> = reasons.into_iter().map(NoValue::looks).collect();
+        let mut greys: Vec<Grey> = reasons.into_iter().map(NoValue::grey).collect();
         if self.cells().any(is_grey) {
-            looks.insert(0, UNRESOLVED);
+            greys.insert(0, UNRESOLVED);
         }
-        let meanings: Vec<&str> = looks.iter().map(|(_, meaning)| *meaning).collect();
+        let meanings: Vec<&str> = greys.iter().map(|shade| shade.meaning).collect();
         draw_legend(canvas, area, &meanings, |canvas, index, key| {
-            canvas.fill(key, grey(looks[index].0));
+            canvas.fill(key, grey(greys[index].level));
             canvas.outline(key, grey(0x80));
         })
     }
@@ -176,8 +184,8 @@ impl Heatmap {
         let width = self.cell(grid, 0, 0).width - 4.0;
         let fitting = style.fitting(&self.columns.labels, width);
         for (column, label) in self.columns.labels.iter().enumerate() {
-            let at = (self.cell(grid, 0, column).centre().0, grid.bottom() + 14.0);
-            canvas.text(at, label, &fitting);
+            let place = (self.cell(grid, 0, column).centre().0, grid.bottom() + 14.0);
+            canvas.text(place, label, &fitting);
         }
         let below = (grid.centre().0, grid.bottom() + 37.0);
         canvas.text(below, &self.columns.name, &style);
@@ -196,9 +204,9 @@ impl Heatmap {
     fn facet_area(&self, area: Rect, index: usize) -> Rect {
         let (_, cell_height) = self.cell_size(area);
         let height = TITLE_HEIGHT + cell_height * self.rows.labels.len() as f64 + AXIS_HEIGHT;
-        let down = (index / self.across) as f64 * (height + GAP.1);
+        let down = (index / self.across) as f64 * (height + GAP_HEIGHT);
         let row = area.right_of(self.row_label_width()).below(down);
-        let column = row.column(index % self.across, self.across, GAP.0);
+        let column = row.column(index % self.across, self.across, GAP_WIDTH);
         Rect { height, ..column }
     }
 
@@ -227,7 +235,7 @@ impl Heatmap {
     /// The width and height of a cell, in whole pixels so that all edges are equally sharp.
     fn cell_size(&self, area: Rect) -> (f64, f64) {
         let across = self.across as f64;
-        let facet = (area.width - self.row_label_width() - (across - 1.0) * GAP.0) / across;
+        let facet = (area.width - self.row_label_width() - (across - 1.0) * GAP_WIDTH) / across;
         let share = facet / self.columns.labels.len().max(1) as f64;
         let width = share.min(WIDEST_CELL);
         (width.floor(), (0.52 * width).clamp(44.0, 58.0).round())
@@ -249,8 +257,8 @@ fn draw_cell(
     canvas.fill(place, grey(0xc0));
     let inside = place.right_of(1.0).below(1.0);
     let (colour, ink) = match cell.value {
-        Err(reason) => (grey(reason.looks().0), FAINT_INK),
-        Ok(_) if !cell.is_resolved => (grey(UNRESOLVED.0), FAINT_INK),
+        Err(reason) => (grey(reason.grey().level), FAINT_INK),
+        Ok(_) if !cell.is_resolved => (grey(UNRESOLVED.level), FAINT_INK),
         Ok(value) => {
             let colour = scale.colour(value.value);
             (colour, contrasting(colour))
@@ -261,8 +269,7 @@ fn draw_cell(
     let middle = |part: f64| (place.centre().0, place.y + part * place.height);
     match cell.value {
         Err(reason) => {
-            let (_, meaning) = reason.looks();
-            let word = meaning.split(':').next().unwrap_or_default();
+            let word = reason.grey().meaning.split(':').next().unwrap_or_default();
             let fitting = Lettering::new(16.0).fitting([word], inside.width - 8.0);
             let style = fitting.colour(ink).aligned(HPos::Center);
             canvas.text(middle(0.5), word, &style);
@@ -312,17 +319,19 @@ mod tests {
         for size in [(1, 1), (7, 7), (5, 6), (1, 7)] {
             for count in 1..=6 {
                 let heatmap = heatmap(size, count, count.min(3));
-                let facets: Vec<Rect> = (0..count).map(|at| heatmap.facet_area(AREA, at)).collect();
-                for (at, facet) in facets.iter().enumerate() {
+                let facets: Vec<Rect> = (0..count)
+                    .map(|index| heatmap.facet_area(AREA, index))
+                    .collect();
+                for (index, facet) in facets.iter().enumerate() {
                     let labels = heatmap.row_label_width();
                     let sides = Rect {
                         height: 5000.0,
                         ..AREA.right_of(labels)
                     };
                     assert!(sides.contains(facet), "{count} {facet:?}");
-                    let grid = heatmap.grid(AREA, at);
+                    let grid = heatmap.grid(AREA, index);
                     assert!(facet.right() >= grid.right() - 0.5 && facet.bottom() > grid.bottom());
-                    let mut others = facets[..at].iter();
+                    let mut others = facets[..index].iter();
                     assert!(others.all(|other| other.overlap(facet) == 0.0));
                 }
             }

@@ -10,6 +10,7 @@ use super::colour::{Colour, grey};
 use super::lettering::Lettering;
 use super::picture::{Body, TICK, draw_heading, draw_legend};
 use super::values::{Categories, ChartValue};
+use crate::stats::Spread;
 use crate::text::{decimals_for, fixed};
 
 pub(crate) struct LineChart {
@@ -50,12 +51,12 @@ const CAP: f64 = 5.0;
 
 impl Body for LineChart {
     fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
-        let plots = self.panels.iter().enumerate().map(|(index, panel)| {
+        let plot = |(index, panel): (usize, &LineChartPanel)| {
             let top = area.y + PANEL_HEIGHT * index as f64 + NAME_HEIGHT;
             let area = Rect::new(area.x, top, area.width, PANEL_HEIGHT - NAME_HEIGHT);
             Plot::new(panel, area, self.places.labels.len())
-        });
-        let mut plots: Vec<Plot> = plots.collect();
+        };
+        let mut plots: Vec<Plot> = self.panels.iter().enumerate().map(plot).collect();
         // All plots begin where the one with the widest numbers does.
         let ticks = plots.iter().flat_map(|plot| &plot.ticks);
         let widest = Lettering::new(TICK).widest(ticks.map(|(_, label)| label));
@@ -90,15 +91,13 @@ struct Plot {
 
 impl Plot {
     fn new(panel: &LineChartPanel, area: Rect, places: usize) -> Plot {
-        let values = panel.lines.iter().flatten().flatten().flat_map(|value| {
+        let shown = panel.lines.iter().flatten().flatten().flat_map(|value| {
             let ends = value.interval.map(|ends| [ends.low, ends.high]);
             [value.value].into_iter().chain(ends.into_iter().flatten())
         });
-        let (low, high) = values
-            .chain((panel.axis == Axis::FromZero).then_some(0.0))
-            .map(|value| (value, value))
-            .reduce(|one, other| (one.0.min(other.0), one.1.max(other.1)))
-            .unwrap_or((0.0, 1.0));
+        let values = shown.chain((panel.axis == Axis::FromZero).then_some(0.0));
+        let ends = Spread::of_values(values).map(|spread| (spread.least, spread.greatest));
+        let (low, high) = ends.unwrap_or((0.0, 1.0));
         if panel.axis == Axis::TwoDecades {
             return Plot::of_two_decades(high, area, places);
         }
@@ -259,18 +258,18 @@ fn line_colour(series: usize) -> Colour {
 
 /// Draws the mark of a series. A reader who sees no colours tells lines apart by their marks. There are seven colours and four
 /// marks, so only every 28th series looks the same. All marks look about equally large.
-fn draw_mark(canvas: &mut Canvas, at: Point, series: usize) {
+fn draw_mark(canvas: &mut Canvas, centre: Point, series: usize) {
     const SQUARE: &[Point] = &[(-5.0, -5.0), (6.0, -5.0), (6.0, 6.0), (-5.0, 6.0)];
     const TRIANGLE: &[Point] = &[(0.0, -8.0), (7.0, 5.0), (-7.0, 5.0)];
     const DIAMOND: &[Point] = &[(0.0, -8.0), (7.0, 0.0), (0.0, 8.0), (-7.0, 0.0)];
     let colour = line_colour(series);
     let corners = match series % 4 {
-        0 => return canvas.dot(at, 6, colour),
+        0 => return canvas.dot(centre, 6, colour),
         1 => SQUARE,
         2 => TRIANGLE,
         _ => DIAMOND,
     };
-    let moved = corners.iter().map(|(x, y)| (at.0 + x, at.1 + y));
+    let moved = corners.iter().map(|(x, y)| (centre.0 + x, centre.1 + y));
     canvas.polygon(moved, colour);
 }
 

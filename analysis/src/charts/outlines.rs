@@ -42,17 +42,14 @@ fn outline(font: &FontRef, line: &str) -> (String, f32) {
     let mut path = String::new();
     for (letter, place) in letters {
         let mut last = None;
-        for curve in font
-            .outline(letter)
-            .into_iter()
-            .flat_map(|outline| outline.curves)
-        {
+        let outline = font.outline(letter).into_iter();
+        for curve in outline.flat_map(|outline| outline.curves) {
             let (name, points) = match curve {
                 OutlineCurve::Line(from, to) => ('L', vec![from, to]),
                 OutlineCurve::Quad(from, by, to) => ('Q', vec![from, by, to]),
                 OutlineCurve::Cubic(from, by, then, to) => ('C', vec![from, by, then, to]),
             };
-            let points = points.into_iter().map(|at| (at.x + place, at.y));
+            let points = points.into_iter().map(|point| (point.x + place, point.y));
             for (index, (x, y)) in points.enumerate() {
                 // If the curve before did not end here, a new contour begins.
                 path += &match index {

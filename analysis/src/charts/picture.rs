@@ -70,11 +70,12 @@ fn draw_paragraph(canvas: &mut Canvas, top: f64, text: &str, style: Lettering) -
 
 pub(super) fn draw_heading(canvas: &mut Canvas, above: Rect, text: &str) {
     let style = Lettering::new(19.0).bold(true);
-    let at = (above.x, above.y - 19.0);
-    canvas.text(at, text, &style.fitting([text], above.width));
+    let place = (above.x, above.y - 19.0);
+    canvas.text(place, text, &style.fitting([text], above.width));
 }
 
-const KEY: (f64, f64) = (38.0, 20.0);
+const KEY_WIDTH: f64 = 38.0;
+const KEY_HEIGHT: f64 = 20.0;
 const TO_TEXT: f64 = 9.0;
 const TO_NEXT: f64 = 26.0;
 const ROW: f64 = 30.0;
@@ -90,12 +91,12 @@ pub(super) fn draw_legend(
     let style = Lettering::new(LABEL);
     let (mut x, mut bottom) = (area.right(), area.y);
     for (index, meaning) in meanings.iter().enumerate() {
-        let width = KEY.0 + TO_TEXT + style.width_of(meaning.as_ref());
+        let width = KEY_WIDTH + TO_TEXT + style.width_of(meaning.as_ref());
         if x + width > area.right() {
             (x, bottom) = (area.x, bottom + ROW);
         }
         let middle = bottom - ROW / 2.0;
-        let key = Rect::new(x, middle - KEY.1 / 2.0, KEY.0, KEY.1);
+        let key = Rect::new(x, middle - KEY_HEIGHT / 2.0, KEY_WIDTH, KEY_HEIGHT);
         draw_key(canvas, index, key);
         let text_x = key.right() + TO_TEXT;
         let fitting = style.fitting([meaning], area.right() - text_x);
@@ -113,7 +114,6 @@ pub(crate) enum ChartFormat {
 }
 
 impl ChartFormat {
-    /// The content of a file in this format.
     pub(crate) fn encoded(self, svg: &str) -> Result<Vec<u8>> {
         match self {
             ChartFormat::Png => png(svg),

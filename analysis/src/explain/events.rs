@@ -12,15 +12,28 @@ use crate::measure::OWN;
 use crate::stats::{CellEstimate, quotient};
 use crate::text::quoted;
 
-/// How many objects are allocated, and their bytes. A rate is absent if there was no poll, or no request.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct EventRates {
-    pub(crate) per_poll: Option<(f64, f64)>,
-    pub(crate) per_request: Option<(f64, f64)>,
+/// A number of events per poll or per request, and their amount: the bytes of objects, or the µs of system calls.
+#[derive(Clone, Copy)]
+pub(crate) struct Rate {
+    pub(crate) count: f64,
+    pub(crate) amount: f64,
 }
 
-fn rates(count: u64, amount: f64, whole: f64) -> Option<(f64, f64)> {
-    Some((quotient(count as f64, whole)?, quotient(amount, whole)?))
+impl Rate {
+    /// None if there was no poll, or no request.
+    fn per(whole: f64, count: u64, amount: f64) -> Option<Rate> {
+        Some(Rate {
+            count: quotient(count as f64, whole)?,
+            amount: quotient(amount, whole)?,
+        })
+    }
+}
+
+/// The polls of a child, and the objects that it allocates in them.
+pub(crate) struct AllocationRates {
+    pub(crate) polls: u64,
+    pub(crate) per_poll: Rate,
+    pub(crate) per_request: Option<Rate>,
 }
 
 /// The objects and bytes of a row. Both are zero if the row counts polls instead.
@@ -55,21 +68,20 @@ pub(crate) struct CounterRates {
     pub(crate) process_per_s: Option<f64>,
 }
 
-/// A system call of central's worker, as strace counted it. A rate is absent if no request was answered.
+/// A system call of central's worker, as strace counted it.
 pub(crate) struct CallRates {
     pub(crate) name: String,
     pub(crate) calls: u64,
     pub(crate) us: f64,
-    /// The calls and their µs.
-    pub(crate) per_request: Option<(f64, f64)>,
+    pub(crate) per_request: Option<Rate>,
 }
 
 impl CellEvidence {
-    /// The polls of each child, and the objects that it allocates. The site's own code has the polls of the site.
+    /// The rates by site and child. The site's own code has the polls of the site.
     pub(crate) fn allocation_rates(
         &self,
         variant: usize,
-    ) -> BTreeMap<(Site, String), (u64, EventRates)> {
+    ) -> BTreeMap<(Site, String), AllocationRates> {
         let sums = PassSums::new(self, Pass::Allocations, variant);
         let totals = sums.by(&self.allocations, |row| {
             let child = row.child.as_deref().unwrap_or(OWN).to_owned();
@@ -78,11 +90,12 @@ impl CellEvidence {
             Some(((row.site?, child), [polls, objects, bytes]))
         });
         let averages = |(key, [polls, objects, bytes]): (_, [u64; 3])| {
-            let rates = EventRates {
-                per_poll: Some(rates(objects, bytes as f64, polls as f64)?),
-                per_request: rates(objects, bytes as f64, sums.requests()),
+            let rates = AllocationRates {
+                polls,
+                per_poll: Rate::per(polls as f64, objects, bytes as f64)?,
+                per_request: Rate::per(sums.requests(), objects, bytes as f64),
             };
-            Some((key, (polls, rates)))
+            Some((key, rates))
         };
         totals.into_iter().filter_map(averages).collect()
     }
@@ -106,8 +119,8 @@ impl CellEvidence {
     pub(crate) fn disturbing_reading(&self) -> Option<[f64; 2]> {
         const LEAST_PARTS: f64 = 100.0;
         let reading_ns = self.seen.counter_reading_ns? as f64;
-        let [polls, ns] = PassSums::new(self, Pass::Normal, BASELINE).polls(self.polls.site, 0);
-        let poll_ns = quotient(ns as f64, polls as f64)?;
+        let polls = PassSums::new(self, Pass::Normal, BASELINE).polls(self.polls.site, 0);
+        let poll_ns = quotient(polls.ns as f64, polls.count as f64)?;
         (reading_ns * LEAST_PARTS > poll_ns).then_some([reading_ns / 1e3, poll_ns / 1e3])
     }
 
@@ -122,7 +135,7 @@ impl CellEvidence {
         let in_polls = counted(&|row| row.site == Some(site));
         let in_slow = counted(&|row| row.site == Some(site) && is_slow(row.from_ns, from_ns));
         let in_process = counted(&|row| row.site.is_none());
-        let polls = |from_ns| sums.polls(site, from_ns)[0] as f64;
+        let polls = |from_ns| sums.polls(site, from_ns).count as f64;
         let rates = counted(&|_| true).into_keys().map(|counter| {
             let per = |counts: &BTreeMap<&str, [u64; 1]>, whole| {
                 let [count] = counts.get(counter)?;
@@ -152,7 +165,7 @@ impl CellEvidence {
                 name: name.to_owned(),
                 calls,
                 us,
-                per_request: rates(calls, us, sums.requests()),
+                per_request: Rate::per(sums.requests(), calls, us),
             }
         };
         sorted.into_iter().map(called).collect()
@@ -176,8 +189,9 @@ impl CellEvidence {
         let [of_allocations, of_calls] =
             [Pass::Allocations, Pass::SystemCalls].map(|pass| PassSums::new(self, pass, variant));
         let rows = &self.allocations;
-        let [objects, bytes] =
-            [0, 1].map(|at| of_allocations.per_request(rows, |row| (row.site, allocated(row)[at])));
+        let [objects, bytes] = [0, 1].map(|column| {
+            of_allocations.per_request(rows, |row| (row.site, allocated(row)[column]))
+        });
         let called = |name: Option<&str>| {
             of_calls.per_request(&self.system_calls, |row| {
                 let is_counted = name.is_none_or(|name| row.what == name);

@@ -86,16 +86,13 @@ pub(crate) fn csv(findings: &[WorkFinding]) -> Result<Vec<u8>> {
     const HEAD: &str = "cell,kind,site,child,value,threshold,sentence";
     let row = |finding: &WorkFinding| {
         // Growth from nothing has no percentage.
-        let value = finding
-            .value
-            .is_finite()
-            .then(|| rounded(finding.value).to_string());
+        let value = Some(finding.value).filter(|value| value.is_finite());
         [
             finding.cell.clone(),
             name_in_files(finding.kind),
             finding.site.map_or("", Site::name).to_owned(),
             finding.child.clone(),
-            value.unwrap_or_default(),
+            value.map_or_else(String::new, |value| rounded(value).to_string()),
             finding.threshold.to_string(),
             finding.sentence.clone(),
         ]
@@ -151,27 +148,25 @@ impl FindingSearch<'_> {
     }
 
     fn allocating(&mut self) {
-        for ((site, child), (polls, rates)) in self.evidence.allocation_rates(BASELINE) {
-            let (objects, bytes) = rates.per_poll.unwrap_or_default();
-            if SITES.contains(&site) && polls >= FEWEST_POLLS {
-                let (kind, compared) = (FindingKind::AllocatingPoll, (objects, OBJECTS_PER_POLL));
-                self.add(kind, Some(site), &child, compared, number(bytes));
+        for ((site, child), rates) in self.evidence.allocation_rates(BASELINE) {
+            if SITES.contains(&site) && rates.polls >= FEWEST_POLLS {
+                let (kind, per_poll) = (FindingKind::AllocatingPoll, rates.per_poll);
+                let compared = (per_poll.count, OBJECTS_PER_POLL);
+                self.add(kind, Some(site), &child, compared, number(per_poll.amount));
             }
         }
     }
 
     fn dials(&mut self, sums: &PassSums) {
-        let Some(dials) = sums
-            .activity(ActivityCounter::Dials)
-            .filter(|dials| *dials >= FEWEST_DIALS)
-        else {
+        let dials = sums.activity(ActivityCounter::Dials).unwrap_or(0);
+        if dials < FEWEST_DIALS {
             return;
-        };
+        }
         let per_s = quotient(dials as f64, sums.seconds()).unwrap_or(0.0);
-        let failed = sums
-            .activity(ActivityCounter::DialFailures)
-            .map(|failed| number(failed as f64));
-        let more = failed.map_or_else(String::new, |failed| format!(" ({failed} dials failed)"));
+        let failed = sums.activity(ActivityCounter::DialFailures);
+        let more = failed.map_or_else(String::new, |failed| {
+            format!(" ({} dials failed)", number(failed as f64))
+        });
         let (kind, compared) = (FindingKind::RedundantDials, (per_s, DIALS_PER_S));
         self.add(kind, Some(Site::Swarm), "", compared, more);
     }
@@ -184,8 +179,8 @@ impl FindingSearch<'_> {
         });
         let of_central = count(ActivityCounter::CentralSelfWakes);
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
-        let [_, central_polls] = sums.ends(Site::Swarm);
-        let [task_polls, _] = sums.ends(Site::Task);
+        let central_polls = sums.site_sum(Site::Swarm, |row| row.pending);
+        let task_polls = sums.site_sum(Site::Task, |row| row.polls);
         for (site, inside, wakes, polls) in [
             (Site::Swarm, Site::Swarm, of_central, central_polls),
             (Site::Task, Site::Connection, of_task, task_polls),
@@ -230,7 +225,7 @@ impl FindingSearch<'_> {
         }
         let slices = connections.iter().zip(&peers);
         let mut per_peer: Vec<f64> = slices
-            .filter_map(|(connections, peers)| quotient(connections.1, peers.1))
+            .filter_map(|((_, connections), (_, peers))| quotient(*connections, *peers))
             .collect();
         per_peer.sort_by(f64::total_cmp);
         if let Some(&median) = per_peer.get(per_peer.len().saturating_sub(1) / 2) {
@@ -307,6 +302,6 @@ fn series(evidence: &CellEvidence, counter: ActivityCounter) -> Vec<(f64, f64)> 
         Some((end_s, *values.get(&slice.slice)? as f64))
     });
     let mut series: Vec<(f64, f64)> = slices.collect();
-    series.sort_by(|one, other| one.0.total_cmp(&other.0));
+    series.sort_by(|(one_s, _), (other_s, _)| one_s.total_cmp(other_s));
     series
 }

@@ -7,7 +7,7 @@ use inferno::flamegraph::{self, Options, TextTruncateDirection};
 use run_format::ENOUGH_SLOW_SAMPLES;
 
 use super::stacks::Folded;
-use super::{ExplainedVariant, Explanation, VariantOfSubject};
+use super::{ExplainedVariant, Explanation, VariantKey};
 use crate::load::{CellEvidence, CellExplained};
 use crate::text::{count, number};
 use crate::views::slug;
@@ -27,13 +27,13 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
     let of_cell = cell.evidence().cell;
     let baseline = &explanation.variants[0];
     let mut flamegraphs = Vec::new();
-    for ExplainedVariant { is, label } in &explanation.variants {
-        let Some(evidence) = cell.launches.get(&is.subject) else {
+    for ExplainedVariant { key, label } in &explanation.variants {
+        let Some(evidence) = cell.launches.get(&key.subject) else {
             continue;
         };
-        let is_baseline = *is == VariantOfSubject::BASELINE;
+        let is_baseline = *key == VariantKey::BASELINE;
         let (prefix, with) = if explanation.has_subjects() {
-            let prefix = format!("s{}-{}-", is.subject, slug(label));
+            let prefix = format!("s{}-{}-", key.subject, slug(label));
             (prefix, format!(" of `{label}`"))
         } else if is_baseline {
             (String::new(), String::new())
@@ -45,7 +45,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                 Some(ns) => ("slow", format!("polls over {} µs", ns / 1000)),
                 None => ("all", "all polls".to_owned()),
             };
-            let samples = evidence.folded(is.variant, from_ns.is_some());
+            let samples = evidence.folded(key.variant, from_ns.is_some());
             let seen = how_many(evidence, &samples);
             let graph = CellFlamegraph {
                 name: format!("{prefix}{which}.svg"),
@@ -64,7 +64,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
                     "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"
                 ),
                 samples: graph.samples.clone(),
-                before: Some(cell.evidence().folded(baseline.is.variant, from_ns.is_some())),
+                before: Some(cell.evidence().folded(baseline.key.variant, from_ns.is_some())),
             });
             flamegraphs.extend([graph].into_iter().chain(difference));
         }
@@ -77,11 +77,9 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
 }
 
 fn how_many(evidence: &CellEvidence, samples: &Folded) -> String {
-    let interval = evidence
-        .seen
-        .stack_interval_ns
-        .map(|ns| number(ns as f64 / 1000.0));
-    let how_often = interval.map_or_else(String::new, |us| format!(", one in {us} µs"));
+    let interval_ns = evidence.seen.stack_interval_ns;
+    let interval = interval_ns.map(|ns| format!(", one in {} µs", number(ns as f64 / 1000.0)));
+    let how_often = interval.unwrap_or_default();
     let number_of_samples: u64 = samples.values().sum();
     let too_few = match number_of_samples {
         0..ENOUGH_SLOW_SAMPLES => " (too few for a claim)",

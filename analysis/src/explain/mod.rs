@@ -1,7 +1,6 @@
 //! Says why the worst cells are slow, with figures, pictures and findings from the evidence of their second launches.
 
 pub(crate) mod events;
-pub(crate) mod files;
 pub(crate) mod findings;
 pub(crate) mod flamegraph;
 pub(crate) mod stacks;
@@ -11,10 +10,12 @@ pub(crate) mod worst;
 
 use std::collections::BTreeMap;
 
+use anyhow::Result;
 use program::{Failure, bad_input};
 use run_format::{BASELINE, ExplainFile, Pass, Site};
 
 use self::findings::WorkFinding;
+use self::flamegraph::flamegraphs;
 use self::sums::{PassSums, counted};
 use self::thresholds::LOST_PERCENT;
 use crate::load::explain::{Explained, SlowPolls};
@@ -26,21 +27,21 @@ use crate::stats::{self, Change, RatioKind, RatioPart, Share, change};
 
 /// A variant of the only program (its subject is 0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct VariantOfSubject {
+pub(crate) struct VariantKey {
     pub(crate) subject: usize,
     pub(crate) variant: usize,
 }
 
-impl VariantOfSubject {
+impl VariantKey {
     /// All others are compared with this one.
-    pub(crate) const BASELINE: VariantOfSubject = VariantOfSubject {
+    pub(crate) const BASELINE: VariantKey = VariantKey {
         subject: 0,
         variant: BASELINE,
     };
 }
 
 pub(crate) struct ExplainedVariant {
-    pub(crate) is: VariantOfSubject,
+    pub(crate) key: VariantKey,
     pub(crate) label: String,
 }
 
@@ -75,41 +76,34 @@ impl Explanation {
         let ExplainFile {
             variants, subjects, ..
         } = explained.file;
-        let pairs: Vec<(usize, usize)> = match subjects.len() {
-            0 => variants.into_iter().map(|variant| (0, variant)).collect(),
-            _ => subjects
-                .into_iter()
-                .map(|subject| (subject, BASELINE))
-                .collect(),
-        };
-        let variants = pairs.into_iter().map(|(subject, variant)| {
-            let label_of_subject = manifest
-                .config
-                .subjects
-                .get(subject)
-                .map(|subject| &subject.label);
-            let label = label_of_subject.unwrap_or(&manifest.config.variants[variant].label);
+        let config = &manifest.config;
+        let subject_label = |subject: usize| Some(&config.subjects.get(subject)?.label);
+        let explained_variant = |subject: usize, variant: usize| {
+            let label = subject_label(subject).unwrap_or(&config.variants[variant].label);
             ExplainedVariant {
-                is: VariantOfSubject { subject, variant },
+                key: VariantKey { subject, variant },
                 label: label.clone(),
             }
-        });
+        };
+        let of_variant = |variant| explained_variant(0, variant);
+        let of_subject = |subject| explained_variant(subject, BASELINE);
+        let variants = match subjects.is_empty() {
+            true => variants.into_iter().map(of_variant).collect(),
+            false => subjects.into_iter().map(of_subject).collect(),
+        };
         let cells = explained.cells;
         let mut findings = Vec::new();
         for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
-            let prefix = manifest
-                .config
-                .subjects
-                .get(*subject)
-                .map_or_else(String::new, |subject| format!("`{}`: ", subject.label));
+            let label = subject_label(*subject);
+            let prefix = label.map_or_else(String::new, |label| format!("`{label}`: "));
             let found = findings::find(evidence, &sites).into_iter();
-            findings.extend(found.map(|mut finding| {
-                finding.sentence.insert_str(0, &prefix);
-                finding
+            findings.extend(found.map(|finding| WorkFinding {
+                sentence: format!("{prefix}{}", finding.sentence),
+                ..finding
             }));
         }
         Ok(Some(Explanation {
-            variants: variants.collect(),
+            variants,
             site: polls.site,
             sites,
             slow_from_ns,
@@ -122,7 +116,7 @@ impl Explanation {
     pub(crate) fn has_subjects(&self) -> bool {
         self.variants
             .iter()
-            .any(|explained| explained.is.subject > 0)
+            .any(|explained| explained.key.subject > 0)
     }
 
     pub(crate) fn launches(&self) -> impl Iterator<Item = &CellEvidence> {
@@ -131,14 +125,14 @@ impl Explanation {
     }
 
     /// The place of a variant in `variants`.
-    pub(crate) fn position(&self, is: VariantOfSubject) -> Option<usize> {
+    pub(crate) fn position(&self, key: VariantKey) -> Option<usize> {
         let mut variants = self.variants.iter();
-        variants.position(|explained| explained.is == is)
+        variants.position(|explained| explained.key == key)
     }
 
-    pub(crate) fn label(&self, is: VariantOfSubject) -> &str {
-        let found = self.position(is);
-        found.map_or("", |at| &self.variants[at].label)
+    pub(crate) fn label(&self, key: VariantKey) -> &str {
+        let position = self.position(key);
+        position.map_or("", |index| &self.variants[index].label)
     }
 }
 
@@ -157,7 +151,7 @@ impl CellEvidence {
     pub(crate) fn slow_percent(&self) -> Option<f64> {
         let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::new(self, Pass::Normal, BASELINE);
-        let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns)[0] as f64);
+        let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns).count as f64);
         Share::part(slow, all).map(Share::percent)
     }
 
@@ -181,6 +175,39 @@ impl CellEvidence {
         };
         lost.into_iter().filter_map(with_percent).collect()
     }
+}
+
+pub(crate) const FOLDER: &str = "explain";
+
+/// A flamegraph, a trace or a table about explained cells.
+pub(crate) struct File {
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
+}
+
+pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
+    let mut files = vec![File {
+        name: format!("{FOLDER}/findings.csv"),
+        content: findings::csv(&explanation.findings)?,
+    }];
+    for cell in &explanation.cells {
+        let mut add = |suffix: &str, content: Vec<u8>| {
+            let name = format!("{FOLDER}/{}.{suffix}", cell.id());
+            files.push(File { name, content });
+        };
+        for flamegraph in flamegraphs(explanation, cell) {
+            add(&flamegraph.name, flamegraph.svg()?);
+        }
+        let launches = cell.launches.iter();
+        let worst: Vec<_> = launches
+            .flat_map(|(subject, evidence)| worst::polls(evidence, *subject))
+            .collect();
+        if !worst.is_empty() {
+            add("trace.json", worst::trace(cell.id(), &worst, explanation)?);
+            add("worst.csv", worst::csv(&worst, explanation)?);
+        }
+    }
+    Ok(files)
 }
 
 /// The baseline's shares of slow polls as it is and with a warm core, from the blocks that have slices of both kinds, and the

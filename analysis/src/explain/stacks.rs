@@ -124,7 +124,7 @@ impl CellEvidence {
         let site = self.polls.site;
         let variants: BTreeSet<usize> = self.slices.iter().map(|slice| slice.variant).collect();
         let sums = |variant| PassSums::new(self, Pass::Stacks, variant).polls(site, 0);
-        let ns: u64 = variants.into_iter().map(|variant| sums(variant)[1]).sum();
+        let ns: u64 = variants.into_iter().map(|variant| sums(variant).ns).sum();
         let stacks = self.stacks.iter().filter(|row| row.site == Some(site));
         let samples: u64 = stacks.map(|row| row.count).sum();
         quotient(ns as f64, samples as f64)
@@ -188,7 +188,7 @@ impl CellEvidence {
             .map(|(child, calls)| (calls.values().sum::<u64>(), child, calls));
         let (waits, child, calls) = of_child.max_by_key(|(waits, ..)| *waits)?;
         let (call, _) = calls.into_iter().max_by_key(|(_, samples)| *samples)?;
-        let [slow_polls, _] = sums.polls(site, from_ns);
+        let slow_polls = sums.polls(site, from_ns).count;
         (slow_polls >= FEWEST_SLOW_POLLS && waits >= FEWEST_WAITS).then(|| Waiting {
             child: child.unwrap_or(OWN),
             percent: Share::part(waits as f64, all as f64).map_or(0.0, Share::percent),
@@ -203,23 +203,19 @@ impl CellEvidence {
         let SlowPolls { site, from_ns } = self.polls;
         let [timed, stacks] =
             [Pass::Timeline, Pass::Stacks].map(|pass| PassSums::new(self, pass, BASELINE));
-        let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed
-            .by_slice()
-            .map(|sums| [sums.child_ns(site, from_ns), BTreeMap::new()])
-            .collect();
+        let by_child = |sums: PassSums| [sums.child_ns(site, from_ns), BTreeMap::new()];
+        let mut slices: Vec<[BTreeMap<String, u64>; 2]> = timed.by_slice().map(by_child).collect();
         // Later blocks have stacks alone, which are spread over the others.
         let blocks = slices.len();
-        for (at, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
-            let [_, by_child] = &mut slices[at % blocks];
+        for (index, sums) in stacks.by_slice().enumerate().filter(|_| blocks > 0) {
+            let [_, by_child] = &mut slices[index % blocks];
             let child = |stack: &EvidenceRow| stack.child.as_deref().unwrap_or(OWN).to_owned();
             for (child, samples) in self.slow(&sums, site, child) {
                 *by_child.entry(child).or_default() += samples;
             }
         }
-        let samples: u64 = slices
-            .iter()
-            .flat_map(|[_, by_child]| by_child.values())
-            .sum();
+        let sampled = slices.iter().flat_map(|[_, by_child]| by_child.values());
+        let samples: u64 = sampled.sum();
         if samples < ENOUGH_SLOW_SAMPLES {
             return Vec::new();
         }
@@ -230,7 +226,7 @@ impl CellEvidence {
                 let own = by_child.get(child).copied().unwrap_or(0);
                 RatioPart::of_counts(own, by_child.values().sum())
             };
-            let parts = |at: usize| vec![slices.iter().map(|sums| part(&sums[at])).collect()];
+            let parts = |index: usize| vec![slices.iter().map(|sums| part(&sums[index])).collect()];
             let table = stats::ratio(&parts(0), RatioKind::Amount)?;
             let stacks = stats::ratio(&parts(1), RatioKind::Share)?;
             let change = change(&table, &stacks).filter(|_| slices.len() >= FEWEST_SLICES);

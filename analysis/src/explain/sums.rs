@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use run_format::{ActivityCounter, EvidenceRow, Pass, Site, SliceRow};
+use run_format::{ActivityCounter, EvidenceRow, Pass, Site, SiteRow, SliceRow};
 
 use crate::load::CellEvidence;
 use crate::load::explain::OfSlice;
@@ -15,12 +15,15 @@ pub(crate) struct PassSums<'a> {
     slices: BTreeMap<u32, &'a SliceRow>,
 }
 
+pub(crate) struct PollSum {
+    pub(crate) count: u64,
+    pub(crate) ns: u64,
+}
+
 impl<'a> PassSums<'a> {
     pub(crate) fn new(evidence: &CellEvidence, pass: Pass, variant: usize) -> PassSums<'_> {
-        let slices = evidence
-            .slices
-            .iter()
-            .filter(|slice| slice.variant == variant && slice.pass == pass);
+        let is_here = |slice: &&SliceRow| slice.variant == variant && slice.pass == pass;
+        let slices = evidence.slices.iter().filter(is_here);
         PassSums {
             evidence,
             slices: slices.map(|slice| (slice.slice, slice)).collect(),
@@ -71,11 +74,8 @@ impl<'a> PassSums<'a> {
     }
 
     pub(crate) fn seconds(&self) -> f64 {
-        self.slices
-            .values()
-            .map(|slice| slice.duration_ms)
-            .sum::<f64>()
-            / 1000.0
+        let durations_ms = self.slices.values().map(|slice| slice.duration_ms);
+        durations_ms.sum::<f64>() / 1000.0
     }
 
     pub(crate) fn requests(&self) -> f64 {
@@ -105,20 +105,21 @@ impl<'a> PassSums<'a> {
         ratio(&[parts.collect()], RatioKind::Amount)
     }
 
-    /// Polls of a site in this band and higher ones, and their time.
-    pub(crate) fn polls(&self, site: Site, from_ns: u64) -> [u64; 2] {
-        let polls = self.total(&self.evidence.bands, |row| {
+    /// The polls of a site in this band and higher ones.
+    pub(crate) fn polls(&self, site: Site, from_ns: u64) -> PollSum {
+        let sum = self.total(&self.evidence.bands, |row| {
             (row.site == site && row.from_ns >= from_ns).then_some([row.polls, row.ns])
         });
-        polls.unwrap_or_default()
+        let [count, ns] = sum.unwrap_or_default();
+        PollSum { count, ns }
     }
 
-    /// Polls of a site, and those of them that ended pending.
-    pub(crate) fn ends(&self, site: Site) -> [u64; 2] {
-        let ends = self.total(&self.evidence.sites, |row| {
-            (row.site == site).then_some([row.polls, row.pending])
+    /// The sum of a column of the rows about a site.
+    pub(crate) fn site_sum(&self, site: Site, column: fn(&SiteRow) -> u64) -> u64 {
+        let sum = self.total(&self.evidence.sites, |row| {
+            (row.site == site).then(|| [column(row)])
         });
-        ends.unwrap_or_default()
+        sum.map_or(0, |[sum]| sum)
     }
 
     /// The time of the polls of a site in this band and higher ones, by child. The site's own code counts as a child.
@@ -129,7 +130,7 @@ impl<'a> PassSums<'a> {
         });
         // Without children, all time would look like that of the site's own code.
         if !by_child.is_empty() {
-            let [_, around] = self.polls(site, from_ns);
+            let around = self.polls(site, from_ns).ns;
             let inside: u64 = by_child.values().sum();
             by_child.insert(OWN.to_owned(), around.saturating_sub(inside));
         }

@@ -8,15 +8,15 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use run_format::TimelineRow;
+use run_format::{SliceRow, TimelineRow};
 use serde_json::{Value, json};
 
-use super::{Explanation, VariantOfSubject};
+use super::{Explanation, VariantKey};
 use crate::load::CellEvidence;
 use crate::text::{self, joined};
 
 pub(crate) struct WorstPoll<'a> {
-    pub(crate) variant: VariantOfSubject,
+    pub(crate) variant: VariantKey,
     pub(crate) poll: &'a TimelineRow,
     /// The parts of the poll, at any depth, sorted by time.
     pub(crate) inside: Vec<&'a TimelineRow>,
@@ -24,33 +24,25 @@ pub(crate) struct WorstPoll<'a> {
 
 /// The polls of all variants, by variant and rank. A poll is left out if the row of the poll itself is missing.
 pub(crate) fn polls(evidence: &CellEvidence, subject: usize) -> Vec<WorstPoll<'_>> {
-    let variants: BTreeMap<u32, VariantOfSubject> = evidence
-        .slices
-        .iter()
-        .map(|slice| {
-            let variant = slice.variant;
-            (slice.slice, VariantOfSubject { subject, variant })
-        })
-        .collect();
-    let mut polls: BTreeMap<(VariantOfSubject, usize), Vec<&TimelineRow>> = BTreeMap::new();
+    let variant = |slice: &SliceRow| {
+        let variant = slice.variant;
+        (slice.slice, VariantKey { subject, variant })
+    };
+    let variants: BTreeMap<u32, VariantKey> = evidence.slices.iter().map(variant).collect();
+    let mut polls: BTreeMap<(VariantKey, usize), Vec<&TimelineRow>> = BTreeMap::new();
     for stretch in &evidence.timeline {
-        if let Some(variant) = variants.get(&stretch.slice) {
-            let key = (*variant, stretch.rank);
-            polls.entry(key).or_default().push(stretch);
-        }
+        let key = (variants[&stretch.slice], stretch.rank);
+        polls.entry(key).or_default().push(stretch);
     }
     let worst = |((variant, _), stretches)| WorstPoll::new(variant, stretches);
     polls.into_iter().filter_map(worst).collect()
 }
 
 impl<'a> WorstPoll<'a> {
-    fn new(
-        variant: VariantOfSubject,
-        mut stretches: Vec<&'a TimelineRow>,
-    ) -> Option<WorstPoll<'a>> {
+    fn new(variant: VariantKey, mut stretches: Vec<&'a TimelineRow>) -> Option<WorstPoll<'a>> {
         stretches.sort_by_key(|stretch| (stretch.start_ns, stretch.depth));
-        let at = stretches.iter().position(|stretch| stretch.depth == 0)?;
-        let poll = stretches.remove(at);
+        let index = stretches.iter().position(|stretch| stretch.depth == 0)?;
+        let poll = stretches.remove(index);
         Some(WorstPoll {
             variant,
             poll,
@@ -138,7 +130,7 @@ pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) ->
         events.push(track("name", json!({ "name": name })));
         events.push(track("sort_index", json!({ "sort_index": index })));
     };
-    let mut variants: Vec<VariantOfSubject> = worst.iter().map(|poll| poll.variant).collect();
+    let mut variants: Vec<VariantKey> = worst.iter().map(|poll| poll.variant).collect();
     variants.dedup();
     for variant in variants {
         let name = format!("{cell}, {}: slowest polls", explained.label(variant));
@@ -160,8 +152,8 @@ pub(super) fn trace(cell: &str, worst: &[WorstPoll], explained: &Explanation) ->
 }
 
 /// Processes are counted from 1, since 0 is the kernel's idle process.
-fn pid(explained: &Explanation, variant: VariantOfSubject) -> usize {
-    explained.position(variant).map_or(0, |at| at + 1)
+fn pid(explained: &Explanation, variant: VariantKey) -> usize {
+    explained.position(variant).map_or(0, |index| index + 1)
 }
 
 fn complete(poll: &WorstPoll, stretch: &TimelineRow, explained: &Explanation) -> Value {
@@ -222,8 +214,8 @@ mod tests {
                 29_000,
             ));
         }
-        let poll = WorstPoll::new(VariantOfSubject::BASELINE, rows.iter().collect())
-            .expect("the poll is there");
+        let poll =
+            WorstPoll::new(VariantKey::BASELINE, rows.iter().collect()).expect("the poll is there");
         // 50, 60, 70, 40, 50 and 60 µs.
         assert_eq!(
             poll.words(),
@@ -234,9 +226,9 @@ mod tests {
     #[test]
     fn a_poll_without_a_long_part_says_so() {
         let rows = [stretch("", 0, 0, 1_000_000), stretch("a", 1, 10, 20)];
-        let poll = WorstPoll::new(VariantOfSubject::BASELINE, rows.iter().collect())
-            .expect("the poll is there");
+        let poll =
+            WorstPoll::new(VariantKey::BASELINE, rows.iter().collect()).expect("the poll is there");
         assert_eq!(poll.words(), "no single part took long");
-        assert!(WorstPoll::new(VariantOfSubject::BASELINE, vec![&rows[1]]).is_none());
+        assert!(WorstPoll::new(VariantKey::BASELINE, vec![&rows[1]]).is_none());
     }
 }

@@ -49,10 +49,15 @@ impl Explained {
         let (mut cells, mut flaws) = (Vec::new(), Vec::new());
         for chosen in &file.cells {
             let mut launches = BTreeMap::new();
-            for subject in &subjects {
-                let place = (&*chosen.id, *subject);
-                let (evidence, flaw) = launch(&dir, place, manifest, &file.variants, polls)?;
-                flaws.extend(flaw);
+            for &subject in &subjects {
+                let launch = Launch {
+                    dir: &dir.join(files::explained_folder(&chosen.id, subject)),
+                    cell: &chosen.id,
+                    subject,
+                    variants: &file.variants,
+                    manifest,
+                };
+                let evidence = launch.read(polls, &mut flaws)?;
                 launches.extend(evidence.map(|evidence| (subject.unwrap_or(0), evidence)));
             }
             if launches.contains_key(&0) {
@@ -66,51 +71,72 @@ impl Explained {
     }
 }
 
-/// Reads the launch of a chosen cell. If the launch is not `ok`, there is no evidence, and a sentence says why.
-fn launch(
-    dir: &Path,
-    (id, subject): (&str, Option<usize>),
-    manifest: &Manifest,
-    variants: &[usize],
-    polls: SlowPolls,
-) -> Result<(Option<CellEvidence>, Option<String>)> {
-    let name = match subject {
-        Some(subject) => format!("`{id}` of `{}`", manifest.config.subjects[subject].label),
-        None => format!("`{id}`"),
-    };
-    let folder = dir.join(files::explained_folder(id, subject));
-    if !folder.is_dir() {
-        let flaw = format!("{name} was chosen but not launched (yet)");
-        return Ok((None, Some(flaw)));
-    }
-    let path = folder.join(files::RUN);
-    let row: RunRow = outside::read(&path)?;
-    super::check_cell(&row, id, manifest)
-        .and_then(|()| check_options(&row.config, subject, manifest))
-        .with_context(|| path.display().to_string())?;
-    row.check_files(&folder)?;
-    let flaw = super::flaw(&row.end).map(|flaw| format!("the launch of {name} {flaw}"));
-    let evidence = match row.end {
-        End::Ok { .. } => Some(CellEvidence::read(&folder, &row, (name, variants), polls)?),
-        _ => None,
-    };
-    Ok((evidence, flaw))
+/// The launch of a chosen cell.
+struct Launch<'a> {
+    dir: &'a Path,
+    cell: &'a str,
+    subject: Option<usize>,
+    /// The variants that slices may be of.
+    variants: &'a [usize],
+    manifest: &'a Manifest,
 }
 
-fn check_options(launch: &RunConfig, subject: Option<usize>, manifest: &Manifest) -> Result<()> {
-    if !matches!(launch.measurement, Measurement::Explain(_)) {
-        bail!("it explains nothing");
+impl Launch<'_> {
+    fn name(&self) -> String {
+        let (cell, subjects) = (self.cell, &self.manifest.config.subjects);
+        match self.subject {
+            Some(subject) => format!("`{cell}` of `{}`", subjects[subject].label),
+            None => format!("`{cell}`"),
+        }
     }
-    if launch.subject != subject {
-        bail!("it is of another subject");
+
+    /// Reads the evidence of a launch that is `ok`. Adds a sentence to `flaws` if something is wrong with the launch.
+    fn read(&self, polls: SlowPolls, flaws: &mut Vec<String>) -> Result<Option<CellEvidence>> {
+        let name = self.name();
+        if !self.dir.is_dir() {
+            flaws.push(format!("{name} was chosen but not launched (yet)"));
+            return Ok(None);
+        }
+        let path = self.dir.join(files::RUN);
+        let row: RunRow = outside::read(&path)?;
+        super::check_cell(&row, self.cell, self.manifest)
+            .and_then(|()| self.check_options(&row.config))
+            .with_context(|| path.display().to_string())?;
+        row.check_files(self.dir)?;
+        flaws.extend(super::flaw(&row.end).map(|flaw| format!("the launch of {name} {flaw}")));
+        match row.end {
+            End::Ok { .. } => CellEvidence::read(self, &row, polls).map(Some),
+            _ => Ok(None),
+        }
     }
-    let config = SweepConfig {
-        measurement: launch.measurement.clone(),
-        turn_ms: None,
-        max_cell_ms: None,
-        ..manifest.config.clone()
-    };
-    super::check_options(&config, launch)
+
+    fn check_options(&self, config: &RunConfig) -> Result<()> {
+        if !matches!(config.measurement, Measurement::Explain(_)) {
+            bail!("it explains nothing");
+        }
+        if config.subject != self.subject {
+            bail!("it is of another subject");
+        }
+        let expected = SweepConfig {
+            measurement: config.measurement.clone(),
+            turn_ms: None,
+            max_cell_ms: None,
+            ..self.manifest.config.clone()
+        };
+        super::check_options(&expected, config)
+    }
+
+    fn check_slices(&self, slices: &[SliceRow]) -> Result<()> {
+        for (line, SliceRow { variant, pass, .. }) in (2..).zip(slices) {
+            if !self.variants.contains(variant) {
+                bail!("line {line}: variant {variant} is not one of explain.json's");
+            }
+            if matches!(pass, Pass::Compare | Pass::Children) {
+                bail!("line {line}: `explain` has no pass \"{pass}\"");
+            }
+        }
+        Ok(())
+    }
 }
 
 fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
@@ -132,11 +158,11 @@ fn check(file: &ExplainFile, manifest: &Manifest) -> Result<()> {
         ),
     }
     let cells = manifest.config.axes.cells();
-    for (at, chosen) in file.cells.iter().enumerate() {
+    for (index, chosen) in file.cells.iter().enumerate() {
         if !cells.iter().any(|cell| cell.id() == chosen.id) {
             bail!("{} is no cell of this sweep's manifest", chosen.id);
         }
-        if file.cells[..at].iter().any(|cell| cell.id == chosen.id) {
+        if file.cells[..index].iter().any(|cell| cell.id == chosen.id) {
             bail!("{} is there twice", chosen.id);
         }
     }
@@ -185,21 +211,29 @@ impl CellEvidence {
         rows > 0 && self.slices.iter().any(is_there)
     }
 
-    /// Reads all files of the launch. Slices of other variants than `variants` are refused.
-    fn read(
-        dir: &Path,
-        launch: &RunRow,
-        (name, variants): (String, &[usize]),
-        polls: SlowPolls,
-    ) -> Result<CellEvidence> {
-        let cell = launch.config.cell;
+    /// Reads all files of the launch, whose row this is.
+    fn read(launch: &Launch, row: &RunRow, polls: SlowPolls) -> Result<CellEvidence> {
+        let dir = launch.dir;
         let seen: EvidenceFile = outside::read_unversioned(&dir.join(files::EVIDENCE))?;
         let path = dir.join(files::SLICES);
         let slices: Vec<SliceRow> = rows::read(dir, false)?;
-        check_slices(&slices, variants).with_context(|| path.display().to_string())?;
-        let launched = (dir, &seen);
+        launch
+            .check_slices(&slices)
+            .with_context(|| path.display().to_string())?;
+        let extent = |slice: &SliceRow| Extent {
+            ms: slice.duration_ms.max(slice.sampled_ms),
+            turns: slice.turns.into(),
+            threads: row.config.runtime.threads() as f64,
+            took_ms: row.took_ms as f64,
+        };
+        let extents = slices.iter().map(|slice| (slice.slice, extent(slice)));
+        let tables = Tables {
+            dir,
+            seen: &seen,
+            extents: extents.collect(),
+        };
         let system_calls: Vec<EvidenceRow> =
-            evidence(launched, Pass::SystemCalls, files::SYSTEM_CALLS)?;
+            tables.of_pass(Pass::SystemCalls, files::SYSTEM_CALLS)?;
         if system_calls.iter().any(|row| row.site.is_some()) {
             let calls_path = dir.join(files::SYSTEM_CALLS);
             bail!(
@@ -207,75 +241,67 @@ impl CellEvidence {
                 calls_path.display()
             );
         }
-        let evidence = CellEvidence {
-            cell,
+        let bands = read_table(&dir.join(files::BANDS), false);
+        Ok(CellEvidence {
+            cell: row.config.cell,
             polls,
-            name,
-            sites: rows::read(dir, false)?,
-            bands: read_table(&dir.join(files::BANDS), false)?,
-            children: rows::read(dir, false)?,
-            stacks: evidence(launched, Pass::Stacks, files::STACKS)?,
-            allocations: evidence(launched, Pass::Allocations, files::ALLOCATIONS)?,
-            allocation_stacks: evidence(launched, Pass::Allocations, files::ALLOCATION_STACKS)?,
-            counters: evidence(launched, Pass::Counters, files::COUNTERS)?,
+            name: launch.name(),
+            slices: tables.checked(Ok(slices), files::SLICES)?,
+            sites: tables.checked(rows::read(dir, false), files::SITES)?,
+            bands: tables.checked(bands, files::BANDS)?,
+            children: tables.checked(rows::read(dir, false), files::CHILDREN)?,
+            stacks: tables.of_pass(Pass::Stacks, files::STACKS)?,
+            allocations: tables.of_pass(Pass::Allocations, files::ALLOCATIONS)?,
+            allocation_stacks: tables.of_pass(Pass::Allocations, files::ALLOCATION_STACKS)?,
+            counters: tables.of_pass(Pass::Counters, files::COUNTERS)?,
             system_calls,
-            timeline: evidence(launched, Pass::Timeline, files::TIMELINE)?,
-            activity: evidence(launched, Pass::Activity, files::ACTIVITY)?,
-            slices,
+            timeline: tables.of_pass(Pass::Timeline, files::TIMELINE)?,
+            activity: tables.of_pass(Pass::Activity, files::ACTIVITY)?,
             seen,
-        };
-        evidence
-            .check(launch)
-            .with_context(|| dir.display().to_string())?;
-        Ok(evidence)
-    }
-
-    /// Refuses a figure that its column cannot have.
-    fn check(&self, launch: &RunRow) -> Result<()> {
-        let extents: BTreeMap<u32, Extent> = self
-            .slices
-            .iter()
-            .map(|row| {
-                let extent = Extent {
-                    ms: row.duration_ms.max(row.sampled_ms),
-                    turns: row.turns.into(),
-                    threads: launch.config.runtime.threads() as f64,
-                    took_ms: launch.took_ms as f64,
-                };
-                (row.slice, extent)
-            })
-            .collect();
-        check_rows(&self.slices, &extents, files::SLICES)?;
-        check_rows(&self.sites, &extents, files::SITES)?;
-        check_rows(&self.bands, &extents, files::BANDS)?;
-        check_rows(&self.children, &extents, files::CHILDREN)?;
-        check_rows(&self.stacks, &extents, files::STACKS)?;
-        check_rows(&self.allocations, &extents, files::ALLOCATIONS)?;
-        check_rows(&self.allocation_stacks, &extents, files::ALLOCATION_STACKS)?;
-        check_rows(&self.counters, &extents, files::COUNTERS)?;
-        check_rows(&self.system_calls, &extents, files::SYSTEM_CALLS)?;
-        check_rows(&self.timeline, &extents, files::TIMELINE)?;
-        check_rows(&self.activity, &extents, files::ACTIVITY)
+        })
     }
 }
 
-fn check_rows<Row: OfSlice + Limited>(
-    rows: &[Row],
-    extents: &BTreeMap<u32, Extent>,
-    table: &str,
-) -> Result<()> {
-    for (line, row) in (2..).zip(rows) {
-        let slice = row.slice();
-        let Some(extent) = extents.get(&slice) else {
-            bail!(
-                "{table}: line {line}: slice {slice} is not in {}",
-                files::SLICES
-            );
-        };
-        row.check(extent)
-            .with_context(|| format!("{table}: line {line}"))?;
+/// The tables of a launch, with what its slices can have at most.
+struct Tables<'a> {
+    dir: &'a Path,
+    seen: &'a EvidenceFile,
+    extents: BTreeMap<u32, Extent>,
+}
+
+impl Tables<'_> {
+    /// Reads a table of a pass. The table may be missing if the file of evidence calls this pass unavailable.
+    fn of_pass<Row>(&self, pass: Pass, name: &str) -> Result<Vec<Row>>
+    where
+        Row: DeserializeOwned + OfSlice + Limited,
+    {
+        let path = self.dir.join(name);
+        let mut unavailable = self.seen.unavailable.iter();
+        if !path.exists() && unavailable.any(|unavailable| unavailable.pass == pass) {
+            return Ok(Vec::new());
+        }
+        self.checked(read_table(&path, false), name)
     }
-    Ok(())
+
+    /// Refuses a figure that its column cannot have.
+    fn checked<Row: OfSlice + Limited>(
+        &self,
+        rows: Result<Vec<Row>>,
+        name: &str,
+    ) -> Result<Vec<Row>> {
+        let rows = rows?;
+        for (line, row) in (2..).zip(&rows) {
+            let (dir, slice) = (self.dir.display(), row.slice());
+            let place = || format!("{dir}: {name}: line {line}");
+            let extent = self.extents.get(&slice);
+            let missing = || format!("slice {slice} is not in {}", files::SLICES);
+            let checked = extent
+                .with_context(missing)
+                .and_then(|extent| row.check(extent));
+            checked.with_context(place)?;
+        }
+        Ok(rows)
+    }
 }
 
 pub(crate) trait OfSlice {
@@ -297,30 +323,4 @@ impl<What> OfSlice for EvidenceRow<What> {
     fn slice(&self) -> u32 {
         self.slice
     }
-}
-
-/// Reads a table of a pass. The table may be missing if the file of evidence calls this pass unavailable.
-fn evidence<Row: DeserializeOwned>(
-    (dir, seen): (&Path, &EvidenceFile),
-    pass: Pass,
-    name: &str,
-) -> Result<Vec<Row>> {
-    let path = dir.join(name);
-    let mut unavailable = seen.unavailable.iter();
-    if !path.exists() && unavailable.any(|unavailable| unavailable.pass == pass) {
-        return Ok(Vec::new());
-    }
-    read_table(&path, false)
-}
-
-fn check_slices(slices: &[SliceRow], variants: &[usize]) -> Result<()> {
-    for (line, SliceRow { variant, pass, .. }) in (2..).zip(slices) {
-        if !variants.contains(variant) {
-            bail!("line {line}: variant {variant} is not one of explain.json's");
-        }
-        if matches!(pass, Pass::Compare | Pass::Children) {
-            bail!("line {line}: `explain` has no pass \"{pass}\"");
-        }
-    }
-    Ok(())
 }

@@ -18,12 +18,12 @@ pub(crate) fn read(
     slices: &[SliceRow],
     wanted: impl Fn(HistogramTag) -> bool,
 ) -> Result<HistogramsBySlice> {
-    let at = path.display();
+    let file = path.display();
     let text = whole_lines(path, torn)?;
     let by_number: HashMap<u32, &SliceRow> = slices.iter().map(|row| (row.slice, row)).collect();
     let mut found = HistogramsBySlice::new();
     for entry in IntervalLogIterator::new(&text) {
-        let known = entry.map_err(|_| anyhow!("{at}: not an HdrHistogram interval log"))?;
+        let known = entry.map_err(|_| anyhow!("{file}: not an HdrHistogram interval log"))?;
         let LogEntry::Interval(interval) = known else {
             continue;
         };
@@ -31,13 +31,13 @@ pub(crate) fn read(
         let tag = tag
             .as_str()
             .parse::<HistogramTag>()
-            .map_err(|error| anyhow!("{at}: {error}"))?;
+            .map_err(|error| anyhow!("{file}: {error}"))?;
         if !wanted(tag) {
             continue;
         }
         let number = tag
             .slice
-            .with_context(|| format!("{at}: histogram {tag} names no slice"))?;
+            .with_context(|| format!("{file}: histogram {tag} names no slice"))?;
         // The slice in which a run was interrupted has histograms, but no row.
         let Some(row) = by_number.get(&number) else {
             continue;
@@ -46,16 +46,16 @@ pub(crate) fn read(
         let (slice, variant, pass, began_ms) = (row.slice, row.variant, row.pass, row.start_ms);
         ensure!(
             (variant, pass) == (tag.variant, tag.pass),
-            "{at}: histogram {tag}, but slice {slice} is of variant {variant} and pass {pass}"
+            "{file}: histogram {tag}, but slice {slice} is of variant {variant} and pass {pass}"
         );
         ensure!(
             (start_ms - began_ms).abs() <= 1.0,
-            "{at}: histogram {tag} is of {start_ms} ms, but slice {slice} began at {began_ms} ms"
+            "{file}: histogram {tag} is of {start_ms} ms, but slice {slice} began at {began_ms} ms"
         );
         let counts = decode(interval.encoded_histogram())
-            .with_context(|| format!("{at}: histogram {tag} of slice {slice}"))?;
+            .with_context(|| format!("{file}: histogram {tag} of slice {slice}"))?;
         let before = found.entry(slice).or_default().insert(tag.of, counts);
-        ensure!(before.is_none(), "{at}: histogram {tag} is there twice");
+        ensure!(before.is_none(), "{file}: histogram {tag} is there twice");
     }
     Ok(found)
 }

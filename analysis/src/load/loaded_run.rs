@@ -26,7 +26,7 @@ pub(crate) struct LoadedRun {
     pub(crate) slices: Vec<LoadedSlice>,
     /// The complete blocks. Each has the indices of its slices, by variant.
     pub(crate) blocks: Vec<Vec<usize>>,
-    pub(crate) machine: Vec<BlockRow>,
+    pub(crate) block_rows: Vec<BlockRow>,
     /// The row about the time before there were requests. Runs of `rr` and of applications have no such row.
     pub(crate) idle: Option<IdleRow>,
     /// The share of time for which the benchmark itself uses central's threads. None without `idle.csv`.
@@ -44,22 +44,25 @@ impl LoadedRun {
 
     /// The part of central's CPU time that is the benchmark's own. Zero if that is not known.
     pub(crate) fn own_cpu_part(&self) -> f64 {
-        let rows = self
-            .slices
-            .iter()
-            .map(|slice| &slice.row)
-            .filter_map(|row| Some((row.sampled_ms, row.central_cpu_ns? as f64)));
-        let (ms, cpu_ns) = rows.fold((0.0, 0.0), |sum, row| (sum.0 + row.0, sum.1 + row.1));
+        let (mut ms, mut cpu_ns) = (0.0, 0.0);
+        for row in self.rows() {
+            if let Some(ns) = row.central_cpu_ns {
+                ms += row.sampled_ms;
+                cpu_ns += ns as f64;
+            }
+        }
         self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns
     }
 
     /// The sites that the run recorded. They are the same in every slice.
     pub(crate) fn sites(&self) -> Vec<Site> {
         let first = self.slices.first().into_iter();
-        first
-            .flat_map(LoadedSlice::sites)
-            .map(|site| site.row.site)
-            .collect()
+        let sites = first.flat_map(LoadedSlice::sites);
+        sites.map(|site| site.row.site).collect()
+    }
+
+    pub(crate) fn rows(&self) -> impl Iterator<Item = &SliceRow> + Clone {
+        self.slices.iter().map(|slice| &slice.row)
     }
 
     pub(crate) fn has_workers(&self) -> bool {
@@ -72,10 +75,8 @@ impl LoadedRun {
 /// between programs comes from there.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
-    let shares: Vec<_> = runs
-        .iter()
-        .map(|run| (run.number, run.idle.and_then(share)))
-        .collect();
+    let of_run = |run: &LoadedRun| (run.number, run.idle.and_then(share));
+    let shares: Vec<(u32, Option<f64>)> = runs.iter().map(of_run).collect();
     for run in runs {
         let together = shares.iter().filter(|(number, _)| *number == run.number);
         run.own_cpu_share = mean(together.filter_map(|(_, share)| *share));
@@ -119,8 +120,8 @@ impl LoadedSlice {
     }
 
     /// The values that the slice counted. None for a site that was not recorded.
-    pub(crate) fn counts(&self, what: HistogramOf) -> Option<&Counts> {
-        match what {
+    pub(crate) fn counts(&self, histogram: HistogramOf) -> Option<&Counts> {
+        match histogram {
             HistogramOf::Polls(site) => Some(&self.site(site)?.duration_ns),
             HistogramOf::LongestIteration(site) => self.site(site)?.longest_iteration_ns.as_ref(),
             other => Some(self.histogram(other)),
@@ -128,9 +129,9 @@ impl LoadedSlice {
     }
 
     /// The values of a histogram. It is empty if the log does not have it.
-    pub(crate) fn histogram(&self, what: HistogramOf) -> &Counts {
+    pub(crate) fn histogram(&self, histogram: HistogramOf) -> &Counts {
         static EMPTY: Counts = Counts::EMPTY;
-        self.histograms.get(&what).unwrap_or(&EMPTY)
+        self.histograms.get(&histogram).unwrap_or(&EMPTY)
     }
 
     /// The number of records that found a buffer full.

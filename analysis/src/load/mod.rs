@@ -135,10 +135,8 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
     check_baseline(&manifest.config.variants)
         .and_then(|()| check_labels(&manifest.config))
         .with_context(|| path.display().to_string())?;
-    let planned: HashSet<String> = plan::cells::cells(&manifest.config)
-        .iter()
-        .map(Cell::id)
-        .collect();
+    let planned_cells = plan::cells::cells(&manifest.config);
+    let planned: HashSet<String> = planned_cells.iter().map(Cell::id).collect();
     let cells_dir = dir.join(files::CELLS);
     for folder in folders(&cells_dir)? {
         if !planned.contains(&file_name(&folder)) {
@@ -156,10 +154,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
             alone: find_runs(&folder, &manifest, true)?,
         })
     };
-    let found = cells
-        .into_iter()
-        .map(find_cell)
-        .collect::<Result<Vec<_>>>()?;
+    let found: Vec<CellRuns> = cells.into_iter().map(find_cell).collect::<Result<_>>()?;
     check_lengths(&manifest.config, &found)?;
     let runs: Vec<&RunFiles> = found.iter().flat_map(CellRuns::all).collect();
     runs.par_iter()
@@ -175,9 +170,9 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
 fn open_application(dir: &Path) -> Result<Sweep> {
     let (application, manifest, files) = application::open(dir)?;
     check_baseline(&manifest.config.variants)?;
-    files
-        .iter()
-        .try_for_each(|run| run.check_files().map(drop))?;
+    if let Some(run) = &files {
+        run.check_files()?;
+    }
     Ok(Sweep {
         dir: dir.to_owned(),
         manifest,

@@ -28,10 +28,13 @@ pub(super) fn check(run: &LoadedRun) -> Result<()> {
             "{SITES}: slice {number} has other sites than slice {}",
             first.row.slice
         );
-        let mut left = slice.histograms.keys().filter_map(|what| match what {
-            HistogramOf::Polls(site) => Some(site),
-            _ => None,
-        });
+        let mut left = slice
+            .histograms
+            .keys()
+            .filter_map(|histogram| match histogram {
+                HistogramOf::Polls(site) => Some(site),
+                _ => None,
+            });
         if let Some(site) = left.next() {
             bail!("{HISTOGRAMS}: {site} of slice {number} has a histogram, but no row in {SITES}");
         }
@@ -55,20 +58,20 @@ fn check_limits(run: &LoadedRun) -> Result<()> {
             ..launch_extent
         };
         let number = row.slice;
-        let at = |table| move || format!("{table}: slice {number}");
-        row.check(&extent).with_context(at(SLICES))?;
-        check_all(&slice.after_switch, &extent).with_context(at(TURNS))?;
-        check_all(&slice.peers, &extent).with_context(at(PEERS))?;
-        check_all(&slice.workers, &extent).with_context(at(WORKERS))?;
-        check_all(&slice.quic, &extent).with_context(at(QUIC))?;
+        let place = |table| move || format!("{table}: slice {number}");
+        row.check(&extent).with_context(place(SLICES))?;
+        check_all(&slice.after_switch, &extent).with_context(place(TURNS))?;
+        check_all(&slice.peers, &extent).with_context(place(PEERS))?;
+        check_all(&slice.workers, &extent).with_context(place(WORKERS))?;
+        check_all(&slice.quic, &extent).with_context(place(QUIC))?;
         for site in slice.sites() {
-            site.row.check(&extent).with_context(at(SITES))?;
-            check_all(&site.bands, &extent).with_context(at(BANDS))?;
-            check_all(&site.children, &extent).with_context(at(CHILDREN))?;
-            check_all(&site.bounds, &extent).with_context(at(BOUNDS))?;
+            site.row.check(&extent).with_context(place(SITES))?;
+            check_all(&site.bands, &extent).with_context(place(BANDS))?;
+            check_all(&site.children, &extent).with_context(place(CHILDREN))?;
+            check_all(&site.bounds, &extent).with_context(place(BOUNDS))?;
         }
     }
-    for row in &run.machine {
+    for row in &run.block_rows {
         let extent = Extent {
             ms: row.duration_ms,
             ..launch_extent
@@ -120,17 +123,14 @@ fn extent(run: &LoadedRun) -> Extent {
 fn check_blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();
-    let machine: BTreeSet<u32> = run.machine.iter().map(|row| row.block).collect();
-    let mut complete = run
-        .blocks
-        .iter()
-        .flatten()
-        .map(|at| block(&run.slices[*at]));
+    let with_row: BTreeSet<u32> = run.block_rows.iter().map(|row| row.block).collect();
+    let indices = run.blocks.iter().flatten();
+    let mut complete = indices.map(|index| block(&run.slices[*index]));
     if run.row.as_ref().is_some_and(RunRow::is_measured) {
-        if let Some(block) = machine.difference(&known).next() {
+        if let Some(block) = with_row.difference(&known).next() {
             bail!("{BLOCKS}: block {block} is not in {SLICES}");
         }
-        if let Some(block) = complete.find(|block| !machine.contains(block)) {
+        if let Some(block) = complete.find(|block| !with_row.contains(block)) {
             bail!("{BLOCKS}: block {block} is missing");
         }
     }
@@ -138,22 +138,17 @@ fn check_blocks(run: &LoadedRun) -> Result<()> {
     let work = run.work.iter().filter(|_| run.row.is_some());
     for WorkRow { block, .. } in work {
         ensure!(
-            machine.contains(block),
+            with_row.contains(block),
             "{WORK}: block {block} is not in {BLOCKS}"
         );
     }
-    for row in &run.machine {
-        let slices = run
-            .slices
-            .iter()
-            .map(|slice| &slice.row)
-            .filter(|slice| slice.block == row.block);
-        let (ms, of_slices): (f64, f64) =
-            (row.duration_ms, slices.map(|slice| slice.duration_ms).sum());
+    for row in &run.block_rows {
+        let (block, ms) = (row.block, row.duration_ms);
+        let slices = run.rows().filter(|slice| slice.block == block);
+        let of_slices: f64 = slices.map(|slice| slice.duration_ms).sum();
         ensure!(
             of_slices <= SLACK * ms,
-            "{BLOCKS}: block {} takes {ms} ms, but its slices in {SLICES} {of_slices} ms",
-            row.block
+            "{BLOCKS}: block {block} takes {ms} ms, but its slices in {SLICES} {of_slices} ms"
         );
     }
     let quic = || run.slices.iter().flat_map(|slice| &slice.quic);
@@ -197,10 +192,8 @@ fn check_site(site: &LoadedSite) -> Result<()> {
     );
     let from_ns: BTreeSet<u64> = site.children.iter().map(|child| child.from_ns).collect();
     for from_ns in from_ns {
-        let children = site
-            .children
-            .iter()
-            .filter(|child| child.from_ns == from_ns);
+        let all = site.children.iter();
+        let children = all.filter(|child| child.from_ns == from_ns);
         let bands = site.bands.iter().filter(|band| band.from_ns == from_ns);
         let ns = total(children.map(|child| child.ns));
         let whole = total(bands.map(|band| band.ns));
@@ -354,11 +347,8 @@ fn check_times(run: &LoadedRun, row: &RunRow) -> Result<()> {
                     "{name}: the time of polls is {ms} ms, of {most_ms} ms that there were"
                 );
                 // Recording the polls takes CPU time, too, and losses of less than 100 µs are not known.
-                let cpu_ms = slice
-                    .row
-                    .central_cpu_ns
-                    .filter(|_| !run.is_application)
-                    .map_or(f64::INFINITY, |ns| ns as f64 / 1e6);
+                let cpu_ns = slice.row.central_cpu_ns.filter(|_| !run.is_application);
+                let cpu_ms = cpu_ns.map_or(f64::INFINITY, |ns| ns as f64 / 1e6);
                 ensure!(
                     ms / 2.0 <= cpu_ms + late_ms,
                     "{name}: CPU time is {cpu_ms} ms, but polls of {} ran for {ms} ms",

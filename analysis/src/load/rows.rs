@@ -63,8 +63,8 @@ pub(super) fn read<T: Row>(dir: &Path, torn: bool) -> Result<Vec<T>> {
     }
     let rows: Vec<T> = read_table(&path, torn)?;
     let mut known = HashSet::with_capacity(rows.len());
-    if let Some(at) = rows.iter().position(|row| !known.insert(row.key())) {
-        let (path, line) = (path.display(), at + 2);
+    if let Some(index) = rows.iter().position(|row| !known.insert(row.key())) {
+        let (path, line) = (path.display(), index + 2);
         bail!("{path}: line {line}: this row is there twice");
     }
     drop(known);

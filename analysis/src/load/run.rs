@@ -51,9 +51,9 @@ impl RunFiles {
                 path.display()
             );
         }
-        let machine: Vec<BlockRow> = self.table()?;
-        let number = |block: &Vec<usize>| block.first().map_or(0, |at| slices[*at].row.block);
-        let set_aside = set_aside(&machine, &mut blocks, number);
+        let block_rows: Vec<BlockRow> = self.table()?;
+        let number = |block: &Vec<usize>| block.first().map_or(0, |index| slices[*index].row.block);
+        let set_aside = set_aside(&block_rows, &mut blocks, number);
         let run = LoadedRun {
             dir: self.dir.clone(),
             subject: self.subject,
@@ -62,7 +62,7 @@ impl RunFiles {
             is_application: self.is_application,
             slices,
             blocks,
-            machine,
+            block_rows,
             idle,
             own_cpu_share: None,
             work: self.table()?,
@@ -96,7 +96,7 @@ impl RunFiles {
                 *waits = mem::take(waits).less(floor_ns);
             }
             // A histogram without values is not in the log.
-            let mut histogram = |what| histograms.remove(&what).unwrap_or_default();
+            let mut histogram = |kind| histograms.remove(&kind).unwrap_or_default();
             let has_polls = row.pass != Pass::Children;
             let mut loaded = [const { None }; _];
             for site_row in taken(&mut sites, number) {
@@ -186,9 +186,9 @@ fn taken<Key: Hash + Eq, T>(groups: &mut HashMap<Key, Vec<T>>, key: Key) -> Vec<
 }
 
 fn check_slices(rows: &[SliceRow]) -> Result<()> {
-    for (at, row) in rows.iter().enumerate() {
-        let line = at + 2;
-        if at > 0 && row.slice <= rows[at - 1].slice {
+    for (index, row) in rows.iter().enumerate() {
+        let line = index + 2;
+        if index > 0 && row.slice <= rows[index - 1].slice {
             bail!("line {line}: the number of the slice does not go up");
         }
         if !matches!(row.pass, Pass::Compare | Pass::Children) {
@@ -216,35 +216,31 @@ pub(super) fn complete_blocks<'a>(
     variants: usize,
 ) -> Result<Vec<Vec<usize>>> {
     let mut blocks: BTreeMap<u32, Vec<Option<usize>>> = BTreeMap::new();
-    for (at, slice) in slices
+    for (index, slice) in slices
         .enumerate()
         .filter(|(_, slice)| slice.pass == Pass::Compare)
     {
-        let (line, number, variant) = (at + 2, slice.block, slice.variant);
+        let (line, number, variant) = (index + 2, slice.block, slice.variant);
         let block = blocks.entry(number).or_insert_with(|| vec![None; variants]);
         let Some(place) = block.get_mut(variant) else {
             bail!("line {line}: there is no variant {variant}");
         };
-        if place.replace(at).is_some() {
+        if place.replace(index).is_some() {
             bail!("line {line}: block {number} has variant {variant} twice");
         }
     }
-    let complete = blocks
-        .into_values()
-        .filter_map(|block| block.into_iter().collect());
-    Ok(complete.collect())
+    let complete = |block: Vec<Option<usize>>| block.into_iter().collect();
+    Ok(blocks.into_values().filter_map(complete).collect())
 }
 
 /// Removes disturbed blocks. Returns how many blocks each disturbance cost.
 pub(super) fn set_aside<T>(
-    machine: &[BlockRow],
+    block_rows: &[BlockRow],
     blocks: &mut Vec<T>,
     number: impl Fn(&T) -> u32,
 ) -> Disturbances {
-    let disturbed: BTreeMap<u32, Disturbance> = machine
-        .iter()
-        .filter_map(|row| Some((row.block, row.disturbance()?)))
-        .collect();
+    let disturbance = |row: &BlockRow| Some((row.block, row.disturbance()?));
+    let disturbed: BTreeMap<u32, Disturbance> = block_rows.iter().filter_map(disturbance).collect();
     let mut removed = Disturbances::new();
     blocks.retain(|block| match disturbed.get(&number(block)) {
         None => true,

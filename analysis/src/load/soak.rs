@@ -69,24 +69,24 @@ fn open(dir: &Path) -> Result<Soak> {
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let machine: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
+    let block_rows: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
         true => rows::read(dir, end.is_none())?,
         false => Vec::new(),
     };
     let numbered = (1..).zip(&rows);
-    for (machine, (number, row)) in machine.iter().zip(numbered) {
+    for (block_row, (number, row)) in block_rows.iter().zip(numbered) {
         let extent = Extent {
             ms: 1e3 * row.interval_s,
             ..Extent::UNKNOWN
         };
         let path = dir.join(files::BLOCKS);
-        machine
+        block_row
             .check(&extent)
             .with_context(|| format!("{}: block {number}", path.display()))?;
     }
     // A row of a soak is a block.
     let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let set_aside = set_aside(&machine, &mut numbered, |(number, _)| *number);
+    let set_aside = set_aside(&block_rows, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
         let how = disturbance.words();

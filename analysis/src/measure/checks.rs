@@ -3,13 +3,13 @@
 use run_format::{BlockRow, NetworkReport, Pass, RunRow, SLOW_NS, Site, SliceRow};
 
 use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
-use crate::stats::{self, RatioPart, Share, quotient};
+use crate::stats::{RatioPart, Share, Spread, quotient};
 
 /// Checks over all runs of a cell. A check is None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Checks {
-    /// The smallest, median and largest round trip of the TCP connects before the measurement.
-    pub(crate) rtt_ms: Option<(f64, f64, f64)>,
+    /// The round trips of the TCP connects before the measurement.
+    pub(crate) rtt_ms: Option<Spread>,
     /// The number of records that found a buffer full.
     pub(crate) lost: u64,
     /// The disturbed blocks, which no figure is made from.
@@ -35,15 +35,15 @@ pub(crate) struct Checks {
     pub(crate) monitor_time_percent: Option<f64>,
     /// The share of central's CPU time in the kernel.
     pub(crate) kernel_percent: Option<Share>,
-    /// The shortest, median and longest time of the fixed piece of work before each block.
-    pub(crate) work_us: Option<(f64, f64, f64)>,
+    /// The time of the fixed piece of work before each block.
+    pub(crate) work_us: Option<Spread>,
     pub(crate) delay_late_us: Option<f64>,
 }
 
 impl Checks {
     pub(crate) fn make(rows: &[&RunRow], runs: &[LoadedRun]) -> Checks {
         let slices: Vec<&LoadedSlice> = compared(runs).map(|(_, slice)| slice).collect();
-        let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.machine).collect();
+        let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.block_rows).collect();
         let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
         let share = |ms: Option<f64>| Share::part(ms?, duration_ms);
         let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
@@ -56,12 +56,12 @@ impl Checks {
         });
         let excess = |ours: fn(&LoadedSite) -> u64, theirs: fn(&SliceRow) -> Option<u64>| {
             // The monitor's counts span a little more than the slice, so they are scaled to the slice's length.
-            let ratio = ratio(slices.iter().map(|slice| {
+            let both = sum_of_all(slices.iter().map(|slice| {
                 let (row, counted) = (&slice.row, ours(slice.site(Site::Task)?));
                 let scaled = theirs(row)? as f64 * row.duration_ms / row.sampled_ms;
                 Some(RatioPart::new(counted as f64, scaled))
-            }));
-            Some(100.0 * (ratio? - 1.0))
+            }))?;
+            Some(100.0 * (quotient(both.num, both.den)? - 1.0))
         };
         let work = runs.iter().flat_map(|run| &run.work);
         let switches = total(|block| Some(block.central_involuntary_switches? as f64));
@@ -86,20 +86,21 @@ impl Checks {
             ),
             monitor_time_percent: excess(|task| task.row.wall_ns, |row| row.monitor_task_ns),
             kernel_percent: system_ms.and_then(|ms| Share::part(ms, cpu_ms?)),
-            work_us: stats::spread(work.map(|row| row.work_ns as f64 / 1e3)),
+            work_us: Spread::of_values(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
     }
 }
 
 fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
-    share(slices.iter().map(|slice| {
+    let lost = sum_of_all(slices.iter().map(|slice| {
         let polled = Site::of_connections(slice.sites().map(|site| site.row.site));
         let site = slice.site(polled)?;
         let own_ns = site.duration_ns.beyond(SLOW_NS) as f64;
         let wall_ns = site.row.wall_beyond_ns as f64;
         Some(RatioPart::new((wall_ns - own_ns).max(0.0), wall_ns))
-    }))
+    }))?;
+    Share::part(lost.num, lost.den)
 }
 
 pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
@@ -118,12 +119,10 @@ fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Optio
     blocks.iter().map(|block| part(block)).sum()
 }
 
-pub(crate) fn round_trips<'a>(
-    runs: impl Iterator<Item = &'a NetworkReport>,
-) -> Option<(f64, f64, f64)> {
+pub(crate) fn round_trips<'a>(runs: impl Iterator<Item = &'a NetworkReport>) -> Option<Spread> {
     let rtts = runs.filter_map(|network| network.rtt.as_ref());
     let links = rtts.flat_map(|rtt| &rtt.links);
-    stats::spread(links.flat_map(|link| link.connects_ms.iter().copied()))
+    Spread::of_values(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
 /// None if no counter of dropped packets could be read.
@@ -134,18 +133,7 @@ fn drops(rows: &[&RunRow]) -> Option<u64> {
     dropped.flatten().reduce(|sum, more| sum + more)
 }
 
-/// The ratio of the sums. None if one part is unknown, or if the denominators add up to zero.
-fn ratio(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<f64> {
-    let sum = sum_of_all(parts)?;
-    quotient(sum.num, sum.den)
-}
-
-/// Like [`ratio`], as a share.
-fn share(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<Share> {
-    let sum = sum_of_all(parts)?;
-    Share::part(sum.num, sum.den)
-}
-
+/// None if one part is unknown.
 fn sum_of_all(parts: impl Iterator<Item = Option<RatioPart>>) -> Option<RatioPart> {
     Some(RatioPart::sum(parts.collect::<Option<Vec<_>>>()?))
 }
@@ -161,12 +149,13 @@ fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlic
 /// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has
 /// this cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
-    share(compared(runs).map(|(run, slice)| {
+    let taken = sum_of_all(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
         let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
         let ns = per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms;
         Some(RatioPart::new(ns, row.central_cpu_ns? as f64))
-    }))
+    }))?;
+    Share::part(taken.num, taken.den)
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
@@ -174,8 +163,9 @@ fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {
         .iter()
         .filter_map(|row| row.network.delay_line.as_ref());
     let queues = lines.flat_map(|line| &line.queues);
-    ratio(queues.filter_map(|queue| {
+    let late = RatioPart::sum(queues.filter_map(|queue| {
         let (late_us, packets) = (queue.mean_late_us?, queue.packets as f64);
-        Some(Some(RatioPart::new(late_us * packets, packets)))
-    }))
+        Some(RatioPart::new(late_us * packets, packets))
+    }));
+    quotient(late.num, late.den)
 }

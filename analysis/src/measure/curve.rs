@@ -29,7 +29,7 @@ fn thresholds(own_ns: u64) -> BTreeSet<u64> {
 }
 
 /// The curve of the site that the verdict is about. Empty without a complete block.
-pub(super) fn of_cell(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> {
+pub(super) fn curve(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<CurvePoint> {
     if blocks.is_empty() {
         return Vec::new();
     }

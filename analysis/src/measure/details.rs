@@ -50,23 +50,21 @@ pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
 impl PageDetails {
     pub(super) fn collect(
         CellSums { launches, ratios }: &CellSums,
-        (rows, runs): (&[&RunRow], &[LoadedRun]),
+        rows: &[&RunRow],
+        runs: &[LoadedRun],
         threshold_ns: u64,
     ) -> PageDetails {
         let edges = edges(threshold_ns);
-        let is_shown =
-            |what: HistogramOf| matches!(what, HistogramOf::Polls(_) | HistogramOf::CotenantWake);
-        let histograms = launches.iter().filter(|(what, _)| is_shown(**what));
-        let durations = histograms.map(|(what, by_variant)| {
+        let histograms = launches.iter().filter(|(histogram, _)| {
+            matches!(histogram, HistogramOf::Polls(_) | HistogramOf::CotenantWake)
+        });
+        let durations = histograms.map(|(histogram, by_variant)| {
             let bucketed = by_variant.iter().map(|launches| {
-                let sums: Vec<&Counts> = launches
-                    .as_ref()?
-                    .iter()
-                    .map(|launch| &launch.sum)
-                    .collect();
+                let launches = launches.as_ref()?.iter();
+                let sums: Vec<&Counts> = launches.map(|launch| &launch.sum).collect();
                 Some(bucketed(&Counts::sum(&sums), &edges))
             });
-            (*what, reference_first(bucketed.collect()))
+            (*histogram, reference_first(bucketed.collect()))
         });
         let sum = |runs: &Option<Vec<Vec<RatioPart>>>| {
             let blocks = runs.as_ref()?.iter().flatten();
@@ -78,8 +76,8 @@ impl PageDetails {
         let metrics = Metric::shown_in(Place::Blocks);
         let shown_ratios = ratios
             .iter()
-            .filter(|(what, _)| metrics.contains(&what.metric));
-        let by_block = shown_ratios.map(|(what, by_variant)| (*what, by_block(*what, by_variant)));
+            .filter(|(key, _)| metrics.contains(&key.metric));
+        let by_block = shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, by_variant)));
         PageDetails {
             durations: durations.collect(),
             requests: reference_first(requests.collect()),
@@ -108,10 +106,10 @@ fn bucketed(counts: &Counts, edges: &[u64]) -> Vec<u64> {
 /// The values of a metric by variant, run and block. The last element of `by_variant`, which is what candidates are compared
 /// with, is left out.
 fn by_block(
-    what: MetricKey,
+    key: MetricKey,
     by_variant: &[Option<Vec<Vec<RatioPart>>>],
 ) -> Vec<Option<Vec<Vec<f64>>>> {
-    let value = |part: &RatioPart| what.metric.info().scale * part.num / part.den;
+    let value = |part: &RatioPart| key.metric.info().scale * part.num / part.den;
     let values_of_run = |run: &Vec<RatioPart>| run.iter().map(value).collect();
     let values_of_variant = |runs: &Option<Vec<Vec<RatioPart>>>| {
         Some(runs.as_ref()?.iter().map(values_of_run).collect())
@@ -123,7 +121,7 @@ fn by_block(
 fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
     let waited_in_block = |block: &Vec<usize>| {
         let number = run.slices[*block.first()?].row.block;
-        let row: &BlockRow = run.machine.iter().find(|row| row.block == number)?;
+        let row: &BlockRow = run.block_rows.iter().find(|row| row.block == number)?;
         let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
         Some(100.0 * waited_ms / row.duration_ms)
     };
@@ -142,15 +140,15 @@ mod tests {
     #[test]
     fn buckets_above_a_stop_hold_the_values_above_it() {
         let edges = edges(70_000);
-        let counts = Counts::from_sorted((1..3_000_u64).map(|at| (at * 997, at % 5)));
+        let counts = Counts::from_sorted((1..3_000_u64).map(|number| (number * 997, number % 5)));
         let bucketed = bucketed(&counts, &edges);
         assert_eq!(bucketed.len(), edges.len() + 1);
         for stop in stops(70_000) {
-            let at = edges
+            let index = edges
                 .iter()
                 .position(|edge| *edge == stop)
                 .expect("an edge");
-            let above: u64 = bucketed[at + 1..].iter().sum();
+            let above: u64 = bucketed[index + 1..].iter().sum();
             assert_eq!(above, counts.above(stop), "{stop}");
         }
     }

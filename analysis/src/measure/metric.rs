@@ -98,22 +98,22 @@ impl MetricKey {
         }
     }
 
+    /// The keys of each site, and then those of the worker.
     pub(crate) fn all(sites: &[Site]) -> Vec<MetricKey> {
-        let (by_site, of_worker): (Vec<Metric>, Vec<Metric>) =
-            Metric::ALL.iter().partition(|metric| metric.is_by_site());
-        let of_sites = sites
-            .iter()
-            .flat_map(|&site| by_site.iter().map(move |&metric| (Some(site), metric)));
-        let keys = of_sites.chain(of_worker.iter().map(|&metric| (None, metric)));
-        keys.map(|(site, metric)| MetricKey { site, metric })
-            .collect()
+        let places = sites.iter().copied().map(Some).chain([None]);
+        let keys = places.flat_map(|site| {
+            let metrics = Metric::ALL.iter().copied();
+            let of_place = metrics.filter(move |metric| metric.is_by_site() == site.is_some());
+            of_place.map(move |metric| MetricKey { site, metric })
+        });
+        keys.collect()
     }
 
-    /// The histogram and the share at which the metric is a quantile. None for a ratio.
+    /// The histogram, and the share of its values that lies below the quantile. None for a ratio.
     pub(super) fn quantile(self) -> Option<(HistogramOf, f64)> {
         match self.metric.formula() {
-            Formula::SiteQuantile(at) => Some((HistogramOf::Polls(self.site?), at)),
-            Formula::WorkerQuantile(histogram, at) => Some((histogram, at)),
+            Formula::SiteQuantile(share) => Some((HistogramOf::Polls(self.site?), share)),
+            Formula::WorkerQuantile(histogram, share) => Some((histogram, share)),
             _ => None,
         }
     }

@@ -117,20 +117,14 @@ impl CellMeasured {
             })
             .collect();
         load::set_own_cpu(&mut runs);
-        let disturbed = runs
-            .iter()
-            .flat_map(|run| run.set_aside.keys().next())
-            .copied()
-            .next();
+        let mut set_aside = runs.iter().flat_map(|run| run.set_aside.keys());
+        let disturbed = set_aside.next().copied();
         runs.retain(|run| !run.blocks.is_empty());
         let blocks = CellBlocks::of_runs(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
         let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
-        let rows: Vec<&RunRow> = files
-            .runs
-            .iter()
-            .filter_map(|file| file.row.as_ref())
-            .collect();
+        let ended = files.runs.iter().filter_map(|file| file.row.as_ref());
+        let rows: Vec<&RunRow> = ended.collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
         let is_capped = |row: &&RunRow| row.end == End::Ok { stop: Stop::Cap };
         let is_measured = !blocks.is_empty();
@@ -139,9 +133,9 @@ impl CellMeasured {
             cell: files.cell,
             state: state(&rows, is_measured, disturbed),
             flaws: flaws(files, setup),
-            is_unfinished: missing_runs(files, setup).0 > 0
+            is_unfinished: files.runs.len() < wanted_runs(files, setup)
                 || files.runs.iter().any(|file| file.row.is_none()),
-            runs: blocks.count,
+            runs: blocks.launches,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
             layouts: blocks.layouts(),
@@ -149,8 +143,8 @@ impl CellMeasured {
             at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
             slow_polls: slow_polls(&of_first, setup.threshold_ns),
             estimates: sums.estimates(),
-            curve: curve::of_cell(&blocks, setup),
-            after_switch: after_switch(&blocks, setup),
+            curve: curve::curve(&blocks, setup),
+            after_switch: after_switch(&runs, &blocks, setup),
             turns: Turns::examine(&runs, setup.budgets),
             levels: levels(&blocks, setup),
             checks: Checks::make(&rows, &runs),
@@ -159,9 +153,9 @@ impl CellMeasured {
                 false => Breakdown::default(),
             },
             predicted: predicted::predict(&of_first, setup),
-            details: PageDetails::collect(&sums, (&rows, &runs), setup.threshold_ns),
+            details: PageDetails::collect(&sums, &rows, &runs, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
-            workers: workers(&runs, setup.budgets, setup.subjects),
+            workers: workers(&runs, setup),
             launches,
         })
     }
@@ -201,7 +195,7 @@ fn state(rows: &[&RunRow], is_measured: bool, disturbed: Option<Disturbance>) ->
         let how = disturbance.words();
         return CellState::Failed(format!("every block was disturbed and set aside: {how}"));
     }
-    match rows.iter().map(|row| &row.end).next_back() {
+    match rows.last().map(|row| &row.end) {
         None => CellState::Missing,
         Some(End::Invalid { reason }) => CellState::Invalid(reason.clone()),
         Some(End::Failed { stage, reason }) => CellState::Failed(format!("{stage}: {reason}")),
@@ -220,7 +214,6 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
         let whose = label.map_or_else(String::new, |label| format!(" of {label}"));
         Some(format!("a run{whose} {}", flaw?))
     };
-    let (missing, wanted) = missing_runs(files, setup);
     let mut times = BTreeMap::<String, usize>::new();
     for flaw in files.runs.iter().filter_map(sentence) {
         *times.entry(flaw).or_default() += 1;
@@ -230,17 +223,17 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
         _ => format!("{flaw} ({times} times)"),
     });
     let mut flaws: Vec<String> = counted.collect();
-    if missing > 0 && !files.runs.is_empty() {
-        flaws.push(format!("{missing} of {wanted} runs are missing"));
+    let (found, wanted) = (files.runs.len(), wanted_runs(files, setup));
+    if (1..wanted).contains(&found) {
+        flaws.push(format!("{} of {wanted} runs are missing", wanted - found));
     }
     let rows = files.runs.iter().filter_map(|file| file.row.as_ref());
     flaws.extend(rows.flat_map(missed_messages));
     flaws
 }
 
-fn missing_runs(files: &CellRuns, setup: &SweepSetup) -> (usize, usize) {
-    let wanted = files.visits as usize * setup.subjects;
-    (wanted - files.runs.len(), wanted)
+fn wanted_runs(files: &CellRuns, setup: &SweepSetup) -> usize {
+    files.visits as usize * setup.subjects
 }
 
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
@@ -256,7 +249,7 @@ fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {
 /// time since the change of variant. The key is the lower end of a range in ms, and the values are by variant.
 pub(crate) type AfterSwitch = BTreeMap<u64, Vec<Option<Uncertain>>>;
 
-fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
+fn after_switch(runs: &[LoadedRun], blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
     let estimate_range = |from_ms: u64, variants: &[usize]| {
         let slow_polls = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
@@ -267,21 +260,17 @@ fn after_switch(blocks: &CellBlocks, setup: &SweepSetup) -> AfterSwitch {
         let parts = blocks.sums_by_block(variants, slow_polls, RatioPart::sum)?;
         stats::ratio(&parts, RatioKind::Share)
     };
-    let slices = blocks.launches.iter().flat_map(|run| &run.slices);
-    let ranges: BTreeSet<u64> = slices
-        .flat_map(|slice| &slice.after_switch)
-        .map(|range| range.from_ms)
-        .collect();
+    let slices = runs.iter().flat_map(|run| &run.slices);
+    let rows = slices.flat_map(|slice| &slice.after_switch);
+    let ranges: BTreeSet<u64> = rows.map(|range| range.from_ms).collect();
     let changes = |from_ms: u64| {
         let reference = estimate_range(from_ms, &setup.reference);
         let change = |variant| {
             let estimate = estimate_range(from_ms, &[variant])?;
             Some(stats::change(reference.as_ref()?, &estimate)?.difference)
         };
-        (0..setup.budgets * setup.subjects).map(change).collect()
+        setup.variants().map(change).collect()
     };
-    ranges
-        .into_iter()
-        .map(|from_ms| (from_ms, changes(from_ms)))
-        .collect()
+    let ranges = ranges.into_iter();
+    ranges.map(|from_ms| (from_ms, changes(from_ms))).collect()
 }

@@ -9,6 +9,7 @@ use run_format::WorkerRow;
 use run_format::counts::Counts;
 use run_format::plan::sums::{SliceSums, of_run};
 
+use super::SweepSetup;
 use crate::load::{CellRuns, LoadedRun, RunFiles};
 use crate::stats::{self, LaunchCounts};
 
@@ -54,14 +55,14 @@ pub(crate) struct Workers {
 }
 
 /// The workers by variant of every subject. Empty if central has one worker.
-pub(super) fn workers(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Vec<Workers> {
+pub(super) fn workers(runs: &[LoadedRun], setup: &SweepSetup) -> Vec<Workers> {
     if !runs.iter().any(LoadedRun::has_workers) {
         return Vec::new();
     }
-    let mut all = vec![Workers::default(); budgets * subjects];
+    let mut all = vec![Workers::default(); setup.variants().len()];
     for run in runs {
-        for slice in run.blocks.iter().flatten().map(|at| &run.slices[*at]) {
-            all[run.subject * budgets + slice.row.variant].add(&Workers {
+        for slice in run.blocks.iter().flatten().map(|index| &run.slices[*index]) {
+            all[run.subject * setup.budgets + slice.row.variant].add(&Workers {
                 threads: slice.workers.clone(),
                 sampled_ms: slice.row.sampled_ms,
                 any_worker_ns: slice.histogram(CotenantWake).clone(),
@@ -74,8 +75,8 @@ pub(super) fn workers(runs: &[LoadedRun], budgets: usize, subjects: usize) -> Ve
 
 impl Workers {
     pub(crate) fn add(&mut self, other: &Workers) {
-        for (at, row) in other.threads.iter().enumerate() {
-            match self.threads.get_mut(at) {
+        for (worker, row) in other.threads.iter().enumerate() {
+            match self.threads.get_mut(worker) {
                 Some(sum) => add(sum, row),
                 None => self.threads.push(row.clone()),
             }

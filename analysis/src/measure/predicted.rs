@@ -31,12 +31,9 @@ pub(super) fn predict(runs: &[&LoadedRun], setup: &SweepSetup) -> Vec<Predicted>
     }
     for (run, loaded) in runs.iter().enumerate() {
         let first = loaded.blocks.iter().filter_map(|block| block.first());
-        let used: BTreeSet<u32> = first.map(|at| loaded.slices[*at].row.block).collect();
-        let slices = loaded
-            .slices
-            .iter()
-            .filter(|slice| used.contains(&slice.row.block));
-        for slice in slices {
+        let used: BTreeSet<u32> = first.map(|index| loaded.slices[*index].row.block).collect();
+        let all = loaded.slices.iter();
+        for slice in all.filter(|slice| used.contains(&slice.row.block)) {
             let whole = slice.sites().filter(|site| site.lost() == 0);
             for row in whole.flat_map(|site| &site.bounds) {
                 let limit = row.budget.at(row.site).map(|bound| bound.limit);

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 
 use run_format::counts::Counts;
 use run_format::{BASELINE, HistogramOf, Site};
@@ -13,9 +14,8 @@ use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
 
 /// The complete blocks of a cell. A block has a slice of each budget, for each program if several take turns.
 pub(super) struct CellBlocks<'a> {
-    pub(super) launches: Vec<&'a LoadedRun>,
     /// The number of launches of each program.
-    pub(super) count: usize,
+    pub(super) launches: usize,
     /// The blocks of each launch. If several hosts measured the cell, they are the blocks of each host, because launches of one
     /// host have more in common than others.
     runs: Vec<Vec<Block<'a>>>,
@@ -41,10 +41,14 @@ pub(crate) struct SweepSetup {
 }
 
 impl SweepSetup {
+    /// The variants of all programs.
+    pub(super) fn variants(&self) -> Range<usize> {
+        0..self.budgets * self.subjects
+    }
+
     /// The groups of variants that have an estimate: each variant by itself, and last the reference.
     pub(super) fn estimated(&self) -> impl Iterator<Item = Vec<usize>> {
-        let variants = self.budgets * self.subjects;
-        let alone = (0..variants).map(|variant| vec![variant]);
+        let alone = self.variants().map(|variant| vec![variant]);
         alone.chain([self.reference.clone()])
     }
 }
@@ -78,7 +82,7 @@ impl<'a> CellBlocks<'a> {
                 return None;
             }
             let block = |number: &u32| {
-                let mut block: Block<'a> = vec![None; setup.budgets * setup.subjects];
+                let mut block: Block<'a> = vec![None; setup.variants().len()];
                 for (subject, (run, blocks)) in &programs {
                     for (budget, slice) in blocks.get(number)?.iter().enumerate() {
                         block[subject * setup.budgets + budget] = Some((run, &run.slices[*slice]));
@@ -92,8 +96,7 @@ impl<'a> CellBlocks<'a> {
         let launches: Vec<_> = (1..=setup.repeat).filter_map(blocks_of_launch).collect();
         let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
-            launches: runs.iter().collect(),
-            count: launches.len(),
+            launches: launches.len(),
             runs: match hosts.len() {
                 0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
                 _ => by_host(launches.into_iter()),
@@ -164,10 +167,11 @@ impl<'a> CellSums<'a> {
         if blocks.is_empty() {
             return CellSums::default();
         }
-        let by_launch = |what: HistogramOf, variants: Vec<usize>| {
-            let of_slice = |_: &_, slice: &'a LoadedSlice| slice.counts(what).map(Cow::Borrowed);
-            let sum = |variants: Vec<Cow<'_, Counts>>| {
-                let counts: Vec<&Counts> = variants.iter().map(Cow::as_ref).collect();
+        let by_launch = |histogram: HistogramOf, variants: Vec<usize>| {
+            let of_slice =
+                |_: &_, slice: &'a LoadedSlice| slice.counts(histogram).map(Cow::Borrowed);
+            let sum = |counts: Vec<Cow<'_, Counts>>| {
+                let counts: Vec<&Counts> = counts.iter().map(Cow::as_ref).collect();
                 Cow::Owned(Counts::sum(&counts))
             };
             let launches = blocks.sums_by_block(&variants, of_slice, sum)?.into_iter();
@@ -175,12 +179,9 @@ impl<'a> CellSums<'a> {
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
         let histograms: BTreeSet<_> = keys().filter_map(|key| Some(key.quantile()?.0)).collect();
-        let launches = histograms.into_iter().map(|what| {
-            let variants = setup.estimated();
-            (
-                what,
-                variants.map(|variants| by_launch(what, variants)).collect(),
-            )
+        let launches = histograms.into_iter().map(|histogram| {
+            let sums = setup.estimated().map(|group| by_launch(histogram, group));
+            (histogram, sums.collect())
         });
         let of_ratios = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios =
@@ -199,12 +200,12 @@ impl<'a> CellSums<'a> {
         });
         let keys = MetricKey::all(&Site::ALL).into_iter();
         let quantiles = keys.filter_map(|key| {
-            let (histogram, at) = key.quantile()?;
+            let (histogram, share) = key.quantile()?;
             let info = key.metric.info();
             // Formulas calculate in another unit than figures are shown in.
             let least = info.least / info.scale;
             let quantile = |launches: &Option<Vec<_>>| {
-                Some(stats::quantile(launches.as_ref()?, at)?.with_least(least))
+                Some(stats::quantile(launches.as_ref()?, share)?.with_least(least))
             };
             let variants = self.launches.get(&histogram)?.iter();
             Some((key, variants.map(quantile).collect()))

@@ -18,16 +18,13 @@ pub(crate) struct Turns {
 
 impl Turns {
     pub(super) fn examine(runs: &[LoadedRun], variants: usize) -> Turns {
-        let rows = runs
-            .iter()
-            .flat_map(|run| &run.slices)
-            .map(|slice| &slice.row);
+        let rows = runs.iter().flat_map(LoadedRun::rows);
         let compared = rows.filter(|row| row.pass == Pass::Compare);
         let sum =
             |count: fn(&SliceRow) -> Option<u64>| compared.clone().filter_map(count).sum::<u64>();
         let has_fewer = |variant: &usize| {
             runs.iter().any(|run| {
-                let turns = |block: &[usize], at: usize| run.slices[block[at]].row.turns;
+                let turns = |block: &[usize], variant: usize| run.slices[block[variant]].row.turns;
                 let mut blocks = run.blocks.iter();
                 blocks.any(|block| turns(block, *variant) < turns(block, BASELINE))
             })
@@ -53,18 +50,15 @@ pub(super) fn levels(blocks: &CellBlocks, setup: &SweepSetup) -> Vec<Option<Leve
     /// With fewer, whole numbers of requests look like levels.
     const FEWEST_REQUESTS: u64 = 100;
     let rate = |_: &_, slice: &LoadedSlice| {
-        let requests = slice
-            .row
-            .requests
-            .filter(|requests| *requests >= FEWEST_REQUESTS)?;
-        Some(requests as f64 / slice.row.duration_ms * 1e3)
+        let SliceRow { requests, .. } = slice.row;
+        let enough = requests.filter(|requests| *requests >= FEWEST_REQUESTS)?;
+        Some(enough as f64 / slice.row.duration_ms * 1e3)
     };
     let levels_of_variant = |variant| {
         let launches = blocks.sums_by_block(&[variant], rate, |rates| rates.iter().sum())?;
         launches.into_iter().find_map(two_levels)
     };
-    let variants = 0..setup.budgets * setup.subjects;
-    variants.map(levels_of_variant).collect()
+    setup.variants().map(levels_of_variant).collect()
 }
 
 /// There are two levels if one gap is more than half of the range of all rates but the outermost tenth, and if a quarter or more
@@ -80,7 +74,7 @@ fn two_levels(mut rates: Vec<f64>) -> Option<Levels> {
     }
     let range = rates[count - 1 - outer] - rates[outer];
     let mut splits = count / 4..=count - count / 4;
-    let split = splits.find(|at| rates[*at] - rates[at - 1] > range / 2.0)?;
+    let split = splits.find(|split| rates[*split] - rates[split - 1] > range / 2.0)?;
     let (low, high) = rates.split_at(split);
     let levels = [low, high].map(|part| part.iter().sum::<f64>() / part.len() as f64);
     (levels[1] > LEAST_RATIO * levels[0]).then_some(levels)
@@ -92,23 +86,25 @@ mod tests {
 
     #[test]
     fn two_levels_are_told_from_noise_and_from_drift() {
-        let noise = |at: i32| f64::from(at * 7919 % 13);
-        let levels =
-            |rate: fn(i32) -> f64| two_levels((0..40).map(|at| rate(at) + noise(at)).collect());
-        let [low, high] = levels(|at| if at < 15 { 700.0 } else { 1000.0 }).expect("two levels");
+        let noise = |slice: i32| f64::from(slice * 7919 % 13);
+        let levels = |rate: fn(i32) -> f64| {
+            two_levels((0..40).map(|slice| rate(slice) + noise(slice)).collect())
+        };
+        let [low, high] =
+            levels(|slice| if slice < 15 { 700.0 } else { 1000.0 }).expect("two levels");
         assert!(
             (low - 706.0).abs() < 3.0 && (high - 1006.0).abs() < 3.0,
             "{low} {high}"
         );
         assert_eq!(levels(|_| 1000.0), None);
-        assert_eq!(levels(|at| 500.0 + 20.0 * f64::from(at)), None);
+        assert_eq!(levels(|slice| 500.0 + 20.0 * f64::from(slice)), None);
         assert_eq!(
-            levels(|at| if at == 3 { 100.0 } else { 1000.0 }),
+            levels(|slice| if slice == 3 { 100.0 } else { 1000.0 }),
             None,
             "an outlier"
         );
         assert_eq!(
-            levels(|at| if at % 2 == 0 { 950.0 } else { 1000.0 }),
+            levels(|slice| if slice % 2 == 0 { 950.0 } else { 1000.0 }),
             None,
             "too near"
         );

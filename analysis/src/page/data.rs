@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
-use crate::explain::files::File;
+use crate::explain::File;
 use crate::load::{ComparedVariant, name_in_files};
 use crate::measure::details::edges;
 use crate::measure::{CellState, Metric, MetricKey};
@@ -35,7 +35,7 @@ fn metrics() -> Value {
 }
 
 /// All data of a page with these runs. The trade-off shows the first of the gains that the verdict has, and the cost.
-pub(super) fn of_page(runs: &[Value], soak: &[Value]) -> Value {
+pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
     let gains = RANKS.map(|metric| metric.info().name);
     json!({
         "metrics": metrics(),
@@ -54,7 +54,8 @@ pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     const MOST_NS: u64 = 1_000_000;
     let own_ns = options.figures.threshold;
     let edges = edges(own_ns);
-    let curve = verdict.baseline_curve.iter().map(|at| at.threshold_ns);
+    let points = verdict.baseline_curve.iter();
+    let curve = points.map(|point| point.threshold_ns);
     let judged =
         curve.filter(|threshold_ns| *threshold_ns <= MOST_NS && edges.contains(threshold_ns));
     let all: BTreeSet<u64> = judged.chain([own_ns]).collect();
@@ -74,7 +75,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
     let edges = edges(options.figures.threshold);
     let place = |threshold_ns: u64| edges.iter().position(|edge| *edge == threshold_ns);
     let stops = thresholds_ns(verdict, options).into_iter().map(place);
-    let cell = |cell: &CellSummary| of_cell(cell, &axes, &sites, explained);
+    let cell = |cell: &CellSummary| cell_data(cell, &axes, &sites, explained);
     json!({
         "name": name,
         "identity": summary.line(),
@@ -90,17 +91,17 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
         "figures": figures(summary, &sites),
         "stops": stops.collect::<Vec<_>>(),
         "durations": durations(summary, &sites),
-        "requests": by_variant(summary, |cell, at| {
-            cell.measured.details.requests.get(at).copied().flatten().map_or(Value::Null, number)
+        "requests": by_variant(summary, |cell, variant| {
+            cell.measured.details.requests.get(variant).copied().flatten().map_or(Value::Null, number)
         }),
         "byBlock": by_block(summary, &sites),
         "edges": edges,
-        "verdict": of_verdict(verdict),
+        "verdict": verdict_data(verdict),
         "parts": trust::parts(summary, verdict),
     })
 }
 
-pub(crate) fn of_soak(drifts: &Drifts) -> Vec<Value> {
+pub(crate) fn soak(drifts: &Drifts) -> Vec<Value> {
     let (seconds, unit) = lines::time_unit(drifts.last_s);
     let quiet = drifts.all.iter().filter(|drift| !drift.is_drifting());
     let of_one = |drift: &Drift| {
@@ -136,7 +137,7 @@ fn optional(value: Option<f64>) -> Value {
 
 fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize)> {
     let cells = summary.shown_cells().into_iter();
-    cells.flat_map(|cell| (0..summary.variants.len()).map(move |at| (cell, at)))
+    cells.flat_map(|cell| (0..summary.variants.len()).map(move |variant| (cell, variant)))
 }
 
 /// The values of every cell and variant, or null if none has a value.
@@ -151,7 +152,7 @@ fn by_variant(summary: &Summary, value: impl Fn(&CellSummary, usize) -> Value) -
 }
 
 /// The data that the panel of a cell shows beside its figures.
-fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
+fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
     let id = cell.measured.cell.id();
     let measured = &cell.measured;
     let why = match &measured.state {
@@ -180,7 +181,7 @@ fn of_cell(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) 
         "blocks": measured.blocks,
         "aside": measured.checks.set_aside.values().sum::<usize>(),
         "checks": trust::of_cell(&measured.checks),
-        "connects": measured.checks.rtt_ms.map(|(least, median, most)| [least, median, most].map(number)),
+        "connects": measured.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
         "children": sites.iter().map(of_site).collect::<Map<_, _>>(),
         "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
         "launches": measured.details.launches,
@@ -243,16 +244,18 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
         .iter()
         .map(|site| (site.name(), HistogramOf::Polls(*site)));
     let all = of_sites.chain([("worker", HistogramOf::CotenantWake)]);
-    let of_one = |(name, what): (&str, HistogramOf)| {
-        let counts = |cell: &CellSummary, at: usize| {
+    let of_one = |(name, histogram): (&str, HistogramOf)| {
+        let shown = |cell: &CellSummary, variant: usize| {
             let durations = &cell.measured.details.durations;
-            let counts = durations.get(&what)?.get(at)?.as_ref()?;
+            let counts = durations.get(&histogram)?.get(variant)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
             let last = counts.iter().rposition(|count| *count > 0)?;
-            let shown = counts[first..=last].iter().copied();
-            Some([first as u64].into_iter().chain(shown).collect::<Value>())
+            let others = counts[first..=last].iter().copied();
+            Some([first as u64].into_iter().chain(others).collect::<Value>())
         };
-        let counts = by_variant(summary, |cell, at| counts(cell, at).unwrap_or_default());
+        let counts = by_variant(summary, |cell, variant| {
+            shown(cell, variant).unwrap_or_default()
+        });
         (name.to_owned(), counts)
     };
     Value::Object(all.map(of_one).collect())
@@ -281,11 +284,11 @@ fn three_digits(value: f64) -> Value {
 
 /// Each threshold with the time beyond it, a mean over cells.
 fn curve(curve: &[AtThreshold]) -> Value {
-    let point = |at: &AtThreshold| json!([at.threshold_ns, number(at.level)]);
-    curve.iter().map(point).collect()
+    let pair = |point: &AtThreshold| json!([point.threshold_ns, number(point.level)]);
+    curve.iter().map(pair).collect()
 }
 
-fn of_verdict(verdict: &Verdict) -> Value {
+fn verdict_data(verdict: &Verdict) -> Value {
     let judged = |judged: &Judged| {
         let ends = [judged.value, judged.interval.low, judged.interval.high];
         let name = judged.quantity.metric.info().name;

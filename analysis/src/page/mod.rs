@@ -6,15 +6,13 @@ pub(crate) mod data;
 use serde_json::{Value, json};
 
 use crate::measure::Metric;
-use crate::options::Options;
 use crate::prose::{prose, rendered};
 use crate::report;
 use crate::report::effects::{Effects, is_open as is_change_open, legend};
 use crate::report::markdown::Row;
-use crate::summary::Summary;
 use crate::text::{escaped, marked};
 use crate::verdict::Verdict;
-use crate::views::Entry;
+use crate::views::{Entry, Scene};
 
 pub(crate) const FILE: &str = "index.html";
 
@@ -83,12 +81,9 @@ impl Page {
     }
 
     pub(crate) fn html(&self) -> String {
-        let answers = self
-            .in_short
-            .len()
-            .min(if self.effects.is_empty() { 1 } else { 2 });
-        let (decision, others) = self.in_short.split_at(answers);
-        let data = data::of_page(&self.runs, &self.soak).to_string();
+        let answers = if self.effects.is_empty() { 1 } else { 2 };
+        let (decision, others) = self.in_short.split_at(answers.min(self.in_short.len()));
+        let data = data::page(&self.runs, &self.soak).to_string();
         rendered(&prose!('a "page.html" {
             page: &'a Page = self,
             style: &'static str = STYLE,
@@ -111,16 +106,9 @@ pub(crate) fn opening(pictures: &[Entry]) -> String {
 
 /// A table for each candidate and group. The first one is open, the others unfold. The row of the time beyond the threshold
 /// is there at each of the slider's thresholds, and the page shows one of them.
-pub(crate) fn effects(
-    effects: &[Effects],
-    verdict: &Verdict,
-    summary: &Summary,
-    options: &Options,
-) -> String {
-    let (thresholds_ns, own_ns) = (
-        data::thresholds_ns(verdict, options),
-        options.figures.threshold,
-    );
+pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
+    let thresholds_ns = data::thresholds_ns(scene.verdict, scene.options);
+    let own_ns = scene.options.figures.threshold;
     let tables: Vec<Vec<Effects>> = effects
         .iter()
         .map(|group| group.of_each_candidate().collect())
@@ -133,7 +121,7 @@ pub(crate) fn effects(
             html += &table(&of_group[candidate], &thresholds_ns, own_ns, is_open);
         }
     }
-    let legend = legend(effects, summary);
+    let legend = legend(effects, scene.summary);
     let paragraph = legend.map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
     html + &paragraph.unwrap_or_default()
 }
@@ -163,8 +151,8 @@ fn table(effects: &Effects, thresholds_ns: &[u64], own_ns: u64, is_open: bool) -
             threshold_ns: is_beyond.then_some(own_ns),
             is_hidden: false,
         });
-        let others = thresholds_ns.iter();
-        let others = others.filter(|threshold_ns| is_beyond && **threshold_ns != own_ns);
+        let is_other = |threshold_ns: &&u64| is_beyond && **threshold_ns != own_ns;
+        let others = thresholds_ns.iter().filter(is_other);
         shown.extend(others.filter_map(|&threshold_ns| {
             Some(EffectsRow {
                 fields: fields(effects.row_beyond(threshold_ns)?),
@@ -215,11 +203,8 @@ pub(crate) fn still_pictures<'a>(pictures: impl IntoIterator<Item = &'a Entry>) 
 /// A table of the verdict's changes over all cells. Each change links to the map of its cells.
 fn over_all_cells(verdict: &Verdict) -> String {
     const MOST_ROWS: usize = 40;
-    if verdict
-        .candidates
-        .iter()
-        .all(|candidate| candidate.judged.is_empty())
-    {
+    let mut all = verdict.candidates.iter();
+    if all.all(|candidate| candidate.judged.is_empty()) {
         return String::new();
     }
     let candidates = verdict.candidates.iter().take(MOST_ROWS);
@@ -227,9 +212,9 @@ fn over_all_cells(verdict: &Verdict) -> String {
     let head = rows.first().into_iter().flat_map(|row| &row.0);
     let variants = candidates.chain(&verdict.control);
     let fields = rows.iter().zip(variants).map(|(row, candidate)| {
-        let link = |at: usize| {
+        let link = |column: usize| {
             // The first two columns are the variant and its yields.
-            let (quantity, _) = verdict.quantities.get(at.checked_sub(2)?)?;
+            let (quantity, _) = verdict.quantities.get(column.checked_sub(2)?)?;
             let (site, metric) = (verdict.site.name(), quantity.metric.info().name);
             let variant = candidate.variant;
             Some(format!(
@@ -238,7 +223,7 @@ fn over_all_cells(verdict: &Verdict) -> String {
         };
         let fields = row.0.iter().enumerate();
         fields
-            .map(|(at, (_, field))| (&**field, link(at)))
+            .map(|(column, (_, field))| (&**field, link(column)))
             .collect()
     });
     rendered(&prose!('a "still.html" {

@@ -20,7 +20,7 @@ pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
         let [a, b] = [a, b].map(|row| row.predicted.estimate.value);
         a.total_cmp(&b)
     })?;
-    let bounded = best.of.site;
+    let bounded = best.prediction.site;
     Some(prose::text(&prose!('a "bounds.txt" {
         worst: Cell = cell.measured.cell,
         bounded: &'a str = summary.function(bounded),
@@ -30,24 +30,30 @@ pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
 }
 
 fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String {
-    rows.retain(|row| row.of.site == site);
-    rows.dedup_by_key(|row| row.of.limit);
-    let unbounded = || rows.iter().find(|row| row.of.limit.is_none());
+    rows.retain(|row| row.prediction.site == site);
+    rows.dedup_by_key(|row| row.prediction.limit);
+    let unbounded = || rows.iter().find(|row| row.prediction.limit.is_none());
     // A bound that ends no poll has the figures of no bound.
     let is_shown = |row: &&SideBySide| {
-        row.of.limit.is_none() || Some(row.of.polls) != cell.recorded_polls(site)
+        row.prediction.limit.is_none() || Some(row.prediction.polls) != cell.recorded_polls(site)
     };
     let rows = rows.iter().filter(is_shown).map(|row| {
         let share = |polls: fn(&SideBySide) -> u64| {
             let whole = polls(unbounded()?);
             (whole > 0).then(|| format!("{} %", number(100.0 * polls(row) as f64 / whole as f64)))
         };
-        let (slow_polls, polls) = (share(|row| row.of.slow_polls), share(|row| row.of.polls));
-        Row::new("bound", in_words(row.of.limit))
+        let (slow_polls, polls) = (
+            share(|row| row.prediction.slow_polls),
+            share(|row| row.prediction.polls),
+        );
+        Row::new("bound", in_words(row.prediction.limit))
             .with(METRIC.title(), with_interval(&row.predicted))
             .with_any("slow polls, compared with none", slow_polls)
             .with_any("polls, compared with none", polls)
-            .with("longest poll, µs", number(row.of.longest_ns as f64 / 1e3))
+            .with(
+                "longest poll, µs",
+                number(row.prediction.longest_ns as f64 / 1e3),
+            )
     });
     table(rows)
 }
@@ -56,7 +62,7 @@ fn measured(summary: &Summary) -> String {
     let mut by_variant = BTreeMap::<(usize, Site), Vec<SideBySide>>::new();
     for pair in summary.measured().flat_map(|cell| summary.predicted(cell)) {
         if let Some((variant, _)) = pair.measured {
-            let key = (variant, pair.of.site);
+            let key = (variant, pair.prediction.site);
             by_variant.entry(key).or_default().push(pair);
         }
     }

@@ -31,11 +31,9 @@ pub(crate) fn sentences(
     options: &Options,
 ) -> Vec<String> {
     if is_published(sides) {
-        let summary = compared.first().map(|pair| &pair.summary);
-        let of_side = |(at, side): (usize, &Summary)| {
-            let summary = summary?;
-            let site = summary.first_site(options);
-            let words = of_published(summary, site, at);
+        let summary = &compared[0].summary;
+        let of_side = |(variant, side): (usize, &Summary)| {
+            let words = of_published(summary, summary.first_site(options), variant);
             Some(format!("{}: {}", side.identity.name, words.first()?))
         };
         return sides.into_iter().enumerate().filter_map(of_side).collect();
@@ -50,8 +48,8 @@ pub(crate) fn sentences(
              higher in {higher} of {cells}"
         )
     });
-    let parts = joined(parts, "; ");
-    vec![format!("After compared with before: {parts}.")]
+    let joined_parts = joined(parts, "; ");
+    vec![format!("After compared with before: {joined_parts}.")]
 }
 
 fn is_published(sides: [&Summary; 2]) -> bool {
@@ -97,17 +95,17 @@ fn rows(compared: &[Compared]) -> impl Iterator<Item = Row> {
 }
 
 fn field(compared: &Compared, metric: Metric) -> String {
-    let what = MetricKey::new(compared.verdict.site, metric);
+    let key = MetricKey::new(compared.verdict.site, metric);
     let pairs = || {
         let cells = compared.summary.measured();
-        cells.filter_map(|cell| cell.value(what, 0).zip(cell.value(what, 1)))
+        cells.filter_map(|cell| cell.value(key, 0).zip(cell.value(key, 1)))
     };
     let was = stats::mean(pairs().map(|(was, _)| was));
     let is = stats::mean(pairs().map(|(_, is)| is));
     let Some((was, is)) = was.zip(is) else {
         return words::absent();
     };
-    let [lower, higher, _] = compared.summary.resolved(what, 1);
+    let [lower, higher, _] = compared.summary.resolved(key, 1);
     let (was, is) = (number(was), number(is));
     format!("{was} → {is}; {lower} lower, {higher} higher")
 }
@@ -138,7 +136,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
     };
     let pairs = facts(before).into_iter().zip(facts(after));
     let differing = pairs.filter(|(was, is)| was != is);
-    let in_words = |((what, was), (_, is))| format!("{what}: {was} before, {is} after");
+    let in_words = |((fact, was), (_, is))| format!("{fact}: {was} before, {is} after");
     differing.map(in_words).collect()
 }
 
@@ -195,12 +193,12 @@ pub(crate) fn text_in_grid(
 /// Says how many cells have more than one slow poll in a hundred, and which is the worst. The first line is about all cells,
 /// and each other one about a payload.
 pub(crate) fn of_published(summary: &Summary, site: Site, variant: usize) -> Vec<String> {
-    let what = MetricKey::new(site, Metric::SlowPercent);
-    let share = |cell: &&CellSummary| cell.value(what, variant);
+    let key = MetricKey::new(site, Metric::SlowPercent);
+    let share = |cell: &&CellSummary| cell.value(key, variant);
     let in_words = |cells: Vec<&CellSummary>| {
         let over = cells.iter().filter(|cell| share(cell) > Some(1.0)).count();
         let values = cells.iter().filter_map(|cell| Some((cell, share(cell)?)));
-        let (worst, percent) = values.max_by(|a, b| a.1.total_cmp(&b.1))?;
+        let (worst, percent) = values.max_by(|(_, a), (_, b)| a.total_cmp(b))?;
         let (cells, percent) = (count(cells.len(), "cell"), number(percent));
         Some(format!(
             "over 1 % in {over} of {cells}; the worst is {} with {percent} %.",
@@ -249,12 +247,15 @@ fn cells(summary: &Summary, options: &Options, variants: &[&str]) -> Vec<Row> {
     cells.sort_by_key(|cell| Reverse((1e6 * cell.value(worst, 0).unwrap_or(0.0)) as u64));
     let rows = cells.iter().take(MOST_ROWS).map(|cell| {
         let mut row = Row::new("cell", cell.measured.cell);
-        for what in &wanted {
-            let site = what
+        for key in &wanted {
+            let site = key
                 .site
                 .map_or_else(String::new, |site| format!(" ({site})"));
-            let info = what.metric.info();
-            let value = |at| cell.value(*what, at).map_or_else(|| "–".to_owned(), number);
+            let info = key.metric.info();
+            let value = |variant| {
+                cell.value(*key, variant)
+                    .map_or_else(|| "–".to_owned(), number)
+            };
             let values = joined((0..variants.len()).map(value), " / ");
             let title = format!("{}{site}, {}{sides}", info.words, info.unit);
             row = row.with(title, values);

@@ -6,12 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use run_format::{BASELINE, ChosenBecause, ENOUGH_SLOW_SAMPLES, Pass, Site};
 
 use super::markdown::{Row, paragraphs, quoted, table};
-use crate::explain::events::EventRates;
-use crate::explain::files::FOLDER;
+use crate::explain::events::{AllocationRates, Rate};
 use crate::explain::findings::WorkFinding;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
 use crate::explain::thresholds::{AGREEMENT_PP, RARER_SAMPLES};
-use crate::explain::{Explanation, VariantOfSubject, warm_core, worst};
+use crate::explain::{Explanation, FOLDER, VariantKey, warm_core, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
@@ -30,23 +29,27 @@ pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options
         unseen: Vec<String> = unseen.map(quoted).collect(),
         findings: Vec<&'a WorkFinding> = explanation.findings.iter().take(MOST_FINDINGS).collect(),
     }));
-    let sections = explanation.cells.iter().enumerate().flat_map(|(at, cell)| {
-        let section = Section {
-            explanation,
-            cell,
-            evidence: cell.evidence(),
-            function: explanation.sites.function(explanation.site),
-            link_base: options.link_base(),
-        };
-        let has_subjects = explanation.has_subjects();
-        [
-            Some(section.in_short()),
-            section.frames(),
-            has_subjects.then(|| section.side_by_side()),
-            has_subjects.then(|| section.per_request()),
-            (at < detailed).then(|| section.details()),
-        ]
-    });
+    let sections = explanation
+        .cells
+        .iter()
+        .enumerate()
+        .flat_map(|(index, cell)| {
+            let section = Section {
+                explanation,
+                cell,
+                evidence: cell.evidence(),
+                function: explanation.sites.function(explanation.site),
+                link_base: options.link_base(),
+            };
+            let has_subjects = explanation.has_subjects();
+            [
+                Some(section.in_short()),
+                section.frames(),
+                has_subjects.then(|| section.side_by_side()),
+                has_subjects.then(|| section.per_request()),
+                (index < detailed).then(|| section.details()),
+            ]
+        });
     let parts = [Some(text)].into_iter().chain(sections);
     paragraphs(parts.chain([Some(caveats(explanation))]))
 }
@@ -95,16 +98,16 @@ struct Section<'a> {
 }
 
 impl Section<'_> {
-    fn link(&self, what: &str) -> String {
-        format!("{}{FOLDER}/{}.{what}", self.link_base, self.cell.id())
+    fn link(&self, suffix: &str) -> String {
+        format!("{}{FOLDER}/{}.{suffix}", self.link_base, self.cell.id())
     }
 
     /// A value of each variant that was launched. The baseline comes first.
     fn by_variant<T>(&self, value: impl Fn(&CellEvidence, usize) -> T) -> Vec<(String, T)> {
         let variants = self.explanation.variants.iter();
         let values = variants.filter_map(|explained| {
-            let evidence = self.cell.launches.get(&explained.is.subject)?;
-            let value = value(evidence, explained.is.variant);
+            let evidence = self.cell.launches.get(&explained.key.subject)?;
+            let value = value(evidence, explained.key.variant);
             Some((quoted(&explained.label), value))
         });
         values.collect()
@@ -121,12 +124,12 @@ impl Section<'_> {
     fn in_short(&self) -> String {
         let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
             let percent = format!("{} %", number(evidence.slow_percent()?));
-            let is = VariantOfSubject {
+            let key = VariantKey {
                 subject: *subject,
                 variant: BASELINE,
             };
             Some(match self.explanation.has_subjects() {
-                true => format!("{percent} ({})", quoted(self.explanation.label(is))),
+                true => format!("{percent} ({})", quoted(self.explanation.label(key))),
                 false => percent,
             })
         });
@@ -221,16 +224,18 @@ impl Section<'_> {
         let (_, baseline) = by_variant.first()?;
         let mut keys: Vec<&(Site, String)> = baseline.keys().collect();
         let most = |key| {
-            let (_, rates): &(u64, EventRates) = &baseline[key];
-            let rate = rates.per_request.or(rates.per_poll);
-            rate.map_or(0.0, |rate| rate.0)
+            let rates: &AllocationRates = &baseline[key];
+            rates.per_request.unwrap_or(rates.per_poll).count
         };
         keys.sort_by(|one, other| most(other).total_cmp(&most(one)));
         let rows = keys.into_iter().take(MOST_ROWS + 2).map(|key| {
             let row = Row::new("site", key.0).with("child", quoted(&key.1));
             by_variant.iter().fold(row, |row, (label, rates)| {
-                let rates = rates.get(key).map(|(_, rates)| rates);
-                with_rates(row, label, rates)
+                let rates = rates.get(key);
+                let per_poll = rates.map(|rates| in_words(rates.per_poll));
+                let per_request = rates.and_then(|rates| rates.per_request);
+                row.with_any(format!("objects (bytes) per poll, {label}"), per_poll)
+                    .with_any(format!("per request, {label}"), per_request.map(in_words))
             })
         });
         let functions = self.evidence.allocating_functions();
@@ -252,9 +257,11 @@ impl Section<'_> {
     fn counters(&self, has_polls: bool) -> String {
         let by_variant = self.by_variant(CellEvidence::counter_rates);
         let variants = by_variant.iter();
-        let rates = variants
-            .flat_map(|(label, of)| of.iter().map(move |(name, rates)| (name, label, rates)));
-        let mut rates: Vec<_> = rates.collect();
+        let all = variants.flat_map(|(label, counters)| {
+            let named = counters.iter();
+            named.map(move |(name, rates)| (name, label, rates))
+        });
+        let mut rates: Vec<_> = all.collect();
         rates.sort_by_key(|(name, ..)| *name);
         table(rates.into_iter().map(|(name, label, rates)| {
             let by_poll = [rates.per_poll, rates.per_slow_poll];
@@ -274,7 +281,7 @@ impl Section<'_> {
             let row = Row::new("call", quoted(&of_baseline.name));
             by_variant.iter().fold(row, |row, (label, calls)| {
                 let same = calls.iter().find(|call| call.name == of_baseline.name);
-                let per_request = same.and_then(|call| call.per_request).map(pair);
+                let per_request = same.and_then(|call| call.per_request).map(in_words);
                 row.with_any(format!("calls, {label}"), same.map(|call| call.calls))
                     .with_any(format!("time, {label}"), same.map(|call| number(call.us)))
                     .with_any(format!("calls (time) per request, {label}"), per_request)
@@ -286,7 +293,7 @@ impl Section<'_> {
     fn worst(&self) -> String {
         let worst = worst::polls(self.evidence, 0);
         let all = worst.iter();
-        let of_baseline = all.filter(|poll| poll.variant == VariantOfSubject::BASELINE);
+        let of_baseline = all.filter(|poll| poll.variant == VariantKey::BASELINE);
         table(of_baseline.take(MOST_ROWS).map(|worst| {
             Row::new("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
@@ -320,11 +327,11 @@ impl Section<'_> {
         calls.truncate(MOST_ROWS);
         let counted = self.by_variant(|evidence, variant| evidence.by_request(variant, &calls));
         let (_, baseline) = &counted[0];
-        let rows = baseline.iter().enumerate().map(|(at, (what, before))| {
+        let rows = baseline.iter().enumerate().map(|(index, (what, before))| {
             let row = Row::new("per request", what);
             let launches = counted.iter().enumerate();
             launches.fold(row, |row, (launch, (label, counts))| {
-                let (_, counted) = &counts[at];
+                let (_, counted) = &counts[index];
                 let row = row.with_any(label, counted.as_ref().map(|count| number(count.value)));
                 match launch {
                     0 => row,
@@ -338,19 +345,9 @@ impl Section<'_> {
     }
 }
 
-/// Writes a count with an amount, such as "20.0 (2000)".
-fn pair((count, amount): (f64, f64)) -> String {
+/// "20.0 (2000)"
+fn in_words(Rate { count, amount }: Rate) -> String {
     format!("{} ({})", number(count), number(amount))
-}
-
-/// Adds the columns with the objects and bytes of a variant, per poll and per request.
-fn with_rates(row: Row, label: &str, rates: Option<&EventRates>) -> Row {
-    let rates = rates.copied().unwrap_or_default();
-    row.with_any(
-        format!("objects (bytes) per poll, {label}"),
-        rates.per_poll.map(pair),
-    )
-    .with_any(format!("per request, {label}"), rates.per_request.map(pair))
 }
 
 fn changed(before: Option<&CellEstimate>, after: Option<&CellEstimate>) -> Option<String> {

@@ -92,29 +92,33 @@ pub(super) fn report(
     frame: Frame,
     parts: impl IntoIterator<Item = Option<String>>,
 ) -> String {
-    let options = frame.options;
-    let verdict = frame.in_short.split_first().map(|(first, others)| {
-        let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
-        let title = format!("{} of the verdict", count(more.len(), "more sentence"));
-        let folded = || details(&title, [Some(list(more))]);
-        let folded = (!more.is_empty()).then(folded);
-        [Some(format!("{VERDICT}{first}")), Some(list(shown)), folded]
-    });
-    let (opening, others): (Vec<_>, Vec<_>) =
-        frame.pictures.iter().partition(|entry| entry.is_first);
     let picture = |entry: &Entry| {
-        let (title, base) = (&entry.picture.title, options.link_base());
+        let (title, base) = (&entry.picture.title, frame.options.link_base());
         let files = entry.files();
         Some(format!("![{title}]({base}{CHARTS}/{})", files.first()?))
     };
-    let has_others = !others.is_empty();
-    let others = has_others.then(|| details("More pictures", others.into_iter().map(picture)));
-    let head = [Some(format!("# {title}"))].into_iter();
-    let head = head.chain(verdict.into_iter().flatten());
-    let head = head.chain(frame.tables.iter().cloned().map(Some));
-    let head = head.chain(opening.into_iter().map(picture));
-    let head = head.chain([Some(details("Terms", [Some(list(terms(about, sites)))]))]);
-    paragraphs(head.chain(parts).chain([others])) + "\n"
+    let (opening, others): (Vec<_>, Vec<_>) =
+        frame.pictures.iter().partition(|entry| entry.is_first);
+    let mut all = vec![Some(format!("# {title}"))];
+    if let Some((first, others)) = frame.in_short.split_first() {
+        let (shown, more) = others.split_at(others.len().min(MOST_SENTENCES));
+        all.extend([Some(format!("{VERDICT}{first}")), Some(list(shown))]);
+        if !more.is_empty() {
+            let title = format!("{} of the verdict", count(more.len(), "more sentence"));
+            all.push(Some(details(&title, [Some(list(more))])));
+        }
+    }
+    all.extend(frame.tables.iter().cloned().map(Some));
+    all.extend(opening.into_iter().map(picture));
+    all.push(Some(details("Terms", [Some(list(terms(about, sites)))])));
+    all.extend(parts);
+    if !others.is_empty() {
+        all.push(Some(details(
+            "More pictures",
+            others.into_iter().map(picture),
+        )));
+    }
+    paragraphs(all) + "\n"
 }
 
 /// Joins the parts that are not empty, with an empty line between them.

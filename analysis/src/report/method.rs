@@ -19,10 +19,6 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
     let config = &manifest.config;
     let payloads = summary.axes.payload_bytes.iter();
     let cells = || summary.measured().map(|cell| &cell.measured);
-    let labels = summary
-        .variants
-        .iter()
-        .map(|variant| quoted(&variant.label));
     let mut calibrations = summary.calibrations.values();
     Some(prose::text(&prose!('a "method.txt" {
         summary: &'a Summary = summary,
@@ -32,24 +28,25 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
         runs: usize = cells().map(|cell| cell.runs).sum(),
         blocks: usize = cells().map(|cell| cell.blocks).sum(),
         delay: String = capitalised(&summary.identity.delay()),
-        labels: String = joined(labels, ", "),
+        labels: String = labels(summary),
         is_widened: bool = calibrations.any(|calibration| calibration.factor.is_some()),
         has_settings: bool = config.subjects.iter().any(|subject| subject.runtime.is_some()),
     })))
 }
 
 fn of_application(summary: &Summary, Application { file, .. }: &Application) -> String {
-    let labels = summary
-        .variants
-        .iter()
-        .map(|variant| quoted(&variant.label));
     prose::text(&prose!('a "application.txt" {
         file: &'a ApplicationFile = file,
         blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),
-        labels: String = joined(labels, ", "),
+        labels: String = labels(summary),
         limit_s: f64 = file.limit_ms as f64 / 1000.0,
         hosts: &'a [Machine] = &summary.identity.hosts,
     }))
+}
+
+fn labels(summary: &Summary) -> String {
+    let variants = summary.variants.iter();
+    joined(variants.map(|variant| quoted(&variant.label)), ", ")
 }
 
 /// Says how the comparison in an application ended, unless it ended as planned. Empty for a sweep.

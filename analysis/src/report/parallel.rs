@@ -10,7 +10,7 @@ use super::markdown::{Row, quoted, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, AlonePair, BesideOthers, Interval, LIMIT_PERCENT, Share};
+use crate::stats::{self, AlonePair, BesideOthers, LIMIT_PERCENT, Share};
 use crate::summary::Summary;
 use crate::text::{self, count, number};
 
@@ -26,8 +26,7 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         let runs = count(runs, "run");
         format!("{runs} at most {jobs} at a time")
     });
-    let pairs = cells.iter().flat_map(|cell| &cell.pairs);
-    let pairs: Vec<&[Vec<SliceSums>; 2]> = pairs.collect();
+    let pairs: Vec<&[Vec<SliceSums>; 2]> = cells.iter().flat_map(|cell| &cell.pairs).collect();
     let all = |variants: &Vec<SliceSums>| {
         let sum = variants.iter().copied().reduce(SliceSums::plus);
         sum.unwrap_or_default()
@@ -35,19 +34,17 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     let sums: Vec<AlonePair> = pairs.iter().map(|pair| pair.each_ref().map(all)).collect();
     let found = BesideOthers::compare(&sums);
     let rows = found.iter().map(|found| {
-        let interval = Interval::new(found.interval.0, found.interval.1);
+        let change = text::change(found.percent, "%", found.interval);
         Row::new("beside others, compared with alone", found.quantity)
-            .with("change", text::change(found.percent, "%", interval))
+            .with("change", change)
             .with("pairs", found.pairs)
     });
     let named = |is_named: fn(&BesideOthers) -> bool| {
         let named = found.iter().filter(|found| is_named(found));
         named.map(|found| found.quantity).collect()
     };
-    let control = config
-        .variants
-        .iter()
-        .position(|variant| variant.role == Role::Control);
+    let mut variants = config.variants.iter();
+    let control = variants.position(|variant| variant.role == Role::Control);
     let of_control = |side: usize| {
         let noise = |pair: &&[Vec<SliceSums>; 2]| {
             let variants = &pair[side];
@@ -68,8 +65,8 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
 }
 
 pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String> {
-    let cells = summary.measured().map(|cell| &cell.measured.workers);
-    let cells: Vec<&Vec<Workers>> = cells.collect();
+    let measured = summary.measured();
+    let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.measured.workers).collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut all = Workers::default();

@@ -32,38 +32,38 @@ fn proofs(summary: &Summary) -> Vec<Proof> {
                 && bounds.to_string() == label
         })
     };
-    let proof = |(at, subject): (usize, &SubjectConfig)| {
+    let proof = |(index, subject): (usize, &SubjectConfig)| {
         let suffix = subject.label.strip_prefix(&subjects[0].label)?;
         let patch = suffix.strip_prefix('+')?;
-        let is_at_both_ends = subject.peers == at;
+        let is_at_both_ends = subject.peers == index;
         let proof = Proof {
             patch_label: patch.to_owned(),
             budget: variant(0, patch, Ends::Both)?,
-            patch: variant(at, "none", Ends::Central)?,
+            patch: variant(index, "none", Ends::Central)?,
         };
         is_at_both_ends.then_some(proof)
     };
     subjects.iter().enumerate().filter_map(proof).collect()
 }
 
-/// The number of cells in which the interval of the difference includes zero, and the number of cells with an interval.
-fn agreement(summary: &Summary, what: MetricKey, proof: &Proof) -> (usize, usize) {
-    let changes = summary.changes(what, [proof.budget, proof.patch]);
+/// Whether the interval of the difference includes zero, for each cell with an interval.
+fn agreements(summary: &Summary, key: MetricKey, proof: &Proof) -> Vec<bool> {
+    let changes = summary.changes(key, [proof.budget, proof.patch]);
     let intervals = changes.iter().filter_map(|change| change.interval());
-    let agree: Vec<bool> = intervals.map(|interval| interval.covers(0.0)).collect();
-    (agree.iter().filter(|agrees| **agrees).count(), agree.len())
+    intervals.map(|interval| interval.covers(0.0)).collect()
 }
 
 pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let sentence = |proof: &Proof| {
-        let counts = verdict.quantities.iter().map(|(quantity, _)| {
-            let what = MetricKey::new(verdict.site, quantity.metric);
-            agreement(summary, what, proof)
+        let cells = verdict.quantities.iter().flat_map(|(quantity, _)| {
+            let key = MetricKey::new(verdict.site, quantity.metric);
+            agreements(summary, key, proof)
         });
-        let (agree, all) = counts.fold((0, 0), |sum, cells| (sum.0 + cells.0, sum.1 + cells.1));
+        let agreements: Vec<bool> = cells.collect();
+        let all = agreements.len();
         prose::text(&prose!('a "prove_in_short.txt" {
             proof: &'a Proof = proof,
-            differ: usize = all - agree,
+            differ: usize = agreements.iter().filter(|agrees| !**agrees).count(),
             all: usize = all,
             expected: f64 = (1.0 - CONFIDENCE) * all as f64,
         }))
@@ -79,13 +79,14 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
         let rows = budget.iter().map(|judged| {
             let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
             let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);
-            let what = MetricKey::new(verdict.site, judged.quantity.metric);
-            let (agree, all) = agreement(summary, what, proof);
+            let key = MetricKey::new(verdict.site, judged.quantity.metric);
+            let cells = agreements(summary, key, proof);
+            let agree = cells.iter().filter(|agrees| **agrees).count();
             Row::new("quantity", judged.quantity.words)
                 .with("budget", judged.change())
                 .with_any("patch", change(&patch))
                 .with_any("patch compared with budget", change(&between))
-                .with("cells that agree", format!("{agree} of {all}"))
+                .with("cells that agree", format!("{agree} of {}", cells.len()))
         });
         Some(prose::text(&prose!('a "prove.txt" {
             proof: &'a Proof = proof,

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use run_format::BASELINE;
+
 use super::markdown::{Row, joined_any, quoted, table};
 use crate::measure::{Metric, MetricKey, OWN};
 use crate::prose::{self, prose};
@@ -12,15 +14,11 @@ use crate::verdict::holders::{self, Shares};
 use crate::verdict::{Verdict, unit};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
-    let yields = verdict
-        .candidates
-        .iter()
-        .flat_map(|candidate| &candidate.yields);
+    let candidates = verdict.candidates.iter();
+    let yields = candidates.flat_map(|candidate| &candidate.yields);
     let single = yields.filter_map(|yields| {
-        Some((
-            summary.function(yields.site),
-            yields.single_iteration_percent?,
-        ))
+        let percent = yields.single_iteration_percent?;
+        Some((summary.function(yields.site), percent))
     });
     let [_, slow] = holders::shares(summary.measured(), verdict.site);
     let is_known = !slow.is_empty();
@@ -47,22 +45,20 @@ pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
     let metrics = Metric::ALL.iter().copied().filter(of_quic);
     let rows = metrics.map(|metric| {
-        let what = MetricKey::new(verdict.site, metric);
-        let level = |cell: &CellSummary| cell.figure(what, 0)?.estimate.level;
+        let key = MetricKey::new(verdict.site, metric);
+        let info = metric.info();
+        let level = |cell: &CellSummary| cell.figure(key, BASELINE)?.estimate.level;
         let levels: Vec<Uncertain> = summary.measured().filter_map(level).collect();
-        let (level, unit_of_level) = (stats::mean_over_cells(&levels), metric.info().unit);
-        let level =
-            level.map(|level| text::level(level.value, unit_of_level, level.interval(CONFIDENCE)));
-        let mut row = Row::new("metric", metric.info().words);
-        if let Some(baseline) = summary.variants.first() {
-            row = row.with_any(quoted(&baseline.label), level);
-        }
-        for candidate in &verdict.candidates {
-            let change = candidate.details.get(&metric);
-            let change = change.map(|change| text::mean_change(change, unit(metric)));
-            row = row.with_any(quoted(&candidate.label), change);
-        }
-        row
+        let in_words =
+            |mean: Uncertain| text::level(mean.value, info.unit, mean.interval(CONFIDENCE));
+        let before = stats::mean_over_cells(&levels).map(in_words);
+        let baseline = quoted(&summary.variants[BASELINE].label);
+        let row = Row::new("metric", info.words).with_any(baseline, before);
+        verdict.candidates.iter().fold(row, |row, candidate| {
+            let mean = candidate.details.get(&metric);
+            let change = mean.map(|mean| text::mean_change(mean, unit(metric)));
+            row.with_any(quoted(&candidate.label), change)
+        })
     });
     prose::text(&prose!("quic.txt" { table: String = table(rows) }))
 }

@@ -36,24 +36,24 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
 fn figures(summary: &Summary) -> Vec<Row> {
     let mut rows = Vec::new();
     for cell in summary.measured() {
-        let mut add = |name: String, at: usize, field: fn(&CellFigure) -> Option<String>| {
+        let mut add = |name: String, index: usize, field: fn(&CellFigure) -> Option<String>| {
             let payload = cell.measured.cell.payload_bytes.in_words();
             let mut row = Row::new("payload", payload).with("variant", name);
             for metric in Metric::shown_in(Place::RawTcp) {
-                let figure = cell.worker_figure(metric, at);
+                let figure = cell.worker_figure(metric, index);
                 row = row.with_any(metric.title(), figure.and_then(field));
             }
             rows.push(row);
         };
         let variants = || summary.variants.iter().enumerate();
-        for (at, variant) in variants() {
-            add(variant.label.clone(), at, |figure| {
+        for (index, variant) in variants() {
+            add(variant.label.clone(), index, |figure| {
                 Some(number(figure.estimate.value))
             });
         }
-        for (at, variant) in variants().skip(1) {
+        for (index, variant) in variants().skip(1) {
             let name = format!("{} / {}", variant.label, summary.variants[BASELINE].label);
-            add(name, at, times);
+            add(name, index, times);
         }
     }
     rows

@@ -8,13 +8,10 @@ use crate::search::{Round, Search, Why};
 use crate::site::SiteNames;
 use crate::verdict::{Candidate, Judged};
 
-pub(crate) fn in_short(search: &Search) -> Vec<String> {
-    let Some(last) = search.rounds.last() else {
-        return Vec::new();
-    };
+pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
     let mut sentences = last.verdict.sentences();
     sentences.push(prose::text(&prose!("search_in_short.txt" {
-        candidates: usize = search.of.config.variants.len() - 2,
+        candidates: usize = search.file.config.variants.len() - 2,
         left: usize = last.staying().count(),
         rounds: usize = search.rounds.len(),
     })));
@@ -22,12 +19,10 @@ pub(crate) fn in_short(search: &Search) -> Vec<String> {
     sentences
 }
 
-pub(crate) fn text(name: &str, search: &Search, frame: Frame) -> String {
+pub(crate) fn text(name: &str, search: &Search, last: &Round, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
     let sites = SiteNames::of_nodes(None);
-    let last = search.rounds.last();
-    let method = last.and_then(|last| method::text(&last.summary));
-    let parts = [last.map(|last| remaining(search, last)), method];
+    let parts = [Some(remaining(search, last)), method::text(&last.summary)];
     markdown::report("search", &title, &sites, frame, parts)
 }
 

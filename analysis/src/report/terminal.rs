@@ -45,11 +45,11 @@ impl Line {
 
 fn with_bold(markdown: &str, has_colours: bool) -> String {
     let parts = markdown.split("**").enumerate();
-    let parts = parts.map(|(at, part)| match has_colours && at % 2 == 1 {
+    let styled = parts.map(|(index, part)| match has_colours && index % 2 == 1 {
         true => format!("\x1b[1m{part}\x1b[0m"),
         false => part.to_owned(),
     });
-    parts.collect()
+    styled.collect()
 }
 
 /// Whether to colour: only a terminal has colours, and a user who sets `NO_COLOR` wants none (<https://no-color.org>).

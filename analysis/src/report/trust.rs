@@ -8,7 +8,7 @@ use crate::load::Disturbances;
 use crate::measure::checks::sum;
 use crate::measure::{Checks, Metric, MetricKey};
 use crate::prose::{self, prose};
-use crate::stats::{self, Share, VarianceParts, launch_parts, spread};
+use crate::stats::{self, Share, Spread, VarianceParts, launch_parts};
 use crate::summary::Summary;
 use crate::text::{self, number, with_unit};
 use crate::verdict::{Verdict, words};
@@ -33,7 +33,7 @@ const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent.map(Share::percent) },
-    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|(_, median, _)| median) },
+    CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, value: |checks| checks.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, value: |checks| checks.retransmits.map(|segments| segments as f64) },
 ];
@@ -108,10 +108,10 @@ fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
     })
 }
 
-/// The least and the greatest value of all cells. A cell has its least value, its median and its greatest.
-fn range(cells: impl Iterator<Item = (f64, f64, f64)>) -> Option<[f64; 2]> {
-    let all = cells.reduce(|all, cell| (all.0.min(cell.0), all.1, all.2.max(cell.2)))?;
-    Some([all.0, all.2])
+/// The least and the greatest value of all cells.
+fn range(cells: impl Iterator<Item = Spread>) -> Option<[f64; 2]> {
+    let ends = cells.map(|cell| [cell.least, cell.greatest]);
+    ends.reduce(|all, cell| [all[0].min(cell[0]), all[1].max(cell[1])])
 }
 
 fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
@@ -246,8 +246,8 @@ fn taken_percent(summary: &Summary) -> Option<(f64, f64)> {
         let taken = checks.steal_percent?.with(checks.waiting_percent?);
         Some(taken.percent())
     };
-    let (_, median, worst) = spread(summary.checks().filter_map(percent))?;
-    Some((median, worst))
+    let taken = Spread::of_values(summary.checks().filter_map(percent))?;
+    Some((taken.median, taken.greatest))
 }
 
 /// What a reader has to know of the machine before anything else, if others took much of it.

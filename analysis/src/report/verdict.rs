@@ -62,10 +62,10 @@ fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
         return group(String::new(), &candidate.judged, control);
     }
     let regimes = candidate.regimes.iter().enumerate();
-    let rows = regimes.flat_map(|(at, regime)| {
-        let control = control.and_then(|control| Some(&*control.regimes.get(at)?.judged));
+    let rows = regimes.flat_map(|(index, regime)| {
+        let noise = control.and_then(|control| Some(&*control.regimes.get(index)?.judged));
         let place = format!(" ({})", regime.words());
-        group(place, &regime.judged, control)
+        group(place, &regime.judged, noise)
     });
     rows.collect()
 }

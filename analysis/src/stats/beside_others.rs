@@ -24,7 +24,7 @@ const QUANTITIES: [(&str, Quantity); 3] = [
 pub(crate) struct BesideOthers {
     pub(crate) quantity: &'static str,
     pub(crate) percent: f64,
-    pub(crate) interval: (f64, f64),
+    pub(crate) interval: Interval,
     pub(crate) pairs: usize,
 }
 
@@ -34,11 +34,8 @@ impl BesideOthers {
         let change = |(name, quantity): (&'static str, Quantity)| {
             let value = |sums: &SliceSums| (quantity.parts)(sums).map(|(sum, per)| sum / per);
             let log = |[beside, alone]: &AlonePair| Some((value(beside)? / value(alone)?).ln());
-            let logs: Vec<f64> = pairs
-                .iter()
-                .filter_map(log)
-                .filter(|log| log.is_finite())
-                .collect();
+            let mut logs: Vec<f64> = pairs.iter().filter_map(log).collect();
+            logs.retain(|log| log.is_finite());
             let count = logs.len() as f64;
             let mean = logs.iter().sum::<f64>() / count;
             let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
@@ -48,11 +45,10 @@ impl BesideOthers {
                     standard_error: (squares / (count - 1.0) / count).sqrt(),
                     df: count - 1.0,
                 });
-                let Interval { low, high } = mean_change.interval(CONFIDENCE);
                 BesideOthers {
                     quantity: name,
                     percent: mean_change.value(),
-                    interval: (low, high),
+                    interval: mean_change.interval(CONFIDENCE),
                     pairs: logs.len(),
                 }
             })
@@ -61,11 +57,11 @@ impl BesideOthers {
     }
 
     pub(crate) fn disturbs(&self) -> bool {
-        self.interval.0 > LIMIT_PERCENT || self.interval.1 < -LIMIT_PERCENT
+        self.interval.low > LIMIT_PERCENT || self.interval.high < -LIMIT_PERCENT
     }
 
     pub(crate) fn is_harmless(&self) -> bool {
-        self.interval.0 >= -LIMIT_PERCENT && self.interval.1 <= LIMIT_PERCENT
+        self.interval.low >= -LIMIT_PERCENT && self.interval.high <= LIMIT_PERCENT
     }
 }
 
@@ -101,7 +97,7 @@ mod tests {
         let noisy = BesideOthers::compare(&pairs([1100, 1350, 770, 1080]))[0];
         assert!(!noisy.disturbs() && !noisy.is_harmless());
         assert!(
-            (noisy.interval.0 + 17.3).abs() < 0.2 && (noisy.interval.1 - 19.6).abs() < 0.2,
+            (noisy.interval.low + 17.3).abs() < 0.2 && (noisy.interval.high - 19.6).abs() < 0.2,
             "{noisy:?}"
         );
         assert_eq!(BesideOthers::compare(&pairs([1; 4])[..3]), []);

@@ -21,7 +21,7 @@ pub(crate) struct Calibration {
 /// Calibrates by the changes of the A/A control in all cells. Standard errors are never made smaller.
 pub(crate) fn calibrate(differences: &[Uncertain]) -> Calibration {
     let pairs = differences.len();
-    let factor = (pairs >= FEWEST_PAIRS).then(|| spread(differences).max(1.0));
+    let factor = (pairs >= FEWEST_PAIRS).then(|| root_mean_square_score(differences).max(1.0));
     let inflated = |change: &Uncertain| change.inflated(factor.unwrap_or(1.0));
     let calibrated: Vec<Uncertain> = differences.iter().map(inflated).collect();
     Calibration {
@@ -39,8 +39,8 @@ impl Calibration {
     }
 }
 
-/// The root mean square of the scores. They are standard normal if the standard errors are right.
-fn spread(differences: &[Uncertain]) -> f64 {
+/// About 1 if the standard errors are right, since the scores are then standard normal.
+fn root_mean_square_score(differences: &[Uncertain]) -> f64 {
     let scores = differences
         .iter()
         .map(|change| normal_score(change.t(), change.df));
@@ -59,11 +59,8 @@ pub(crate) const RESOLVED: f64 = 0.05;
 /// Benjamini and Hochberg's adjustment. If all changes up to some adjusted p-value are called resolved, the expected share of
 /// false ones among them is at most that value. One call is about all measured cells of one variant, metric and site.
 pub(crate) fn adjusted_p_values(p_values: &[Option<f64>]) -> Vec<Option<f64>> {
-    let mut tested: Vec<(usize, f64)> = p_values
-        .iter()
-        .enumerate()
-        .filter_map(|(cell, p)| Some((cell, (*p)?)))
-        .collect();
+    let known = |(cell, p): (usize, &Option<f64>)| Some((cell, (*p)?));
+    let mut tested: Vec<(usize, f64)> = p_values.iter().enumerate().filter_map(known).collect();
     tested.sort_by(|(_, a), (_, b)| b.total_cmp(a));
     let count = tested.len() as f64;
     let mut adjusted = vec![None; p_values.len()];

@@ -15,7 +15,7 @@ pub(crate) struct CellEstimate {
     pub(super) floor: f64,
     /// In a relative change, a smaller value is raised to this one.
     pub(super) least: f64,
-    pub(super) ends: IntervalShape,
+    pub(super) shape: IntervalShape,
 }
 
 /// The shape of the interval of a single run. That of several runs is symmetric.
@@ -46,7 +46,7 @@ pub(crate) struct BareEstimate {
     /// If so, the interval is about this launch, and another launch of the same variant may be outside of it.
     pub(crate) is_of_one_launch: bool,
     pub(super) least: f64,
-    ends: IntervalShape,
+    shape: IntervalShape,
 }
 
 impl CellEstimate {
@@ -55,8 +55,8 @@ impl CellEstimate {
     }
 
     pub(crate) fn bare(&self) -> BareEstimate {
-        let mut ends = self.ends.clone();
-        if let IntervalShape::Score { counted, curvature } = &mut ends {
+        let mut shape = self.shape.clone();
+        if let IntervalShape::Score { counted, curvature } = &mut shape {
             *counted = self.independent(*counted, *curvature);
         }
         BareEstimate {
@@ -64,7 +64,7 @@ impl CellEstimate {
             level: self.level(),
             is_of_one_launch: self.deviations.len() < 2,
             least: self.least,
-            ends,
+            shape,
         }
     }
 
@@ -97,7 +97,7 @@ impl BareEstimate {
             level: None,
             is_of_one_launch: true,
             least: 0.0,
-            ends: IntervalShape::Symmetric,
+            shape: IntervalShape::Symmetric,
         }
     }
 
@@ -109,7 +109,7 @@ impl BareEstimate {
             return Some(symmetric);
         }
         let t = student::critical(level.df, confidence);
-        Some(match &self.ends {
+        Some(match &self.shape {
             IntervalShape::Symmetric => symmetric,
             IntervalShape::Score { counted, curvature } => {
                 self.score_interval(t, *counted, *curvature)
@@ -128,7 +128,7 @@ impl BareEstimate {
 
     pub(crate) fn inflated(mut self, factor: f64) -> BareEstimate {
         self.level = self.level.map(|level| level.inflated(factor));
-        if let IntervalShape::Score { counted, .. } = &mut self.ends {
+        if let IntervalShape::Score { counted, .. } = &mut self.shape {
             *counted /= factor.powi(2);
         }
         self
@@ -137,7 +137,7 @@ impl BareEstimate {
     pub(crate) fn times(mut self, factor: f64) -> BareEstimate {
         self.value *= factor;
         self.level = self.level.map(|level| level.times(factor));
-        match &mut self.ends {
+        match &mut self.shape {
             IntervalShape::Symmetric => {}
             IntervalShape::Score { counted, curvature } => {
                 *counted /= factor;
@@ -152,7 +152,7 @@ impl BareEstimate {
     }
 
     fn highest(&self) -> f64 {
-        match self.ends {
+        match self.shape {
             IntervalShape::Score { curvature, .. } if curvature > 0.0 => 1.0 / curvature,
             _ => f64::INFINITY,
         }
@@ -180,7 +180,7 @@ mod tests {
             deviations,
             floor,
             least: 0.0,
-            ends: IntervalShape::Symmetric,
+            shape: IntervalShape::Symmetric,
         }
     }
 
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn the_score_interval_of_independent_polls_is_wilsons() {
         let mut estimate = estimate(vec![vec![1e-9, -1e-9]], 0.0);
-        estimate.ends = IntervalShape::Score {
+        estimate.shape = IntervalShape::Score {
             counted: 100.0,
             curvature: 1.0,
         };

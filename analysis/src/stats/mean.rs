@@ -79,14 +79,12 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 /// so an error below that of the median cell is raised to that: luck must not give a cell its weight. Like [`mean_over_cells`],
 /// the mean describes only these cells. So the distance between cells adds to the error only as far as their weights differ.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
-    let (_, median, _) = spread(cells.iter().map(|cell| cell.standard_error))?;
+    let Spread { median, .. } = Spread::of_values(cells.iter().map(|cell| cell.standard_error))?;
     let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);
     let errors: Vec<Variance> = cells.iter().map(error).collect();
     let weights = |between: f64| {
-        let precisions: Vec<f64> = errors
-            .iter()
-            .map(|error| 1.0 / (error.value + between))
-            .collect();
+        let precision = |error: &Variance| 1.0 / (error.value + between);
+        let precisions: Vec<f64> = errors.iter().map(precision).collect();
         let sum: f64 = precisions.iter().sum();
         precisions.into_iter().map(move |precision| precision / sum)
     };
@@ -98,10 +96,8 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     };
     // The variance between the true values of cells is the part of their spread that errors do not explain.
     let middle = mean(0.0);
-    let squares = cells
-        .iter()
-        .zip(&errors)
-        .map(|(cell, error)| (cell.value - middle).powi(2) / error.value);
+    let pairs = cells.iter().zip(&errors);
+    let squares = pairs.map(|(cell, error)| (cell.value - middle).powi(2) / error.value);
     let excess = squares.sum::<f64>() - (cells.len() as f64 - 1.0);
     let precision: f64 = errors.iter().map(|error| 1.0 / error.value).sum();
     let alike: f64 = weights(0.0).map(|weight| weight.powi(2)).sum();
@@ -120,11 +116,25 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     Some(variance.around(mean(between)))
 }
 
-/// The least, the median (the upper one of two) and the greatest.
-pub(crate) fn spread(values: impl Iterator<Item = f64>) -> Option<(f64, f64, f64)> {
-    let mut sorted: Vec<f64> = values.collect();
-    sorted.sort_by(f64::total_cmp);
-    Some((*sorted.first()?, sorted[sorted.len() / 2], *sorted.last()?))
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Spread {
+    pub(crate) least: f64,
+    /// The upper one if there are two.
+    pub(crate) median: f64,
+    pub(crate) greatest: f64,
+}
+
+impl Spread {
+    /// None without values.
+    pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Option<Spread> {
+        let mut sorted: Vec<f64> = values.collect();
+        sorted.sort_by(f64::total_cmp);
+        Some(Spread {
+            least: *sorted.first()?,
+            median: sorted[sorted.len() / 2],
+            greatest: *sorted.last()?,
+        })
+    }
 }
 
 /// The median of values in ascending order. There must be at least one.

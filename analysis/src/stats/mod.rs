@@ -29,7 +29,7 @@ pub(crate) use self::calibration::{
 };
 pub(crate) use self::change::{Change, change, change_between, launch_parts};
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
-pub(crate) use self::mean::{MeanChange, mean, mean_over_cells, spread};
+pub(crate) use self::mean::{MeanChange, Spread, mean, mean_over_cells};
 pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};

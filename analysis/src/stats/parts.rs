@@ -75,10 +75,8 @@ fn between_groups(values: impl Iterator<Item = (u32, f64)>) -> Option<f64> {
         let size = group.len() as f64;
         let group_mean = group.iter().sum::<f64>() / size;
         between += size * (group_mean - mean).powi(2);
-        within += group
-            .iter()
-            .map(|value| (value - group_mean).powi(2))
-            .sum::<f64>();
+        let squares = group.iter().map(|value| (value - group_mean).powi(2));
+        within += squares.sum::<f64>();
         squared += size.powi(2);
     }
     // If all groups have the same size, this is their size.
@@ -93,12 +91,12 @@ mod tests {
 
     /// Eight launches of one block's variance each, in which layout 1 adds `layout` and every second launch `launch`.
     fn parts(layout: f64, launch: f64, cells: usize) -> VarianceParts {
-        let deviation = |at: usize| {
-            let sign = |bit: usize| if at & bit == 0 { 1.0 } else { -1.0 };
+        let deviation = |number: usize| {
+            let sign = |bit: usize| if number & bit == 0 { 1.0 } else { -1.0 };
             layout * sign(1) + launch * sign(2) + sign(4)
         };
         let cell = || {
-            let layouts = (0..8).map(|at| Some(at as u32 & 1)).collect();
+            let layouts = (0..8).map(|number| Some(number as u32 & 1)).collect();
             let deviations = (0..8).map(deviation).collect();
             let of_blocks = 1.0;
             (

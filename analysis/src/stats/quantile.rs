@@ -32,10 +32,8 @@ impl<'a> LaunchCounts<'a> {
 
 /// The mean over launches of the `q`-quantile of each. None if less than one value of a run is expected beyond it.
 pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEstimate> {
-    let runs: Vec<RunQuantile> = launches
-        .iter()
-        .map(|run| RunQuantile::estimate(run, q))
-        .collect::<Option<_>>()?;
+    let estimates = launches.iter().map(|run| RunQuantile::estimate(run, q));
+    let runs: Vec<RunQuantile> = estimates.collect::<Option<_>>()?;
     let count = runs.len() as f64;
     let value = runs.iter().map(|run| run.value).sum::<f64>() / count;
     // The difference between a run and the mean is spread over all blocks of the run.
@@ -51,7 +49,7 @@ pub(crate) fn quantile(launches: &[LaunchCounts<'_>], q: f64) -> Option<CellEsti
         deviations: runs.iter().map(by_block).collect(),
         floor: runs.iter().map(|run| run.floor).sum::<f64>() / count.powi(2),
         least: 0.0,
-        ends: ends(runs, q)?,
+        shape: shape(runs, q)?,
     })
 }
 
@@ -74,11 +72,8 @@ impl RunQuantile {
         // The share above the quantile differs between blocks, as any ratio of counts does.
         let beyond =
             |block: &Counts| position.count_above(block) - (1.0 - q) * block.total() as f64;
-        let shares: Vec<f64> = launch
-            .blocks
-            .iter()
-            .map(|block| beyond(block) / total)
-            .collect();
+        let blocks = launch.blocks.iter();
+        let shares: Vec<f64> = blocks.map(|block| beyond(block) / total).collect();
         let by_chance = q * (1.0 - q) / total;
         // A share becomes a value by the slope of the quantiles within one standard error (Woodruff).
         let variance = within(std::slice::from_ref(&shares))
@@ -95,7 +90,7 @@ impl RunQuantile {
 }
 
 /// The interval of a single run is read from its histogram. That of several runs is symmetric.
-fn ends(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
+fn shape(runs: Vec<RunQuantile>, q: f64) -> Option<IntervalShape> {
     if runs.len() > 1 {
         return Some(IntervalShape::Symmetric);
     }

@@ -53,7 +53,7 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
         deviations: parts.iter().map(by_block).collect(),
         floor: kind.variance_by_chance(num, den),
         least: 0.0,
-        ends: kind.ends(den),
+        shape: kind.shape(den),
     })
 }
 
@@ -71,7 +71,7 @@ impl RatioKind {
         }
     }
 
-    fn ends(self, den: f64) -> IntervalShape {
+    fn shape(self, den: f64) -> IntervalShape {
         let curvature = match self {
             RatioKind::Share => 1.0,
             RatioKind::Count => 0.0,

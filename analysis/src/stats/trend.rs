@@ -63,12 +63,12 @@ pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let freedom = (count / widening - 2.0).max(1.0);
     let levels = series.iter().map(|(time, value)| value - slope * time);
     let level = median_of_sorted(&sorted(levels.collect()));
-    let at = |(time, _): (f64, f64)| level + slope * time;
+    let on_line = |(time, _): (f64, f64)| level + slope * time;
     Some(Trend {
         slope,
         interval: between_ranks(&slopes, critical(freedom, confidence) * deviation),
-        from: at(series[0]),
-        to: at(series[series.len() - 1]),
+        from: on_line(series[0]),
+        to: on_line(series[series.len() - 1]),
     })
 }
 
@@ -84,8 +84,8 @@ fn no_longer_than(most: usize, series: &[(f64, f64)]) -> Vec<(f64, f64)> {
 
 fn slopes(series: &[(f64, f64)]) -> Vec<f64> {
     let mut slopes = Vec::with_capacity(series.len() * (series.len() - 1) / 2);
-    for (at, (time, value)) in series.iter().enumerate() {
-        let later = series[at + 1..].iter();
+    for (index, (time, value)) in series.iter().enumerate() {
+        let later = series[index + 1..].iter();
         slopes.extend(later.map(|(then, other)| (other - value) / (then - time)));
     }
     sorted(slopes)
@@ -137,21 +137,20 @@ fn residuals(values: &[f64]) -> Vec<f64> {
     let count = values.len() as f64;
     let middle = (count - 1.0) / 2.0;
     let mean_square = (count * count - 1.0) / 12.0;
-    let line = |at: usize| at as f64 - middle;
-    let bend = |at: usize| line(at).powi(2) - mean_square;
+    let line = |index: usize| index as f64 - middle;
+    let bend = |index: usize| line(index).powi(2) - mean_square;
     let mean = values.iter().sum::<f64>() / count;
     // The three are orthogonal, so each is fitted by itself.
     let fit = |shape: &dyn Fn(usize) -> f64| {
-        let products = values
-            .iter()
-            .enumerate()
-            .map(|(at, value)| shape(at) * value);
-        let squares = (0..values.len()).map(|at| shape(at).powi(2));
+        let numbered = values.iter().enumerate();
+        let products = numbered.map(|(index, value)| shape(index) * value);
+        let squares = (0..values.len()).map(|index| shape(index).powi(2));
         products.sum::<f64>() / squares.sum::<f64>()
     };
     let (by_line, by_bend) = (fit(&line), fit(&bend));
-    let residual =
-        |(at, value): (usize, &f64)| value - mean - by_line * line(at) - by_bend * bend(at);
+    let residual = |(index, value): (usize, &f64)| {
+        value - mean - by_line * line(index) - by_bend * bend(index)
+    };
     let largest = values
         .iter()
         .fold(0.0_f64, |most, value| most.max(value.abs()));
@@ -171,7 +170,7 @@ mod tests {
     use super::*;
 
     fn series(values: &[f64]) -> Vec<(f64, f64)> {
-        let times = (0..values.len()).map(|at| at as f64);
+        let times = (0..values.len()).map(|index| index as f64);
         times.zip(values.iter().copied()).collect()
     }
 
@@ -192,7 +191,9 @@ mod tests {
 
     #[test]
     fn a_line_has_its_slope_and_its_ends() {
-        let line: Vec<f64> = (0..20).map(|at| 100.0 + 2.5 * f64::from(at)).collect();
+        let line: Vec<f64> = (0..20)
+            .map(|index| 100.0 + 2.5 * f64::from(index))
+            .collect();
         let trend = trend_of(&line);
         assert!((trend.slope - 2.5).abs() < 1e-12);
         assert!((trend.from - 100.0).abs() < 1e-9 && (trend.to - 147.5).abs() < 1e-9);
@@ -211,7 +212,7 @@ mod tests {
 
     #[test]
     fn one_wild_value_does_not_move_the_slope() {
-        let mut values: Vec<f64> = (0..40).map(|at| f64::from(at % 3)).collect();
+        let mut values: Vec<f64> = (0..40).map(|index| f64::from(index % 3)).collect();
         values[39] = 1e9;
         assert!(!trend_of(&values).is_beyond_noise());
         assert_eq!(trend_of(&values).slope, 0.0);
@@ -224,7 +225,7 @@ mod tests {
         let up: Vec<f64> = noise
             .iter()
             .enumerate()
-            .map(|(at, noise)| noise + 0.1 * at as f64)
+            .map(|(index, noise)| noise + 0.1 * index as f64)
             .collect();
         let down: Vec<f64> = up.iter().map(|value| -value).collect();
         let (up, down) = (trend_of(&up), trend_of(&down));
@@ -254,8 +255,9 @@ mod tests {
                 .filter(|_| {
                     let noise = remembering(memory, 60, &mut rng);
                     let values = noise.iter().enumerate();
-                    let values: Vec<f64> =
-                        values.map(|(at, noise)| noise + 0.05 * at as f64).collect();
+                    let values: Vec<f64> = values
+                        .map(|(index, noise)| noise + 0.05 * index as f64)
+                        .collect();
                     trend_of(&values).interval.covers(0.05)
                 })
                 .count();
@@ -272,7 +274,9 @@ mod tests {
             |x| 1.0 - (-4.0 * x).exp(),
         ];
         for (number, shape) in shapes.into_iter().enumerate() {
-            let values: Vec<f64> = (0..60).map(|at| shape(f64::from(at) / 60.0)).collect();
+            let values: Vec<f64> = (0..60)
+                .map(|index| shape(f64::from(index) / 60.0))
+                .collect();
             let trend = trend(&series(&values), 0.999).expect("enough values");
             assert!(trend.is_beyond_noise(), "{number}: {trend:?}");
         }
@@ -280,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_saw_has_no_trend() {
-        let saw: Vec<f64> = (0..60).map(|at| f64::from(at % 12)).collect();
+        let saw: Vec<f64> = (0..60).map(|index| f64::from(index % 12)).collect();
         assert!(!trend_of(&saw).is_beyond_noise());
     }
 
@@ -291,7 +295,7 @@ mod tests {
         let values: Vec<f64> = noise
             .iter()
             .enumerate()
-            .map(|(at, noise)| noise + 0.002 * at as f64)
+            .map(|(index, noise)| noise + 0.002 * index as f64)
             .collect();
         let trend = trend_of(&values);
         assert!(

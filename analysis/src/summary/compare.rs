@@ -45,7 +45,7 @@ impl CellSummary {
     pub(crate) fn compare(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
         let of_metrics = estimates.iter().map(|(key, estimates)| {
-            let figures = figures_of(*key, estimates, control, &measured);
+            let figures = figures(*key, estimates, control, &measured);
             (*key, figures)
         });
         let figures = of_metrics.collect();
@@ -64,13 +64,11 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     let mut variants = sweep.compared().into_iter();
     let control = variants.position(|variant| variant.role == ComparedRole::Control);
     let subjects = &sweep.manifest.config.subjects;
+    let labels = subjects.iter().map(|subject| subject.label.clone());
     let setup = SweepSetup {
         budgets: sweep.manifest.config.variants.len(),
         subjects: subjects.len().max(1),
-        labels: subjects
-            .iter()
-            .map(|subject| subject.label.clone())
-            .collect(),
+        labels: labels.collect(),
         repeat: sweep.manifest.config.repeat,
         threshold_ns: options.figures.threshold,
         site,
@@ -105,10 +103,10 @@ fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::R
     let mut of_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
     for launch in launches {
         let first = of_subject.entry(launch.subject).or_insert(launch);
-        let [ours, theirs] = [launch, first].map(|launch| joined_any(&launch.sites, ", "));
-        if ours != theirs {
+        if launch.sites != first.sites {
+            let in_words = |launch: &LaunchSites| joined_any(&launch.sites, ", ");
             let [ours, theirs] =
-                [ours, theirs].map(|sites| sites.unwrap_or_else(|| "none".to_owned()));
+                [launch, first].map(|launch| in_words(launch).unwrap_or_else(|| "none".to_owned()));
             let (path, first) = (launch.dir.join(SITES), first.dir.join(SITES));
             let (path, first) = (path.display(), first.display());
             bail!("{path}: its sites are {ours}, but those in {first} are {theirs}");
@@ -125,15 +123,15 @@ pub(crate) fn calibrate_changes(
     let idle = idle_variants(cells, variants);
     let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     let sorted_keys = BTreeSet::from_iter(keys).into_iter();
-    let calibrate = |what: MetricKey| {
+    let calibrate = |key: MetricKey| {
         let pairs = cells.iter().zip(&idle).flat_map(|(cell, idle)| {
-            let changes = idle.iter().map(|variant| cell.change(what, *variant));
+            let changes = idle.iter().map(|variant| cell.change(key, *variant));
             changes.filter_map(|change| change?.difference)
         });
         let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
         let figures = cells
             .iter_mut()
-            .filter_map(|cell| cell.figures.get_mut(&what));
+            .filter_map(|cell| cell.figures.get_mut(&key));
         for figure in figures.flatten() {
             *figure = figure
                 .take()
@@ -141,12 +139,12 @@ pub(crate) fn calibrate_changes(
         }
         for variant in 1..variants.len() {
             // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
-            let has_floor = what.metric.ratio_kind() != Some(RatioKind::Amount);
-            resolve(cells, what, variant, |cell| {
+            let has_floor = key.metric.ratio_kind() != Some(RatioKind::Amount);
+            resolve(cells, key, variant, |cell| {
                 has_floor || cell.measured.blocks >= FEWEST_BLOCKS
             });
         }
-        (what, calibration)
+        (key, calibration)
     };
     sorted_keys.map(calibrate).collect()
 }
@@ -154,13 +152,13 @@ pub(crate) fn calibrate_changes(
 /// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never is.
 pub(super) fn resolve(
     cells: &mut [CellSummary],
-    what: MetricKey,
+    key: MetricKey,
     variant: usize,
     has_enough: impl Fn(&CellSummary) -> bool,
 ) {
     let p_value = |cell: &CellSummary| {
         let change = cell
-            .change(what, variant)
+            .change(key, variant)
             .filter(|change| change.is_bounded)?;
         Some(change.difference?.p_value())
     };
@@ -168,7 +166,7 @@ pub(super) fn resolve(
     let adjusted = stats::adjusted_p_values(&p_values);
     for (cell, p_value) in cells.iter_mut().zip(adjusted) {
         let is_resolved = has_enough(cell) && p_value.is_some_and(stats::is_resolved);
-        let figures = cell.figures.get_mut(&what);
+        let figures = cell.figures.get_mut(&key);
         let figure = figures.and_then(|figures| figures.get_mut(variant)?.as_mut());
         if let Some(change) = figure.and_then(|figure| figure.change.as_mut()) {
             change.resolved = Resolved::new(is_resolved, change.value);
@@ -176,20 +174,20 @@ pub(super) fn resolve(
     }
 }
 
-fn figures_of(
-    what: MetricKey,
+fn figures(
+    key: MetricKey,
     estimates: &[Option<CellEstimate>],
     control: Option<usize>,
     cell: &CellMeasured,
 ) -> Vec<Option<CellFigure>> {
-    let is_blurred = cell.turns.blur(what.metric);
+    let is_blurred = cell.turns.blur(key.metric);
     let baseline = estimates.first().and_then(Option::as_ref);
     let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| CellFigure {
         change: change.filter(|_| !is_blurred).map(|change| ChangeFigure {
             is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),
-            ..ChangeFigure::scaled(&change, what.metric.info().scale)
+            ..ChangeFigure::scaled(&change, key.metric.info().scale)
         }),
-        ..CellFigure::without_change(what, estimate.bare())
+        ..CellFigure::without_change(key, estimate.bare())
     };
     let estimates = with_changes(estimates, control).into_iter();
     estimates.map(|estimate| estimate.map(figure)).collect()
@@ -203,13 +201,15 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
         ComparedRole::Candidate | ComparedRole::Copy => {
             variants[variant].acts_by_firing()
                 && variants[variant].bounds().all(|(site, _)| {
-                    let what = MetricKey::new(site, Metric::YieldsPer1000);
-                    cell.value(what, variant) == Some(0.0)
+                    let key = MetricKey::new(site, Metric::YieldsPer1000);
+                    cell.value(key, variant) == Some(0.0)
                 })
         }
     };
     let idle_variants_of_cell = |cell: &CellSummary| {
-        let is_same = |at: &usize| !cell.measured.turns.fewer.contains(at) && is_idle(cell, *at);
+        let is_same = |variant: &usize| {
+            !cell.measured.turns.fewer.contains(variant) && is_idle(cell, *variant)
+        };
         (0..variants.len()).filter(is_same).collect()
     };
     cells.iter().map(idle_variants_of_cell).collect()
@@ -241,32 +241,27 @@ impl Summary {
     }
 }
 
-/// The change of a variant from one sweep to another, as a summary with two variants. None if a side does not have the budgets.
-pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Option<Summary> {
+/// The change of a variant from one sweep to another, as a summary with two variants. Both sweeps have these budgets.
+pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Summary {
     let sides = [before, after];
-    let [from, to] = sides.map(|side| side.with_budgets(budgets));
-    let variants = [from?, to?];
-    let pairs = after
-        .cells
-        .iter()
-        .filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
+    let variants = sides.map(|side| side.with_budgets(budgets).expect("both have them"));
+    let all = after.cells.iter();
+    let pairs = all.filter_map(|after| Some([before.cell(after.measured.cell)?, after]));
     let cells = pairs.map(|pair| {
         // A figure that only one side has cannot be compared.
-        let keys = pair[1]
-            .figures
-            .keys()
-            .filter(|key| pair[0].figures.contains_key(key));
-        let figures = keys.map(|key| (*key, figures(*key, sides, pair, variants)));
+        let [before, after] = pair.map(|cell| &cell.figures);
+        let keys = after.keys().filter(|key| before.contains_key(key));
+        let figures = keys.map(|key| (*key, figures_between(*key, sides, pair, variants)));
         CellSummary {
             figures: figures.collect(),
-            measured: Arc::new(measured(pair)),
+            measured: Arc::new(measured_by_both(pair)),
             ..CellSummary::default()
         }
     });
     let mut cells: Vec<CellSummary> = cells.collect();
     let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
-    for what in BTreeSet::from_iter(keys) {
-        resolve(&mut cells, what, 1, |_| true);
+    for key in BTreeSet::from_iter(keys) {
+        resolve(&mut cells, key, 1, |_| true);
     }
     let variant = |side: &Summary, when: &str, role| ComparedVariant {
         label: format!("{when} ({}, {budgets})", side.identity.name),
@@ -274,7 +269,7 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
         budgets,
         subject: 0,
     };
-    Some(Summary {
+    Summary {
         identity: after.identity.clone(),
         axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
         variants: vec![
@@ -283,10 +278,10 @@ pub(crate) fn between(before: &Summary, after: &Summary, budgets: Budgets) -> Op
         ],
         cells,
         calibrations: BTreeMap::new(),
-    })
+    }
 }
 
-fn measured(pair: [&CellSummary; 2]) -> CellMeasured {
+fn measured_by_both(pair: [&CellSummary; 2]) -> CellMeasured {
     let [before, after] = pair.map(|cell| &cell.measured);
     CellMeasured {
         state: match &before.state {
@@ -302,35 +297,33 @@ fn measured(pair: [&CellSummary; 2]) -> CellMeasured {
 }
 
 /// The figures before and after. The latter has the change between the sweeps instead of that within its own sweep.
-fn figures(
-    what: MetricKey,
+fn figures_between(
+    key: MetricKey,
     sides: [&Summary; 2],
     cells: [&CellSummary; 2],
     variants: [usize; 2],
 ) -> Vec<Option<CellFigure>> {
-    let estimates = [0, 1].map(|at| Some(&cells[at].figure(what, variants[at])?.estimate));
+    let estimates = [0, 1].map(|side| Some(&cells[side].figure(key, variants[side])?.estimate));
     let change = match estimates {
         [Some(was), Some(is)] => {
             // Nothing is calibrated between sweeps.
             let raw = |side: &Summary, estimate: &BareEstimate| {
-                estimate.clone().inflated(1.0 / side.inflation(what))
+                estimate.clone().inflated(1.0 / side.inflation(key))
             };
-            change(&raw(sides[0], was), &raw(sides[1], is))
+            change_between(&raw(sides[0], was), &raw(sides[1], is))
         }
         _ => None,
     };
-    let figures = estimates
-        .into_iter()
-        .zip([None, change])
-        .map(|(estimate, change)| {
-            let estimate = estimate?.clone();
-            Some(CellFigure { estimate, change })
-        });
-    figures.collect()
+    let [was, is] = estimates.map(|estimate| estimate.cloned());
+    let figure = |estimate, change| CellFigure { estimate, change };
+    vec![
+        was.map(|was| figure(was, None)),
+        is.map(|is| figure(is, change)),
+    ]
 }
 
 /// A change that is not yet resolved. It has no uncertainty if a side has only one launch or no interval.
-fn change(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
+fn change_between(was: &BareEstimate, is: &BareEstimate) -> Option<ChangeFigure> {
     if was.is_of_one_launch || is.is_of_one_launch {
         return Some(ChangeFigure {
             value: is.value - was.value,

@@ -40,8 +40,8 @@ pub(crate) struct Identity {
 fn stopped(sweep: &Sweep) -> Vec<String> {
     let runs = || sweep.cells.iter().flat_map(|cell| &cell.runs);
     let sentence = |(number, subject): (usize, &SubjectConfig)| {
-        let rows = runs().filter_map(|run| run.row.as_ref());
-        let rows: Vec<&RunRow> = rows
+        let all = runs().filter_map(|run| run.row.as_ref());
+        let rows: Vec<&RunRow> = all
             .filter(|row| row.config.subject == Some(number))
             .collect();
         let reason_of_nodes = |row: &&RunRow| match &row.end {
@@ -120,12 +120,10 @@ impl Identity {
 
     /// Whether the peers run this program, too. The first program is not asked about.
     pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
-        let subjects = self
-            .manifest
-            .iter()
-            .flat_map(|manifest| &manifest.config.subjects);
+        let manifest = self.manifest.iter();
+        let subjects = manifest.flat_map(|manifest| &manifest.config.subjects);
         let mut others = subjects.enumerate().skip(1);
-        others.any(|(at, other)| at == subject && other.peers == subject)
+        others.any(|(index, other)| index == subject && other.peers == subject)
     }
 
     /// The kind of report, by which its terms are chosen.
@@ -141,17 +139,13 @@ impl Identity {
     }
 
     pub(crate) fn line(&self) -> String {
-        let of_sweep = self
-            .manifest
-            .as_ref()
-            .map(|manifest| manifest.created_unix_s);
-        let begun = self
-            .application
-            .as_ref()
-            .map(|application| application.file.created_unix_s);
+        let manifest = self.manifest.iter();
+        let of_sweep = manifest.map(|manifest| manifest.created_unix_s);
+        let application = self.application.iter();
+        let begun = application.map(|application| application.file.created_unix_s);
         prose::text(&prose!('a "identity.txt" {
             identity: &'a Identity = self,
-            day: String = date(begun.or(of_sweep).unwrap_or_default()),
+            day: String = date(begun.chain(of_sweep).next().unwrap_or_default()),
         }))
     }
 
@@ -172,11 +166,8 @@ impl Identity {
 }
 
 fn measured(manifest: &Manifest) -> String {
-    let subjects = manifest
-        .config
-        .subjects
-        .iter()
-        .filter(|subject| subject.role != Role::Control);
+    let all = manifest.config.subjects.iter();
+    let subjects = all.filter(|subject| subject.role != Role::Control);
     let labels = joined_any(subjects.map(|subject| &subject.label), " and ");
     labels.unwrap_or_else(|| of_upstream(&manifest.tool))
 }
@@ -226,10 +217,11 @@ pub(crate) fn of_real_network<'a>(
 ) -> Option<String> {
     let peers = lab.peer_hosts.as_ref()?;
     let hosts = peers.hosts.iter().map(|host| host.name.to_string());
+    let times = round_trips(runs.clone());
     Some(prose::text(&prose!('a "real_network.txt" {
         hosts: Vec<String> = hosts.collect(),
         command: String = peers.command.join(" "),
-        times: Option<(f64, f64, f64)> = round_trips(runs.clone()),
+        times: Option<(f64, f64, f64)> = times.map(|rtt| (rtt.least, rtt.median, rtt.greatest)),
         congestion_control: &'a str = &lab.congestion_control,
         cards: BTreeSet<String> = runs.flat_map(|run| &run.cards).map(ToString::to_string).collect(),
     })))

@@ -145,36 +145,29 @@ impl Summary {
 
     /// The measured cells. Those with the most time beyond the threshold in the baseline come first.
     pub(crate) fn by_time_beyond(&self, site: Site) -> Vec<&CellSummary> {
-        let what = MetricKey::new(site, Metric::BeyondMsPerS);
-        let beyond_ms = |cell: &CellSummary| cell.value(what, BASELINE).unwrap_or(0.0);
+        let key = MetricKey::new(site, Metric::BeyondMsPerS);
+        let beyond_ms = |cell: &CellSummary| cell.value(key, BASELINE).unwrap_or(0.0);
         let mut cells: Vec<&CellSummary> = self.measured().collect();
         cells.sort_by(|a, b| beyond_ms(b).total_cmp(&beyond_ms(a)));
         cells
     }
 
-    pub(crate) fn values(&self, what: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
+    pub(crate) fn values(&self, key: MetricKey, variant: usize) -> impl Iterator<Item = f64> {
         self.measured()
-            .filter_map(move |cell| cell.value(what, variant))
+            .filter_map(move |cell| cell.value(key, variant))
     }
 
     /// The number of cells in which the metric is resolved to be lower, that in which it is higher, and that of all with a
     /// change.
-    pub(crate) fn resolved(&self, what: MetricKey, variant: usize) -> [usize; 3] {
+    pub(crate) fn resolved(&self, key: MetricKey, variant: usize) -> [usize; 3] {
         let cells = self.measured();
-        let changes: Vec<_> = cells
-            .filter_map(|cell| cell.change(what, variant))
-            .collect();
+        let changes: Vec<_> = cells.filter_map(|cell| cell.change(key, variant)).collect();
         let count = |wanted| {
-            changes
-                .iter()
-                .filter(|change| change.resolved == wanted)
-                .count()
+            let resolved = changes.iter().filter(|change| change.resolved == wanted);
+            resolved.count()
         };
-        [
-            count(Resolved::Lower),
-            count(Resolved::Higher),
-            changes.len(),
-        ]
+        let all = changes.len();
+        [count(Resolved::Lower), count(Resolved::Higher), all]
     }
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {
@@ -182,27 +175,27 @@ impl Summary {
         cells.find(|cell| cell.measured.cell == wanted)
     }
 
-    pub(crate) fn has(&self, what: MetricKey) -> bool {
+    pub(crate) fn has(&self, key: MetricKey) -> bool {
         self.measured()
-            .any(|cell| cell.figure(what, BASELINE).is_some())
+            .any(|cell| cell.figure(key, BASELINE).is_some())
     }
 
     /// The change from one variant to another in each measured cell where both are known. Errors are calibrated.
-    pub(crate) fn changes(&self, what: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
-        let inflation = self.inflation(what);
+    pub(crate) fn changes(&self, key: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
+        let inflation = self.inflation(key);
         let cells = self.measured();
-        let sharp = cells.filter(|cell| !cell.measured.turns.blur(what.metric));
+        let sharp = cells.filter(|cell| !cell.measured.turns.blur(key.metric));
         let changes = sharp.filter_map(|cell| {
-            let estimates = cell.estimates.get(&what)?;
+            let estimates = cell.estimates.get(&key)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);
-            Some(ChangeFigure::scaled(&change, what.metric.info().scale))
+            Some(ChangeFigure::scaled(&change, key.metric.info().scale))
         });
         changes.collect()
     }
 
-    pub(crate) fn inflation(&self, what: MetricKey) -> f64 {
-        let calibration = self.calibrations.get(&what);
+    pub(crate) fn inflation(&self, key: MetricKey) -> f64 {
+        let calibration = self.calibrations.get(&key);
         calibration.map_or(1.0, Calibration::inflation)
     }
 
@@ -224,8 +217,8 @@ impl CellSummary {
         }
     }
 
-    pub(crate) fn figure(&self, what: MetricKey, variant: usize) -> Option<&CellFigure> {
-        self.figures.get(&what)?.get(variant)?.as_ref()
+    pub(crate) fn figure(&self, key: MetricKey, variant: usize) -> Option<&CellFigure> {
+        self.figures.get(&key)?.get(variant)?.as_ref()
     }
 
     pub(crate) fn worker_figure(&self, metric: Metric, variant: usize) -> Option<&CellFigure> {
@@ -237,19 +230,19 @@ impl CellSummary {
         self.measured.slow_polls.get(&site).copied()
     }
 
-    pub(crate) fn value(&self, what: MetricKey, variant: usize) -> Option<f64> {
-        Some(self.figure(what, variant)?.estimate.value)
+    pub(crate) fn value(&self, key: MetricKey, variant: usize) -> Option<f64> {
+        Some(self.figure(key, variant)?.estimate.value)
     }
 
-    pub(crate) fn change(&self, what: MetricKey, variant: usize) -> Option<ChangeFigure> {
-        self.figure(what, variant)?.change
+    pub(crate) fn change(&self, key: MetricKey, variant: usize) -> Option<ChangeFigure> {
+        self.figure(key, variant)?.change
     }
 }
 
 impl CellFigure {
-    fn without_change(what: MetricKey, estimate: BareEstimate) -> CellFigure {
+    fn without_change(key: MetricKey, estimate: BareEstimate) -> CellFigure {
         CellFigure {
-            estimate: estimate.times(what.metric.info().scale),
+            estimate: estimate.times(key.metric.info().scale),
             change: None,
         }
     }

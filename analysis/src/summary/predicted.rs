@@ -17,7 +17,7 @@ pub(crate) const METRIC: Metric = Metric::BeyondMsPerS;
 /// The time beyond the threshold under a bound, as it was predicted. Beside it stands what was measured, if a variant has this
 /// bound and no other.
 pub(crate) struct SideBySide<'a> {
-    pub(crate) of: &'a Predicted,
+    pub(crate) prediction: &'a Predicted,
     pub(crate) predicted: CellFigure,
     pub(crate) measured: Option<(usize, &'a CellFigure)>,
 }
@@ -38,17 +38,18 @@ impl Summary {
         cell: &'a CellSummary,
     ) -> impl Iterator<Item = SideBySide<'a>> {
         cell.measured.predicted.iter().flat_map(move |predicted| {
-            let what = MetricKey::new(predicted.site, METRIC);
-            let inflation = self.inflation(what);
+            let key = MetricKey::new(predicted.site, METRIC);
+            let inflation = self.inflation(key);
             let side_by_side = move |measured| SideBySide {
-                of: predicted,
-                predicted: CellFigure::without_change(what, predicted.beyond_ms_per_s.clone())
+                prediction: predicted,
+                predicted: CellFigure::without_change(key, predicted.beyond_ms_per_s.clone())
                     .inflated(inflation),
                 measured,
             };
-            let variants = (0..self.variants.len()).filter(|at| self.is_bound_by(*at, predicted));
+            let variants =
+                (0..self.variants.len()).filter(|variant| self.is_bound_by(*variant, predicted));
             let mut measured: Vec<_> = variants
-                .filter_map(|at| Some((at, cell.figure(what, at)?)))
+                .filter_map(|variant| Some((variant, cell.figure(key, variant)?)))
                 .map(Some)
                 .collect();
             measured.resize(measured.len().max(1), None);
@@ -58,14 +59,11 @@ impl Summary {
 
     /// Whether a variant has this bound and no other. Without a bound it is the baseline.
     fn is_bound_by(&self, variant: usize, predicted: &Predicted) -> bool {
-        let bounds: Vec<(Site, Limit)> = self.variants[variant]
-            .bounds()
-            .map(|(site, bound)| (site, bound.limit))
-            .collect();
+        let compared = &self.variants[variant];
+        let limits = compared.bounds().map(|(site, bound)| (site, bound.limit));
+        let bounds: Vec<(Site, Limit)> = limits.collect();
         match predicted.limit {
-            Some(limit) => {
-                self.variants[variant].subject == 0 && bounds == [(predicted.site, limit)]
-            }
+            Some(limit) => compared.subject == 0 && bounds == [(predicted.site, limit)],
             None => variant == BASELINE && bounds.is_empty(),
         }
     }
@@ -93,19 +91,12 @@ const HEAD: &str = "peers,rtt_ms,payload_bytes,site,bound,slices,polls,slow_poll
                     predicted_high,variant,measured,measured_low,measured_high,difference,difference_low,difference_high";
 
 pub(crate) fn csv(summary: &Summary, sites: &[Site]) -> Result<Vec<u8>> {
-    let predictions = |cell| {
-        summary
-            .predicted(cell)
-            .map(move |side_by_side| (cell, side_by_side))
-    };
-    let all = summary
-        .measured()
-        .flat_map(predictions)
-        .filter(|(_, side_by_side)| sites.contains(&side_by_side.of.site));
-    text::csv(
-        HEAD,
-        all.map(|(cell, side_by_side)| row(summary, cell, &side_by_side)),
-    )
+    let rows = summary.measured().flat_map(|cell| {
+        let all = summary.predicted(cell);
+        let asked = all.filter(move |side_by_side| sites.contains(&side_by_side.prediction.site));
+        asked.map(move |side_by_side| row(summary, cell, &side_by_side))
+    });
+    text::csv(HEAD, rows)
 }
 
 fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [String; 20] {
@@ -123,7 +114,9 @@ fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [Str
     let [low, high] = ends(side_by_side.predicted.interval());
     let measured = side_by_side.measured.map(|(_, figure)| figure);
     let [measured_low, measured_high] = ends(measured.and_then(CellFigure::interval));
-    let variant = side_by_side.measured.map(|(at, _)| &summary.variants[at]);
+    let variant = side_by_side
+        .measured
+        .map(|(index, _)| &summary.variants[index]);
     let difference = side_by_side
         .difference()
         .map(|difference| difference.interval(CONFIDENCE));
@@ -132,12 +125,12 @@ fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [Str
         cell.measured.cell.peers.to_string(),
         number(Some(cell.measured.cell.rtt_ms.ms())),
         cell.measured.cell.payload_bytes.bytes().to_string(),
-        side_by_side.of.site.to_string(),
-        in_words(side_by_side.of.limit),
-        side_by_side.of.slices.to_string(),
-        side_by_side.of.polls.to_string(),
-        side_by_side.of.slow_polls.to_string(),
-        side_by_side.of.longest_ns.to_string(),
+        side_by_side.prediction.site.to_string(),
+        in_words(side_by_side.prediction.limit),
+        side_by_side.prediction.slices.to_string(),
+        side_by_side.prediction.polls.to_string(),
+        side_by_side.prediction.slow_polls.to_string(),
+        side_by_side.prediction.longest_ns.to_string(),
         METRIC.to_string(),
         number(Some(side_by_side.predicted.estimate.value)),
         low,

@@ -25,8 +25,8 @@ pub(super) fn axes(all: &Axes) -> Axes {
 }
 
 fn halve<T>(values: &mut Vec<T>) {
-    let mut at = 0..;
-    values.retain(|_| at.next().is_some_and(|at| at % 2 == 0));
+    let mut index = 0..;
+    values.retain(|_| index.next().is_some_and(|index| index % 2 == 0));
 }
 
 pub(super) fn has(axes: &Axes, cell: &Cell) -> bool {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
 
     fn grid(peers: usize, rtts: u32, payloads: u32) -> Axes {
-        let rtt = |at| Rtt::from_ms(f64::from(at)).expect("a round trip");
+        let rtt = |ms| Rtt::from_ms(f64::from(ms)).expect("a round trip");
         Axes {
             peers: (1..=peers).collect(),
             rtt_ms: (0..rtts).map(rtt).collect(),

@@ -30,18 +30,18 @@ pub(crate) fn tables<'a>(
 
 fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<DataFrame> {
     let sites = options.sites();
-    let is_shown = |what: &MetricKey| {
+    let is_shown = |key: &MetricKey| {
         let is_named =
-            options.figures.metric.is_empty() || options.figures.metric.contains(&what.metric);
-        is_named && what.site.is_none_or(|site| sites.contains(&site))
+            options.figures.metric.is_empty() || options.figures.metric.contains(&key.metric);
+        is_named && key.site.is_none_or(|site| sites.contains(&site))
     };
     let mut rows = Vec::new();
     for cell in cells {
-        for (&what, figures) in cell.figures.iter().filter(|(what, _)| is_shown(what)) {
+        for (&key, figures) in cell.figures.iter().filter(|(key, _)| is_shown(key)) {
             let of_variants = figures.iter().zip(&summary.variants);
             rows.extend(of_variants.filter_map(|(figure, variant)| {
                 let label = variant.label.as_str();
-                Some((cell.measured.cell, what, label, figure.as_ref()?))
+                Some((cell.measured.cell, key, label, figure.as_ref()?))
             }));
         }
     }
@@ -130,10 +130,6 @@ impl Tables {
         file.end(None)?;
         let parquet = file.into_inner();
         Ok(Tables { rows, csv, parquet })
-    }
-
-    pub(crate) fn files(&self) -> [(&str, &[u8]); 1] {
-        [(FILE, &self.csv)]
     }
 }
 

@@ -41,9 +41,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let (mut compared, mut runs) = (Vec::new(), Vec::new());
     let (mut pictures, mut parts) = (Vec::new(), Vec::new());
     for budget in budgets(was, is, options)? {
-        let Some(summary) = between(was, is, budget) else {
-            continue;
-        };
+        let summary = between(was, is, budget);
         let budget = budget.to_string();
         let verdict = Verdict::new(&summary, options);
         let scene = Scene::new(&summary, &verdict, &without_budgets);

@@ -18,6 +18,7 @@ use crate::text::count;
 /// A folder to merge.
 struct Part {
     sweep: Sweep,
+    /// The manifest as it was written. That of `sweep` has other letters where text could be markup.
     manifest: Manifest,
 }
 
@@ -34,9 +35,12 @@ pub(crate) fn run(runs: &[PathBuf], out: &Path) -> Result<(), Failure> {
             manifest: read_versioned(&dir.join(MANIFEST)).map_err(bad_input)?,
         };
         if let Some(first) = sweeps.first().and_then(|parts| parts.first()) {
-            part.check_like(first)?;
+            part.check_mergeable(first)?;
         }
-        match sweeps.iter_mut().find(|parts| part.is_of(&parts[0])) {
+        match sweeps
+            .iter_mut()
+            .find(|parts| part.is_same_sweep(&parts[0]))
+        {
             Some(parts) => parts.push(part),
             None => sweeps.push(vec![part]),
         }
@@ -55,7 +59,7 @@ impl Part {
         self.sweep.dir.display().to_string()
     }
 
-    fn check_like(&self, first: &Part) -> Result<(), Failure> {
+    fn check_mergeable(&self, first: &Part) -> Result<(), Failure> {
         let [ours, theirs] = [self, first].map(|part| &part.manifest);
         // Each machine may have another order and other cores.
         let alike = SweepConfig {
@@ -83,10 +87,10 @@ impl Part {
     }
 
     /// Whether both are shards of the same sweep. Two copies of one run are, too, and `check_whole` refuses them.
-    fn is_of(&self, other: &Part) -> bool {
+    fn is_same_sweep(&self, other: &Part) -> bool {
         let sweep = |part: &Part| {
-            let of = part.manifest.config.shard.map(|shard| shard.of);
-            Some((part.manifest.config.seed, of?))
+            let config = &part.manifest.config;
+            Some((config.seed, config.shard?.of))
         };
         self.manifest == other.manifest || (sweep(self).is_some() && sweep(self) == sweep(other))
     }
@@ -174,8 +178,8 @@ fn manifest(sweeps: &[Vec<Part>]) -> Manifest {
     manifest.created_unix_s = begun.unwrap_or_default();
     let words = &mut manifest.command;
     words.retain(|word| !word.starts_with("--shard="));
-    if let Some(at) = words.iter().position(|word| word == "--shard") {
-        words.drain(at..(at + 2).min(words.len()));
+    if let Some(index) = words.iter().position(|word| word == "--shard") {
+        words.drain(index..(index + 2).min(words.len()));
     }
     manifest
 }
@@ -189,15 +193,15 @@ fn copy_launch(run: &RunFiles, number: u32, machine: &Machine, to: &Path) -> Res
 }
 
 fn copy(from: &Path, to: &Path) -> Result<()> {
-    let at = || format!("cannot copy {} to {}", from.display(), to.display());
+    let failure = || format!("cannot copy {} to {}", from.display(), to.display());
     if from.is_dir() {
-        fs::create_dir_all(to).with_context(at)?;
-        for entry in fs::read_dir(from).with_context(at)? {
-            let name = entry.with_context(at)?.file_name();
+        fs::create_dir_all(to).with_context(failure)?;
+        for entry in fs::read_dir(from).with_context(failure)? {
+            let name = entry.with_context(failure)?.file_name();
             copy(&from.join(&name), &to.join(&name))?;
         }
     } else if from.exists() {
-        fs::copy(from, to).with_context(at)?;
+        fs::copy(from, to).with_context(failure)?;
     }
     Ok(())
 }

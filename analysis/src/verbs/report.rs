@@ -10,8 +10,7 @@ use run_format::Site;
 use run_format::files::read;
 
 use crate::drift::{self, Drifts};
-use crate::explain::files::File;
-use crate::explain::{self, Explanation};
+use crate::explain::{self, Explanation, File};
 use crate::load::{FolderOf, Soak, Sweep, folder_name};
 use crate::measure::{Metric, MetricKey};
 use crate::new_folder::{refuse_inside, resolved};
@@ -33,8 +32,8 @@ pub(crate) fn run(run: &Path, options: &Options, is_opened: bool) -> Result<(), 
         refuse_inside(&out, [run])?;
     }
     let content = match FolderOf::find(run) {
-        FolderOf::Rr => of_rr(run, options)?,
-        FolderOf::Soak => of_a_soak(run, options)?,
+        FolderOf::Rr => make_from_rr(run, options)?,
+        FolderOf::Soak => make_from_soak(run, options)?,
         FolderOf::Sweep | FolderOf::Search => make(run, None, options)?,
     };
     report_folder::write(&out, content)?;
@@ -78,8 +77,8 @@ pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Fail
         let file = file.display();
         reject!("{file}: this file exists and is not a page; choose another --out");
     }
-    let pages = runs.iter().map(|run| Ok(make(run, None, options)?.page));
-    let pages: Vec<Option<Page>> = pages.collect::<Result<_, Failure>>()?;
+    let made = runs.iter().map(|run| Ok(make(run, None, options)?.page));
+    let pages: Vec<Option<Page>> = made.collect::<Result<_, Failure>>()?;
     let page = Page::of_several(pages.into_iter().flatten().collect());
     fs::create_dir_all(&out).with_context(|| out.display().to_string())?;
     fs::write(&file, page.html()).with_context(|| file.display().to_string())?;
@@ -87,7 +86,7 @@ pub(crate) fn write_page(runs: &[PathBuf], options: &Options) -> Result<(), Fail
     Ok(())
 }
 
-pub(crate) fn of_published(path: &Path, options: &Options) -> Result<(), Failure> {
+pub(crate) fn report_published(path: &Path, options: &Options) -> Result<(), Failure> {
     let summary = published::read(path, options)?;
     let verdict = Verdict::new(&summary, options);
     let pictures = Scene::new(&summary, &verdict, options).entries();
@@ -125,7 +124,7 @@ fn open(out: &Path) -> Result<(), Failure> {
 /// Makes the report of a sweep or a search. `name` is the name that the folder had, if it was moved since.
 pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     if FolderOf::find(run) == FolderOf::Search {
-        return of_a_search(run, name, options);
+        return make_from_search(run, name, options);
     }
     let mut sweep = Sweep::open(run)?;
     check_budgets(&sweep, options)?;
@@ -146,13 +145,13 @@ pub(crate) fn make(run: &Path, name: Option<&str>, options: &Options) -> Result<
         ..Frame::new(&in_short, &pictures, options)
     };
     let text = report::text(&summary, &verdict, explanation.as_ref(), frame);
-    let made = explanation.as_ref().map(explain::files::files);
+    let made = explanation.as_ref().map(explain::files);
     let explained = made.transpose()?.unwrap_or_default();
     let name = &summary.identity.name;
     let page = Page {
         title: format!("Poll latency: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects, &verdict, &summary, options),
+        effects: page::effects(&effects, &scene),
         opening: page::opening(&pictures),
         still: page::still(&verdict),
         terms: terms(summary.identity.kind(), &summary.identity.sites).collect(),
@@ -178,7 +177,7 @@ fn on_terminal(summary: &Summary, verdict: &Verdict) -> Vec<Line> {
     sentences.chain(effects::for_terminal(verdict)).collect()
 }
 
-fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
+fn make_from_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Content, Failure> {
     let search = Search::open(dir, options)?;
     let last = search.rounds.last().ok_or_else(|| {
         let dir = dir.display();
@@ -190,7 +189,7 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let scene = Scene::new(&last.summary, &last.verdict, options);
     let mut pictures = views::search_map::entries(&scene, &search);
     pictures.extend(scene.entries());
-    let in_short = report::search::in_short(&search);
+    let in_short = report::search::in_short(&search, last);
     let effects = effects::tables(&last.verdict);
     let effects_tables = effects::as_markdown(&effects, &last.summary);
     let frame = Frame {
@@ -201,17 +200,17 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
     let mut brief = options.clone();
     brief.figures.site = vec![last.summary.first_site(options)];
     let rounds = search.rounds.iter().enumerate().rev();
-    let runs = rounds.map(|(at, round)| {
-        let is_last = at + 1 == search.rounds.len();
+    let runs = rounds.map(|(index, round)| {
+        let is_last = index + 1 == search.rounds.len();
         let options = if is_last { options } else { &brief };
-        let name = format!("round {}", at + 1);
+        let name = format!("round {}", index + 1);
         let scene = Scene::new(&round.summary, &round.verdict, options);
         data::run(&name, &scene, &[])
     });
     let page = Page {
         title: format!("Search for a budget: {name}"),
         in_short: in_short.clone(),
-        effects: page::effects(&effects, &last.verdict, &last.summary, options),
+        effects: page::effects(&effects, &scene),
         opening: page::opening(&pictures),
         still: page::still(&last.verdict),
         terms: terms("search", &last.summary.identity.sites).collect(),
@@ -224,14 +223,14 @@ fn of_a_search(dir: &Path, name: Option<&str>, options: &Options) -> Result<Cont
         tables: Tables::encode(tables(&last.summary, options))?,
         files: files(&scene, &pictures, Vec::new())?,
         on_terminal: on_terminal(&last.summary, &last.verdict),
-        text: report::search::text(&name, &search, frame),
+        text: report::search::text(&name, &search, last, frame),
         pictures,
         record: ReportRecord::new("report", [name], options),
     })
 }
 
-fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
-    options.refuse_what_is_of_sweeps("a run of `rr` records no polls")?;
+fn make_from_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
+    options.refuse_options_of_sweeps("a run of `rr` records no polls")?;
     let mut sweep = Sweep::open_rr(run)?;
     let summary = Summary::read(&mut sweep, options)?;
     let pictures = vec![views::lines::rr(&summary, options)];
@@ -247,12 +246,12 @@ fn of_rr(run: &Path, options: &Options) -> Result<Content, Failure> {
     })
 }
 
-fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
-    options.refuse_what_is_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
+fn make_from_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
+    options.refuse_options_of_sweeps("a soak has one budget and counts what is over 50 µs")?;
     let soak = Soak::open(dir)?;
     let drifts = Drifts::find(&soak.rows);
     let picture = views::lines::drift(&drifts, report::soak::identity(&soak), options);
-    let pictures = Vec::from_iter(picture);
+    let pictures = vec![picture];
     let in_short = drifts.sentences();
     let title = format!("What drifts in a soak: {}", soak.name());
     Ok(Content {
@@ -269,7 +268,7 @@ fn of_a_soak(dir: &Path, options: &Options) -> Result<Content, Failure> {
             in_short,
             still: page::still_pictures(&pictures),
             caveats: report::soak::caveats(&soak, &drifts),
-            soak: data::of_soak(&drifts),
+            soak: data::soak(&drifts),
             ..Page::default()
         }),
         pictures,
@@ -290,11 +289,8 @@ fn files(scene: &Scene, pictures: &[Entry], mut all: Vec<File>) -> Result<Vec<Fi
 }
 
 pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Failure> {
-    let labels: Vec<String> = sweep
-        .compared()
-        .into_iter()
-        .map(|variant| variant.label)
-        .collect();
+    let variants = sweep.compared().into_iter();
+    let labels: Vec<String> = variants.map(|variant| variant.label).collect();
     let mut asked = options.pictures.budget.iter();
     if let Some(unknown) = asked.find(|label| !labels.contains(label)) {
         let labels = labels.join(", ");
@@ -305,9 +301,9 @@ pub(crate) fn check_budgets(sweep: &Sweep, options: &Options) -> Result<(), Fail
 
 fn check_sites(summary: &Summary, options: &Options) -> Result<(), Failure> {
     let is_there = |site: Site| {
-        let what = MetricKey::new(site, Metric::PollsPerRequest);
+        let key = MetricKey::new(site, Metric::PollsPerRequest);
         summary.measured().any(|cell| {
-            let mut figures = cell.figures.get(&what).into_iter().flatten();
+            let mut figures = cell.figures.get(&key).into_iter().flatten();
             figures.any(Option::is_some) || cell.slow_polls(site).is_some()
         })
     };

@@ -28,8 +28,8 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
         FolderOf::Search => search::folders(run),
         _ => vec![run.to_path_buf()],
     };
-    let sweeps = folders.iter().map(|dir| Sweep::open(dir));
-    let sweeps: Vec<Sweep> = sweeps.collect::<Result<_, _>>()?;
+    let opened = folders.iter().map(|dir| Sweep::open(dir));
+    let sweeps: Vec<Sweep> = opened.collect::<Result<_, _>>()?;
     let record = record(&dir)?;
     if record.verb != "report" {
         let (dir, verb) = (dir.display(), &record.verb);
@@ -37,7 +37,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
             "{dir}: a report of `{verb}`; only those of `report` can be made again from one run"
         );
     }
-    let name = record.of.first().map(String::as_str);
+    let name = record.inputs.first().map(String::as_str);
     let content = make(run, name, &record.options)?;
     let (figures, pictures) = (content.tables.rows, content.pictures.len());
     let files = content.files.len();
@@ -62,18 +62,17 @@ fn judged(dir: &Path) -> Result<(), Failure> {
     let record = record(dir)?;
     let packed = dir.join(packed::FILE);
     let sweep = packed::unpack(&packed)?;
-    let name = record.of.first().map(String::as_str);
+    let name = record.inputs.first().map(String::as_str);
     let content = make(sweep.path(), name, &record.options)?;
     let (figures, text) = (dir.join(table::FILE), dir.join(TEXT));
-    let stored = read(&figures).map_err(bad_input)?;
-    let [is, was] = [content.tables.files()[0].1, &stored].map(rows);
-    let (is, was) = (is?, was?);
+    let stored = rows(&read(&figures).map_err(bad_input)?)?;
+    let made = rows(&content.tables.csv)?;
     // The columns `site` and `metric` of the table.
-    let what = |row: &StringRecord| [4, 5].map(|at| row.get(at).map(str::to_owned));
-    let judged: BTreeSet<_> = is.iter().map(what).collect();
-    let mut was = was.iter().filter(|row| judged.contains(&what(row)));
-    let differing = is.iter().find(|row| was.next() != Some(row));
-    if let Some(row) = differing.or(was.next()) {
+    let key = |row: &StringRecord| [4, 5].map(|column| row.get(column).map(str::to_owned));
+    let judged: BTreeSet<_> = made.iter().map(key).collect();
+    let mut comparable = stored.iter().filter(|row| judged.contains(&key(row)));
+    let differing = made.iter().find(|row| comparable.next() != Some(row));
+    if let Some(row) = differing.or(comparable.next()) {
         let row = row.iter().collect::<Vec<_>>().join(",");
         let how = format!("it and {} do not both have the row {row}", packed::FILE);
         return Err(differs(&figures, &how));
@@ -83,7 +82,7 @@ fn judged(dir: &Path) -> Result<(), Failure> {
     if let Some(line) = first_screen(&content.text).find(|line| found.next() != Some(*line)) {
         return Err(differs(&text, &format!("it does not say: {line}")));
     }
-    let (dir, figures) = (dir.display(), is.len());
+    let (dir, figures) = (dir.display(), made.len());
     let (kinds, packed) = (judged.len(), packed.display());
     print(format!(
         "{dir}: the verdict and {figures} figures of {kinds} kinds agree with {packed}"
@@ -130,24 +129,23 @@ fn same_folder(made: &Path, found: &Path) -> Result<(), Failure> {
             same_folder(&made, &found)?;
             continue;
         }
-        let (is, was) = (fs::read(&made)?, read(&found).map_err(bad_input)?);
-        if is != was {
-            let how = how_different(&found, &was, &is);
+        let [new, old] = [fs::read(&made)?, read(&found).map_err(bad_input)?];
+        if new != old {
+            let how = how_different(&found, &old, &new);
             return Err(differs(&found, &how));
         }
     }
     Ok(())
 }
 
-fn how_different(path: &Path, was: &[u8], is: &[u8]) -> String {
-    let has_lines = path
-        .extension()
-        .is_some_and(|ending| ending == "csv" || ending == "md");
-    let [was, is] = [was, is].map(String::from_utf8_lossy);
-    let mut lines = (1..).zip(was.lines().zip(is.lines()));
-    match lines.find(|(_, (was, is))| was != is) {
-        Some((line, (was, is))) if has_lines => {
-            format!("line {line}: {was:?}, but the run gives {is:?}")
+fn how_different(path: &Path, old: &[u8], new: &[u8]) -> String {
+    let ending = path.extension();
+    let has_lines = ending.is_some_and(|ending| ending == "csv" || ending == "md");
+    let [old, new] = [old, new].map(String::from_utf8_lossy);
+    let mut lines = (1..).zip(old.lines().zip(new.lines()));
+    match lines.find(|(_, (old, new))| old != new) {
+        Some((line, (old, new))) if has_lines => {
+            format!("line {line}: {old:?}, but the run gives {new:?}")
         }
         _ => "it is not what the run gives".to_owned(),
     }

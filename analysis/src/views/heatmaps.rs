@@ -53,28 +53,21 @@ pub(super) fn before_after(scene: &Scene) -> Vec<Entry> {
 fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
     const PAYLOADS: usize = 2;
     const RTTS: usize = 3;
-    let cells = || {
-        scene
-            .summary
-            .measured()
-            .filter(|cell| cell.value(key, BASELINE).is_some())
-    };
     let sum = |is_here: &dyn Fn(&Cell) -> bool| {
-        let here = cells().filter(|cell| is_here(&cell.measured.cell));
-        here.filter_map(|cell| cell.value(key, BASELINE))
-            .sum::<f64>()
+        let cells = scene.summary.measured();
+        let here = cells.filter(|cell| is_here(&cell.measured.cell));
+        let values = here.filter_map(|cell| cell.value(key, BASELINE));
+        values.sum::<f64>()
     };
     let mut largest = all.clone();
     let of_payload = |payload| sum(&|cell: &Cell| cell.payload_bytes == payload);
-    largest
-        .payload_bytes
-        .sort_by(|a, b| of_payload(*b).total_cmp(&of_payload(*a)));
-    largest.payload_bytes.truncate(PAYLOADS);
+    let payloads = &mut largest.payload_bytes;
+    payloads.sort_by(|a, b| of_payload(*b).total_cmp(&of_payload(*a)));
+    payloads.truncate(PAYLOADS);
     let of_rtt = |rtt| sum(&|cell: &Cell| cell.rtt_ms == rtt);
-    largest
-        .rtt_ms
-        .sort_by(|a, b| of_rtt(*b).total_cmp(&of_rtt(*a)));
-    largest.rtt_ms.truncate(RTTS);
+    let rtts = &mut largest.rtt_ms;
+    rtts.sort_by(|a, b| of_rtt(*b).total_cmp(&of_rtt(*a)));
+    rtts.truncate(RTTS);
     let is_less = all.payload_bytes.len() * all.rtt_ms.len() > PAYLOADS * RTTS;
     (is_less && scene.summary.identity.application.is_none()).then(|| largest.sorted())
 }
@@ -313,8 +306,8 @@ pub(super) fn time(scene: &Scene, site: Site) -> Option<Entry> {
             false => Ok(ChartValue::exact(percents.sum())),
         })
     };
-    let facet = |(title, at): (&str, usize)| {
-        let of_payload = |row: &_, shares: &[Shares; 2]| cell(row, &shares[at]);
+    let facet = |(title, index): (&str, usize)| {
+        let of_payload = |row: &_, shares: &[Shares; 2]| cell(row, &shares[index]);
         Facet::new(title.to_owned(), 0, &rows, &by_payload, of_payload)
     };
     let facets = [("all polls", 0), ("slow polls", 1)].map(facet);

@@ -3,7 +3,7 @@
 use super::scene::{Entry, Scene, of_figure};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
-use crate::in_grid::{InGrid, longer};
+use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, Place};
 use crate::options::Options;
@@ -74,14 +74,14 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
     let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
     shown.iter().find(|candidate| !candidate.curve.is_empty())?;
-    let baseline = &verdict.baseline_curve;
+    let whole = &verdict.baseline_curve;
     // Beyond longer thresholds the baseline has almost nothing left, and a few polls make any change.
-    let greatest = baseline.iter().map(|at| at.level).fold(0.0, f64::max);
-    let is_shown = |at: &&AtThreshold| at.level >= greatest / 100.0;
-    let baseline: Vec<&AtThreshold> = baseline.iter().take_while(is_shown).collect();
-    let level = |at: &AtThreshold| Some(ChartValue::exact(at.level));
-    let change = |at: &AtThreshold| {
-        let (value, interval) = at.change?;
+    let greatest = whole.iter().map(|point| point.level).fold(0.0, f64::max);
+    let is_shown = |point: &&AtThreshold| point.level >= greatest / 100.0;
+    let baseline: Vec<&AtThreshold> = whole.iter().take_while(is_shown).collect();
+    let level = |point: &AtThreshold| Some(ChartValue::exact(point.level));
+    let change = |point: &AtThreshold| {
+        let (value, interval) = point.change?;
         Some(ChartValue::new(value, Some(interval)))
     };
     let mut levels: Vec<Vec<_>> = vec![baseline.iter().copied().map(level).collect()];
@@ -96,7 +96,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let info = Metric::BeyondMsPerS.info();
     let thresholds = baseline
         .iter()
-        .map(|at| short(at.threshold_ns as f64 / 1e3));
+        .map(|point| short(point.threshold_ns as f64 / 1e3));
     let chart = LineChart {
         is_apart: false,
         series,
@@ -116,8 +116,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
     let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; values below 1 % of the greatest are left out";
-    let subtitle = subtitle.to_owned();
-    Some(scene.entry(&["curve"], true, [title, subtitle], chart))
+    Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
 pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
@@ -156,16 +155,16 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
 /// The durations of polls in an application, and in the cells of a lab that resemble it.
 pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let points = |cell| {
-        let points = longer(cell, place.site, options).unwrap_or_default();
+        let points = longer_polls(cell, place.site, options).unwrap_or_default();
         let shown = points.into_iter();
-        shown.filter(|(ns, _)| (1_000..=10_000_000).contains(ns))
+        shown.filter(|longer| (1_000..=10_000_000).contains(&longer.than_ns))
     };
-    let label = |(ns, _): (u64, f64)| match 10_u64.pow(ns.ilog10()) == ns {
-        true => short(ns as f64 / 1e3),
+    let label = |LongerPolls { than_ns, .. }| match 10_u64.pow(than_ns.ilog10()) == than_ns {
+        true => short(than_ns as f64 / 1e3),
         false => String::new(),
     };
     let line = |cell| {
-        let percents = points(cell).map(|(_, share)| ChartValue::exact(100.0 * share));
+        let percents = points(cell).map(|longer| ChartValue::exact(100.0 * longer.share));
         percents.map(Some).collect()
     };
     let lines = place.cells().map(line).collect();
@@ -200,14 +199,14 @@ const POINTS: usize = 40;
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
-pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> Option<Entry> {
+pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> Entry {
     let mut shown: Vec<&Drift> = drifts.drifting().take(MOST_PANELS).collect();
     if shown.is_empty() {
         shown.extend(drifts.all.first());
     }
     let (seconds, unit) = time_unit(drifts.last_s);
-    let label = |at: usize| match at % LABELLED {
-        0 => number(at as f64 * drifts.last_s / seconds / POINTS as f64),
+    let label = |point: usize| match point % LABELLED {
+        0 => number(point as f64 * drifts.last_s / seconds / POINTS as f64),
         _ => String::new(),
     };
     let names: Vec<&str> = shown.iter().map(|drift| drift.series.words).collect();
@@ -228,11 +227,11 @@ pub(crate) fn drift(drifts: &Drifts, small_print: String, options: &Options) -> 
     };
     let subtitle = format!("{}; each point: a mean over rows", words.join("; "));
     let texts = [title, subtitle, small_print];
-    (!shown.is_empty()).then(|| Entry::new(&["drift"], true, texts, chart, options))
+    Entry::new(&["drift"], true, texts, chart, options)
 }
 
 fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
-    let at = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
+    let time_s = |place: usize| last_s * (place as f64 + 0.5) / POINTS as f64;
     let measured = |place: usize| {
         let is_here = |at_s: f64| (at_s / last_s * POINTS as f64).ceil() as usize == place + 1;
         let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
@@ -240,9 +239,9 @@ fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
     };
     let trend = trend(drift);
     let on_trend = |place: usize| {
-        let [from, to] = trend?;
-        let part = (at(place) - from.0) / (to.0 - from.0);
-        let value = ChartValue::exact(from.1 + part * (to.1 - from.1));
+        let [(from_s, from), (to_s, to)] = trend?;
+        let part = (time_s(place) - from_s) / (to_s - from_s);
+        let value = ChartValue::exact(from + part * (to - from));
         (0.0..=1.0).contains(&part).then_some(value)
     };
     LineChartPanel {

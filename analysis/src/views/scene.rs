@@ -63,7 +63,8 @@ impl<'a> Scene<'a> {
         let asked = &options.pictures.budget;
         let is_shown = |label: &String| asked.is_empty() || asked.contains(label);
         let variants = &summary.variants;
-        let shown = (0..variants.len()).filter(|at| *at == 0 || is_shown(&variants[*at].label));
+        let shown = (0..variants.len())
+            .filter(|variant| *variant == 0 || is_shown(&variants[*variant].label));
         // The page has the others.
         let sites = match options.figures.site[..] {
             [] => vec![verdict.site],

@@ -28,13 +28,13 @@ fn bound(budgets: &Budgets) -> Option<(Vec<Site>, Budget)> {
 
 fn map(scene: &Scene, search: &Search, metric: Metric) -> Entry {
     let mut candidates: Vec<(Vec<Site>, Budget, Budgets)> = Vec::new();
-    for variant in &search.of.config.variants {
+    for variant in &search.file.config.variants {
         if let (Role::Candidate, Some((sites, budget))) = (variant.role, bound(&variant.budgets)) {
             candidates.push((sites, budget, variant.budgets));
         }
     }
-    let limits = candidates.iter().map(|(_, budget, _)| budget.limit);
-    let mut limits: Vec<Limit> = limits.collect();
+    let all = candidates.iter().map(|(_, budget, _)| budget.limit);
+    let mut limits: Vec<Limit> = all.collect();
     limits.sort_by_key(|limit| sort_key(*limit));
     limits.dedup();
     let mut places: Vec<&Vec<Site>> = candidates.iter().map(|(sites, ..)| sites).collect();
@@ -80,15 +80,13 @@ fn value(search: &Search, budgets: Option<Budgets>, metric: Metric) -> HeatmapCe
     let last = search.rounds.iter().rev().find_map(|round| {
         let (verdict, summary) = (&round.verdict, &round.summary);
         let is_same = |variant: usize| Some(summary.variants[variant].budgets) == budgets;
-        let candidate = verdict
-            .candidates
-            .iter()
-            .find(|candidate| is_same(candidate.variant))?;
+        let mut candidates = verdict.candidates.iter();
+        let candidate = candidates.find(|candidate| is_same(candidate.variant))?;
         let change = verdict.change(summary, candidate.variant, metric);
         Some((candidate.is_idle, change))
     });
     // With this confidence of each interval, those of all candidates hold together.
-    let together = confidence_of_each(search.of.config.variants.len());
+    let together = confidence_of_each(search.file.config.variants.len());
     let mut is_resolved = true;
     let is_foreseen = budgets.is_some_and(|budgets| search.is_foreseen(budgets));
     let value = match last {
