@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, CALL_NS, MS, NAME, UNIX_S, length, limits, part_of};
+use crate::limits::{ANY, BY_TYPE, CALL_NS, MS, UNIX_S, length, limits, part_of};
 use crate::{
     Budgets, Cell, Churn, End, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
     RuntimeConfig, StageTime, Tool,
@@ -20,7 +20,7 @@ pub struct SoakFile {
 }
 
 limits! { SoakFile;
-    schema command config tool machine end: NAME;
+    schema command config tool machine end: BY_TYPE;
     created_unix_s: UNIX_S;
 }
 
@@ -39,7 +39,7 @@ pub struct SoakConfig {
 }
 
 limits! { SoakConfig;
-    cell churn budgets node load runtime lab: NAME;
+    cell churn budgets node load runtime lab: BY_TYPE;
     duration_ms interval_ms: MS;
     seed: ANY;
 }
@@ -61,7 +61,7 @@ pub struct SoakEnd {
 }
 
 limits! { SoakEnd;
-    end rows restarts stages network sha256 blocks_sha256: NAME;
+    end rows restarts stages network sha256 blocks_sha256: BY_TYPE;
     took_ms: MS;
     probe_ns: CALL_NS;
 }
@@ -132,7 +132,7 @@ limits! { SoakRow, |extent|;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
     dials dial_failures connections_opened connections_closed: extent.events();
-    restarts: NAME;
+    restarts: BY_TYPE;
     central_cpu_ns: extent.ns();
     lost_records: extent.events();
 }

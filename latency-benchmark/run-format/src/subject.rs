@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Extent, Figure, NAME, UNIX_S, limits};
+use crate::limits::{BY_TYPE, Extent, Figure, UNIX_S, limits};
 use crate::{Budgets, RuntimeConfig, Site};
 
 /// The role of a variant or a subject in a comparison.
@@ -79,7 +79,7 @@ pub struct SubjectConfig {
 }
 
 limits! { SubjectConfig;
-    label role spec libp2p layers build runtime peers layouts: NAME;
+    label role spec libp2p layers build runtime peers layouts: BY_TYPE;
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -175,7 +175,7 @@ pub struct Commit {
 }
 
 limits! { Commit;
-    id subject_line: NAME;
+    id subject_line: BY_TYPE;
     committed_unix_s: UNIX_S;
 }
 
@@ -186,7 +186,7 @@ pub struct Difference {
 }
 
 limits! { Difference;
-    files sha256: NAME;
+    files sha256: BY_TYPE;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -9,7 +9,7 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{NAME, beyond, from_about, length, limits, part_of};
+use crate::limits::{BY_TYPE, beyond, from_about, length, limits, part_of};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name. The writer has it as a constant, and the reader owns it.
@@ -120,7 +120,7 @@ pub struct SliceRow {
 }
 
 limits! { SliceRow, |extent|;
-    slice pass block variant: NAME;
+    slice pass block variant: BY_TYPE;
     start_ms: extent.launch_ms();
     duration_ms: length(extent.launch_ms());
     sampled_ms: from_about(duration_ms, extent.launch_ms());
@@ -194,7 +194,7 @@ pub struct BlockRow {
 }
 
 limits! { BlockRow, |extent|;
-    block: NAME;
+    block: BY_TYPE;
     duration_ms: length(extent.launch_ms());
     steal_ms: extent.ms_of_all();
     central_core_steal_ms: extent.ms();
@@ -244,7 +244,7 @@ pub struct WorkRow {
 }
 
 limits! { WorkRow, |extent|;
-    block: NAME;
+    block: BY_TYPE;
     work_ns: length(extent.launch_ns());
 }
 
@@ -262,7 +262,7 @@ pub struct TurnRow {
 }
 
 limits! { TurnRow, |extent|;
-    slice: NAME;
+    slice: BY_TYPE;
     from_ms: 0.0..=1000.0;
     polls: extent.events();
     slow_polls: part_of(polls);
@@ -301,7 +301,7 @@ pub struct SiteRow {
 }
 
 limits! { SiteRow, |extent|;
-    slice site: NAME;
+    slice site: BY_TYPE;
     polls: extent.events();
     ready pending yielded: part_of(polls);
     iterations: extent.events();
@@ -325,8 +325,8 @@ pub fn band_from_ns(duration_ns: u64) -> u64 {
 
 /// The limits of the time of some polls of a band together.
 fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
-    let at = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
-    let to_ns = at.map_or(Some(0), |at| BANDS_FROM_NS.get(at + 1).copied());
+    let band = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
+    let to_ns = band.map_or(Some(0), |band| BANDS_FROM_NS.get(band + 1).copied());
     let polls = polls as f64;
     from_ns as f64 * polls..=to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls)
 }
@@ -349,9 +349,9 @@ pub struct BandRow {
 }
 
 limits! { BandRow, |extent|;
-    slice site: NAME;
+    slice site: BY_TYPE;
     from_ns: extent.launch_ns();
-    iterations: NAME;
+    iterations: BY_TYPE;
     polls: extent.events();
     ns: in_band(*from_ns, *polls);
 }
@@ -375,9 +375,9 @@ pub struct ChildRow {
 }
 
 limits! { ChildRow, |extent|;
-    slice site: NAME;
+    slice site: BY_TYPE;
     from_ns: 0.0..=1e6;
-    child: NAME;
+    child: BY_TYPE;
     polls: extent.events();
     ns: extent.launch_ns_of_threads();
     beyond_ns: beyond(SLOW_NS, polls, ns);
@@ -403,7 +403,7 @@ pub struct BoundRow {
 }
 
 limits! { BoundRow, |extent|;
-    slice site budget: NAME;
+    slice site budget: BY_TYPE;
     pieces: extent.events();
     slow_pieces: part_of(pieces);
     longest_ns: match slow_pieces {
@@ -428,7 +428,7 @@ pub struct PeerRow {
 }
 
 limits! { PeerRow, |extent|;
-    slice peer: NAME;
+    slice peer: BY_TYPE;
     requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
     latency_p99_ns: extent.launch_ns();
@@ -457,7 +457,7 @@ pub struct WorkerRow {
 }
 
 limits! { WorkerRow, |extent|;
-    slice worker cores: NAME;
+    slice worker cores: BY_TYPE;
     polls: extent.events();
     slow_polls: part_of(polls);
     poll_ns: extent.launch_ns();
@@ -499,7 +499,7 @@ pub struct QuicRow {
 }
 
 limits! { QuicRow, |extent|;
-    slice: NAME;
+    slice: BY_TYPE;
     rtt_ns: extent.launch_ns();
     packets_sent packets_lost congestion_events acks_sent acks_received: extent.events();
     datagrams_sent: of_calls(*send_calls);
