@@ -71,7 +71,7 @@ impl Programs {
         let builder = builder(node.stack)?;
         let mut programs = Vec::new();
         for subject in &config.subjects {
-            let found = find_again(subject, &builder);
+            let found = recorded_program(subject, &builder);
             let found = found.with_context(|| format!("--resume: {}", subject.label));
             programs.push(found.map_err(bad_input)?);
         }
@@ -316,7 +316,7 @@ fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
 }
 
 /// The program with which a sweep began. Builds it again if it was deleted.
-fn find_again(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<PathBuf> {
+fn recorded_program(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<PathBuf> {
     let record = subject.build.as_ref();
     let record = record.context("the version that began the sweep built its program otherwise")?;
     let built = match builder.find(&record.id) {

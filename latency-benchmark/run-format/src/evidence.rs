@@ -42,9 +42,7 @@ limits! { ChosenCell;
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBecause {
     Asked,
-    /// It has the most time beyond the threshold.
     BeyondTime,
-    /// It has the most time beyond the threshold among the cells with a delay.
     BeyondTimeWithDelay,
 }
 
@@ -88,9 +86,8 @@ pub struct EvidenceRow<What = Text> {
 }
 
 limits! { EvidenceRow<What>, [What: Figure], |extent|;
-    slice site child: BY_TYPE;
+    slice site child what: BY_TYPE;
     from_ns: extent.launch_ns();
-    what: BY_TYPE;
     count: extent.events_of_all();
     amount: extent.bytes();
 }
@@ -140,9 +137,8 @@ pub struct TimelineRow {
 }
 
 limits! { TimelineRow, |extent|;
-    slice rank site child iteration depth: BY_TYPE;
+    slice rank site child iteration depth outcome iterations: BY_TYPE;
     start_ns duration_ns: extent.launch_ns();
-    outcome iterations: BY_TYPE;
 }
 
 impl ChosenCell {

@@ -24,7 +24,6 @@ pub struct RuntimeConfig {
     /// Uses tokio's other implementation of timers.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub alt_timer: bool,
-    /// Tasks that do nothing for the swarm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,
 }

@@ -115,26 +115,21 @@ pub struct SoakRow {
 limits! { SoakRow, |extent|;
     at_s: length(extent.launch_s());
     interval_s: length(part_of(at_s));
-    connection_polls: extent.events();
+    connection_polls task_polls requests wakes lost_records: extent.events();
+    dials dial_failures connections_opened connections_closed: extent.events();
     connection_slow_polls: part_of(connection_polls);
-    task_polls: extent.events();
     task_slow_polls: part_of(task_polls);
-    requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns: extent.launch_ns();
-    wakes: extent.events();
+    latency_p99_ns wake_p99_ns: extent.launch_ns();
     late_wakes: part_of(wakes);
     wake_p50_ns: part_of(wake_p90_ns);
     wake_p90_ns: part_of(wake_p99_ns);
-    wake_p99_ns: extent.launch_ns();
     resident_bytes: PAGE_BYTES..=*extent.buffered().end();
     connections: *peers_connected as f64..=MOST_ALIVE;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
-    dials dial_failures connections_opened connections_closed: extent.events();
     restarts: BY_TYPE;
     central_cpu_ns: extent.ns();
-    lost_records: extent.events();
 }
 
 /// A process has at least one page of memory.

@@ -62,15 +62,12 @@ pub struct SubjectConfig {
     pub label: String,
     pub role: Role,
     pub spec: String,
-    /// The source of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
-    /// The sources of single crates that come from elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub layers: BTreeMap<String, SourceRecord>,
     pub build: Option<BuildRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
-    /// Index of the subject whose program the peers run.
     pub peers: usize,
     /// The number of layouts: how often the program was linked with its functions at other addresses. A launch runs one of
     /// them. 0 if there is only the program that cargo links.

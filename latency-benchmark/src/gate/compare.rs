@@ -71,7 +71,7 @@ fn with_names_of(base: &Counts, head: &Counts) -> Counts {
     renamed.collect()
 }
 
-/// A child of a site, or a part of the site's own code.
+/// A child of a site, or the code of the site outside of its children.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Child<'a> {
     site: Site,
