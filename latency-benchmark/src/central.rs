@@ -74,7 +74,7 @@ pub(crate) fn run(args: CentralArgs) -> Result<u8, Failure> {
     loop {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         match central.messages.recv_timeout(LOOK_AROUND) {
-            Ok(NodeMessage::Block(block)) => print(line(&block, &task.config.variants)),
+            Ok(NodeMessage::Block(block)) => print(block_line(&block, &task.config.variants)),
             Ok(NodeMessage::Measured(measured)) => {
                 print(format!("{} blocks", measured.blocks));
                 if measured.stop == Stop::Interrupted {
@@ -128,11 +128,11 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
         seed: u64::from(rand::random::<u32>()),
         load,
         runtime: args.runtime.runtime()?,
-        variants: variants((stack, &node), &args.budget, &[Budgets::NONE], false)?,
+        variants: variants(stack, &node, &args.budget, &[Budgets::NONE], false)?,
         node,
         plan: Plan {
             max_ms: args.seconds * 1000,
-            ..plan::run::of_long_slices(Rtt::ZERO, Some(args.slice))
+            ..plan::run::long_slices(Rtt::ZERO, Some(args.slice))
         },
         lab: LabConfig {
             congestion_control: String::new(),
@@ -143,7 +143,7 @@ fn config(args: &CentralArgs) -> Result<RunConfig, Failure> {
     })
 }
 
-fn line(block: &BlockReport, variants: &[VariantConfig]) -> String {
+fn block_line(block: &BlockReport, variants: &[VariantConfig]) -> String {
     let figures = figures::with_margins(block, variants);
     let figures = figures.map_or_else(String::new, |figures| format!(": {figures}"));
     format!("block {}{figures}", block.block)

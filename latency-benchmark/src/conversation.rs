@@ -3,7 +3,6 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
 use std::process::{ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
@@ -12,10 +11,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use lab::Reaped;
 use program::{lines, say};
-use run_format::files::{SCHEMA, unix_s};
-use run_format::{BlockReport, End, NetworkReport, RunConfig, RunRow, STOP_LINE, SoakRow};
+use run_format::STOP_LINE;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 /// The number of messages that may wait to be read.
 const MESSAGES: usize = 1024;
@@ -84,48 +82,5 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         const PATIENCE: Duration = Duration::from_millis(2500);
         self.asked_to_stop
             .is_some_and(|asked| asked.elapsed() > PATIENCE)
-    }
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-pub(crate) struct CellTask {
-    pub(crate) config: RunConfig,
-    pub(crate) central: PathBuf,
-    pub(crate) peer: PathBuf,
-    /// An empty folder for central's files.
-    pub(crate) dir: PathBuf,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum CellMessage {
-    Block(BlockReport),
-    /// All processes of the cell are paused until it gets a turn of this block.
-    AsksForTurn(u32),
-    /// An interval of a soak is over.
-    Row(Box<SoakRow>),
-    Over(Box<RunRow>),
-}
-
-/// The row of a run about which only its end is known.
-pub(crate) fn ended(config: RunConfig, end: End) -> RunRow {
-    RunRow {
-        schema: SCHEMA,
-        cell: config.cell.id(),
-        config,
-        end,
-        network: NetworkReport::default(),
-        started_unix_s: unix_s(),
-        took_ms: 0,
-        overhead_ms: None,
-        stages: Vec::new(),
-        probe_ns: None,
-        blocks: None,
-        messages: Vec::new(),
-        outstanding: None,
-        stall: None,
-        beside: None,
-        machine: None,
-        files: None,
     }
 }

@@ -14,52 +14,60 @@ pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Optio
         true => (&block.beyond_ms_per_s, BEYOND),
         false => (&block.requests_per_s, "requests per s"),
     };
-    let known = |role: Role| -> Vec<(&str, f64)> {
-        let pairs = variants.iter().zip(values);
-        let pairs = pairs.filter(|(variant, _)| variant.role == role);
-        let pairs = pairs.filter_map(|(variant, value)| Some((&*variant.label, (*value)?)));
-        pairs.collect()
-    };
-    let text = |(label, value): (&str, f64)| format!("{label} {}", three_digits(value));
-    let candidates = known(Role::Candidate);
-    let lowest = candidates.iter().min_by(|a, b| a.1.total_cmp(&b.1));
-    let candidates = match (lowest, candidates.len()) {
-        (Some(&lowest), count) if count > MOST_CANDIDATES => {
-            vec![format!("lowest of {count}: {}", text(lowest))]
-        }
-        _ => candidates.into_iter().map(text).collect(),
-    };
-    joined([
-        known(Role::Baseline).into_iter().map(text).collect(),
-        candidates,
-    ])
-    .map(|figures| format!("{figures} {unit}"))
+    let [baseline, mut candidates] =
+        [Role::Baseline, Role::Candidate].map(|role| known(variants, role, values, &[]));
+    let count = candidates.len();
+    if count > MOST_CANDIDATES {
+        candidates.sort_by(|one, other| one.value.total_cmp(&other.value));
+        candidates.truncate(1);
+        candidates[0].text = format!("lowest of {count}: {}", candidates[0].text);
+    }
+    joined(&[baseline, candidates], unit)
 }
 
 /// The value of each variant, with half the width of its interval. None while no value is known.
 pub(crate) fn with_margins(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
-    let known = |role: Role| -> Vec<String> {
-        let figures = block.beyond_ms_per_s.iter().zip(&block.margin_ms_per_s);
-        let figures = variants.iter().zip(figures);
-        let figures = figures.filter(|(variant, _)| variant.role == role);
-        let texts = figures.filter_map(|(variant, (value, margin))| {
-            let text = format!("{} {}", variant.label, three_digits((*value)?));
-            Some(match margin {
-                Some(margin) => format!("{text} ± {}", three_digits(*margin)),
-                None => text,
-            })
-        });
-        texts.collect()
-    };
-    joined([Role::Baseline, Role::Candidate].map(known))
-        .map(|figures| format!("{figures} {BEYOND}"))
+    let (values, margins) = (&block.beyond_ms_per_s, &block.margin_ms_per_s);
+    // The A/A control is not shown, since it tells of noise only.
+    let sides =
+        [Role::Baseline, Role::Candidate].map(|role| known(variants, role, values, margins));
+    joined(&sides, BEYOND)
 }
 
-/// The baseline and the candidates. The A/A control is not shown, since it tells of noise only.
-fn joined(sides: [Vec<String>; 2]) -> Option<String> {
-    let sides = sides.into_iter().filter(|side| !side.is_empty());
-    let sides: Vec<String> = sides.map(|side| side.join(", ")).collect();
-    (!sides.is_empty()).then(|| sides.join(" → "))
+struct Figure {
+    value: f64,
+    text: String,
+}
+
+/// The known values of the variants with that role.
+fn known(
+    variants: &[VariantConfig],
+    role: Role,
+    values: &[Option<f64>],
+    margins: &[Option<f64>],
+) -> Vec<Figure> {
+    let numbered = variants.iter().enumerate();
+    let with_role = numbered.filter(|(_, variant)| variant.role == role);
+    let figures = with_role.filter_map(|(number, variant)| {
+        let value = (*values.get(number)?)?;
+        let mut text = format!("{} {}", variant.label, three_digits(value));
+        if let Some(Some(margin)) = margins.get(number) {
+            text += &format!(" ± {}", three_digits(*margin));
+        }
+        Some(Figure { value, text })
+    });
+    figures.collect()
+}
+
+/// The figures of the baseline, and those of the candidates.
+fn joined(sides: &[Vec<Figure>; 2], unit: &str) -> Option<String> {
+    let texts = |side: &Vec<Figure>| {
+        let texts: Vec<&str> = side.iter().map(|figure| &*figure.text).collect();
+        texts.join(", ")
+    };
+    let sides = sides.iter().filter(|side| !side.is_empty());
+    let sides: Vec<String> = sides.map(texts).collect();
+    (!sides.is_empty()).then(|| format!("{} {unit}", sides.join(" → ")))
 }
 
 /// Three significant digits, without an exponent.

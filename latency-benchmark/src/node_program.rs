@@ -37,7 +37,7 @@ impl NodeProgramArgs {
     }
 
     /// The same arguments, but with the stack of an earlier sweep.
-    pub(crate) fn again(&self, manifest: &Manifest) -> NodeProgramArgs {
+    pub(crate) fn with_stack_of(&self, manifest: &Manifest) -> NodeProgramArgs {
         let node = manifest.tool.node.as_ref();
         let stack = node.and_then(|node| Stack::named(&node.stack).ok());
         NodeProgramArgs {
@@ -48,11 +48,14 @@ impl NodeProgramArgs {
 
     /// Has cargo build the programs that measure, and if needed those that explain, unless a program was given.
     pub(crate) fn build_needed(&self, node: &NodeConfig, explain: bool) -> Result<()> {
-        let explaining = explain.then_some(Program::Explaining);
-        let needed = [Program::Measuring].into_iter().chain(explaining);
-        needed
-            .filter(|_| self.program.is_none())
-            .try_for_each(|program| build(self.stack, node, program))
+        if self.program.is_some() {
+            return Ok(());
+        }
+        build(self.stack, node, Program::Measuring)?;
+        if explain {
+            build(self.stack, node, Program::Explaining)?;
+        }
+        Ok(())
     }
 
     pub(crate) fn find(&self, node: &NodeConfig, program: Program) -> Result<PathBuf, Failure> {
@@ -63,7 +66,7 @@ impl NodeProgramArgs {
                 program_path(self.stack, program)?
             }
         };
-        check(&path, node)?;
+        refuse_missing_features(&path, node)?;
         Ok(path)
     }
 }
@@ -137,10 +140,10 @@ fn program_path(stack: &Stack, program: Program) -> Result<PathBuf, Failure> {
 }
 
 pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
-    let at = || format!("the node program {}", path.display());
-    let limits = Limits::OF_AN_ANSWER;
-    let output = limits.output(Command::new(path).arg("describe"));
-    let output = output.with_context(|| format!("{} does not answer the verb `describe`", at()))?;
+    let program = || format!("the node program {}", path.display());
+    let output = Limits::OF_AN_ANSWER.output(Command::new(path).arg("describe"));
+    let output =
+        output.with_context(|| format!("{} does not answer the verb `describe`", program()))?;
     if !output.status.success() {
         bail!(
             "{} does not answer the verb `describe`, so it is no node program: it {}",
@@ -149,12 +152,12 @@ pub(crate) fn describe(path: &Path) -> Result<NodeDescription> {
         );
     }
     let mut description: NodeDescription =
-        serde_json::from_slice(&output.stdout).with_context(at)?;
-    description.program.sha256 = Some(of_program(path).with_context(at)?);
+        serde_json::from_slice(&output.stdout).with_context(program)?;
+    description.program.sha256 = Some(of_program(path).with_context(program)?);
     Ok(description)
 }
 
-fn check(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
+fn refuse_missing_features(path: &Path, node: &NodeConfig) -> Result<(), Failure> {
     let description = describe(path).context("--node").map_err(bad_input)?;
     let features = description.program.features;
     for (feature, option) in node.features() {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, anyhow};
 use clap::Args;
 use lab::{Topology, move_to};
-use program::{Failure, Limits, exit_code, interrupts_seen, one_line, say, wait_or_interrupt};
+use program::{Failure, Limits, exit_code, in_one_line, interrupts_seen, say, wait_or_interrupt};
 use run_format::SweepConfig;
 use run_format::files::MANIFEST;
 use run_format::search::is_search;
@@ -58,16 +58,16 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
         }
         AskedSweep::Resume(dir) if has_report => {
             let manifest = manifest::read(dir, MANIFEST)?;
-            let program = given.again(&manifest);
+            let program = given.with_stack_of(&manifest);
             (manifest.config, dir.clone(), program)
         }
         _ => return sweep::carry_out(asked, MANIFEST, given),
     };
     if args.explain {
-        explain::args::refuse(&config)?;
+        explain::args::refuse_multi_thread(&config)?;
     }
     prepare(&args, &program, &config)?;
-    let cores = Topology::of_this_process()?.available().clone();
+    let cores = Topology::of_this_process()?.available();
     let mut code = sweep::carry_out(asked, MANIFEST, &program)?;
     if config.shard.is_some() {
         // All shards have one report.
@@ -78,7 +78,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
         let defaults = ExplainArgs::defaults(&dir, program)?;
         // The sweep has a report even if explaining fails.
         let explained = explain::run(defaults).unwrap_or_else(|failure| {
-            let why = one_line(&format!("{:#}", failure.error));
+            let why = in_one_line(&failure.error);
             say(format!("error: --explain: {why}"));
             match interrupts_seen() {
                 0 => SOME_FAILED,
@@ -93,9 +93,9 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
 }
 
 fn search(args: &PipelineArgs) -> Result<u8, Failure> {
-    let dir = args.search.folder(&args.sweep)?;
+    let dir = args.search.begin_or_resume(&args.sweep)?;
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
-    let cores = Topology::of_this_process()?.available().clone();
+    let cores = Topology::of_this_process()?.available();
     let code = search::run(&dir, &args.sweep, &cores)?;
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))

@@ -1,7 +1,6 @@
 //! The node programs of a sweep. They are found or built before anything is measured.
 
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
@@ -9,6 +8,7 @@ use program::{Failure, bad_input, in_words, reject, say};
 use run_format::files::{SUBJECTS, write_whole};
 use run_format::{
     Budgets, LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig,
+    VariantConfig,
 };
 use swarm_patch::layouts;
 use swarm_patch::stacks::Stack;
@@ -17,6 +17,7 @@ use swarm_patch::subject::builder::{Built, EDITS, LOCK, Profile, Program, Subjec
 use swarm_patch::subject::spec::Spec;
 
 use crate::args::{is_of_this_workspace, refuse_both_ends, resolve};
+use crate::cell::CellPrograms;
 use crate::node_program::{NodeProgramArgs, describe};
 
 pub(crate) struct Programs {
@@ -27,56 +28,116 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// The workspace's own program for all subjects if they have its sources. Otherwise `find` returns the program of each
-    /// subject.
-    fn of_subjects(
+    /// The programs of a new sweep. Builds what is not built yet, and notes in the configuration what was built. All subjects
+    /// are checked before any is built.
+    pub(crate) fn prepare(
+        config: &mut SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        if let Some(own) = Programs::of_this_workspace(config, node, Program::Measuring)? {
+            refuse_stable_tokio(config, &own.programs[0])?;
+            refuse_unable_peers(config, &own.programs[0])?;
+            return Ok(own);
+        }
+        let builds = Builds::plan(&config.subjects, node.stack, Program::Measuring)?;
+        for subject in &config.subjects {
+            let levels = check(subject, &builds.builder).with_context(|| subject.label.clone())?;
+            refuse_unbounded(config, subject, &levels)?;
+        }
+        builds.announce();
+        let mut programs = Vec::new();
+        for subject in &mut config.subjects {
+            let built = builds.find_or_build(subject)?;
+            subject.layouts = layouts::count(&built.dir);
+            subject.build = Some(built.record);
+            programs.push(built.program);
+        }
+        if config.subjects.iter().any(|subject| subject.layouts == 0) {
+            say(
+                "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
+            );
+        }
+        Ok(Programs::new(config, node.stack, programs))
+    }
+
+    /// The programs of a sweep that is resumed. They have to be those with which it began.
+    pub(crate) fn find_again(
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        if let Some(own) = Programs::of_this_workspace(config, node, Program::Measuring)? {
+            return Ok(own);
+        }
+        let builder = builder(node.stack)?;
+        let mut programs = Vec::new();
+        for subject in &config.subjects {
+            let found = recorded_program(subject, &builder);
+            let found = found.with_context(|| format!("--resume: {}", subject.label));
+            programs.push(found.map_err(bad_input)?);
+        }
+        Ok(Programs::new(config, node.stack, programs))
+    }
+
+    /// The programs that explain. Builds what is not built yet.
+    pub(crate) fn explaining(
+        config: &SweepConfig,
+        node: &NodeProgramArgs,
+    ) -> Result<Programs, Failure> {
+        if let Some(own) = Programs::of_this_workspace(config, node, Program::Explaining)? {
+            return Ok(own);
+        }
+        let programs = build_all(&config.subjects, node.stack, Program::Explaining)?;
+        Ok(Programs::new(config, node.stack, programs))
+    }
+
+    /// This workspace's own program, which is that of every subject. None if a subject has other sources.
+    fn of_this_workspace(
         config: &SweepConfig,
         node: &NodeProgramArgs,
         kind: Program,
-        find: impl Fn(&SubjectConfig, &SubjectBuilder) -> Result<PathBuf, Failure>,
-    ) -> Result<Programs, Failure> {
-        let (stack, subjects) = (node.stack, &config.subjects);
-        let programs = if subjects.iter().all(is_of_this_workspace) {
-            vec![node.find(&config.node, kind)?; subjects.len().max(1)]
-        } else {
-            let builder = builder(stack)?.with_program(kind);
-            let programs = subjects.iter().map(|subject| find(subject, &builder));
-            programs.collect::<Result<_, _>>()?
-        };
-        Ok(Programs {
+    ) -> Result<Option<Programs>, Failure> {
+        if !config.subjects.iter().all(is_of_this_workspace) {
+            return Ok(None);
+        }
+        let program = node.find(&config.node, kind)?;
+        let programs = vec![program; config.subjects.len().max(1)];
+        Ok(Some(Programs::new(config, node.stack, programs)))
+    }
+
+    fn new(config: &SweepConfig, stack: &'static Stack, programs: Vec<PathBuf>) -> Programs {
+        Programs {
             stack,
             programs,
-            subjects: subjects.clone(),
-        })
+            subjects: config.subjects.clone(),
+        }
     }
 
     /// The program of a subject without the inserted lines. Builds it if it is not built yet.
     pub(crate) fn without_lines(&self, subject: &SubjectConfig) -> Result<PathBuf> {
-        let builder = builder(self.stack)?;
-        let mut found = unchanged(subject, self.stack)?;
-        found.is_plain = true;
-        let id = builder.id(&found)?;
-        let built = builder.find(&id);
-        let built = built.map_or_else(|| builder.build(&found, &id, &subject.label), Ok)?;
-        Ok(built.program)
+        let mut sources = unchanged(subject, self.stack)?;
+        sources.is_plain = true;
+        let label = |_: &str| subject.label.clone();
+        Ok(find_or_build(&builder(self.stack)?, &sources, label)?.program)
     }
 
-    /// The program of central.
-    pub(crate) fn central(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
-        self.in_layout(subject.unwrap_or(0), layout)
-    }
-
-    /// The program of the peers.
-    pub(crate) fn peer(&self, subject: Option<usize>, layout: Option<u32>) -> PathBuf {
-        let subject = self.subjects.get(subject.unwrap_or(0));
-        self.in_layout(subject.map_or(0, |subject| subject.peers), layout)
+    /// The programs of a launch.
+    pub(crate) fn of_launch(&self, subject: Option<usize>, layout: Option<u32>) -> CellPrograms {
+        let central = subject.unwrap_or(0);
+        let peer = self
+            .subjects
+            .get(central)
+            .map_or(0, |subject| subject.peers);
+        CellPrograms {
+            central: self.in_layout(central, layout),
+            peer: self.in_layout(peer, layout),
+        }
     }
 
     /// The program in a layout. A subject may have no layouts although others have some. It runs the program as cargo links it.
-    fn in_layout(&self, number: usize, layout: Option<u32>) -> PathBuf {
-        let program = &self.programs[number];
+    fn in_layout(&self, subject: usize, layout: Option<u32>) -> PathBuf {
+        let program = &self.programs[subject];
         match (program.parent(), layout) {
-            (Some(dir), Some(layout)) if self.subjects[number].layouts > 0 => {
+            (Some(dir), Some(layout)) if self.subjects[subject].layouts > 0 => {
                 layouts::file(dir, layout)
             }
             _ => program.clone(),
@@ -86,139 +147,19 @@ impl Programs {
     pub(crate) fn describe(&self) -> Result<NodeDescription> {
         describe(&self.programs[0])
     }
-
-    /// Builds what is not built yet, and notes in the configuration what was built. All subjects are checked
-    /// before any is built.
-    pub(crate) fn prepare(
-        config: &mut SweepConfig,
-        node: &NodeProgramArgs,
-    ) -> Result<Programs, Failure> {
-        if config.subjects.iter().all(is_of_this_workspace) {
-            let programs = Programs::find(config, node)?;
-            refuse_stable_tokio(config, &programs.programs[0])?;
-            refuse_unable_peers(config, &programs.programs[0])?;
-            return Ok(programs);
-        }
-        let builder = builder(node.stack)?;
-        for subject in &config.subjects {
-            let levels = check(subject, &builder).with_context(|| subject.label.clone())?;
-            refuse_unbounded(config, subject, &levels)?;
-        }
-        let to_build = ToBuild::find(&config.subjects, &builder)?;
-        to_build.say();
-        for subject in &mut config.subjects {
-            let built = prepare(subject, &builder, &to_build);
-            let built = built.with_context(|| subject.label.clone())?;
-            subject.build = Some(built.record);
-            subject.layouts = layouts::count(&built.dir);
-        }
-        if config.subjects.iter().any(|subject| subject.layouts == 0) {
-            say(
-                "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
-            );
-        }
-        Programs::find(config, node)
-    }
-
-    /// The programs that explain. Builds what is not built yet.
-    pub(crate) fn explaining(
-        config: &SweepConfig,
-        node: &NodeProgramArgs,
-    ) -> Result<Programs, Failure> {
-        let to_build = ToBuild::for_sweep(config, node.stack, Program::Explaining)?;
-        to_build.say();
-        Programs::of_subjects(config, node, Program::Explaining, |subject, builder| {
-            let built = prepare(subject, builder, &to_build);
-            Ok(built.with_context(|| subject.label.clone())?.program)
-        })
-    }
-
-    pub(crate) fn find(config: &SweepConfig, node: &NodeProgramArgs) -> Result<Programs, Failure> {
-        Programs::of_subjects(config, node, Program::Measuring, |subject, builder| {
-            let resumed = || format!("--resume: {}", subject.label);
-            let built = find_again(subject, builder).with_context(resumed);
-            let built = built.map_err(bad_input)?;
-            if layouts::count(&built.dir) != subject.layouts {
-                reject!(
-                    "{}: its layouts are not those that it had (delete {} to have them linked again)",
-                    resumed(),
-                    built.dir.display()
-                );
-            }
-            Ok(built.program)
-        })
-    }
 }
 
-/// The programs of subjects that count for `--gate`. Builds what is not built yet.
-pub(crate) fn gate_programs(
+/// The programs of subjects. Builds what is not built yet.
+pub(crate) fn build_all(
     subjects: &[SubjectConfig],
     stack: &'static Stack,
+    kind: Program,
 ) -> Result<Vec<PathBuf>> {
-    let builder = builder(stack)?.with_program(Program::Gate);
-    let to_build = ToBuild::find(subjects, &builder)?;
-    to_build.say();
-    let programs = subjects.iter().map(|subject| {
-        let built = prepare(subject, &builder, &to_build);
-        Ok(built.with_context(|| subject.label.clone())?.program)
-    });
+    let builds = Builds::plan(subjects, stack, kind)?;
+    builds.announce();
+    let programs = subjects.iter();
+    let programs = programs.map(|subject| Ok(builds.find_or_build(subject)?.program));
     programs.collect()
-}
-
-/// The subjects whose programs are not built yet.
-#[derive(Default)]
-struct ToBuild {
-    /// The id of each program, and the first subject with it.
-    programs: Vec<(String, String)>,
-    last_time: Option<Duration>,
-}
-
-impl ToBuild {
-    fn for_sweep(config: &SweepConfig, stack: &'static Stack, kind: Program) -> Result<ToBuild> {
-        if config.subjects.iter().all(is_of_this_workspace) {
-            return Ok(ToBuild::default());
-        }
-        ToBuild::find(&config.subjects, &builder(stack)?.with_program(kind))
-    }
-
-    fn find(subjects: &[SubjectConfig], builder: &SubjectBuilder) -> Result<ToBuild> {
-        let mut programs: Vec<(String, String)> = Vec::new();
-        for subject in subjects {
-            let found = unchanged(subject, builder.stack);
-            let id = builder.id(&found.with_context(|| subject.label.clone())?)?;
-            if programs.iter().all(|(known, _)| *known != id) && builder.find(&id).is_none() {
-                programs.push((id, subject.label.clone()));
-            }
-        }
-        Ok(ToBuild {
-            programs,
-            last_time: builder.last_time(),
-        })
-    }
-
-    /// A line that names the programs, and how long the last such build took.
-    fn line(&self) -> Option<String> {
-        let labels: Vec<&str> = self.programs.iter().map(|(_, label)| &**label).collect();
-        let time = self.last_time.map_or_else(String::new, |time| {
-            format!(" (the last such build took {})", in_words(time))
-        });
-        (!labels.is_empty()).then(|| format!("to be built: {}{time}", labels.join(", ")))
-    }
-
-    fn say(&self) {
-        if let Some(line) = self.line() {
-            say(line);
-        }
-    }
-
-    /// The name that is shown while a subject is built.
-    fn title(&self, id: &str, label: &str) -> String {
-        let number = self.programs.iter().position(|(known, _)| known == id);
-        number.map_or_else(
-            || label.to_owned(),
-            |number| format!("{label} ({} of {})", number + 1, self.programs.len()),
-        )
-    }
 }
 
 /// A line that names the programs that still have to be built, if there are any.
@@ -227,7 +168,77 @@ pub(crate) fn to_build(
     stack: &'static Stack,
     kind: Program,
 ) -> Result<Option<String>> {
-    Ok(ToBuild::for_sweep(config, stack, kind)?.line())
+    if config.subjects.iter().all(is_of_this_workspace) {
+        return Ok(None);
+    }
+    Ok(Builds::plan(&config.subjects, stack, kind)?.line())
+}
+
+/// Builds the programs of subjects.
+struct Builds {
+    builder: SubjectBuilder,
+    missing: Vec<MissingProgram>,
+}
+
+/// A program that is not built yet.
+struct MissingProgram {
+    id: String,
+    /// The label of the first subject that has it.
+    label: String,
+}
+
+impl Builds {
+    fn plan(subjects: &[SubjectConfig], stack: &'static Stack, kind: Program) -> Result<Builds> {
+        let builder = builder(stack)?.with_program(kind);
+        let mut missing: Vec<MissingProgram> = Vec::new();
+        for subject in subjects {
+            let sources = unchanged(subject, stack).with_context(|| subject.label.clone())?;
+            let id = builder.id(&sources)?;
+            let is_new = missing.iter().all(|known| known.id != id);
+            if is_new && builder.find(&id).is_none() {
+                let label = subject.label.clone();
+                missing.push(MissingProgram { id, label });
+            }
+        }
+        Ok(Builds { builder, missing })
+    }
+
+    /// A line that names the missing programs, and how long the last such build took.
+    fn line(&self) -> Option<String> {
+        let labels: Vec<&str> = self.missing.iter().map(|program| &*program.label).collect();
+        let time = self.builder.last_time().map_or_else(String::new, |time| {
+            format!(" (the last such build took {})", in_words(time))
+        });
+        (!labels.is_empty()).then(|| format!("to be built: {}{time}", labels.join(", ")))
+    }
+
+    fn announce(&self) {
+        if let Some(line) = self.line() {
+            say(line);
+        }
+    }
+
+    fn find_or_build(&self, subject: &SubjectConfig) -> Result<Built> {
+        let label = &subject.label;
+        let title = |id: &str| match self.missing.iter().position(|missing| missing.id == id) {
+            Some(index) => format!("{label} ({} of {})", index + 1, self.missing.len()),
+            None => label.clone(),
+        };
+        unchanged(subject, self.builder.stack)
+            .and_then(|sources| find_or_build(&self.builder, &sources, title))
+            .with_context(|| label.clone())
+    }
+}
+
+/// The program of some sources. `title` is the name that is shown while the program with an id is built.
+fn find_or_build(
+    builder: &SubjectBuilder,
+    sources: &Subject,
+    title: impl Fn(&str) -> String,
+) -> Result<Built> {
+    let id = builder.id(sources)?;
+    let found = builder.find(&id);
+    found.map_or_else(|| builder.build(sources, &id, &title(&id)), Ok)
 }
 
 fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
@@ -249,24 +260,20 @@ fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelR
     if subject.role == Role::Control {
         return Ok(Vec::new());
     }
-    let found = resolve(builder.stack, subject)?;
-    match builder.find(&builder.id(&found)?) {
+    let sources = resolve(builder.stack, subject)?;
+    match builder.find(&builder.id(&sources)?) {
         Some(built) => Ok(built.record.levels),
-        None => builder.check(&found),
+        None => builder.check(&sources),
     }
 }
 
 fn refuse_unable_peers(config: &SweepConfig, program: &Path) -> Result<(), Failure> {
-    let budgets: Vec<Budgets> = config
-        .variants
-        .iter()
-        .map(|variant| variant.budgets)
-        .collect();
-    let why = "peers of this --node have no page of memory in common with central";
-    match describe(program)?.peers_follow {
-        true => Ok(()),
-        false => refuse_both_ends(&budgets, why),
+    if describe(program)?.peers_follow {
+        return Ok(());
     }
+    let budgets = config.variants.iter().map(|variant| variant.budgets);
+    let why = "peers of this --node have no page of memory in common with central";
+    refuse_both_ends(&budgets.collect::<Vec<_>>(), why)
 }
 
 fn refuse_unbounded(
@@ -274,69 +281,65 @@ fn refuse_unbounded(
     subject: &SubjectConfig,
     levels: &[LevelRecord],
 ) -> Result<(), Failure> {
+    let has_remedy = |budgets: &Budgets| budgets.remedies().next().is_some();
     // A subject whose patch has a remedy works in one fixed way, and its variants cannot choose another.
     let spec: Option<Spec> = subject.spec.parse().ok();
-    let has_fixed_way = spec.is_some_and(|spec| {
-        let patch = spec.budgets;
-        patch.is_some_and(|patch| patch.remedies().next().is_some())
-    });
-    for variant in &config.variants {
+    let patch = spec.and_then(|spec| spec.budgets);
+    let has_fixed_way = patch.as_ref().is_some_and(has_remedy);
+    for VariantConfig { budgets, .. } in &config.variants {
         for level in levels {
-            let site = level.site;
-            let (is_asked, what) = match level.level {
-                SiteLevel::Budget => (variant.budgets.at(site).is_some(), "be bounded"),
-                SiteLevel::Remedies if has_fixed_way => (false, ""),
-                SiteLevel::Remedies => (
-                    variant.budgets.remedies().next().is_some(),
-                    "have its remedies",
-                ),
-                SiteLevel::Outer | SiteLevel::Inner => (false, ""),
+            let Some(reason) = &level.not_there else {
+                continue;
             };
-            if let Some(reason) = level.not_there.as_ref().filter(|_| is_asked) {
-                reject!(
-                    "--budget {}: the site {site} of {} cannot {what}: {reason}",
-                    variant.budgets,
-                    subject.label
-                );
-            }
+            let site = level.site;
+            let what = match level.level {
+                SiteLevel::Budget if budgets.at(site).is_some() => "be bounded",
+                SiteLevel::Remedies if has_remedy(budgets) && !has_fixed_way => "have its remedies",
+                _ => continue,
+            };
+            reject!(
+                "--budget {budgets}: the site {site} of {} cannot {what}: {reason}",
+                subject.label
+            );
         }
     }
     Ok(())
 }
 
-fn prepare(subject: &SubjectConfig, builder: &SubjectBuilder, to_build: &ToBuild) -> Result<Built> {
-    let found = unchanged(subject, builder.stack)?;
-    let id = builder.id(&found)?;
-    let title = || to_build.title(&id, &subject.label);
-    let built = builder.find(&id);
-    built.map_or_else(|| builder.build(&found, &id, &title()), Ok)
-}
-
+/// The sources of a subject. Refuses sources that are not those of its record.
 fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
-    let found = resolve(stack, subject)?;
-    if found.source.record != subject.libp2p || found.layer_records() != subject.layers {
+    let sources = resolve(stack, subject)?;
+    if sources.source.record != subject.libp2p || sources.layer_records() != subject.layers {
         bail!("the checkout changed since the sweep began (start again)");
     }
-    Ok(found)
+    Ok(sources)
 }
 
-fn find_again(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Built> {
+/// The program with which a sweep began. Builds it again if it was deleted.
+fn recorded_program(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<PathBuf> {
     let record = subject.build.as_ref();
     let record = record.context("the version that began the sweep built its program otherwise")?;
-    if let Some(built) = builder.find(&record.id) {
-        if built.record == *record {
-            return Ok(built);
+    let built = match builder.find(&record.id) {
+        Some(built) if built.record != *record => bail!("its program has changed"),
+        Some(built) => built,
+        None => {
+            if builder.id(&resolve(builder.stack, subject)?)? != record.id {
+                bail!("its program was deleted, and its sources have changed since");
+            }
+            let sources = unchanged(subject, builder.stack)?;
+            builder.build(&sources, &record.id, &subject.label)?
         }
-        bail!("its program has changed");
-    }
-    if builder.id(&resolve(builder.stack, subject)?)? != record.id {
-        bail!("its program was deleted, and its sources have changed since");
-    }
-    let built = prepare(subject, builder, &ToBuild::default())?;
+    };
     if built.record != *record {
         bail!("its program is gone, and building it again gives another one");
     }
-    Ok(built)
+    if layouts::count(&built.dir) != subject.layouts {
+        bail!(
+            "its layouts are not those that it had (delete {} to have them linked again)",
+            built.dir.display()
+        );
+    }
+    Ok(built.program)
 }
 
 /// Builds subjects with the profile of this workspace's node program.
@@ -351,9 +354,12 @@ fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
 /// Writes the lines that were inserted into each subject, and its lock file, to the folder of the sweep.
 pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) -> Result<()> {
     for (number, subject) in config.subjects.iter().enumerate() {
-        let (Some(record), false) = (&subject.build, subject.role == Role::Control) else {
+        let Some(record) = &subject.build else {
             continue;
         };
+        if subject.role == Role::Control {
+            continue;
+        }
         let built = builder(stack)?.find(&record.id);
         let built = built.context("its program is gone")?;
         let folder = dir.join(SUBJECTS).join(number.to_string());

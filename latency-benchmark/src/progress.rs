@@ -69,13 +69,13 @@ impl Progress {
         (self.bar.position(), self.bar.length().unwrap_or(0))
     }
 
-    pub(crate) fn is_bar(&self) -> bool {
+    pub(crate) fn has_bar(&self) -> bool {
         !self.bar.is_hidden()
     }
 
     /// Says how a run ended. On a terminal the line stays until the next run ends.
     pub(crate) fn ended(&self, text: &str) {
-        match self.is_bar() {
+        match self.has_bar() {
             true => self.last.set_message(printable(text).into_owned()),
             false => self.line(text),
         }
@@ -83,7 +83,7 @@ impl Progress {
 
     pub(crate) fn line(&self, text: &str) {
         match self.left() {
-            left if self.is_bar() || left.is_empty() => self.lines.suspend(|| say(text)),
+            left if self.has_bar() || left.is_empty() => self.lines.suspend(|| say(text)),
             left => say(format!("{text}  {left}")),
         }
     }

@@ -18,10 +18,9 @@ pub(crate) fn refuse_existing(dir: &Path, hint: &str) -> Result<(), Failure> {
 
 pub(crate) fn create(dir: &Path) -> Result<(), Failure> {
     let parent = dir.parent().map_or(Ok(()), fs::create_dir_all);
-    parent
-        .and_then(|()| fs::create_dir(dir))
-        .with_context(|| format!("--out: cannot create {}", dir.display()))
-        .map_err(bad_input)
+    let created = parent.and_then(|()| fs::create_dir(dir));
+    let created = created.with_context(|| format!("--out: cannot create {}", dir.display()));
+    created.map_err(bad_input)
 }
 
 /// A locked folder of results. Two processes never write into the same one.

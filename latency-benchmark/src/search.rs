@@ -20,7 +20,7 @@ use crate::args::{given_or, refuse_twice, unknown_site, variants};
 use crate::node_program::analysis;
 use crate::progress::{MEASURED, SOME_FAILED};
 use crate::sweep::args::{AskedSweep, SweepArgs};
-use crate::sweep::time::{shortest, within};
+use crate::sweep::time::{fitted_into, shortest_time};
 use crate::{results_folder, sweep};
 
 /// Each round has fewer budgets than the one before, and measures them longer.
@@ -54,8 +54,8 @@ impl SearchArgs {
         Ok(candidates)
     }
 
-    /// The folder of a new search, or of one to continue.
-    pub(crate) fn folder(&self, sweep: &SweepArgs) -> Result<PathBuf, Failure> {
+    /// Begins a search, or finds the one to resume. Returns its folder.
+    pub(crate) fn begin_or_resume(&self, sweep: &SweepArgs) -> Result<PathBuf, Failure> {
         if let Some(dir) = &sweep.resume {
             return Ok(dir.clone());
         }
@@ -65,7 +65,7 @@ impl SearchArgs {
         let search = Search {
             schema: SCHEMA,
             config: SweepConfig {
-                variants: variants((&LIBP2P, node), &candidates, &[], true)?,
+                variants: variants(&LIBP2P, node, &candidates, &[], true)?,
                 // All of the time is used.
                 precision: Precision::EXACT,
                 ..config
@@ -87,8 +87,8 @@ impl SearchArgs {
 fn every_budget() -> Vec<Budgets> {
     const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
     const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
-    const AT_BOTH_ENDS: &str =
-        "flush=late flush=32KiB flush=burst muxer=1/deferred muxer=2/deferred muxer=4/deferred";
+    const REMEDIES: [&str; 3] = ["flush=late", "flush=32KiB", "flush=burst"];
+    const MUXER_BOUNDS: [&str; 3] = ["muxer=1/deferred", "muxer=2/deferred", "muxer=4/deferred"];
     let with_wakes = |limit: &str| [limit.to_owned(), format!("{limit}/deferred")];
     let bounds = LIMITS.split(' ').flat_map(with_wakes);
     let in_central = bounds.chain(["coop".to_owned()]).flat_map(|bound| {
@@ -97,12 +97,10 @@ fn every_budget() -> Vec<Budgets> {
             parts.collect::<Vec<_>>().join(",")
         })
     });
-    let parts: Vec<&str> = AT_BOTH_ENDS.split(' ').collect();
-    let (remedies, bounds) = parts.split_at(3);
-    let pairs = remedies
-        .iter()
-        .flat_map(|remedy| bounds.iter().map(move |bound| format!("{remedy},{bound}")));
-    let alone = parts.iter().map(|part| (*part).to_owned());
+    let pairs = REMEDIES
+        .into_iter()
+        .flat_map(|remedy| MUXER_BOUNDS.map(|bound| format!("{remedy},{bound}")));
+    let alone = REMEDIES.into_iter().chain(MUXER_BOUNDS).map(str::to_owned);
     let at_both = alone.chain(pairs).map(|budgets| budgets + "@both");
     let all = in_central.chain(at_both);
     all.map(|budgets| budgets.parse().expect("it is a budget"))
@@ -121,8 +119,8 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         let asked = if folder.join(MANIFEST).is_file() {
             AskedSweep::Resume(folder)
         } else {
-            let share = share.max(shortest(&config));
-            AskedSweep::Measure(within(config, share)?, folder)
+            let share = share.max(shortest_time(&config));
+            AskedSweep::Measure(fitted_into(config, share)?, folder)
         };
         code = sweep::carry_out(asked, MANIFEST, &args.program)?;
         let goes_on = [MEASURED, SOME_FAILED].contains(&code);
@@ -152,7 +150,7 @@ pub(crate) fn run(dir: &Path, args: &SweepArgs, cores: &Cores) -> Result<u8, Fai
         let budgets: Vec<Budgets> = [Budgets::NONE].into_iter().chain(next.candidates).collect();
         let config = SweepConfig {
             axes: Axes::only(next.cells),
-            variants: variants((&LIBP2P, &search.config.node), &budgets, &[], true)?,
+            variants: variants(&LIBP2P, &search.config.node, &budgets, &[], true)?,
             ..search.config.clone()
         };
         let share = time.saturating_sub(began.elapsed()) / (ROUNDS + 1 - number);

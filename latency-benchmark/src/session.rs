@@ -10,10 +10,11 @@ use std::{fs, thread};
 use anyhow::{Context, Result, bail};
 use lab::move_to;
 use lab::preflight::busy_cores;
-use program::{ended_saying, interrupts_seen, one_line, tail, wait_within};
+use program::{ended_saying, in_one_line, interrupts_seen, tail, wait_within};
 use run_format::{Cores, End, RunConfig, RunRow, Stage, TURN_LINE};
 
-use crate::conversation::{CellMessage, CellTask, Conversation, ended};
+use crate::cell::{CellMessage, CellPrograms, CellTask, row_without_figures};
+use crate::conversation::Conversation;
 use crate::progress::Progress;
 use crate::results_folder::ResultsFolder;
 use crate::stopped::StoppedWatch;
@@ -47,17 +48,11 @@ impl Session {
         Ok(Session { folder, progress })
     }
 
-    /// Whether to go on after a run. A run that an interrupt cut short, even the last one, is not done.
-    pub(crate) fn goes_on_after(&self, row: &RunRow) -> bool {
-        let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
-        is_whole || interrupts_seen() == 0
-    }
-
     /// Runs a cell, whose files go into `dir`, and passes its messages on. Returns None after a second interrupt.
     pub(crate) fn measure(
         &self,
         config: RunConfig,
-        (central, peer): (&Path, &Path),
+        programs: &CellPrograms,
         dir: &Path,
         seat: Option<&Seat<'_>>,
         on_message: impl FnMut(CellMessage) -> Result<()>,
@@ -66,8 +61,10 @@ impl Session {
             // The processes of a cell may have another working folder.
             let task = CellTask {
                 config: config.clone(),
-                central: central.canonicalize()?,
-                peer: peer.canonicalize()?,
+                programs: CellPrograms {
+                    central: programs.central.canonicalize()?,
+                    peer: programs.peer.canonicalize()?,
+                },
                 dir: dir.canonicalize()?,
             };
             self.follow(&task, seat, on_message)
@@ -76,9 +73,9 @@ impl Session {
         let mut row = run().unwrap_or_else(|error| {
             let end = End::Failed {
                 stage: Stage::RunningCell,
-                reason: one_line(&format!("{error:#}")),
+                reason: in_one_line(&error),
             };
-            Some(ended(config, end))
+            Some(row_without_figures(config, end))
         });
         // A cell that was killed cannot say how long it took.
         if let Some(row) = row.as_mut().filter(|row| row.took_ms == 0) {
@@ -145,11 +142,20 @@ impl Session {
                         .warn("finishing the slice; Ctrl-C again stops at once");
                 }
                 1 if !cell.is_overdue() => {}
-                1 => return Ok(Some(ended(task.config.clone(), End::INTERRUPTED))),
+                1 => {
+                    let config = task.config.clone();
+                    return Ok(Some(row_without_figures(config, End::INTERRUPTED)));
+                }
                 _ => return Ok(None), // Dropping the cell kills it.
             }
         }
     }
+}
+
+/// Whether to go on after a run. A run that an interrupt cut short, even the last one, is not done.
+pub(crate) fn goes_on_after(row: &RunRow) -> bool {
+    let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
+    is_whole || interrupts_seen() == 0
 }
 
 /// The verbs of other processes of this program that measure.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 use program::number::decimal;
-use program::{Failure, in_words, one_line, reject};
+use program::{Failure, in_one_line, in_words, reject};
 use run_format::checksums::of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
 use run_format::{
@@ -14,8 +14,7 @@ use run_format::{
 };
 
 use crate::args::{CellArgs, HostArgs, NewRunArgs, RttArg, refuse_unknown_sites};
-use crate::cell::round_trip;
-use crate::conversation::{CellMessage, ended};
+use crate::cell::{CellMessage, CellPrograms, round_trip, row_without_figures};
 use crate::manifest::{command, tool};
 use crate::node_program::describe;
 use crate::progress::{Progress, RunCounts};
@@ -105,7 +104,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     let program = args.cell.program.measuring(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
-        config.cell.rtt_ms = round_trip(&plan::run::soak(&config), &program)?;
+        config.cell.rtt_ms = round_trip(&plan::run::soak_config(&config), &program)?;
     }
     results_folder::create(&dir)?;
     let mut file = SoakFile {
@@ -142,10 +141,14 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     let session = Session::begin(folder, progress, peers)?;
     let progress = &session.progress;
     progress.show("connecting");
-    let run = plan::run::soak(config);
+    let run = plan::run::soak_config(config);
+    let programs = CellPrograms {
+        central: program.to_owned(),
+        peer: program.to_owned(),
+    };
     let rows_of_a_line = (config.duration_ms / config.interval_ms).div_ceil(LINES);
     let (mut rows, mut restarts) = (0_u64, None);
-    let row = session.measure(run.clone(), (program, program), &dir, None, |message| {
+    let row = session.measure(run.clone(), &programs, &dir, None, |message| {
         let CellMessage::Row(row) = message else {
             return Ok(());
         };
@@ -155,20 +158,20 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
         restarts = row.restarts.or(restarts);
         progress.advance((row.interval_s * 1e3) as u64);
         let line = in_short(&row, config.cell.peers);
-        if !progress.is_bar() && rows.is_multiple_of(rows_of_a_line) {
-            let at = in_words(Duration::from_secs_f64(row.at_s));
-            progress.line(&format!("[{at}] {line}"));
+        if !progress.has_bar() && rows.is_multiple_of(rows_of_a_line) {
+            let time = in_words(Duration::from_secs_f64(row.at_s));
+            progress.line(&format!("[{time}] {line}"));
         }
         rows += 1;
         progress.show(&line);
         Ok(())
     })?;
     if let Err(error) = tables.finish() {
-        progress.warn(&one_line(&format!("{error:#}")));
+        progress.warn(&in_one_line(&error));
     }
     let took_ms = row.as_ref().map(|row| row.took_ms);
     // A second interrupt has ended the cell.
-    let row = row.unwrap_or_else(|| ended(run, End::INTERRUPTED));
+    let row = row.unwrap_or_else(|| row_without_figures(run, End::INTERRUPTED));
     let end = SoakEnd {
         end: row.end,
         rows,

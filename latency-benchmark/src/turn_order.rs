@@ -115,13 +115,11 @@ impl State {
             return;
         }
         let asking = self.asks.iter().filter(|(_, asks)| **asks == Some(block));
-        let mut candidates: Vec<usize> = asking.map(|(program, _)| *program).collect();
-        if candidates
-            .iter()
-            .all(|program| self.had_turn.contains(program))
-        {
+        let asking: Vec<usize> = asking.map(|(program, _)| *program).collect();
+        if asking.iter().all(|program| self.had_turn.contains(program)) {
             self.had_turn.clear();
         }
+        let mut candidates = asking;
         candidates.retain(|program| !self.had_turn.contains(program));
         let chosen = candidates[self.rng.random_range(..candidates.len())];
         self.had_turn.push(chosen);

@@ -91,7 +91,7 @@ fn row(run: &ApplicationRun, manifest: &Manifest) -> RunRow {
     RunRow {
         schema: run.schema,
         cell: Cell::default().id(),
-        config: plan::run::run(config, Cell::default(), 1, None, config.seed),
+        config: plan::run::launch_config(config, Cell::default(), 1, None, config.seed),
         end: match &run.ended {
             Ended::Failed { reason } => End::Failed {
                 stage: Stage::Recording,

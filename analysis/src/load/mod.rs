@@ -270,7 +270,7 @@ fn check_run(
 /// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch,
 /// because other versions have other lengths.
 fn expected_plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
-    let ours = plan::run::of_cell(config, launch.cell);
+    let ours = plan::run::plan_of_cell(config, launch.cell);
     let mut plan = launch.plan;
     plan.precision = ours.precision;
     if config.settle_ms.is_some() {
@@ -297,7 +297,7 @@ fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
         let Some(row) = &run.row else { continue };
         let ours = Plan {
             max_ms: row.config.plan.max_ms,
-            ..plan::run::of_cell(config, row.config.cell)
+            ..plan::run::plan_of_cell(config, row.config.cell)
         };
         let is_ours = row.config.plan == ours;
         if *is_first_ours.get_or_insert(is_ours) != is_ours {

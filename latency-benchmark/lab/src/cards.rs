@@ -10,9 +10,7 @@ use std::process::Command;
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::sys::socket::SockaddrStorage;
 use program::{Limits, tool};
-use run_format::NetworkCard;
-
-use crate::Cores;
+use run_format::{Cores, NetworkCard};
 
 /// The cards by which packets to these addresses leave, with their present settings.
 pub fn cards_to(addresses: impl Iterator<Item = IpAddr>) -> Vec<NetworkCard> {

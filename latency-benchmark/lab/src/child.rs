@@ -9,7 +9,8 @@ use nix::unistd::Pid;
 
 use crate::netns::Netns;
 use crate::placement::affinity;
-use crate::{Cores, sys};
+use crate::sys;
+use run_format::Cores;
 
 /// A child process. Dropping this value kills the process and waits for its end.
 #[derive(Debug)]

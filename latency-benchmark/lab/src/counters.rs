@@ -9,7 +9,7 @@ use crate::netns::{Netns, SET_UP};
 use crate::nfqueue::{numbers, user_dropped};
 use crate::tool::{SystemTool, run_all};
 use crate::wiring::Wires;
-use crate::{Counters, DelayBackend, NamespaceCounters};
+use run_format::{Counters, DelayBackend, NamespaceCounters};
 
 pub(crate) fn read(wires: &Wires, backend: Option<DelayBackend>) -> Result<Counters> {
     let read_one = |_| {
@@ -41,12 +41,11 @@ fn link_dropped(table: &str) -> Option<u64> {
     const RECEIVE: usize = 3;
     const SEND: usize = 11;
     let links = table.lines().filter_map(|line| line.split_once(':'));
-    let drops = links
-        .filter(|(name, _)| name.trim() != "lo")
-        .map(|(_, counts)| {
-            let counts = numbers(counts)?;
-            Some(counts.get(RECEIVE)? + counts.get(SEND)?)
-        });
+    let links = links.filter(|(name, _)| name.trim() != "lo");
+    let drops = links.map(|(_, counts)| {
+        let counts = numbers(counts)?;
+        Some(counts.get(RECEIVE)? + counts.get(SEND)?)
+    });
     drops.sum()
 }
 

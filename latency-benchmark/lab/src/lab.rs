@@ -12,9 +12,9 @@ use crate::netns::SET_UP;
 use crate::nfqueue::{self, DelayLineProcess};
 use crate::tool::{MissingTool, SystemTool};
 use crate::wiring::{self, Wires};
-use crate::{
-    Backend, Counters, DelayBackend, DelayLineReport, Inside, LabFacts, LabSpec, Placement, Reaped,
-    RttReport, TcpBuffers, child, counters, measure, netem, sys,
+use crate::{Inside, LabSpec, Reaped, child, counters, measure, netem, sys};
+use run_format::{
+    Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, RttReport, TcpBuffers,
 };
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,9 +89,14 @@ impl Lab {
         report.context("the links could not be measured")
     }
 
-    /// Starts `command` in a namespace of this lab, as [`spawn`] does.
+    /// Starts `command` in a namespace of this lab and on the cores of its placement, as [`spawn`] does.
     pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped> {
-        spawn(Some(self), place, &self.spec.network.placement, command)
+        let placement = &self.spec.network.placement;
+        let cores = match place {
+            Where::Central => placement.central_cores(),
+            Where::Peer(_) => placement.peers.clone(),
+        };
+        spawn(Some(self), place, &cores, command)
     }
 
     /// Packets dropped since the lab was wired. Takes a few milliseconds.
@@ -115,8 +120,8 @@ impl Lab {
     }
 }
 
-/// Starts `command` on the cores that the placement assigns to it: in a namespace of the lab, or else in the network that
-/// this process is in. The caller sets up the standard streams.
+/// Starts `command` on these cores: in a namespace of the lab, or else in the network that this process is in. The caller
+/// sets up the standard streams.
 ///
 /// Peers get a low priority: a dozen of them would otherwise delay the measured process if they share a core with it.
 ///
@@ -125,7 +130,7 @@ impl Lab {
 pub fn spawn(
     lab: Option<&Lab>,
     place: Where,
-    placement: &Placement,
+    cores: &Cores,
     mut command: Command,
 ) -> Result<Reaped> {
     /// About a tenth of an ordinary process's share of its core.
@@ -133,18 +138,14 @@ pub fn spawn(
     // The parent may die before this call. That case needs no care: the parent was in a pid namespace,
     // and the kernel ends everything in it when its first process dies.
     sys::before_exec(&mut command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
-    let cores = match place {
-        Where::Central => placement.central_cores(),
-        Where::Peer(_) => {
-            sys::before_exec(&mut command, || Ok(sys::be_nice(NICENESS)?));
-            placement.peers.clone()
-        }
-    };
+    if matches!(place, Where::Peer(_)) {
+        sys::before_exec(&mut command, || Ok(sys::be_nice(NICENESS)?));
+    }
     let namespace = lab.map(|lab| match place {
         Where::Central => &lab.wires.central,
         Where::Peer(peer) => &lab.wires.peers[peer],
     });
-    child::spawn(namespace, &cores, command).context("the system could not start the process")
+    child::spawn(namespace, cores, command).context("the system could not start the process")
 }
 
 /// Sets up the delay with the requested backend, or else with the first one that works.

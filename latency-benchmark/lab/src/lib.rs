@@ -31,13 +31,7 @@ pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn};
 pub use measure::time_links;
 pub use nfqueue::delay_line;
-pub use placement::{Topology, move_to, with_a_core_for};
+pub use placement::{Topology, cores_for_peer, move_to};
 pub use root::enter_root;
-pub use run_format::{
-    Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, Placement, ReceiveOn, Rtt,
-    RttReport, Sharing, jitter, loss,
-};
 pub use spec::LabSpec;
 pub use wiring::{can_receive_on_receiver, check_congestion_control};
-
-use run_format::{LinkRtt, NamespaceCounters, QueueReport, SchedulingClass, TcpBuffers};

@@ -9,10 +9,11 @@ use std::{env, io, thread};
 
 use nix::sys::socket::{getsockopt, setsockopt, sockopt};
 
+use crate::LabSpec;
 use crate::netns::{Netns, on_another_thread};
 use crate::placement::move_to;
 use crate::wiring::{Wires, peer_address};
-use crate::{Cores, LabSpec, LinkRtt, Placement, Rtt, RttReport};
+use run_format::{Cores, LinkRtt, Placement, Rtt, RttReport};
 
 /// Environment variable with the least tolerance, for machines on which a TCP connect without delay takes longer, such as
 /// emulated ones.
@@ -74,11 +75,11 @@ pub fn time_links(
         connect_all(addresses, &spec, f64::INFINITY, &mut || true)
     };
     let links = on_another_thread(connects)?;
-    let silent = |(rtt, _): &TimedLink| rtt.connects_ms.is_empty();
-    match links.iter().position(silent) {
-        Some(at) => Err(io::Error::other(format!(
+    let is_silent = |link: &TimedLink| link.rtt.connects_ms.is_empty();
+    match links.iter().position(is_silent) {
+        Some(link) => Err(io::Error::other(format!(
             "no TCP connect to {} was answered (a firewall may drop its packets)",
-            addresses[at]
+            addresses[link]
         ))),
         None => Ok(report(rtt, links, start)),
     }
@@ -88,9 +89,12 @@ fn report(asked_ms: Rtt, links: Vec<TimedLink>, start: Instant) -> RttReport {
     RttReport {
         asked_ms,
         tolerance_ms: None,
-        congestion_control_central: links[0].1.as_ref().and_then(congestion_control),
+        congestion_control_central: links[0]
+            .first_connection
+            .as_ref()
+            .and_then(congestion_control),
         congestion_control_peers: None,
-        links: links.into_iter().map(|(rtt, _)| rtt).collect(),
+        links: links.into_iter().map(|link| link.rtt).collect(),
         took_ms: start.elapsed().as_secs_f64() * 1e3,
     }
 }
@@ -127,8 +131,11 @@ const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 /// How often to look whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
-/// The times of a link, and its first connection, which is kept to read its congestion control.
-type TimedLink = (LinkRtt, Option<TcpStream>);
+struct TimedLink {
+    rtt: LinkRtt,
+    /// It is kept to read its congestion control.
+    first_connection: Option<TcpStream>,
+}
 
 struct ConnectSchedule {
     start: Instant,
@@ -172,7 +179,7 @@ impl ConnectSchedule {
     fn time(&self, link: u32, address: SocketAddr, stop: &AtomicBool) -> io::Result<TimedLink> {
         let stagger = STAGGER * link;
         thread::sleep((self.start + stagger).saturating_duration_since(Instant::now()));
-        let (mut connects_ms, mut lost, mut first) = (Vec::new(), 0, None);
+        let (mut connects_ms, mut lost, mut first_connection) = (Vec::new(), 0, None);
         while !self.is_done(&connects_ms, Instant::now()) && !stop.load(Ordering::Relaxed) {
             let start = Instant::now();
             match TcpStream::connect_timeout(&address, self.give_up) {
@@ -184,13 +191,16 @@ impl ConnectSchedule {
                     };
                     // Closes with a reset: an orderly close would take another round trip.
                     setsockopt(&stream, sockopt::Linger, &reset)?;
-                    first.get_or_insert(stream);
+                    first_connection.get_or_insert(stream);
                 }
                 Err(error) if error.kind() == io::ErrorKind::TimedOut => lost += 1,
                 Err(error) => return Err(error),
             }
         }
-        Ok((LinkRtt { connects_ms, lost }, first))
+        Ok(TimedLink {
+            rtt: LinkRtt { connects_ms, lost },
+            first_connection,
+        })
     }
 }
 

@@ -20,7 +20,8 @@ pub(crate) use self::queue::{numbers, user_dropped};
 use crate::netns::{Netns, SET_UP};
 use crate::tool::{MissingTool, SystemTool, run_all};
 use crate::wiring::Wires;
-use crate::{DelayLineReport, Inside, LabSpec, Reaped, child};
+use crate::{Inside, LabSpec, Reaped, child};
+use run_format::DelayLineReport;
 
 /// Sends every packet that arrives to the queue, unless it arrives over `lo`.
 ///

@@ -67,7 +67,7 @@ impl Topology {
         Cores::new(cores).expect("a process runs on some core")
     }
 
-    fn check(&self, option: &str, cores: Cores) -> Result<Cores> {
+    fn refuse_unavailable(&self, option: &str, cores: Cores) -> Result<Cores> {
         let available = self.available();
         let missing = cores.iter().find(|core| !available.contains(*core));
         if let Some(core) = missing {
@@ -90,10 +90,10 @@ impl Topology {
         peers: Option<Cores>,
     ) -> Result<Placement> {
         let asked = peers
-            .map(|peers| self.check("--peer-cores", peers))
+            .map(|peers| self.refuse_unavailable("--peer-cores", peers))
             .transpose()?;
         let central = match central {
-            Some(central) => self.check("--central-core", central)?,
+            Some(central) => self.refuse_unavailable("--central-core", central)?,
             None => self.cores_for_central(workers, asked.as_ref()),
         };
         let peers = asked.unwrap_or_else(|| self.cores_for_peers(&central));
@@ -159,15 +159,12 @@ impl Topology {
 
 const SYSFS: &str = "/sys/devices/system/cpu";
 
-/// The placement for peer `peer` of `peers`, counted from zero: a core of its own if the peers have at least one for each,
-/// else all of the peers' cores. Peers share physical cores last.
-pub fn with_a_core_for(peer: usize, peers: usize, placement: &Placement) -> Placement {
+/// The cores of peer `peer` of `peers`, counted from zero: a core of its own if the peers have at least one for each, else all
+/// of the peers' cores. Peers share physical cores last.
+pub fn cores_for_peer(peer: usize, peers: usize, placement: &Placement) -> Cores {
     let topology = Topology::read(Path::new(SYSFS), placement.peers.iter());
     let own = topology.core_of(peer, peers).map(Cores::one);
-    Placement {
-        peers: own.unwrap_or_else(|| placement.peers.clone()),
-        ..placement.clone()
-    }
+    own.unwrap_or_else(|| placement.peers.clone())
 }
 
 /// The numbers of cores: the first hardware thread of every physical core, then every second one, and so on.

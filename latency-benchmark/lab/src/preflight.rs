@@ -59,7 +59,7 @@ pub fn preflight(entered: &Result<Inside, EnterError>) -> Preflight {
         findings.push(tool("iptables", "the delay line cannot be used"));
     }
     findings.push(congestion_controls());
-    findings.extend(machine::look());
+    findings.extend(machine::findings());
     Preflight {
         findings,
         can_run_rtt_zero,

@@ -7,7 +7,8 @@ use nix::sys::signal::Signal;
 use program::{exit_code, say};
 
 use crate::signals::SupervisorSignals;
-use crate::{DelayLineReport, Inside, Lab, LabSpec, Reaped, RttReport, Where};
+use crate::{Inside, Lab, LabSpec, Reaped, Where};
+use run_format::{DelayLineReport, RttReport};
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
 /// `LAB_PEER_1`, `LAB_PEER_2`, … hold the peers' addresses. At the same time a shell runs `peer_command`, if

@@ -12,11 +12,11 @@ use std::{fs, io, thread};
 use anyhow::{Context, Result, bail};
 use nix::ifaddrs::{InterfaceAddress, getifaddrs};
 use nix::net::if_::InterfaceFlags;
-use run_format::ReceiveMasks;
+use run_format::{Cores, Placement, ReceiveMasks, ReceiveOn, TcpBuffers};
 
 use crate::netns::{Netns, SET_UP};
 use crate::tool::{BATCH, SystemTool, run_all};
-use crate::{Cores, Inside, LabSpec, Placement, ReceiveOn, TcpBuffers};
+use crate::{Inside, LabSpec};
 
 pub(crate) const PEER_INTERFACE: &str = "e0";
 
@@ -180,8 +180,8 @@ pub fn check_congestion_control(asked: &str) -> Result<()> {
 
 pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     let settings = [
-        ("net/ipv4/tcp_rmem", three(buffers.receive_bytes)),
-        ("net/ipv4/tcp_wmem", three(buffers.send_bytes)),
+        ("net/ipv4/tcp_rmem", spaced(buffers.receive_bytes)),
+        ("net/ipv4/tcp_wmem", spaced(buffers.send_bytes)),
         // A connection does not inherit metrics of earlier connections. So the order of connections makes
         // no difference, and neither does the measurement of the links.
         ("net/ipv4/tcp_no_metrics_save", "1".to_owned()),
@@ -204,7 +204,7 @@ pub(crate) fn set_tcp(wires: &Wires, buffers: TcpBuffers) -> io::Result<()> {
     .map(drop)
 }
 
-fn three(values: [u32; 3]) -> String {
+fn spaced(values: [u32; 3]) -> String {
     values.map(|value| value.to_string()).join(" ")
 }
 

@@ -8,10 +8,8 @@ use std::env;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use lab::{
-    Backend, DelayBackend, Inside, Lab, LabSpec, Reaped, ReceiveOn, Sharing, Topology, Where,
-};
-use run_format::{LinkRtt, SchedulingClass};
+use lab::{Inside, Lab, LabSpec, Reaped, Topology, Where};
+use run_format::{Backend, DelayBackend, LinkRtt, ReceiveOn, SchedulingClass, Sharing};
 use support::{Need, end, has, lab as lab_binary, rest};
 
 type Scenario = fn(Inside);

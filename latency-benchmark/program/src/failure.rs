@@ -46,12 +46,17 @@ pub fn end(result: Result<ExitCode, Failure>) -> ExitCode {
         (result, _) => result,
     };
     result.unwrap_or_else(|Failure { error, code }| {
-        say(format!("error: {}", one_line(&format!("{error:#}"))));
+        say(format!("error: {}", in_one_line(&error)));
         ExitCode::from(code)
     })
 }
 
-/// The same text without line breaks.
+/// An error with its causes, in one line.
+pub fn in_one_line(error: &Error) -> String {
+    one_line(&format!("{error:#}"))
+}
+
+/// Replaces line breaks by spaces.
 pub fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }

@@ -22,7 +22,9 @@ mod tools;
 pub use arguments::parse;
 #[cfg(feature = "process")]
 pub use {
-    failure::{Failure, bad_input, end, ended, ended_saying, exit_code, last_words, one_line},
+    failure::{
+        Failure, bad_input, end, ended, ended_saying, exit_code, in_one_line, last_words, one_line,
+    },
     interrupts::{count_interrupts, interrupts_seen},
     limits::{OrEnd, fail_on_large_files},
     output::{in_words, print, printable, put, say},

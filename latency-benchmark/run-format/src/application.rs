@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::limits::{ANY, COUNT, MS, NAME, UNIX_S, length, limits};
+use crate::limits::{ANY, BY_TYPE, COUNT, MS, UNIX_S, length, limits};
 use crate::{Machine, RuntimeConfig, VariantConfig};
 
 /// `application.json`, written before the first turn.
@@ -30,7 +30,7 @@ pub struct ApplicationFile {
 }
 
 limits! { ApplicationFile;
-    schema program version debug_assertions machine runtime variants: NAME;
+    schema program version debug_assertions machine runtime variants: BY_TYPE;
     created_unix_s: UNIX_S;
     turn_ms: length(MS);
     washout_ms limit_ms timer_limit_ms: MS;
@@ -52,7 +52,7 @@ pub struct ApplicationRun {
 }
 
 limits! { ApplicationRun;
-    schema ended blocks refused_slices files: NAME;
+    schema ended blocks refused_slices files: BY_TYPE;
     started_unix_s: UNIX_S;
     took_ms: MS;
     lost_records: COUNT;

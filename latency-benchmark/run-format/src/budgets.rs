@@ -105,68 +105,52 @@ impl FromStr for Budgets {
             "none" => return Ok(budgets),
             _ => {}
         }
-        for part in bounds.split(',') {
-            let part = part.trim();
-            if let Some((remedy, way)) = parse_remedy(part)? {
-                if budgets.bounds.remedy(remedy.number()) > 0 {
-                    return Err(refusal(part, format!("{} is named twice", remedy.name())));
-                }
-                budgets.bounds = budgets.bounds.with_remedy(remedy.number(), way);
-                continue;
-            }
-            let (site, budget) = parse_part(part)?;
-            let wrong = |problem: &str| refusal(part, format!("site {site} is {problem}"));
-            if !Site::BUDGETED.contains(&site) {
-                return Err(wrong("recorded but takes no budget"));
-            }
-            if budgets.at(site).is_some() {
-                return Err(wrong("named twice"));
-            }
-            budgets.bounds = budgets.bounds.with(site.into(), budget);
+        for part in bounds.split(',').map(str::trim) {
+            budgets.bounds = budgets.with_part(part).map_err(|why| refusal(part, why))?;
         }
         Ok(budgets)
     }
 }
 
-fn parse_remedy(part: &str) -> Result<Option<(Remedy, u8)>, String> {
-    let named = part
-        .split_once('=')
-        .map(|(name, way)| (name.trim().parse::<Remedy>(), way.trim()));
-    let Some((Ok(remedy), way)) = named else {
-        return Ok(None);
-    };
-    let mut ways = remedy.ways().iter().zip(1..);
-    let found = ways.find(|(name, _)| **name == way);
-    let chosen = found.map(|(_, number)| Some((remedy, number)));
-    chosen.ok_or_else(|| {
-        let ways = remedy.ways().join(", ");
-        refusal(
-            part,
-            format!("{} has no way {way:?}, but {ways}", remedy.name()),
-        )
-    })
-}
-
-fn parse_part(part: &str) -> Result<(Site, Budget), String> {
-    let problem = |problem: String| refusal(part, problem);
-    if part == "none" {
-        return Err(problem("`none` stands alone".into()));
+impl Budgets {
+    /// The bounds with one more part of the text form.
+    fn with_part(&self, part: &str) -> Result<poll_probe::Budgets, String> {
+        if part == "none" {
+            return Err("`none` stands alone".to_owned());
+        }
+        let Some((name, value)) = part.split_once('=') else {
+            return Err("there is no `=` between a site and a limit".to_owned());
+        };
+        let name = name.trim();
+        if let Ok(remedy) = name.parse::<Remedy>() {
+            let (number, ways, way) = (remedy.number(), remedy.ways(), value.trim());
+            let Some(index) = ways.iter().position(|known| *known == way) else {
+                let ways = ways.join(", ");
+                return Err(format!("{name} has no way {way:?}, but {ways}"));
+            };
+            if self.bounds.remedy(number) > 0 {
+                return Err(format!("{name} is named twice"));
+            }
+            return Ok(self.bounds.with_remedy(number, 1 + index as u8));
+        }
+        let site: Site = name.parse().map_err(|_| format!("unknown site {name:?}"))?;
+        let budget: Budget = value.parse()?;
+        let can_be_bounded = match budget.limit {
+            Limit::Count(_) => true,
+            Limit::Time(_) => site != Site::QuicConnection,
+            Limit::Coop => !site.is_of_quic(),
+        };
+        if !can_be_bounded || (budget.segments.is_some() && site != Site::QuicConnection) {
+            return Err(format!("site {site} has no bound of this kind"));
+        }
+        if !Site::BUDGETED.contains(&site) {
+            return Err(format!("site {site} is recorded but takes no budget"));
+        }
+        if self.at(site).is_some() {
+            return Err(format!("site {site} is named twice"));
+        }
+        Ok(self.bounds.with(site.into(), budget))
     }
-    let Some((site, budget)) = part.split_once('=') else {
-        return Err(problem("there is no `=` between a site and a limit".into()));
-    };
-    let site = site.trim();
-    let site: Site = (site.parse()).map_err(|_| problem(format!("unknown site {site:?}")))?;
-    let budget: Budget = budget.parse().map_err(problem)?;
-    let is_bounded = match budget.limit {
-        Limit::Count(_) => true,
-        Limit::Time(_) => site != Site::QuicConnection,
-        Limit::Coop => !site.is_of_quic(),
-    };
-    if !is_bounded || (budget.segments.is_some() && site != Site::QuicConnection) {
-        return Err(problem(format!("site {site} has no bound of this kind")));
-    }
-    Ok((site, budget))
 }
 
 impl fmt::Display for Budgets {

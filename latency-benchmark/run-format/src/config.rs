@@ -7,10 +7,10 @@ use std::time::Duration;
 use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, COUNT, Extent, Figure, Limited, MS, NAME, length, limits};
+use crate::limits::{ANY, BY_TYPE, COUNT, Extent, Figure, Limited, MS, length, limits};
 use crate::{
     Axes, Cell, Churn, JobsConfig, LabConfig, Load, MOST_CELLS, Pace, Part, Precision,
-    RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload,
+    RuntimeConfig, Shard, Site, SubjectConfig, VariantConfig, Workload, shown_as_serialised,
 };
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct SweepConfig {
 }
 
 limits! { SweepConfig;
-    axes variants subjects node pace runtime lab precision measurement shard jobs: NAME;
+    axes variants subjects node pace runtime lab precision measurement shard jobs: BY_TYPE;
     repeat far_repeat: 0.0..=most_repeats(axes, subjects.len());
     turn_ms: length(MS);
     settle_ms max_cell_ms: MS;
@@ -63,7 +63,6 @@ pub struct RunConfig {
     pub run: u32,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
-    /// How many other programs are alive and take turns with this one.
     pub beside: usize,
     /// The number, from 1, of the layout of the programs that central and the peers run. Absent if there is one layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -81,7 +80,7 @@ pub struct RunConfig {
 }
 
 limits! { RunConfig;
-    cell run subject beside layout node load runtime variants plan lab measurement jobs: NAME;
+    cell run subject beside layout node load runtime variants plan lab measurement jobs: BY_TYPE;
     seed: ANY;
 }
 
@@ -120,7 +119,7 @@ pub struct ExplainPlan {
 }
 
 limits! { ExplainPlan;
-    variants blocks: NAME;
+    variants blocks: BY_TYPE;
 }
 
 /// How a soak is cut into rows, and how often peers are restarted meanwhile.
@@ -132,22 +131,20 @@ pub struct SoakPlan {
 
 limits! { SoakPlan;
     interval_ms: MS;
-    churn: NAME;
+    churn: BY_TYPE;
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NodeConfig {
-    /// The workload, or that of the first part if there are parts.
     pub workload: Workload,
     pub security: Security,
     pub transport: Transport,
-    /// The parts of a profile; empty without a profile. The first is measured, and the others are load beside it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
 }
 
 limits! { NodeConfig;
-    workload security transport parts: NAME;
+    workload security transport parts: BY_TYPE;
 }
 
 impl NodeConfig {
@@ -190,6 +187,8 @@ pub enum Security {
     Plaintext,
 }
 
+shown_as_serialised!(Security);
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "clap", derive(clap::ValueEnum))]
 #[serde(rename_all = "kebab-case")]
@@ -200,6 +199,8 @@ pub enum Transport {
     /// `muxer`
     Quic,
 }
+
+shown_as_serialised!(Transport);
 
 /// Tokio's threshold for a slow poll. A run decides by it when it knows enough. Histograms are stored, so that readers can
 /// choose another.
@@ -224,7 +225,7 @@ pub struct Plan {
 
 limits! { Plan;
     warm_up_ms settle_ms turn_ms max_ms: MS;
-    turns precision: NAME;
+    turns precision: BY_TYPE;
 }
 
 impl Plan {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::limits::{CALL_NS, COUNT, Figure, NAME, UNIX_S, limits};
+use crate::limits::{BY_TYPE, CALL_NS, COUNT, Figure, UNIX_S, limits};
 use crate::{Cell, Pass, Site, Text, Tool, shown_as_serialised};
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,6 @@ pub struct ExplainFile {
     pub command: Vec<String>,
     pub tool: Tool,
     pub variants: Vec<usize>,
-    /// Indices into the sweep's subjects, if it has some. Each was launched alone, with the baseline variant.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub subjects: Vec<usize>,
     pub cells: Vec<ChosenCell>,
@@ -21,7 +20,7 @@ pub struct ExplainFile {
 }
 
 limits! { ExplainFile;
-    schema command tool variants subjects cells: NAME;
+    schema command tool variants subjects cells: BY_TYPE;
     created_unix_s: UNIX_S;
 }
 
@@ -35,7 +34,7 @@ pub struct ChosenCell {
 }
 
 limits! { ChosenCell;
-    id rank why: NAME;
+    id rank why: BY_TYPE;
     beyond_ms_per_s: COUNT;
 }
 
@@ -43,9 +42,7 @@ limits! { ChosenCell;
 #[serde(rename_all = "kebab-case")]
 pub enum ChosenBecause {
     Asked,
-    /// It has the most time beyond the threshold.
     BeyondTime,
-    /// It has the most time beyond the threshold among the cells with a delay.
     BeyondTimeWithDelay,
 }
 
@@ -62,7 +59,7 @@ pub struct EvidenceFile {
 }
 
 limits! { EvidenceFile;
-    unavailable counters: NAME;
+    unavailable counters: BY_TYPE;
     stack_interval_ns stacks_lost objects_per_stack allocation_stacks_lost: COUNT;
     counter_reading_ns: CALL_NS;
 }
@@ -89,9 +86,8 @@ pub struct EvidenceRow<What = Text> {
 }
 
 limits! { EvidenceRow<What>, [What: Figure], |extent|;
-    slice site child: NAME;
+    slice site child what: BY_TYPE;
     from_ns: extent.launch_ns();
-    what: NAME;
     count: extent.events_of_all();
     amount: extent.bytes();
 }
@@ -132,20 +128,17 @@ pub struct TimelineRow {
     pub rank: usize,
     pub site: Site,
     pub child: Option<Text>,
-    /// Only a child's poll has it.
     pub iteration: Option<u32>,
     pub depth: u32,
     pub start_ns: u64,
     pub duration_ns: u64,
-    /// A child's poll has neither of these.
     pub outcome: Option<Text>,
     pub iterations: Option<u32>,
 }
 
 limits! { TimelineRow, |extent|;
-    slice rank site child iteration depth: NAME;
+    slice rank site child iteration depth outcome iterations: BY_TYPE;
     start_ns duration_ns: extent.launch_ns();
-    outcome iterations: NAME;
 }
 
 impl ChosenCell {

@@ -30,31 +30,23 @@ pub enum GateTransport {
     Socket,
 }
 
+shown_as_serialised!(GateTransport);
+
 impl fmt::Display for GateCell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let transport = match self.transport {
-            GateTransport::Memory => "memory",
-            GateTransport::Pipe => "pipe",
-            GateTransport::Socket => "socket",
-        };
-        let security = match self.security {
-            Security::Noise => "noise",
-            Security::Tls => "TLS",
-            Security::Plaintext => "plaintext",
-        };
-        let workload = match self.workload {
-            Workload::Stream => "stream",
-            _ => "request-response",
-        };
         let outstanding = match self.load.pace {
             Pace::Outstanding(count) => format!(" × {count}"),
             // No cell has another pace.
             Pace::PerSecond(_) | Pace::Saturating => String::new(),
         };
-        let (size, peers) = (self.load.payload.in_words(), self.peers);
         write!(
             f,
-            "{transport}, {security}, {workload}, N={peers}, {size}{outstanding}"
+            "{}, {}, {}, N={}, {}{outstanding}",
+            self.transport,
+            self.security,
+            self.workload,
+            self.peers,
+            self.load.payload.in_words()
         )
     }
 }

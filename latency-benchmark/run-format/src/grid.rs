@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Extent, Figure, NAME, PEERS, limits};
+use crate::limits::{BY_TYPE, Extent, Figure, PEERS, limits};
 use crate::{Cores, Payload, Placement, Rtt};
 
 /// One point of the grid. The default is the cell of an application, whose peers, network and payload are not known.
@@ -21,7 +21,7 @@ pub struct Cell {
 
 limits! { Cell;
     peers: PEERS;
-    rtt_ms payload_bytes: NAME;
+    rtt_ms payload_bytes: BY_TYPE;
 }
 
 impl Cell {
@@ -68,7 +68,7 @@ pub(crate) const MOST_CELLS: f64 = 100_000.0;
 impl Figure for Axes {
     fn check_in(&self, _: &str, _: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
         self.peers.check_in("peers", &PEERS, extent)?;
-        self.only.check_in("only", &NAME, extent)?;
+        self.only.check_in("only", &BY_TYPE, extent)?;
         let cells = self.most_cells();
         ensure!(
             cells <= MOST_CELLS,
@@ -168,7 +168,7 @@ pub struct JobsConfig {
 }
 
 limits! { JobsConfig;
-    places: NAME;
+    places: BY_TYPE;
     alone: 0.0..=MOST_CELLS;
 }
 

@@ -1,6 +1,5 @@
 //! Limits of the figures in tables and JSON documents. They stand below the type of the row or the document, and the compiler
-//! asks for one of every column and field. They are wide: no machine and no disturbance makes a run
-//! reach them.
+//! asks for one of every column and field. They are wide: no machine and no disturbance makes a run reach them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -117,12 +116,12 @@ impl Extent {
         0.0..=1e6 * self.launch_ms().end()
     }
 
-    /// Such times, read at the end of each turn and added up.
+    /// Times like those of `launch_ns`, read at the end of each turn and added up.
     pub(crate) fn launch_ns_of_turns(&self) -> RangeInclusive<f64> {
         0.0..=self.turns * self.launch_ns().end()
     }
 
-    /// Such times of each of central's threads, added up.
+    /// Times like those of `launch_ns` of each of central's threads, added up.
     pub(crate) fn launch_ns_of_threads(&self) -> RangeInclusive<f64> {
         0.0..=self.threads * self.launch_ns().end()
     }
@@ -149,9 +148,8 @@ pub(crate) fn beyond(length: u64, count: &u64, ns: &u64) -> RangeInclusive<f64> 
     ns.saturating_sub(count.saturating_mul(length)) as f64..=*ns as f64
 }
 
-/// An index or another small number. It is also for names, and for documents within a document, which have limits of
-/// their own.
-pub(crate) const NAME: RangeInclusive<f64> = 0.0..=u32::MAX as f64;
+/// The type of the column says enough: an index or another number of 32 bits, a name, or a document with limits of its own.
+pub(crate) const BY_TYPE: RangeInclusive<f64> = 0.0..=u32::MAX as f64;
 
 /// Seeds are any whole number.
 pub(crate) const ANY: RangeInclusive<f64> = 0.0..=u64::MAX as f64;

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, Figure, NAME, limits};
-use crate::{Payload, SMALLEST_MESSAGE};
+use crate::limits::{BY_TYPE, COUNT, Figure, limits};
+use crate::{Payload, SMALLEST_MESSAGE, shown_as_serialised};
 
 /// The kind of traffic between the nodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,6 +31,8 @@ pub enum Workload {
     Handshakes,
 }
 
+shown_as_serialised!(Workload);
+
 impl Workload {
     /// Whether peers answer, so that one that never does is an error.
     pub fn has_answers(self) -> bool {
@@ -46,7 +48,7 @@ pub struct Load {
 }
 
 limits! { Load;
-    payload pace: NAME;
+    payload pace: BY_TYPE;
 }
 
 /// When the next request is sent.
@@ -90,7 +92,7 @@ pub struct Part {
 }
 
 limits! { Part;
-    workload sizes outstanding streams peers phase: NAME;
+    workload sizes outstanding streams peers phase: BY_TYPE;
     rate: COUNT;
 }
 

@@ -4,7 +4,7 @@ use std::{env, fs, thread};
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, NAME, UNIX_S, limits};
+use crate::limits::{BY_TYPE, COUNT, UNIX_S, limits};
 use crate::{Site, SweepConfig};
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -18,7 +18,7 @@ pub struct Manifest {
 }
 
 limits! { Manifest;
-    schema command config tool machine: NAME;
+    schema command config tool machine: BY_TYPE;
     created_unix_s: UNIX_S;
 }
 
@@ -75,7 +75,7 @@ pub struct Machine {
 }
 
 limits! { Machine;
-    host kernel cpu cores clock_source governor: NAME;
+    host kernel cpu cores clock_source governor: BY_TYPE;
     memory_kib: COUNT;
 }
 

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::checksums::{Checksums, check, of_folder, sealed};
 use crate::files::{RUN, write_whole};
-use crate::limits::{CALL_NS, COUNT, MS, NAME, PEERS, UNIX_S, limits};
+use crate::limits::{BY_TYPE, CALL_NS, COUNT, MS, PEERS, UNIX_S, limits};
 use crate::{Machine, RunConfig, shown_as_serialised};
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ pub struct RunRow {
 }
 
 limits! { RunRow;
-    schema cell config end network beside machine stages blocks messages outstanding stall files: NAME;
+    schema cell config end network beside machine stages blocks messages outstanding stall files: BY_TYPE;
     started_unix_s: UNIX_S;
     took_ms overhead_ms: MS;
     probe_ns: CALL_NS;
@@ -90,19 +90,15 @@ limits! { Messages;
 /// A stream on which both ends send all the time, and at least one direction stands still.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Stall {
-    /// Index of the variant that was in force when the last byte moved.
     pub variant: usize,
-    /// The number of the peer, from 1.
     pub peer: usize,
-    /// The time from the opening of the stream to the last byte.
     pub after_ms: u64,
     pub central: StreamEnd,
-    /// The peer's end, if the peer answered.
     pub other: Option<StreamEnd>,
 }
 
 limits! { Stall;
-    variant central other: NAME;
+    variant central other: BY_TYPE;
     peer: PEERS;
     after_ms: MS;
 }
@@ -110,16 +106,12 @@ limits! { Stall;
 /// How many bytes of its application one end of a stream has sent and received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEnd {
-    /// Bytes that the stream has accepted.
     pub sent_bytes: u64,
     pub received_bytes: u64,
-    /// Bytes that the stream has not accepted yet.
     pub unsent_bytes: u64,
     pub sent_nothing_ms: u64,
     pub received_nothing_ms: u64,
-    /// Bytes that the node may send on all its streams before the other ends grant more.
     pub credit_bytes: Option<u64>,
-    /// Bytes that were received on all streams and not read.
     pub unread_bytes: Option<u64>,
 }
 
@@ -198,7 +190,7 @@ pub struct StageTime {
 }
 
 limits! { StageTime;
-    stage: NAME;
+    stage: BY_TYPE;
     took_ms: MS;
 }
 
@@ -260,5 +252,5 @@ pub struct NetworkReport {
 }
 
 limits! { NetworkReport;
-    lab rtt counters delay_line cards: NAME;
+    lab rtt counters delay_line cards: BY_TYPE;
 }

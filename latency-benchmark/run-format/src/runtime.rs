@@ -5,7 +5,7 @@ use std::ops::Not;
 use serde::{Deserialize, Serialize};
 
 use crate::Crowd;
-use crate::limits::{NAME, limits};
+use crate::limits::{BY_TYPE, limits};
 
 /// Central's tokio runtime. Null is tokio's default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -24,13 +24,12 @@ pub struct RuntimeConfig {
     /// Uses tokio's other implementation of timers.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub alt_timer: bool,
-    /// Tasks that do nothing for the swarm.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub crowd: Option<Crowd>,
 }
 
 limits! { RuntimeConfig;
-    scheduler workers event_interval global_queue_interval lifo_slot_off eager_driver_handoff alt_timer crowd: NAME;
+    scheduler workers event_interval global_queue_interval lifo_slot_off eager_driver_handoff alt_timer crowd: BY_TYPE;
 }
 
 impl RuntimeConfig {

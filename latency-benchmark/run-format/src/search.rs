@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{MS, NAME, limits};
+use crate::limits::{BY_TYPE, MS, limits};
 use crate::{Budgets, Cell, SweepConfig};
 
 pub const SEARCH: &str = "search.json";
@@ -15,14 +15,12 @@ pub struct Search {
     /// The configuration of all rounds. Each round has its own cells, variants, time and seed. The variants here are all
     /// candidates.
     pub config: SweepConfig,
-    /// Whether a sweep before the first round chooses cells of the grid.
     pub chooses_cells: bool,
-    /// The time for all sweeps together.
     pub time_ms: u64,
 }
 
 limits! { Search;
-    schema config chooses_cells: NAME;
+    schema config chooses_cells: BY_TYPE;
     time_ms: MS;
 }
 

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{ANY, CALL_NS, MS, NAME, UNIX_S, length, limits, part_of};
+use crate::limits::{ANY, BY_TYPE, CALL_NS, MS, UNIX_S, length, limits, part_of};
 use crate::{
     Budgets, Cell, Churn, End, LabConfig, Load, MAX_PEERS, Machine, NetworkReport, NodeConfig,
     RuntimeConfig, StageTime, Tool,
@@ -20,7 +20,7 @@ pub struct SoakFile {
 }
 
 limits! { SoakFile;
-    schema command config tool machine end: NAME;
+    schema command config tool machine end: BY_TYPE;
     created_unix_s: UNIX_S;
 }
 
@@ -39,7 +39,7 @@ pub struct SoakConfig {
 }
 
 limits! { SoakConfig;
-    cell churn budgets node load runtime lab: NAME;
+    cell churn budgets node load runtime lab: BY_TYPE;
     duration_ms interval_ms: MS;
     seed: ANY;
 }
@@ -61,7 +61,7 @@ pub struct SoakEnd {
 }
 
 limits! { SoakEnd;
-    end rows restarts stages network sha256 blocks_sha256: NAME;
+    end rows restarts stages network sha256 blocks_sha256: BY_TYPE;
     took_ms: MS;
     probe_ns: CALL_NS;
 }
@@ -115,26 +115,21 @@ pub struct SoakRow {
 limits! { SoakRow, |extent|;
     at_s: length(extent.launch_s());
     interval_s: length(part_of(at_s));
-    connection_polls: extent.events();
+    connection_polls task_polls requests wakes lost_records: extent.events();
+    dials dial_failures connections_opened connections_closed: extent.events();
     connection_slow_polls: part_of(connection_polls);
-    task_polls: extent.events();
     task_slow_polls: part_of(task_polls);
-    requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
-    latency_p99_ns: extent.launch_ns();
-    wakes: extent.events();
+    latency_p99_ns wake_p99_ns: extent.launch_ns();
     late_wakes: part_of(wakes);
     wake_p50_ns: part_of(wake_p90_ns);
     wake_p90_ns: part_of(wake_p99_ns);
-    wake_p99_ns: extent.launch_ns();
     resident_bytes: PAGE_BYTES..=*extent.buffered().end();
     connections: *peers_connected as f64..=MOST_ALIVE;
     peers_connected: 0.0..=MAX_PEERS as f64;
     tasks: 0.0..=MOST_ALIVE;
-    dials dial_failures connections_opened connections_closed: extent.events();
-    restarts: NAME;
+    restarts: BY_TYPE;
     central_cpu_ns: extent.ns();
-    lost_records: extent.events();
 }
 
 /// A process has at least one page of memory.

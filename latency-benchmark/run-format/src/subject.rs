@@ -6,7 +6,7 @@ use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{Extent, Figure, NAME, UNIX_S, limits};
+use crate::limits::{BY_TYPE, Extent, Figure, UNIX_S, limits};
 use crate::{Budgets, RuntimeConfig, Site};
 
 /// The role of a variant or a subject in a comparison.
@@ -62,15 +62,12 @@ pub struct SubjectConfig {
     pub label: String,
     pub role: Role,
     pub spec: String,
-    /// The source of the stack, even if that is not libp2p.
     pub libp2p: SourceRecord,
-    /// The sources of single crates that come from elsewhere.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub layers: BTreeMap<String, SourceRecord>,
     pub build: Option<BuildRecord>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
-    /// Index of the subject whose program the peers run.
     pub peers: usize,
     /// The number of layouts: how often the program was linked with its functions at other addresses. A launch runs one of
     /// them. 0 if there is only the program that cargo links.
@@ -79,7 +76,7 @@ pub struct SubjectConfig {
 }
 
 limits! { SubjectConfig;
-    label role spec libp2p layers build runtime peers layouts: NAME;
+    label role spec libp2p layers build runtime peers layouts: BY_TYPE;
 }
 
 fn is_zero(number: &u32) -> bool {
@@ -175,7 +172,7 @@ pub struct Commit {
 }
 
 limits! { Commit;
-    id subject_line: NAME;
+    id subject_line: BY_TYPE;
     committed_unix_s: UNIX_S;
 }
 
@@ -186,7 +183,7 @@ pub struct Difference {
 }
 
 limits! { Difference;
-    files sha256: NAME;
+    files sha256: BY_TYPE;
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

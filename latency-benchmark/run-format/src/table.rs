@@ -1,7 +1,6 @@
 //! Tables on disk: CSV files whose columns are the fields of a row type.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
@@ -21,30 +20,23 @@ pub struct TableWriters {
 
 impl TableWriters {
     pub fn create(dir: &Path, names: &[&'static str]) -> Result<TableWriters> {
-        let mut tables = TableWriters {
-            dir: dir.to_owned(),
-            by_name: BTreeMap::new(),
+        let create = |&name: &&'static str| {
+            let path = dir.join(name);
+            let file = File::create(&path);
+            let file = file.with_context(|| format!("cannot create {}", path.display()))?;
+            Ok((name, csv::Writer::from_writer(file)))
         };
-        for &name in names {
-            tables.table(name)?;
-        }
-        Ok(tables)
-    }
-
-    fn table(&mut self, name: &'static str) -> Result<&mut csv::Writer<File>> {
-        Ok(match self.by_name.entry(name) {
-            Entry::Occupied(begun) => begun.into_mut(),
-            Entry::Vacant(new) => {
-                let path = self.dir.join(name);
-                let file = File::create(&path)
-                    .with_context(|| format!("cannot create {}", path.display()))?;
-                new.insert(csv::Writer::from_writer(file))
-            }
+        let tables = names.iter().map(create);
+        Ok(TableWriters {
+            dir: dir.to_owned(),
+            by_name: tables.collect::<Result<_>>()?,
         })
     }
 
+    /// Writes a row into one of the tables that were created.
     pub fn row(&mut self, name: &'static str, row: &impl Serialize) -> Result<()> {
-        let written = self.table(name)?.serialize(row);
+        let table = self.by_name.get_mut(name);
+        let written = table.expect("it was created").serialize(row);
         written.with_context(|| cannot_write(&self.dir, name))
     }
 
@@ -105,12 +97,13 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
         let line = record.position().map_or(0, csv::Position::line);
-        if let Some(at) = record.iter().position(is_impossible_number) {
-            let (column, text) = (expected[at], String::from_utf8_lossy(&record[at]));
+        if let Some(index) = record.iter().position(is_impossible_number) {
+            let (column, text) = (expected[index], String::from_utf8_lossy(&record[index]));
             bail!("line {line}: {column}: {text} is negative or not a number that a run can have");
         }
-        if let Some(at) = record.iter().position(has_forbidden_letter) {
-            bail!("line {line}: {}: it has what is no letter", expected[at]);
+        if let Some(index) = record.iter().position(has_forbidden_letter) {
+            let column = expected[index];
+            bail!("line {line}: {column}: it has what is no letter");
         }
         let row = record.deserialize(Some(&headers));
         rows.push(row.map_err(|error| anyhow!("line {line}: {}", problem(&error, expected)))?);
@@ -146,8 +139,7 @@ fn problem(error: &csv::Error, columns: &[&str]) -> String {
     let csv::ErrorKind::Deserialize { err, .. } = error.kind() else {
         return error.to_string();
     };
-    let column = err.field().and_then(|at| columns.get(at as usize));
-    match column {
+    match err.field().and_then(|index| columns.get(index as usize)) {
         Some(column) => format!("{column}: {}", err.kind()),
         None => err.kind().to_string(),
     }
@@ -156,8 +148,8 @@ fn problem(error: &csv::Error, columns: &[&str]) -> String {
 /// Reads all whole lines of a file. A torn last line is left out if it may be torn, and is otherwise an error.
 pub fn whole_lines(path: &Path, may_be_torn: bool) -> Result<Vec<u8>> {
     let mut text = read(path)?;
-    let last = text.iter().rposition(|byte| *byte == b'\n');
-    let end = last.map_or(0, |at| at + 1);
+    let last_break = text.iter().rposition(|byte| *byte == b'\n');
+    let end = last_break.map_or(0, |index| index + 1);
     if end < text.len() && !may_be_torn {
         bail!("{}: the last line is torn", path.display());
     }

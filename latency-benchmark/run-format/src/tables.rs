@@ -9,7 +9,7 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{NAME, beyond, from_about, length, limits, part_of};
+use crate::limits::{BY_TYPE, beyond, from_about, length, limits, part_of};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name. The writer has it as a constant, and the reader owns it.
@@ -120,27 +120,20 @@ pub struct SliceRow {
 }
 
 limits! { SliceRow, |extent|;
-    slice pass block variant: NAME;
+    slice pass block variant: BY_TYPE;
     start_ms: extent.launch_ms();
     duration_ms: length(extent.launch_ms());
     sampled_ms: from_about(duration_ms, extent.launch_ms());
     turns: 1.0..=f64::from(u32::MAX);
-    requests: extent.events();
+    requests lost_entries monitor_task_polls runtime_parks: extent.events();
     requests_begun_before: part_of(requests);
     bytes: extent.bytes();
-    lost_entries: extent.events();
     central_cpu_ns: extent.ns();
     // The kernel adds a wait when it ends, and tokio a busy stretch. Both may have begun in other slices.
-    central_runqueue_ns: extent.launch_ns_of_threads();
-    helpers_cpu_ns observers_cpu_ns: extent.ns_of_all();
-    monitor_task_polls: extent.events();
-    monitor_task_ns: extent.launch_ns_of_threads();
+    central_runqueue_ns monitor_task_ns runtime_busy_ns: extent.launch_ns_of_threads();
+    helpers_cpu_ns observers_cpu_ns monitor_scheduled_ns peers_cpu_ns: extent.ns_of_all();
     monitor_slow_task_polls: part_of(monitor_task_polls);
-    monitor_scheduled_ns: extent.ns_of_all();
-    runtime_busy_ns: extent.launch_ns_of_threads();
-    runtime_parks: extent.events();
     central_instructions central_cycles: extent.cycles();
-    peers_cpu_ns: extent.ns_of_all();
     peers_yielded: extent.events_of_all();
     yamux_rtt_ns: extent.launch_ns_of_turns();
     yamux_grown_bytes yamux_credit_bytes yamux_unread_bytes: extent.buffered();
@@ -194,17 +187,14 @@ pub struct BlockRow {
 }
 
 limits! { BlockRow, |extent|;
-    block: NAME;
+    block: BY_TYPE;
     duration_ms: length(extent.launch_ms());
-    steal_ms: extent.ms_of_all();
-    central_core_steal_ms: extent.ms();
+    central_core_steal_ms central_user_ms central_system_ms: extent.ms();
     central_runqueue_ns: extent.launch_ns_of_threads();
-    central_voluntary_switches central_involuntary_switches: extent.events();
-    central_user_ms central_system_ms: extent.ms();
-    peers_user_ms peers_system_ms delay_line_user_ms delay_line_system_ms other_cpu_ms: extent.ms_of_all();
+    central_voluntary_switches central_involuntary_switches stops_found: extent.events();
+    steal_ms peers_user_ms peers_system_ms delay_line_user_ms delay_line_system_ms other_cpu_ms: extent.ms_of_all();
     central_tcp_retransmits peers_tcp_retransmits central_queue_drops peers_queue_drops: extent.events_of_all();
     latest_ms: extent.launch_ms();
-    stops_found: extent.events();
     suspended_ms clock_set_ms: 0.0..=MOST_MS;
 }
 
@@ -244,7 +234,7 @@ pub struct WorkRow {
 }
 
 limits! { WorkRow, |extent|;
-    block: NAME;
+    block: BY_TYPE;
     work_ns: length(extent.launch_ns());
 }
 
@@ -262,7 +252,7 @@ pub struct TurnRow {
 }
 
 limits! { TurnRow, |extent|;
-    slice: NAME;
+    slice: BY_TYPE;
     from_ms: 0.0..=1000.0;
     polls: extent.events();
     slow_polls: part_of(polls);
@@ -301,15 +291,12 @@ pub struct SiteRow {
 }
 
 limits! { SiteRow, |extent|;
-    slice site: NAME;
-    polls: extent.events();
-    ready pending yielded: part_of(polls);
-    iterations: extent.events();
+    slice site: BY_TYPE;
+    polls iterations lost children_lost: extent.events();
+    ready pending yielded wall_slow_polls: part_of(polls);
     own_ns: part_of(wall_ns);
     wall_ns: extent.launch_ns_of_threads();
-    wall_slow_polls: part_of(polls);
     wall_beyond_ns: beyond(SLOW_NS, polls, wall_ns);
-    lost children_lost: extent.events();
 }
 
 /// The lower ends of the bands of `bands.csv` and `children.csv`. A reader can choose any of them as the threshold for a slow
@@ -325,8 +312,8 @@ pub fn band_from_ns(duration_ns: u64) -> u64 {
 
 /// The limits of the time of some polls of a band together.
 fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
-    let at = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
-    let to_ns = at.map_or(Some(0), |at| BANDS_FROM_NS.get(at + 1).copied());
+    let band = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
+    let to_ns = band.map_or(Some(0), |band| BANDS_FROM_NS.get(band + 1).copied());
     let polls = polls as f64;
     from_ns as f64 * polls..=to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls)
 }
@@ -349,9 +336,8 @@ pub struct BandRow {
 }
 
 limits! { BandRow, |extent|;
-    slice site: NAME;
+    slice site iterations: BY_TYPE;
     from_ns: extent.launch_ns();
-    iterations: NAME;
     polls: extent.events();
     ns: in_band(*from_ns, *polls);
 }
@@ -375,9 +361,8 @@ pub struct ChildRow {
 }
 
 limits! { ChildRow, |extent|;
-    slice site: NAME;
+    slice site child: BY_TYPE;
     from_ns: 0.0..=1e6;
-    child: NAME;
     polls: extent.events();
     ns: extent.launch_ns_of_threads();
     beyond_ns: beyond(SLOW_NS, polls, ns);
@@ -403,7 +388,7 @@ pub struct BoundRow {
 }
 
 limits! { BoundRow, |extent|;
-    slice site budget: NAME;
+    slice site budget: BY_TYPE;
     pieces: extent.events();
     slow_pieces: part_of(pieces);
     longest_ns: match slow_pieces {
@@ -428,7 +413,7 @@ pub struct PeerRow {
 }
 
 limits! { PeerRow, |extent|;
-    slice peer: NAME;
+    slice peer: BY_TYPE;
     requests: extent.events();
     latency_p50_ns: part_of(latency_p99_ns);
     latency_p99_ns: extent.launch_ns();
@@ -457,12 +442,11 @@ pub struct WorkerRow {
 }
 
 limits! { WorkerRow, |extent|;
-    slice worker cores: NAME;
+    slice worker cores: BY_TYPE;
     polls: extent.events();
     slow_polls: part_of(polls);
-    poll_ns: extent.launch_ns();
+    poll_ns runqueue_ns: extent.launch_ns();
     cpu_ns: extent.ns_of_one();
-    runqueue_ns: extent.launch_ns();
 }
 
 /// The limits of a number of datagrams. Each call has at least one, and segmentation offload has a limit.
@@ -499,10 +483,9 @@ pub struct QuicRow {
 }
 
 limits! { QuicRow, |extent|;
-    slice: NAME;
+    slice: BY_TYPE;
     rtt_ns: extent.launch_ns();
-    packets_sent packets_lost congestion_events acks_sent acks_received: extent.events();
+    packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: extent.events();
     datagrams_sent: of_calls(*send_calls);
     datagrams_received: of_calls(*receive_calls);
-    send_calls receive_calls: extent.events();
 }

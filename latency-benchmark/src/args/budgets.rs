@@ -15,8 +15,8 @@ pub(crate) fn refuse_twice<T: PartialEq + std::fmt::Display>(
     argument: &str,
     values: &[T],
 ) -> Result<(), Failure> {
-    for (at, value) in values.iter().enumerate() {
-        if values[..at].contains(value) {
+    for (index, value) in values.iter().enumerate() {
+        if values[..index].contains(value) {
             reject!("{argument}: {value} is given twice");
         }
     }
@@ -69,14 +69,16 @@ pub(crate) fn refuse_unknown_sites(
 }
 
 pub(crate) fn variants(
-    (stack, node): (&Stack, &NodeConfig),
+    stack: &Stack,
+    node: &NodeConfig,
     given: &[Budgets],
     default: &[Budgets],
-    control: bool,
+    has_control: bool,
 ) -> Result<Vec<VariantConfig>, Failure> {
     let budgets = given_or(given, default.to_vec());
     refuse_twice("--budget", &budgets)?;
-    let mut each = budgets.iter();
-    each.try_for_each(|budgets| refuse_unknown_sites(stack, node, budgets))?;
-    Ok(VariantConfig::all(budgets, control))
+    for budgets in &budgets {
+        refuse_unknown_sites(stack, node, budgets)?;
+    }
+    Ok(VariantConfig::all(budgets, has_control))
 }

@@ -129,7 +129,7 @@ impl HostArgs {
         }
         let system = fs::read_to_string("/proc/sys/net/ipv4/tcp_congestion_control");
         let words = self.peer_command.split_whitespace();
-        let hosts = self.peer_hosts.iter().map(|text| host(text));
+        let hosts = self.peer_hosts.iter().map(|text| parse_host(text));
         Ok(LabConfig {
             congestion_control: system.unwrap_or_default().trim().to_owned(),
             peer_hosts: Some(PeerHosts {
@@ -142,7 +142,7 @@ impl HostArgs {
 }
 
 /// Reads HOST=ADDRESS or HOST. As with ssh, the name may be ACCOUNT@HOST.
-fn host(text: &str) -> Result<PeerHost, Failure> {
+fn parse_host(text: &str) -> Result<PeerHost, Failure> {
     let (name, given) = text.split_once('=').unwrap_or((text, ""));
     let own = name.rsplit('@').next().unwrap_or_default();
     let address = if given.is_empty() { own } else { given };

@@ -55,7 +55,7 @@ impl NewRunArgs {
 pub(crate) struct PartArgs {
     /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
     #[arg(long, value_name = "COUNT", value_parser = parse_jobs, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
-    jobs: Option<usize>,
+    jobs: Option<Jobs>,
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure the I-th of N equally long parts into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
     pub(crate) shard: Option<Shard>,
     /// Print the cells, their order, the variants, the longest duration and what is to be built, and measure nothing
@@ -63,12 +63,16 @@ pub(crate) struct PartArgs {
     pub(crate) dry_run: bool,
 }
 
-const AS_MANY_AS_FIT: usize = usize::MAX;
+#[derive(Clone, Copy)]
+enum Jobs {
+    AsManyAsFit,
+    Count(usize),
+}
 
-fn parse_jobs(text: &str) -> Result<usize, String> {
+fn parse_jobs(text: &str) -> Result<Jobs, String> {
     match text.parse() {
-        _ if text == "auto" => Ok(AS_MANY_AS_FIT),
-        Ok(jobs @ 1..=1024) => Ok(jobs),
+        _ if text == "auto" => Ok(Jobs::AsManyAsFit),
+        Ok(jobs @ 1..=1024) => Ok(Jobs::Count(jobs)),
         _ => Err("accepted: auto, or a number from 1 to 1024".to_owned()),
     }
 }
@@ -106,8 +110,14 @@ impl PartArgs {
             return Ok(());
         };
         let topology = Topology::of_this_process()?;
-        let places = topology.places(config.runtime.workers, jobs)?;
-        if jobs != AS_MANY_AS_FIT && jobs > places.len() {
+        let most = match jobs {
+            Jobs::AsManyAsFit => usize::MAX,
+            Jobs::Count(jobs) => jobs,
+        };
+        let places = topology.places(config.runtime.workers, most)?;
+        if let Jobs::Count(jobs) = jobs
+            && jobs > places.len()
+        {
             say(format!(
                 "warning: --jobs {jobs}: the {} cores of this machine are enough for {} at a time",
                 topology.available().count(),
@@ -116,10 +126,8 @@ impl PartArgs {
         }
         if let [first, _, ..] = &places[..] {
             config.lab.placement = first.clone();
-            config.jobs = Some(plan::cells::in_places(
-                places,
-                plan::cells::launches(config),
-            ));
+            let launches = plan::cells::launches(config);
+            config.jobs = Some(plan::cells::in_places(places, launches));
         }
         Ok(())
     }

@@ -1,5 +1,7 @@
 //! The workload of the nodes and how they are connected. Central and its peers have to agree on it.
 
+use std::fmt::Display;
+
 use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use program::number::decimal;
@@ -11,15 +13,15 @@ use run_format::{
 use swarm_patch::stacks::{LIBP2P, Stack};
 
 use super::offers::offers;
-use super::pace::{name, pace};
-use super::profile::{self, Asked};
+use super::pace::pace;
+use super::profile::{self, AskedWorkload};
 use crate::node_program::NodeProgramArgs;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
 pub(crate) struct NodeArgs {
-    #[arg(long, value_name = "WORKLOAD|FILE", value_parser = asked, help = workloads())]
-    pub(crate) workload: Option<Asked>,
+    #[arg(long, value_name = "WORKLOAD|FILE", value_parser = parse_workload, help = workload_help())]
+    pub(crate) workload: Option<AskedWorkload>,
     /// Encryption of the TCP connections [default: noise; another stack has its own]
     #[arg(long, value_enum)]
     pub(crate) security: Option<Security>,
@@ -28,7 +30,7 @@ pub(crate) struct NodeArgs {
     pub(crate) transport: Option<Transport>,
     /// Keep this many unanswered requests per peer (closed loop). `max` doubles the number during the warm-up until
     /// throughput rises by less than 10 % [default: 2]
-    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = outstanding)]
+    #[arg(long, value_name = "COUNT", conflicts_with = "rate", value_parser = parse_outstanding)]
     pub(crate) outstanding: Option<Pace>,
     /// Send this many requests per second to each peer (open loop), and count latency from when each was due; with
     /// gossipsub: messages per second and node, 20 by default; with burst: bursts per second, 2 by default;
@@ -53,7 +55,7 @@ impl NodeArgs {
                 stack.name
             );
         }
-        refuse_others(stack, &node)?;
+        refuse_what_is_not_offered(stack, &node)?;
         Ok(node)
     }
 
@@ -95,8 +97,7 @@ impl NodeArgs {
         let least = least_bytes(workload);
         if let Some(size) = payloads.iter().find(|size| size.bytes() < least) {
             reject!(
-                "--payload {size}: the workload {} needs at least {}",
-                name(workload),
+                "--payload {size}: the workload {workload} needs at least {}",
                 Payload::of_bytes(least)
             );
         }
@@ -113,7 +114,7 @@ fn least_bytes(workload: Workload) -> u32 {
     }
 }
 
-fn asked(text: &str) -> Result<Asked, String> {
+fn parse_workload(text: &str) -> Result<AskedWorkload, String> {
     match Workload::from_str(text, false) {
         Ok(workload) => Ok((workload, Vec::new())),
         Err(_) => profile::read(text),
@@ -121,7 +122,7 @@ fn asked(text: &str) -> Result<Asked, String> {
 }
 
 /// The help of `--workload`.
-fn workloads() -> String {
+fn workload_help() -> String {
     let mut help = "What the nodes do with each other [default: request-response]:".to_owned();
     let workloads = Workload::value_variants().iter();
     for value in workloads.filter_map(Workload::to_possible_value) {
@@ -131,7 +132,7 @@ fn workloads() -> String {
     help + "\n- the TOML file of a profile, which is a mix of them"
 }
 
-fn outstanding(text: &str) -> Result<Pace, String> {
+fn parse_outstanding(text: &str) -> Result<Pace, String> {
     match text.parse() {
         _ if text == "max" => Ok(Pace::Saturating),
         Ok(count @ 1..=1024) => Ok(Pace::Outstanding(count)),
@@ -140,22 +141,17 @@ fn outstanding(text: &str) -> Result<Pace, String> {
 }
 
 /// Refuses what nodes of the stack do not have.
-pub(crate) fn refuse_others(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
-    fn refuse<T: ValueEnum + PartialEq>(
+pub(crate) fn refuse_what_is_not_offered(stack: &Stack, node: &NodeConfig) -> Result<(), Failure> {
+    fn refuse<T: PartialEq + Display>(
         stack: &Stack,
         option: &str,
         value: &T,
         accepted: &[T],
     ) -> Result<(), Failure> {
-        let name = |value: &T| {
-            let value = value.to_possible_value().expect("no value is hidden");
-            value.get_name().to_owned()
-        };
         if !accepted.contains(value) {
-            let accepted: Vec<String> = accepted.iter().map(name).collect();
+            let accepted: Vec<String> = accepted.iter().map(T::to_string).collect();
             reject!(
-                "{option} {}: nodes of {} do not have it (accepted: {})",
-                name(value),
+                "{option} {value}: nodes of {} do not have it (accepted: {})",
                 stack.name,
                 accepted.join(", ")
             );

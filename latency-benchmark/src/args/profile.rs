@@ -7,10 +7,10 @@ use run_format::{Pace, Part, Phase, Workload};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::pace::{name, pace};
+use super::pace::pace;
 
 /// A workload without parts, or the workload of a profile's first part and all parts.
-pub(crate) type Asked = (Workload, Vec<Part>);
+pub(crate) type AskedWorkload = (Workload, Vec<Part>);
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -19,7 +19,7 @@ struct Profile {
 }
 
 /// Reads the profile in a file.
-pub(super) fn read(path: &str) -> Result<Asked, String> {
+pub(super) fn read(path: &str) -> Result<AskedWorkload, String> {
     const LONGEST: usize = 1 << 20;
     let text = files::read(Path::new(path)).map_err(|error| {
         let why = error.root_cause();
@@ -29,18 +29,15 @@ pub(super) fn read(path: &str) -> Result<Asked, String> {
         return Err("it is longer than any profile (accepted: up to 1 MiB)".to_owned());
     }
     let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    let line = |at: usize| 1 + text[..at.min(text.len())].matches('\n').count();
+    let line = |start: usize| 1 + text[..start.min(text.len())].matches('\n').count();
     let profile: Profile = toml::from_str(&text).map_err(|error| {
-        let at = error.span().map_or(0, |span| span.start);
-        format!(
-            "line {}: {}",
-            line(at),
-            error.message().trim_end().replace('\n', ", ")
-        )
+        let line = line(error.span().map_or(0, |span| span.start));
+        let wrong = error.message().trim_end().replace('\n', ", ");
+        format!("line {line}: {wrong}")
     })?;
     let parts = profile.part.into_iter().map(|part| {
-        let at = line(part.span().start);
-        checked(part.into_inner()).map_err(|wrong| format!("the part in line {at}: {wrong}"))
+        let line = line(part.span().start);
+        checked(part.into_inner()).map_err(|wrong| format!("the part in line {line}: {wrong}"))
     });
     let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;
     // The first byte of a stream is the number of its part.
@@ -63,9 +60,8 @@ fn checked(part: Part) -> Result<Part, String> {
         Workload::Duplex => true,
         Workload::Stream | Workload::Rr | Workload::Burst => false,
         other => {
-            let name = name(other);
             return Err(format!(
-                "workload {name} (accepted: stream, rr, burst, duplex)"
+                "workload {other} (accepted: stream, rr, burst, duplex)"
             ));
         }
     };

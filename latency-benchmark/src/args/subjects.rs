@@ -46,11 +46,11 @@ impl SubjectArgs {
         self.subject.is_empty() && layers == 0 && self.runtime_setting.is_empty()
     }
 
-    /// Looks the subjects up. `control` adds an A/A control of the first.
+    /// Looks the subjects up. `has_control` adds an A/A control of the first.
     pub(crate) fn subjects(
         &self,
         stack: &Stack,
-        control: bool,
+        has_control: bool,
         runtime: RuntimeConfig,
     ) -> Result<Vec<SubjectConfig>, Failure> {
         if self.is_empty() {
@@ -65,7 +65,7 @@ impl SubjectArgs {
         };
         tell_apart(&mut subjects)?;
         subjects[0].role = Role::Baseline;
-        if control {
+        if has_control {
             subjects.insert(1, control_of(&subjects[0]));
         }
         self.choose_peers(&mut subjects)?;
@@ -75,9 +75,11 @@ impl SubjectArgs {
     fn choose_peers(&self, subjects: &mut Vec<SubjectConfig>) -> Result<(), Failure> {
         match self.peers_subject.as_deref() {
             Some("first") => {}
-            Some("same") => (0..)
-                .zip(subjects)
-                .for_each(|(number, subject)| subject.peers = number),
+            Some("same") => {
+                for (number, subject) in (0..).zip(subjects) {
+                    subject.peers = number;
+                }
+            }
             Some(name) => {
                 let is_named =
                     |subject: &SubjectConfig| subject.label == name || subject.spec == name;
@@ -86,9 +88,9 @@ impl SubjectArgs {
                         "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
                     );
                 };
-                subjects
-                    .iter_mut()
-                    .for_each(|subject| subject.peers = peers);
+                for subject in subjects {
+                    subject.peers = peers;
+                }
             }
             // A merge gives both ends the patch, so the peers of a patched subject have it, too.
             None => {
@@ -181,26 +183,20 @@ fn control_of(baseline: &SubjectConfig) -> SubjectConfig {
 
 /// Gives subjects with the same short label their long one.
 fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
-    let short: Vec<String> = subjects
-        .iter()
-        .map(|subject| subject.label.clone())
-        .collect();
-    for subject in subjects.iter_mut() {
-        let alike = short.iter().filter(|label| **label == subject.label);
+    let labels = subjects.iter().map(|subject| subject.label.clone());
+    let labels: Vec<String> = labels.collect();
+    for subject in subjects {
+        let alike = labels.iter().filter(|label| **label == subject.label);
         if alike.count() > 1 {
             subject.label = subject.spec.clone();
         }
-    }
-    let length = |subject: &SubjectConfig| control_of(subject).label.chars().count();
-    if let Some(subject) = subjects
-        .iter()
-        .find(|subject| length(subject) > LONGEST_LABEL)
-    {
-        reject!(
-            "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
-            subject.spec,
-            subject.label
-        );
+        if control_of(subject).label.chars().count() > LONGEST_LABEL {
+            reject!(
+                "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
+                subject.spec,
+                subject.label
+            );
+        }
     }
     Ok(())
 }

@@ -104,10 +104,8 @@ fn fill(archive: &mut Archive, own: &[PathBuf], system: &SystemFiles) -> Result<
     }
     let commit = option_env!("BENCHMARK_COMMIT").unwrap_or("unknown");
     let filled_in = |text: &str| {
-        let with_loader = text.replace("{loader}", &system.loader);
-        with_loader
-            .replace("{commit}", commit)
-            .replace("{arch}", ARCH)
+        let text = text.replace("{loader}", &system.loader);
+        text.replace("{commit}", commit).replace("{arch}", ARCH)
     };
     add(archive, "README", 0o644, filled_in(README).as_bytes())?;
     add(archive, "run.sh", 0o755, filled_in(RUN).as_bytes())?;

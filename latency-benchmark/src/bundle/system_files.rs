@@ -99,15 +99,10 @@ impl SystemFiles {
 fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (String, String)> {
     let dpkg = || Command::new(tool("dpkg-query"));
     let packages = said(dpkg().args(["--show", "--showformat", "${binary:Package} ${Version}\n"]));
-    let versions: BTreeMap<&str, &str> = packages
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .collect();
-    let found = said(
-        dpkg()
-            .arg("--search")
-            .args(files.flat_map(|path| names(path))),
-    );
+    let versions = packages.lines().filter_map(|line| line.split_once(' '));
+    let versions: BTreeMap<&str, &str> = versions.collect();
+    let paths = files.flat_map(|path| names(path));
+    let found = said(dpkg().arg("--search").args(paths));
     // A line is `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`.
     let owned = found.lines().filter_map(|line| line.split_once(": "));
     let owners = owned.filter_map(|(package, path)| {
@@ -121,13 +116,10 @@ fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (St
 /// The paths under which dpkg may know a file. It keeps those from before `/lib` became a link to `/usr/lib`.
 fn names(path: &Path) -> Vec<PathBuf> {
     let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
-    let older = real
-        .strip_prefix("/usr")
-        .map(|rest| Path::new("/").join(rest));
-    [path.to_owned(), real.clone()]
-        .into_iter()
-        .chain(older)
-        .collect()
+    let rest = real.strip_prefix("/usr").ok();
+    let older = rest.map(|rest| Path::new("/").join(rest));
+    let all = [Some(path.to_owned()), Some(real.clone()), older].into_iter();
+    all.flatten().collect()
 }
 
 /// What a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the program is

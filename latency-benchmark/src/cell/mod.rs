@@ -3,6 +3,7 @@
 
 mod nodes;
 mod peers;
+mod task;
 
 use std::io::{self, BufRead};
 use std::path::Path;
@@ -22,7 +23,8 @@ use run_format::{
 use self::nodes::{errors_in, remove_empty_logs, start};
 pub(crate) use self::peers::round_trip;
 use self::peers::{Peers, restarts};
-use crate::conversation::{CellMessage, CellTask, Conversation, ended};
+pub(crate) use self::task::{CellMessage, CellPrograms, CellTask, row_without_figures};
+use crate::conversation::Conversation;
 
 /// The verb `cell`: reads a task from standard input, and prints messages.
 pub(crate) fn run() -> Result<u8, Failure> {
@@ -38,11 +40,11 @@ pub(crate) fn run() -> Result<u8, Failure> {
     let started = Instant::now();
     let mut cell_run = CellRun {
         task: &task,
-        asked: lines_or_end([STOP_LINE, TURN_LINE])?,
+        lines: lines_or_end([STOP_LINE, TURN_LINE])?,
         stage: Stage::WiringLab,
         stage_since: started,
         // The end is a placeholder until the run is over.
-        row: ended(task.config.clone(), End::INTERRUPTED),
+        row: row_without_figures(task.config.clone(), End::INTERRUPTED),
         measured: None,
     };
     let end = cell_run.run(inside);
@@ -80,7 +82,7 @@ fn report(message: &CellMessage) -> Result<()> {
 struct CellRun<'a> {
     task: &'a CellTask,
     /// The lines that the parent process sends: to stop, or to take a turn.
-    asked: Receiver<&'static str>,
+    lines: Receiver<&'static str>,
     stage: Stage,
     stage_since: Instant,
     row: RunRow,
@@ -138,9 +140,10 @@ impl CellRun<'_> {
             delay_line: delay_line.and_then(|pid| i32::try_from(pid).ok()),
         };
         let log = self.task.dir.join("central.log");
-        let place = (Where::Central, &config.lab.placement);
-        let program = Command::new(&self.task.central);
-        let process = start(lab.as_ref(), place, program, "central", &log)?;
+        let cores = config.lab.placement.central_cores();
+        let mut command = Command::new(&self.task.programs.central);
+        command.arg("central");
+        let process = start(lab.as_ref(), Where::Central, &cores, command, &log)?;
         let task = CentralTask {
             config: config.clone(),
             dir: self.task.dir.clone(),
@@ -164,13 +167,13 @@ impl CellRun<'_> {
         Ok(End::Ok { stop })
     }
 
-    /// Waits for the next line for processes that are paused. Every 3 s they run for a moment, which is not measured, because
+    /// Waits for the next line while processes are paused. Every 3 s they run for a moment, which is not measured, because
     /// libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
-    fn asked_of_paused(&self, processes: &[&Reaped]) -> &'static str {
+    fn next_line_while_paused(&self, processes: &[&Reaped]) -> &'static str {
         const LONGEST_PAUSE: Duration = Duration::from_secs(3);
         const MOMENT: Duration = Duration::from_millis(30);
         loop {
-            match self.asked.recv_timeout(LONGEST_PAUSE) {
+            match self.lines.recv_timeout(LONGEST_PAUSE) {
                 Ok(line) => return line,
                 Err(RecvTimeoutError::Disconnected) => return STOP_LINE,
                 Err(RecvTimeoutError::Timeout) => {}
@@ -222,7 +225,7 @@ impl CellRun<'_> {
                     processes.iter().for_each(|process| process.pause());
                     report(&CellMessage::AsksForTurn(block))?;
                     let paused = Instant::now();
-                    let line = self.asked_of_paused(&processes);
+                    let line = self.next_line_while_paused(&processes);
                     deadline += paused.elapsed();
                     processes.iter().for_each(|process| process.resume());
                     central.say(line);
@@ -246,13 +249,13 @@ impl CellRun<'_> {
                 lab.check()?;
             }
             if let Some((restarts, began)) = &mut restarts_since
-                && peers.listen()?
+                && peers.all_listen()?
                 && let Some((_, number)) = restarts.next_if(|(at, _)| *at <= began.elapsed())
             {
                 peers.restart(lab.as_deref(), number)?;
                 restarted += 1;
             }
-            if self.asked.try_recv().is_ok() {
+            if self.lines.try_recv().is_ok() {
                 central.ask_to_stop();
             }
             if Instant::now() > deadline {
@@ -285,7 +288,7 @@ fn who_died(
     let text = format!("{error:#}");
     let words = last_words(&errors_in(log)).filter(|_| !text.starts_with("central "));
     drop(central);
-    let mut died = peers.gone();
+    let mut died = peers.descriptions_of_ended();
     // If the error is about a peer that died, that peer is in the list with its last words.
     if !died.iter().any(|peer| peer.starts_with(&text)) {
         died.push(text);

@@ -7,25 +7,24 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result};
 use lab::{Lab, Reaped, Where, spawn};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use run_format::Placement;
+use run_format::Cores;
 
-/// Starts the verb of a node program, with its standard error in a log.
+/// Starts a node program with its standard error in a log.
 pub(super) fn start(
     lab: Option<&Lab>,
-    (place, placement): (Where, &Placement),
-    mut program: Command,
-    verb: &str,
+    place: Where,
+    cores: &Cores,
+    mut command: Command,
     log: &Path,
 ) -> Result<Reaped> {
     // A restarted peer continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;
-    program
-        .arg(verb)
+    command
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(log);
-    spawn(lab, place, placement, program)
+    spawn(lab, place, cores, command)
 }
 
 /// Makes the page of memory that tells peers on this machine which variant is in force. All processes that are started

@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use lab::{Lab, Reaped, RttReport, Where, time_links, with_a_core_for};
+use lab::{Lab, Reaped, Where, cores_for_peer, time_links};
 use program::{
     Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
 };
@@ -19,11 +19,13 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use run_format::checksums::of_program;
-use run_format::{Churn, LinkRtt, Listen, Measurement, PeerElsewhere, PeerTask, Rtt, RunConfig};
+use run_format::{
+    Churn, LinkRtt, Listen, Measurement, PeerElsewhere, PeerTask, Rtt, RttReport, RunConfig,
+};
 use sha2::{Digest, Sha256};
 
 use super::nodes::{self, errors_in};
-use crate::conversation::CellTask;
+use super::task::{CellPrograms, CellTask};
 
 /// How long a peer may take until it listens.
 const STARTING: Duration = Duration::from_secs(20);
@@ -54,7 +56,7 @@ impl<'a> Peers<'a> {
     /// Starts all peers, then waits for the address of each.
     pub(super) fn start(lab: Option<&Lab>, task: &'a CellTask) -> Result<Peers<'a>> {
         let hosts = task.config.lab.peer_hosts.as_ref();
-        let own_sha256 = hosts.map(|_| of_program(&task.peer)).transpose()?;
+        let own_sha256 = hosts.map(|_| of_program(&task.programs.peer)).transpose()?;
         let mut started = Peers {
             task,
             peers: Vec::new(),
@@ -63,22 +65,21 @@ impl<'a> Peers<'a> {
         };
         let page = started.page();
         for number in 0..task.config.cell.peers {
-            let ip = match (lab, hosts) {
-                (Some(lab), _) => lab.peer_address(number).into(),
-                (None, Some(hosts)) => hosts.hosts[number].address,
-                (None, None) => bail!("there is neither a lab nor a host for peer {}", number + 1),
+            let ip = match hosts {
+                Some(hosts) => hosts.hosts[number].address,
+                None => lab.context("there is no lab")?.peer_address(number).into(),
             };
-            let peer = PeerProcess::start((lab, page), task, number, Listen::Ip(ip))?;
+            let peer = PeerProcess::start(lab, page, task, number, Listen::Ip(ip))?;
             started.peers.push(peer);
         }
         let deadline = Instant::now() + STARTING;
         for peer in &mut started.peers {
             if let Some(sha256) = &own_sha256 {
-                let about_host = elsewhere(&peer.line(deadline)?, sha256);
-                let about_host = about_host.with_context(|| peer.name.clone())?;
-                started.connects.push(about_host.connects);
+                let found = peer_elsewhere(&peer.next_line(deadline)?, sha256);
+                let found = found.with_context(|| peer.name.clone())?;
+                started.connects.push(found.connects);
             }
-            peer.address = peer.line(deadline)?;
+            peer.address = peer.next_line(deadline)?;
         }
         Ok(started)
     }
@@ -116,7 +117,7 @@ impl<'a> Peers<'a> {
         let peer = &mut self.peers[number];
         peer.end()?;
         let listen = Listen::Address(peer.address.clone());
-        let mut again = PeerProcess::start((lab, page), self.task, number, listen)?;
+        let mut again = PeerProcess::start(lab, page, self.task, number, listen)?;
         again.address = peer.address.clone();
         again.deadline = Some(Instant::now() + STARTING);
         *peer = again;
@@ -124,7 +125,7 @@ impl<'a> Peers<'a> {
     }
 
     /// Whether all peers listen. Fails if one has ended, or was restarted and does not listen in time.
-    pub(super) fn listen(&mut self) -> Result<bool> {
+    pub(super) fn all_listen(&mut self) -> Result<bool> {
         let mut all_listen = true;
         for peer in &mut self.peers {
             let name = &peer.name;
@@ -148,7 +149,7 @@ impl<'a> Peers<'a> {
     }
 
     /// Describes each peer that has ended: how it ended, and its last words.
-    pub(super) fn gone(&mut self) -> Vec<String> {
+    pub(super) fn descriptions_of_ended(&mut self) -> Vec<String> {
         // Central may notice the death of a peer before this process does, and ssh ends after the peer on the other host.
         const MOMENT: Duration = Duration::from_millis(500);
         thread::sleep(MOMENT);
@@ -168,8 +169,10 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
     let peer = peer.canonicalize()?;
     let task = CellTask {
         config: config.clone(),
-        central: peer.clone(),
-        peer,
+        programs: CellPrograms {
+            central: peer.clone(),
+            peer,
+        },
         dir: dir.path().to_owned(),
     };
     let time = || -> Result<Rtt> {
@@ -184,7 +187,8 @@ pub(crate) fn round_trip(config: &RunConfig, peer: &Path) -> Result<Rtt, Failure
 
 impl PeerProcess {
     fn start(
-        (lab, page): (Option<&Lab>, Option<RawFd>),
+        lab: Option<&Lab>,
+        page: Option<RawFd>,
         task: &CellTask,
         number: usize,
         listen: Listen,
@@ -193,21 +197,22 @@ impl PeerProcess {
         const FEW: usize = 16;
         let config = &task.config;
         let mut name = format!("peer {}", number + 1);
-        let mut program = Command::new(&task.peer);
+        let mut command = Command::new(&task.programs.peer);
         if let Some(hosts) = &config.lab.peer_hosts {
             let host = &hosts.hosts[number].name;
             name += &format!(" on {host}");
             let filled_in = |word: &String| word.replace("{host}", host);
             let mut words = hosts.command.iter().map(filled_in);
-            program = Command::new(user_tool(&words.next().unwrap_or_default()));
-            program.args(words).arg(&task.peer);
+            command = Command::new(user_tool(&words.next().unwrap_or_default()));
+            command.args(words).arg(&task.programs.peer);
         }
+        command.arg("peer");
         let log = task.dir.join(format!("peer-{}.log", number + 1));
-        let placement = with_a_core_for(number, config.cell.peers, &config.lab.placement);
-        let place = (Where::Peer(number), &placement);
-        let mut process = nodes::start(lab, place, program, "peer", &log)?;
+        let cores = cores_for_peer(number, config.cell.peers, &config.lab.placement);
+        let mut process = nodes::start(lab, Where::Peer(number), &cores, command, &log)?;
         if let Some(mut input) = process.child.stdin.take() {
             let may_restart = matches!(config.measurement, Measurement::Soak(_));
+            let budgets = config.variants.iter().map(|variant| variant.budgets);
             let task = PeerTask {
                 node: config.node.clone(),
                 load: config.load,
@@ -215,11 +220,7 @@ impl PeerProcess {
                 listen,
                 identity: may_restart.then(|| identity(config.seed, number)),
                 elsewhere: lab.is_none(),
-                budgets: config
-                    .variants
-                    .iter()
-                    .map(|variant| variant.budgets)
-                    .collect(),
+                budgets: budgets.collect(),
                 page,
             };
             // If the peer has died already, waiting for its address finds that out.
@@ -246,7 +247,7 @@ impl PeerProcess {
         })
     }
 
-    fn line(&self, deadline: Instant) -> Result<String> {
+    fn next_line(&self, deadline: Instant) -> Result<String> {
         const LOOK_AROUND: Duration = Duration::from_millis(100);
         loop {
             match self.lines.recv_timeout(LOOK_AROUND) {
@@ -259,9 +260,10 @@ impl PeerProcess {
     }
 
     fn does_not_listen(&self) -> Error {
-        let words = last_words(&errors_in(&self.log));
-        let words = words.map_or_else(String::new, |words| format!(": {words}"));
-        anyhow!("{} does not listen{words}", self.name)
+        match last_words(&errors_in(&self.log)) {
+            Some(words) => anyhow!("{} does not listen: {words}", self.name),
+            None => anyhow!("{} does not listen", self.name),
+        }
     }
 
     /// Ends the process. Closing its standard input ends a peer on another host, and then ssh ends.
@@ -284,7 +286,7 @@ impl Drop for PeerProcess {
 }
 
 /// Reads the first line of a peer on another host. Fails unless the peer is the program with this checksum.
-fn elsewhere(line: &str, sha256: &str) -> Result<PeerElsewhere> {
+fn peer_elsewhere(line: &str, sha256: &str) -> Result<PeerElsewhere> {
     let said: Option<PeerElsewhere> = serde_json::from_str(line).ok();
     let said = said.with_context(|| format!("the command that starts it prints {line:?}"))?;
     ensure!(

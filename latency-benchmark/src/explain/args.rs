@@ -82,9 +82,9 @@ impl ExplainArgs {
     pub(super) fn asked(&self) -> Result<AskedExplanation, Failure> {
         let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
             .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
-        let program = self.program.again(&manifest);
+        let program = self.program.with_stack_of(&manifest);
         let mut config = manifest.config;
-        refuse(&config)?;
+        refuse_multi_thread(&config)?;
         config.max_cell_ms = Some(self.max_cell_seconds * 1000);
         let measured = worst::measured(&config, &self.run)?;
         let cells = match self.cell.is_empty() {
@@ -126,7 +126,7 @@ fn candidates(config: &SweepConfig) -> Vec<usize> {
     (0..config.variants.len()).filter(is_candidate).collect()
 }
 
-pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
+pub(crate) fn refuse_multi_thread(config: &SweepConfig) -> Result<(), Failure> {
     if config.runtime.scheduler == Scheduler::MultiThread {
         reject!(
             "a sweep with a multi-thread runtime cannot be explained: only one thread can be observed (accepted: --runtime current-thread)"
@@ -137,15 +137,12 @@ pub(crate) fn refuse(config: &SweepConfig) -> Result<(), Failure> {
 
 fn variant_with(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
     let candidates = candidates(config);
-    let mut variants = candidates
-        .iter()
-        .map(|&number| (number, &config.variants[number]));
-    if let Some((found, _)) = variants.find(|(_, variant)| variant.budgets == budget) {
-        return Ok(found);
+    let has_budget = |candidate: &&usize| config.variants[**candidate].budgets == budget;
+    if let Some(found) = candidates.iter().find(has_budget) {
+        return Ok(*found);
     }
-    let labels = candidates
-        .iter()
-        .map(|&number| &*config.variants[number].label);
+    let labels = candidates.iter();
+    let labels = labels.map(|candidate| &*config.variants[*candidate].label);
     let labels = labels.collect::<Vec<_>>().join(", ");
     reject!("--budget {budget}: the sweep does not have it (accepted: {labels})")
 }

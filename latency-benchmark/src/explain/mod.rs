@@ -15,12 +15,12 @@ use swarm_patch::subject::builder::Program;
 
 use self::args::{AskedExplanation, ExplainArgs};
 use self::worst::Chosen;
-use crate::conversation::CellMessage;
+use crate::cell::CellMessage;
 use crate::manifest::{command, tool};
 use crate::programs::{Programs, to_build};
 use crate::progress::{MEASURED, Progress, RunCounts};
 use crate::results_folder::ResultsFolder;
-use crate::session::Session;
+use crate::session::{Session, goes_on_after};
 use crate::sweep::run_dir::RunDir;
 
 pub(crate) fn run(args: ExplainArgs) -> Result<u8, Failure> {
@@ -66,16 +66,15 @@ fn list(asked: &AskedExplanation) {
     for chosen in &asked.cells {
         text += &format!("{}\n", chosen.row.in_words(&chosen.cell));
     }
-    let (config, variants) = (&asked.config, asked.plan.variants.iter());
+    let config = &asked.config;
     let subjects = asked.subjects.iter().flatten();
-    let labels: Vec<&str> = match config.subjects.len() {
-        0 => variants
-            .map(|variant| &*config.variants[*variant].label)
-            .collect(),
-        _ => subjects
-            .map(|subject| &*config.subjects[*subject].label)
-            .collect(),
-    };
+    let mut labels: Vec<&str> = subjects
+        .map(|&number| &*config.subjects[number].label)
+        .collect();
+    if labels.is_empty() {
+        let variants = asked.plan.variants.iter();
+        labels.extend(variants.map(|&number| &*config.variants[number].label));
+    }
     print(format!("{text}compared: {}", labels.join(", ")));
 }
 
@@ -143,7 +142,7 @@ fn explain(
         if !row.is_measured() {
             session.folder.check_room()?;
         }
-        if !session.goes_on_after(&row) {
+        if !goes_on_after(&row) {
             return Ok(false);
         }
     }
@@ -162,12 +161,11 @@ fn measure(
     let name = asked.name(chosen, subject);
     progress.show(&name);
     let seed = asked.config.seed;
-    let config = plan::run::run(&asked.config, chosen.cell, 1, subject, seed);
+    let config = plan::run::launch_config(&asked.config, chosen.cell, 1, subject, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let central = programs.central(subject, None);
-    let peer = programs.peer(subject, None);
-    let row = session.measure(config, (&central, &peer), dir, None, |message| {
+    let programs = programs.of_launch(subject, None);
+    let row = session.measure(config, &programs, dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());
         };

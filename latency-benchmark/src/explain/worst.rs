@@ -106,9 +106,8 @@ pub(super) fn best_of(
     let time = |variant: usize| -> f64 {
         let is_chosen = |cell: &&MeasuredCell| chosen.iter().any(|chosen| chosen.cell == cell.cell);
         let cells = measured.iter().filter(is_chosen);
-        cells
-            .map(|cell| cell.variants[variant].beyond_ms_per_s())
-            .sum()
+        let times = cells.map(|cell| cell.variants[variant].beyond_ms_per_s());
+        times.sum()
     };
     let candidates = candidates.iter().copied();
     candidates.min_by(|&a, &b| time(a).total_cmp(&time(b)))

@@ -3,13 +3,13 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use anyhow::Context;
 use clap::{Args, ValueEnum};
 use program::{Failure, reject};
-use run_format::{Budgets, CountKind, SubjectConfig};
+use run_format::{Budgets, CountKind};
+use swarm_patch::subject::builder::Program;
 
 use crate::args::{is_of_this_workspace, look_up, refuse_unknown_sites};
-use crate::programs::gate_programs;
+use crate::programs::build_all;
 use crate::sweep::args::SweepArgs;
 
 #[derive(Args)]
@@ -100,28 +100,26 @@ pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
         ),
     };
     // Both are looked up before one is built.
-    let [base, head] =
-        pairs.map(|(spec, budgets)| look_up(stack, spec).map(|subject| (subject, budgets)));
-    let (base, head) = (base?, head?);
-    let subjects = [base.0.clone(), head.0.clone()];
+    let subjects = [look_up(stack, pairs[0].0)?, look_up(stack, pairs[1].0)?];
     let programs = match &args.program.program {
         Some(given) if subjects.iter().all(is_of_this_workspace) => vec![given.clone(); 2],
         Some(_) => reject!("--node: a subject that is built cannot be another program, too"),
-        None => gate_programs(&subjects, stack)?,
+        None => build_all(&subjects, stack, Program::Gate)?,
     };
-    let mut programs = programs.into_iter();
-    let mut side = |(subject, budgets): (SubjectConfig, Budgets)| -> Result<Side, Failure> {
-        Ok(Side {
+    let side = |number: usize| {
+        let (subject, budgets) = (&subjects[number], pairs[number].1);
+        let label = match compared.budget.is_empty() {
+            true => subject.label.clone(),
+            false => format!("{} with budget {budgets}", subject.label),
+        };
+        Side {
+            label,
             sources: subject.sources(),
-            label: match budgets {
-                Budgets::NONE if compared.budget.is_empty() => subject.label,
-                _ => format!("{} with budget {budgets}", subject.label),
-            },
-            program: programs.next().context("there are two programs")?,
+            program: programs[number].clone(),
             budgets,
-        })
+        }
     };
-    Ok([side(base)?, side(head)?])
+    Ok([side(0), side(1)])
 }
 
 #[cfg(test)]

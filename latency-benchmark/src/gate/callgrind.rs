@@ -8,8 +8,19 @@ use std::process::Command;
 use anyhow::{Context, Result};
 use program::{Limits, program_in, tool_folders};
 
-/// Instructions in user mode, by function.
-pub(super) type Profile = BTreeMap<String, u64>;
+/// Instructions in user mode.
+pub(super) struct Profile {
+    pub(super) by_function: BTreeMap<String, u64>,
+    /// The number of requests in which they were counted.
+    pub(super) requests: u64,
+}
+
+impl Profile {
+    pub(super) fn per_request(&self, function: &str) -> f64 {
+        let instructions = self.by_function.get(function).copied();
+        instructions.unwrap_or(0) as f64 / self.requests as f64
+    }
+}
 
 /// The words that start valgrind. Where this machine allows it, `setarch` gives the program the same addresses each time.
 pub(super) struct Callgrind(Vec<PathBuf>);
@@ -40,15 +51,15 @@ impl Callgrind {
     }
 }
 
-pub(super) fn read(path: &Path) -> Result<Profile> {
-    let text =
-        fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
+pub(super) fn read(path: &Path) -> Result<BTreeMap<String, u64>> {
+    let text = fs::read_to_string(path);
+    let text = text.with_context(|| format!("cannot read {}", path.display()))?;
     Ok(parse(&text))
 }
 
 /// The own instructions of each function. A line after `calls=` has those of the function that is called.
-fn parse(text: &str) -> Profile {
-    let mut profile = Profile::new();
+fn parse(text: &str) -> BTreeMap<String, u64> {
+    let mut instructions = BTreeMap::new();
     let (mut function, mut is_called) = (String::new(), false);
     for line in text.lines() {
         if let Some(name) = line.strip_prefix("fn=") {
@@ -60,10 +71,10 @@ fn parse(text: &str) -> Profile {
             && let Ok(cost) = cost.trim().parse::<u64>()
             && !std::mem::take(&mut is_called)
         {
-            *profile.entry(function.clone()).or_default() += cost;
+            *instructions.entry(function.clone()).or_default() += cost;
         }
     }
-    profile
+    instructions
 }
 
 /// The name of a function without its hash, which differs between builds.
@@ -83,6 +94,6 @@ mod tests {
     fn a_function_has_its_own_instructions_and_no_hash() {
         let text = "version: 1\nevents: Ir\n\nob=/bin/x\nfl=a.rs\nfn=a::poll::h0123456789abcdef\n0 10\ncob=/bin/y\ncfn=b\ncalls=3 0\n0 700\n0 5\n\nfn=b\n0 700\ntotals: 715\n";
         let expected = [("a::poll".to_owned(), 15), ("b".to_owned(), 700)];
-        assert_eq!(parse(text), Profile::from(expected));
+        assert_eq!(parse(text), BTreeMap::from(expected));
     }
 }

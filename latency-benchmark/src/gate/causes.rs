@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{CountKind, CountName, GateCell, OWN_CODE, Site};
 
-use super::change::{Change, is_nested};
+use super::change::{Change, ComparedCell, is_nested};
 
 /// Code whose counts changed.
 pub(super) struct Place<'a> {
@@ -42,31 +42,25 @@ type Code<'a> = (Option<Site>, Option<&'a str>);
 
 /// The code that changed in these cells. The order is: code whose counts are refused, code that changed in most cells, code
 /// that yields, callees before their callers.
-pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
+pub(super) fn places(cells: &[ComparedCell]) -> Vec<Place<'_>> {
     let mut cell_counts = BTreeMap::<Code<'_>, usize>::new();
     let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();
-    for (cell, changes) in cells {
-        for code in changes
-            .iter()
-            .map(|change| code(&change.name))
-            .collect::<BTreeSet<_>>()
-        {
+    for ComparedCell { cell, changes } in cells {
+        let changed: BTreeSet<Code<'_>> = changes.iter().map(code).collect();
+        for code in changed {
             *cell_counts.entry(code).or_default() += 1;
         }
         let follows = following(changes);
         let mut causes = BTreeMap::<_, Vec<&Change>>::new();
-        for change in changes
-            .iter()
-            .filter(|change| !follows.contains(&change.name))
-        {
-            causes.entry(code(&change.name)).or_default().push(change);
+        for change in changes {
+            if !follows.contains(&change.name) {
+                causes.entry(code(change)).or_default().push(change);
+            }
         }
-        for (code, changes_of_code) in causes {
+        for (code, causes) in causes {
             let place = Place {
-                is_moved: changes_of_code
-                    .iter()
-                    .all(|change| is_moved(changes, change)),
-                changes: changes_of_code,
+                is_moved: causes.iter().all(|cause| is_moved(changes, cause)),
+                changes: causes,
                 cell: *cell,
                 cells: 0,
             };
@@ -85,13 +79,8 @@ pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
         let mut kinds = place.changes.iter().map(|change| change.name.kind);
         let yields = kinds.any(|kind| kind == CountKind::Yields);
         let depth = depth(place.changes[0].name.site);
-        (
-            place.is_refused(),
-            !place.is_moved,
-            place.cells,
-            yields,
-            depth,
-        )
+        let is_refused = place.is_refused();
+        (is_refused, !place.is_moved, place.cells, yields, depth)
     };
     places.sort_by(|(_, one), (_, other)| {
         let by_size = other.size().total_cmp(&one.size());
@@ -100,8 +89,8 @@ pub(super) fn places(cells: &[(GateCell, Vec<Change>)]) -> Vec<Place<'_>> {
     places.into_iter().map(|(_, place)| place).collect()
 }
 
-fn code(name: &CountName) -> Code<'_> {
-    (name.site, name.child.as_deref())
+fn code(change: &Change) -> Code<'_> {
+    (change.name.site, change.name.child.as_deref())
 }
 
 fn depth(site: Option<Site>) -> usize {
@@ -115,9 +104,9 @@ fn depth(site: Option<Site>) -> usize {
 
 /// Whether central's total of this kind is unchanged, so that the same work was done elsewhere before.
 fn is_moved(changes: &[Change], change: &Change) -> bool {
-    let name = &change.name;
-    let is_total = |other: &&Change| other.name.kind == name.kind && other.name.site.is_none();
-    name.site.is_some() && is_nested(name.kind) && !changes.iter().any(|other| is_total(&other))
+    let CountName { kind, site, .. } = change.name;
+    let is_total = |other: &Change| other.is_total() && other.name.kind == kind;
+    site.is_some() && is_nested(kind) && !changes.iter().any(is_total)
 }
 
 /// The changes of a cell that follow from other changes there, and those of central's totals.
@@ -125,7 +114,6 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
     let mut follows = BTreeSet::new();
     for change in changes {
         let name = &change.name;
-        let is_total = name.site.is_none() && name.child.is_none();
         // If the site is polled more often, its children are, too.
         let of_site = |other: &&Change| {
             let CountName { kind, site, child } = &other.name;
@@ -136,7 +124,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
         let is_polled_with_site = name.kind == CountKind::Polls
             && name.child.is_some()
             && changes.iter().filter(of_site).any(explains);
-        if is_total || is_polled_with_site {
+        if change.is_total() || is_polled_with_site {
             follows.insert(name);
         }
     }
@@ -148,21 +136,15 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
                 changes.iter().filter(move |change| is_of(&change.name))
             };
             let is_child = |change: &&Change| {
-                change
-                    .name
-                    .child
-                    .as_deref()
-                    .is_some_and(|child| child != OWN_CODE)
+                let child = change.name.child.as_deref();
+                child.is_some_and(|child| child != OWN_CODE)
             };
             let children: Vec<_> = changes_of(caller).filter(is_child).collect();
             if is_nested(*kind) {
                 // A child's counts include those of the callee that it polls.
                 let inside = changes_of(callee).map(Change::rise).sum();
-                follows.extend(
-                    with_sum(&children, inside)
-                        .into_iter()
-                        .map(|change| &change.name),
-                );
+                let explained = with_sum(&children, inside).into_iter();
+                follows.extend(explained.map(|change| &change.name));
             } else if *kind == CountKind::Polls {
                 // A child that is polled more often polls the callee more often.
                 let polls = changes_of(callee).filter(|change| change.name.child.is_none());
@@ -174,12 +156,8 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
                             && child.is_none()
                             && [CountKind::Polls, CountKind::Iterations].contains(kind)
                     };
-                    follows.extend(
-                        changes
-                            .iter()
-                            .filter(is_of_callee)
-                            .map(|change| &change.name),
-                    );
+                    let explained = changes.iter().filter(is_of_callee);
+                    follows.extend(explained.map(|change| &change.name));
                 }
             }
         }
@@ -193,17 +171,15 @@ fn with_sum<'a>(changes: &[&'a Change], sum: f64) -> Vec<&'a Change> {
     const MOST: usize = 8;
     let changes = &changes[..changes.len().min(MOST)];
     let chosen = |set: u32| {
-        let chosen = (0..)
-            .zip(changes)
-            .filter(move |(at, _)| set & (1 << at) != 0);
+        let numbered = (0..).zip(changes);
+        let chosen = numbered.filter(move |(number, _)| set & (1 << number) != 0);
         chosen.map(|(_, change)| *change)
     };
     let mut sets: Vec<u32> = (1..1 << changes.len()).collect();
     sets.sort_by_key(|set| set.count_ones());
     let has_sum = |set: &u32| is_same(chosen(*set).map(Change::rise).sum(), sum);
-    let found = sets
-        .into_iter()
-        .find(|set| !is_same(sum, 0.0) && has_sum(set));
+    let mut sets = sets.into_iter();
+    let found = sets.find(|set| !is_same(sum, 0.0) && has_sum(set));
     found.map_or_else(Vec::new, |set| chosen(set).collect())
 }
 
@@ -226,7 +202,7 @@ mod tests {
     const POLLS_MUXER: Option<&str> = Some("muxing.poll_unpin");
     const FLUSHES: Option<&str> = Some("self.socket.poll_flush_unpin");
 
-    fn cell(peers: usize, counts: &[Counted]) -> (GateCell, Vec<Change>) {
+    fn cell(peers: usize, counts: &[Counted]) -> ComparedCell {
         let change = |&(kind, site, child, base, head): &Counted| Change {
             name: CountName {
                 kind,
@@ -247,10 +223,11 @@ mod tests {
                 pace: Pace::Outstanding(2),
             },
         };
-        (cell, counts.iter().map(change).collect())
+        let changes = counts.iter().map(change).collect();
+        ComparedCell { cell, changes }
     }
 
-    fn names(cells: &[(GateCell, Vec<Change>)]) -> Vec<String> {
+    fn names(cells: &[ComparedCell]) -> Vec<String> {
         places(cells).iter().map(Place::name).collect()
     }
 
@@ -309,10 +286,9 @@ mod tests {
         ];
         let mut cells = [cell(1, &counts)];
         // As the total of central has not risen.
-        cells[0]
-            .1
-            .iter_mut()
-            .for_each(|change| change.is_refused = false);
+        for change in &mut cells[0].changes {
+            change.is_refused = false;
+        }
         let places = places(&cells);
         let found = places.iter().map(|place| (place.name(), place.is_moved));
         let expected = [

@@ -4,7 +4,7 @@ use program::{Failure, reject};
 use run_format::GateTransport::{self, Memory, Pipe, Socket};
 use run_format::{GateCell, Load, NodeConfig, Pace, Payload, Security, Workload};
 
-use crate::args::refuse_others;
+use crate::args::refuse_what_is_not_offered;
 use crate::sweep::args::SweepArgs;
 
 const LOADS: [(Payload, u32, &[GateTransport]); 4] = [
@@ -28,13 +28,10 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
         };
         let has_peers = grid.peers.is_empty() || grid.peers.contains(&cell.peers);
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
-        refuse_others(stack, &of_cell).is_ok()
-            && has_peers
-            && has_payload
-            && node
-                .security
-                .is_none_or(|security| security == cell.security)
-            && workload.is_none_or(|asked| *asked == (cell.workload, Vec::new()))
+        let has_security = node.security.is_none_or(|asked| asked == cell.security);
+        let has_workload = workload.is_none_or(|asked| *asked == (cell.workload, Vec::new()));
+        let is_offered = refuse_what_is_not_offered(stack, &of_cell).is_ok();
+        is_offered && has_peers && has_payload && has_security && has_workload
     });
     if cells.is_empty() {
         reject!(

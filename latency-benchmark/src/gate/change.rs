@@ -2,12 +2,31 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use run_format::{CountKind, CountName};
+use run_format::{CountKind, CountName, GateCell};
 
 use super::args::{Allowance, Rise};
 
-/// Counts above zero, each with the number of requests in which it was counted.
-pub(super) type Counts = BTreeMap<CountName, (u64, u64)>;
+pub(super) type Counts = BTreeMap<CountName, Count>;
+
+/// A count above zero.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Count {
+    pub(super) count: u64,
+    /// The number of requests in which it was counted.
+    pub(super) requests: u64,
+}
+
+impl Count {
+    fn per_request(&self) -> f64 {
+        self.count as f64 / self.requests as f64
+    }
+}
+
+/// A cell that was compared, with the counts that changed.
+pub(super) struct ComparedCell {
+    pub(super) cell: GateCell,
+    pub(super) changes: Vec<Change>,
+}
 
 /// A count per request that differs.
 #[derive(Clone, Debug)]
@@ -24,6 +43,11 @@ impl Change {
         self.head - self.base
     }
 
+    /// Whether it is a count of central as a whole.
+    pub(super) fn is_total(&self) -> bool {
+        self.name.site.is_none() && self.name.child.is_none()
+    }
+
     /// The change in percent. Infinite if the base has none.
     pub(super) fn percent(&self) -> f64 {
         (self.head / self.base - 1.0) * 100.0
@@ -33,7 +57,8 @@ impl Change {
 pub(super) fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<Change> {
     let names: BTreeSet<_> = base.keys().chain(head.keys()).collect();
     let changes = names.into_iter().map(|name| {
-        let [base, head] = [base, head].map(|counts| counts.get(name).map_or(0.0, per_request));
+        let per_request = |counts: &Counts| counts.get(name).map_or(0.0, Count::per_request);
+        let [base, head] = [base, head].map(per_request);
         Change {
             name: name.clone(),
             base,
@@ -42,19 +67,14 @@ pub(super) fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<
         }
     });
     let mut changes: Vec<_> = changes.filter(differs).collect();
-    let totals = changes
-        .iter()
-        .filter(|change| change.name.site.is_none() && change.is_refused);
-    let totals: BTreeSet<_> = totals.map(|change| change.name.kind).collect();
+    let is_refused_total = |change: &&Change| change.is_total() && change.is_refused;
+    let totals = changes.iter().filter(is_refused_total);
+    let kinds: BTreeSet<_> = totals.map(|total| total.name.kind).collect();
     for change in &mut changes {
         let kind = change.name.kind;
-        change.is_refused &= !is_nested(kind) || totals.contains(&kind);
+        change.is_refused &= !is_nested(kind) || kinds.contains(&kind);
     }
     changes
-}
-
-fn per_request((count, requests): &(u64, u64)) -> f64 {
-    *count as f64 / *requests as f64
 }
 
 /// Whether the counts differ. A few of callgrind's instructions depend on addresses, so tiny differences do not count.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use run_format::{CountKind, CountName, Site};
 
 use super::args::Allowance;
-use super::change::{Change, Counts, changes, rounded};
+use super::change::{Change, Count, Counts, changes, rounded};
 use super::measure::{ATTEMPTS, MeasuredCell, SIDES, agreed};
 
 /// The result for a cell.
@@ -19,72 +19,78 @@ pub(super) enum Compared {
 }
 
 pub(super) fn compare(measured: &MeasuredCell, allow: &[Allowance]) -> Compared {
-    let mut counts_of_sides = Vec::new();
-    for (attempts, label) in measured.sides.iter().zip(SIDES) {
-        if attempts.len() < ATTEMPTS {
-            return Compared::Failed("not counted".to_owned());
-        }
-        if let Some(error) = attempts.iter().find_map(|attempt| attempt.as_ref().err()) {
-            return Compared::Failed(format!("{label}: {error:#}"));
-        }
-        match agreed(attempts) {
-            Ok(counts) => counts_of_sides.push(counts),
-            Err([one, other]) => {
-                let differing = changes(one, other, &[]);
-                let texts = differing.iter().map(|change| {
-                    let [one, other] = [change.base, change.head].map(rounded);
-                    format!("{} {one} and {other} per request", change.name)
-                });
-                let first = texts.take(1).collect::<String>();
-                return Compared::NotDeterministic(format!(
-                    "{label}, {} runs: {first}",
-                    attempts.len()
-                ));
-            }
-        }
+    match [0, 1].map(|side| counts_of(measured, side)) {
+        [Ok(base), Ok(head)] => Compared::Changes(changes(base, &with_names_of(base, head), allow)),
+        [Err(without_counts), _] | [_, Err(without_counts)] => without_counts,
     }
-    let (base, head) = (counts_of_sides[0], counts_of_sides[1]);
-    Compared::Changes(changes(base, &with_names_of(base, head), allow))
+}
+
+/// The counts of a program on which two of its runs agree.
+fn counts_of(measured: &MeasuredCell, side: usize) -> Result<&Counts, Compared> {
+    let (label, attempts) = (SIDES[side], &measured.sides[side]);
+    if attempts.len() < ATTEMPTS {
+        return Err(Compared::Failed("not counted".to_owned()));
+    }
+    if let Some(error) = attempts.iter().find_map(|attempt| attempt.as_ref().err()) {
+        return Err(Compared::Failed(format!("{label}: {error:#}")));
+    }
+    agreed(attempts).map_err(|[one, other]| {
+        let differing = changes(one, other, &[]);
+        let texts = differing.iter().map(|change| {
+            let [one, other] = [change.base, change.head].map(rounded);
+            format!("{} {one} and {other} per request", change.name)
+        });
+        let first = texts.take(1).collect::<String>();
+        let runs = attempts.len();
+        Compared::NotDeterministic(format!("{label}, {runs} runs: {first}"))
+    })
 }
 
 /// The counts of the head, with the base's names of children. A child is named by the code that polls it, so a refactoring
 /// may rename it. A new child with the same counts as a missing one gets the missing one's name.
 fn with_names_of(base: &Counts, head: &Counts) -> Counts {
     let [of_base, of_head] = [base, head].map(by_child);
-    let gone = of_base
-        .iter()
-        .filter(|entry| !of_head.contains_key(entry.0));
-    let mut gone: Vec<_> = gone.collect();
-    let mut names = BTreeMap::new();
-    for (child, counts) in of_head
-        .iter()
-        .filter(|entry| !of_base.contains_key(entry.0))
-    {
-        let is_same = |other: &(&Child, &Vec<_>)| other.0.0 == child.0 && other.1 == counts;
-        if let Some(at) = gone.iter().position(is_same) {
-            names.insert(*child, gone.swap_remove(at).0.1);
+    let is_gone = |(child, _): &(&Child<'_>, &CountsOfChild)| !of_head.contains_key(*child);
+    let mut gone: Vec<_> = of_base.iter().filter(is_gone).collect();
+    let mut old_names = BTreeMap::new();
+    for (child, counts) in &of_head {
+        let is_same = |(other, of_other): &(&Child<'_>, &CountsOfChild)| {
+            other.site == child.site && *of_other == counts
+        };
+        if !of_base.contains_key(child)
+            && let Some(index) = gone.iter().position(is_same)
+        {
+            old_names.insert(*child, gone.swap_remove(index).0.name);
         }
     }
-    let named = head.iter().map(|(name, count)| {
-        let of_site = name.site.zip(name.child.as_deref());
-        let renamed = of_site.map(|child| names.get(&child).copied().unwrap_or(child.1).to_owned());
-        let child = renamed.or_else(|| name.child.clone());
-        let name = CountName { child, ..*name };
-        (name, *count)
+    let renamed = head.iter().map(|(name, count)| {
+        let old_name = Child::of(name).and_then(|child| old_names.get(&child).copied());
+        let child = old_name.map(str::to_owned).or_else(|| name.child.clone());
+        (CountName { child, ..*name }, *count)
     });
-    named.collect()
+    renamed.collect()
 }
 
-/// A child: its site and its name there.
-type Child<'a> = (Site, &'a str);
+/// A child of a site, or the code of the site outside of its children.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Child<'a> {
+    site: Site,
+    name: &'a str,
+}
 
-/// The counts of a child by kind, each with the number of requests in which it was counted.
-type OfChild = Vec<(CountKind, (u64, u64))>;
+impl Child<'_> {
+    fn of(name: &CountName) -> Option<Child<'_>> {
+        let (site, name) = name.site.zip(name.child.as_deref())?;
+        Some(Child { site, name })
+    }
+}
 
-fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, OfChild> {
-    let mut children = BTreeMap::<_, OfChild>::new();
+type CountsOfChild = Vec<(CountKind, Count)>;
+
+fn by_child(counts: &Counts) -> BTreeMap<Child<'_>, CountsOfChild> {
+    let mut children = BTreeMap::<_, CountsOfChild>::new();
     for (name, count) in counts {
-        if let Some(child) = name.site.zip(name.child.as_deref()) {
+        if let Some(child) = Child::of(name) {
             children.entry(child).or_default().push((name.kind, *count));
         }
     }
@@ -98,7 +104,11 @@ mod tests {
     fn counts(list: &[(CountKind, &str, u64)]) -> Counts {
         let named = |(kind, child, count): &(CountKind, &str, u64)| {
             let (kind, site, child) = (*kind, Some(Site::Muxer), Some((*child).to_owned()));
-            (CountName { kind, site, child }, (*count, 4))
+            let count = Count {
+                count: *count,
+                requests: 4,
+            };
+            (CountName { kind, site, child }, count)
         };
         list.iter().map(named).collect()
     }

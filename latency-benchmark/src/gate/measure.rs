@@ -15,7 +15,7 @@ use run_format::{CountKind, CountName, Extent, GateCell, GateCounts, GateTask, L
 use super::args::Side;
 use super::callgrind::{self, Callgrind, Profile};
 use super::cells::requests;
-use super::change::{Counts, changes};
+use super::change::{Count, Counts, changes};
 use super::strace::{self, Strace};
 use crate::progress::Progress;
 
@@ -40,8 +40,8 @@ pub(super) struct Tools {
 /// What one program counted in one run of a cell.
 pub(super) struct Counted {
     pub(super) counts: Counts,
-    /// Instructions by function, and the number of requests, if callgrind counted them.
-    pub(super) profile: Option<(Profile, u64)>,
+    /// The instructions, if callgrind counted them.
+    pub(super) profile: Option<Profile>,
 }
 
 /// What both programs counted, the base first.
@@ -52,13 +52,10 @@ pub(super) struct MeasuredCell {
 }
 
 impl MeasuredCell {
-    /// The successful runs: the name of the program, the number of the attempt, and its counts.
-    pub(super) fn counted(&self) -> impl Iterator<Item = (&'static str, usize, &Counted)> {
-        let sides = SIDES.into_iter().zip(&self.sides);
-        sides.flat_map(|(side, attempts)| {
-            let attempts = (1..).zip(attempts);
-            attempts.filter_map(move |(attempt, run)| Some((side, attempt, run.as_ref().ok()?)))
-        })
+    /// The last profile of a program.
+    pub(super) fn profile(&self, side: usize) -> Option<&Profile> {
+        let runs = self.sides[side].iter().flatten();
+        runs.filter_map(|run| run.profile.as_ref()).next_back()
     }
 
     /// Whether a program ran more often, since its first two runs differed.
@@ -70,15 +67,14 @@ impl MeasuredCell {
 /// The counts of two attempts that agree, or else the different counts of the first two.
 pub(super) fn agreed(attempts: &[Result<Counted>]) -> Result<&Counts, [&Counts; 2]> {
     let counts: Vec<&Counts> = attempts.iter().flatten().map(|run| &run.counts).collect();
-    let has_same = |(at, one): &(usize, &&Counts)| {
-        counts[at + 1..]
-            .iter()
-            .any(|other| changes(one, other, &[]).is_empty())
+    let has_same = |(number, one): &(usize, &&Counts)| {
+        let mut later = counts[number + 1..].iter();
+        later.any(|other| changes(one, other, &[]).is_empty())
     };
-    let agreed = counts.iter().enumerate().find(has_same);
-    agreed
-        .map(|(_, counts)| *counts)
-        .ok_or_else(|| [counts[0], counts[counts.len().min(2) - 1]])
+    match counts.iter().enumerate().find(has_same) {
+        Some((_, agreed)) => Ok(agreed),
+        None => Err([counts[0], counts[counts.len().min(2) - 1]]),
+    }
 }
 
 pub(super) fn measure(
@@ -105,43 +101,46 @@ pub(super) fn measure(
         }
         may_go_on
     };
-    let threads = 0..available_parallelism().map_or(1, usize::from);
-    let next = AtomicUsize::new(0);
-    let work = |_| -> Result<()> {
-        loop {
-            // All second attempts come after all first ones, so that both are not disturbed by the same thing.
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let (attempt, number) = (number / (2 * cells.len()), number % (2 * cells.len()));
-            if attempt >= ATTEMPTS || !run_once(number / 2, number % 2) {
-                return Ok(());
-            }
-            progress.advance(1);
-        }
-    };
-    in_threads(threads.clone(), work)?;
-    let next = AtomicUsize::new(0);
-    let repeat = |_| -> Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let (cell, side) = (number / 2, number % 2);
-            if cell >= cells.len() {
-                return Ok(());
-            }
-            let differs = || {
-                let attempts = &locked()[cell].sides[side];
-                let all_counted = attempts.len() >= ATTEMPTS && attempts.iter().all(Result::is_ok);
-                all_counted && attempts.len() < MOST_ATTEMPTS && agreed(attempts).is_err()
-            };
-            while differs() {
-                if !run_once(cell, side) {
-                    return Ok(());
-                }
+    let pairs = 2 * cells.len();
+    // All second attempts come after all first ones, so that both are not disturbed by the same thing.
+    on_all_cores(ATTEMPTS * pairs, |number| {
+        let pair = number % pairs;
+        let may_go_on = run_once(pair / 2, pair % 2);
+        progress.advance(may_go_on.into());
+        may_go_on
+    })?;
+    on_all_cores(pairs, |pair| {
+        let (cell, side) = (pair / 2, pair % 2);
+        let differs = || {
+            let attempts = &locked()[cell].sides[side];
+            let all_counted = attempts.len() >= ATTEMPTS && attempts.iter().all(Result::is_ok);
+            all_counted && attempts.len() < MOST_ATTEMPTS && agreed(attempts).is_err()
+        };
+        while differs() {
+            if !run_once(cell, side) {
+                return false;
             }
         }
-    };
-    in_threads(threads, repeat)?;
+        true
+    })?;
     let measured = measured.into_inner();
     Ok(measured.unwrap_or_else(PoisonError::into_inner))
+}
+
+/// Calls `work` with every number below `count`, on as many threads as there are cores. A thread ends early when `work` returns
+/// false.
+fn on_all_cores(count: usize, work: impl Fn(usize) -> bool + Sync) -> Result<()> {
+    let next = AtomicUsize::new(0);
+    let thread = |_| -> Result<()> {
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            if number >= count || !work(number) {
+                return Ok(());
+            }
+        }
+    };
+    let threads = 0..available_parallelism().map_or(1, usize::from);
+    in_threads(threads, thread).map(drop)
 }
 
 fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<Counted> {
@@ -161,7 +160,10 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
     let printed = run(command, &task)?;
     let calls = strace::read(trace.path())?.into_iter();
     let counts = printed.counts.into_iter().chain(calls);
-    let counts = counts.map(|(name, count)| (name, (count, printed.requests)));
+    let counts = counts.map(|(name, count)| {
+        let requests = printed.requests;
+        (name, Count { count, requests })
+    });
     let mut counted = Counted {
         counts: counts.collect(),
         profile: None,
@@ -175,18 +177,19 @@ fn count(cell: GateCell, side: &Side, tools: &Tools, scratch: &Path) -> Result<C
             ..task
         };
         let file = tempfile::NamedTempFile::new_in(scratch)?;
-        let profiled_requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
-        let profile = callgrind::read(file.path())?;
+        let requests = run(callgrind.command(&side.program, file.path()), &task)?.requests;
+        let by_function = callgrind::read(file.path())?;
         let name = CountName {
             kind: CountKind::Instructions,
             site: None,
             child: None,
         };
-        let instructions = profile.values().sum();
-        counted
-            .counts
-            .insert(name, (instructions, profiled_requests));
-        counted.profile = Some((profile, profiled_requests));
+        let count = by_function.values().sum();
+        counted.counts.insert(name, Count { count, requests });
+        counted.profile = Some(Profile {
+            by_function,
+            requests,
+        });
     }
     Ok(counted)
 }

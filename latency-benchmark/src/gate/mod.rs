@@ -21,8 +21,9 @@ use run_format::{CountName, GateCountRow, TableWriters};
 use self::args::{GateArgs, sides};
 use self::callgrind::Callgrind;
 use self::cells::cells;
-use self::measure::{MeasuredCell, RUNS, Tools, measure};
-use self::report::Gate;
+use self::change::Count;
+use self::measure::{MeasuredCell, RUNS, SIDES, Tools, measure};
+use self::report::GateReport;
 use self::strace::Strace;
 use crate::progress::{INTERRUPTED, Progress};
 use crate::results_folder;
@@ -50,12 +51,12 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let not_counted = lacking.map(|(_, what, tool)| {
         format!("{what} were not counted, since {tool} is not installed (Debian: apt-get install {tool}).")
     });
-    let gate = Gate::new(&sides, &cells, &gate.allow, not_counted.collect());
-    let text = gate.text();
+    let report = GateReport::new(&sides, &cells, &gate.allow, not_counted.collect());
+    let text = report.text();
     write_whole(&dir.join(GATE_REPORT), &text)?;
     print(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);
-    Ok(match gate.outcome() {
+    Ok(match report.outcome() {
         _ if interrupts_seen() > 0 => INTERRUPTED,
         code => code,
     })
@@ -64,19 +65,22 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
 /// One row for each count of each attempt.
 fn write_counts(dir: &Path, cells: &[MeasuredCell]) -> Result<()> {
     let mut table = TableWriters::create(dir, &[COUNTS])?;
-    for cell in cells {
-        for (program, attempt, counted) in cell.counted() {
-            let row = |(name, (count, requests)): (&CountName, &(u64, u64))| GateCountRow {
-                cell: cell.cell.to_string(),
-                program: program.to_owned(),
-                attempt,
-                kind: name.kind,
-                site: name.site,
-                child: name.child.clone(),
-                count: *count,
-                requests: *requests,
-            };
-            table.rows(COUNTS, counted.counts.iter().map(row))?;
+    for MeasuredCell { cell, sides } in cells {
+        for (program, attempts) in SIDES.into_iter().zip(sides) {
+            for (attempt, counted) in (1..).zip(attempts) {
+                let row = |(name, count): (&CountName, &Count)| GateCountRow {
+                    cell: cell.to_string(),
+                    program: program.to_owned(),
+                    attempt,
+                    kind: name.kind,
+                    site: name.site,
+                    child: name.child.clone(),
+                    count: count.count,
+                    requests: count.requests,
+                };
+                let counts = counted.iter().flat_map(|counted| &counted.counts);
+                table.rows(COUNTS, counts.map(row))?;
+            }
         }
     }
     table.finish()

@@ -3,13 +3,13 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
+use run_format::CountKind;
 use run_format::files::COUNTS;
-use run_format::{CountKind, GateCell};
 
 use super::args::{Allowance, Side};
 use super::callgrind::Profile;
 use super::causes::{Place, places};
-use super::change::{Change, rounded};
+use super::change::{Change, ComparedCell, rounded};
 use super::compare::{Compared, compare};
 use super::measure::{MeasuredCell, SIDES};
 use crate::manifest::command;
@@ -25,53 +25,53 @@ const MOST_LINES: usize = 15;
 const MOST_PARAGRAPHS: usize = 3;
 
 /// Everything that the report is about.
-pub(super) struct Gate<'a> {
+pub(super) struct GateReport<'a> {
     sides: &'a [Side; 2],
     cells: &'a [MeasuredCell],
     /// A line for each kind that was not counted.
     not_counted: Vec<String>,
-    /// Each cell that was compared, with the counts that changed.
-    changes: Vec<(GateCell, Vec<Change>)>,
+    compared: Vec<ComparedCell>,
     /// A line for each cell without a verdict.
-    without: Vec<String>,
+    without_verdict: Vec<String>,
     has_failed: bool,
 }
 
-impl Gate<'_> {
-    pub(super) fn new<'a>(
+impl<'a> GateReport<'a> {
+    pub(super) fn new(
         sides: &'a [Side; 2],
         cells: &'a [MeasuredCell],
         allow: &[Allowance],
         not_counted: Vec<String>,
-    ) -> Gate<'a> {
-        let mut gate = Gate {
+    ) -> GateReport<'a> {
+        let mut report = GateReport {
             sides,
             cells,
             not_counted,
-            changes: Vec::new(),
-            without: Vec::new(),
+            compared: Vec::new(),
+            without_verdict: Vec::new(),
             has_failed: false,
         };
         for measured in cells {
             let cell = measured.cell;
             match compare(measured, allow) {
                 Compared::Failed(why) => {
-                    gate.has_failed = true;
-                    gate.without.push(format!("- failed: {cell}: {why}"));
+                    report.has_failed = true;
+                    let line = format!("- failed: {cell}: {why}");
+                    report.without_verdict.push(line);
                 }
                 Compared::NotDeterministic(what) => {
                     let line = format!("- not deterministic: {cell}: {what}");
-                    gate.without.push(line);
+                    report.without_verdict.push(line);
                 }
-                Compared::Changes(changes) => gate.changes.push((cell, changes)),
+                Compared::Changes(changes) => report.compared.push(ComparedCell { cell, changes }),
             }
         }
-        gate
+        report
     }
 
     /// The exit code.
     pub(super) fn outcome(&self) -> u8 {
-        match self.without.is_empty() {
+        match self.without_verdict.is_empty() {
             _ if self.refused() > 0 || self.has_failed => SOME_FAILED,
             false => NOT_DETERMINISTIC,
             true => MEASURED,
@@ -80,13 +80,12 @@ impl Gate<'_> {
 
     /// The number of cells in which a count rose by more than is allowed.
     fn refused(&self) -> usize {
-        let is_refused =
-            |(_, changes): &&(_, Vec<Change>)| changes.iter().any(|change| change.is_refused);
-        self.changes.iter().filter(is_refused).count()
+        let is_refused = |cell: &&ComparedCell| cell.changes.iter().any(|change| change.is_refused);
+        self.compared.iter().filter(is_refused).count()
     }
 
     pub(super) fn text(&self) -> String {
-        let places = places(&self.changes);
+        let places = places(&self.compared);
         let mut text = format!("{}\n\n", self.answer(places.first()));
         for (name, side) in SIDES.iter().zip(self.sides) {
             text += &format!("- {name}: {} ({})\n", side.label, side.sources);
@@ -94,40 +93,34 @@ impl Gate<'_> {
         text += &format!("- command: `{}`\n", command().join(" "));
         text += &self.paragraphs(&places);
         text += &self.functions();
-        text += &shortened("Without a verdict", &self.without);
+        text += &shortened("Without a verdict", &self.without_verdict);
         text += &self.missing();
         text
     }
 
     /// The first line, which names the code that changed first.
     fn answer(&self, first: Option<&Place<'_>>) -> String {
-        let compared = self.changes.len();
-        let without = match self.without.len() {
+        let without = match self.without_verdict.len() {
             0 => String::new(),
             count => format!("; without a verdict: {}", cells(count)),
         };
-        if compared == 0 {
+        if self.compared.is_empty() {
             return format!("**No cell was compared**{without}.");
         }
-        let changed = self
-            .changes
-            .iter()
-            .filter(|(_, changes)| !changes.is_empty());
-        let (changed, refused) = (changed.count(), self.refused());
+        let has_changed = |cell: &&ComparedCell| !cell.changes.is_empty();
+        let changed = self.compared.iter().filter(has_changed).count();
+        let all = cells(self.compared.len());
         let place = first.map_or_else(|| "central".to_owned(), Place::name);
-        match (changed, refused) {
-            (0, _) => format!("**No count changed**, in {}{without}.", cells(compared)),
+        match (changed, self.refused()) {
+            (0, _) => format!("**No count changed**, in {all}{without}."),
             (changed, 0) if first.is_some_and(|place| place.is_moved) => format!(
-                "**Work moved, and none of central's counts rose by more than is allowed**, in {changed} of {}{without}.",
-                cells(compared)
+                "**Work moved, and none of central's counts rose by more than is allowed**, in {changed} of {all}{without}."
             ),
             (changed, 0) => format!(
-                "**{place} changed, and no count rose by more than is allowed**, in {changed} of {}{without}.",
-                cells(compared)
+                "**{place} changed, and no count rose by more than is allowed**, in {changed} of {all}{without}."
             ),
             (_, refused) => format!(
-                "**{place}: counts rose by more than is allowed**, in {refused} of {}{without}.",
-                cells(compared)
+                "**{place}: counts rose by more than is allowed**, in {refused} of {all}{without}."
             ),
         }
     }
@@ -171,41 +164,34 @@ impl Gate<'_> {
 
     /// The totals of central, in the cell where they changed most.
     fn central(&self) -> String {
-        let totals = self.changes.iter().filter_map(|(cell, changes)| {
-            let is_total =
-                |change: &&Change| change.name.site.is_none() && change.name.child.is_none();
-            let totals: Vec<_> = changes.iter().filter(is_total).collect();
-            let most = totals
-                .iter()
-                .copied()
-                .max_by(|one, other| order(one, other))?;
-            Some((cell, totals.clone(), most))
+        let largest = self.compared.iter().filter_map(|compared| {
+            let totals = compared.changes.iter().filter(|change| change.is_total());
+            Some((compared, totals.max_by(|one, other| order(one, other))?))
         });
-        let most = totals.max_by(|one, other| order(one.2, other.2));
-        most.map_or_else(String::new, |(cell, totals, _)| {
-            format!(
-                "\nCentral as a whole, per request, in {cell}: {}.\n",
-                listed(&totals)
-            )
-        })
+        let Some((compared, _)) = largest.max_by(|(_, one), (_, other)| order(one, other)) else {
+            return String::new();
+        };
+        let totals = compared.changes.iter().filter(|change| change.is_total());
+        format!(
+            "\nCentral as a whole, per request, in {}: {}.\n",
+            compared.cell,
+            listed(&totals.collect::<Vec<_>>())
+        )
     }
 
     /// The functions whose instructions changed most, in the cell whose instructions changed most.
     fn functions(&self) -> String {
         const MOST: usize = 8;
+        let mut changes = self.compared.iter().flat_map(|cell| &cell.changes);
+        if !changes.any(|change| change.name.kind == CountKind::Instructions) {
+            return String::new();
+        }
         let by_cell = self.cells.iter().filter_map(|measured| {
-            let of_side = |side| {
-                let runs = measured.counted().filter(move |run| run.0 == side);
-                runs.filter_map(|run| run.2.profile.as_ref()).last()
-            };
-            let rows = differences(of_side(SIDES[0])?, of_side(SIDES[1])?);
+            let rows = differences(measured.profile(0)?, measured.profile(1)?);
             let largest = rows.first()?.1.abs();
-            Some((measured.cell, rows, largest))
+            Some((largest, measured.cell, rows))
         });
-        let mut changed = self.changes.iter().flat_map(|(_, changes)| changes);
-        let has_changed = changed.any(|change| change.name.kind == CountKind::Instructions);
-        let largest = by_cell.max_by(|one, other| one.2.total_cmp(&other.2));
-        let Some((cell, rows, _)) = largest.filter(|_| has_changed) else {
+        let Some((_, cell, rows)) = by_cell.max_by(|one, other| one.0.total_cmp(&other.0)) else {
             return String::new();
         };
         let lines = rows.iter().take(MOST);
@@ -238,14 +224,11 @@ fn cells(count: usize) -> String {
 }
 
 /// The change per request of each function, the largest first.
-fn differences(base: &(Profile, u64), head: &(Profile, u64)) -> Vec<(String, f64)> {
-    let per_request = |(profile, requests): &(Profile, u64), name: &String| {
-        profile.get(name).copied().unwrap_or(0) as f64 / *requests as f64
-    };
-    let names: BTreeSet<_> = base.0.keys().chain(head.0.keys()).collect();
+fn differences<'a>(base: &'a Profile, head: &'a Profile) -> Vec<(&'a str, f64)> {
+    let names: BTreeSet<_> = (base.by_function.keys().chain(head.by_function.keys())).collect();
     let changes = names.into_iter().map(|name| {
-        let change = per_request(head, name) - per_request(base, name);
-        (name.clone(), change)
+        let change = head.per_request(name) - base.per_request(name);
+        (name.as_str(), change)
     });
     let mut changes: Vec<_> = changes.filter(|(_, change)| change.abs() >= 1.0).collect();
     changes.sort_by(|one, other| other.1.abs().total_cmp(&one.1.abs()));
@@ -259,18 +242,15 @@ fn order(one: &Change, other: &Change) -> Ordering {
 }
 
 fn shortened(heading: &str, lines: &[String]) -> String {
-    let shown = lines[..lines.len().min(MOST_LINES)].join("\n");
-    match lines.is_empty() {
-        true => String::new(),
-        false => format!("\n{heading}:\n\n{shown}\n{}", more(lines.len())),
+    if lines.is_empty() {
+        return String::new();
     }
-}
-
-fn more(all: usize) -> String {
-    match all.saturating_sub(MOST_LINES) {
+    let shown = lines[..lines.len().min(MOST_LINES)].join("\n");
+    let more = match lines.len().saturating_sub(MOST_LINES) {
         0 => String::new(),
         more => format!("\nand {more} more, which `{COUNTS}` has\n"),
-    }
+    };
+    format!("\n{heading}:\n\n{shown}\n{more}")
 }
 
 /// A list of changes such as "allocations 3 → 4 (+33.33 %) ▲". The mark ▲ says that the count rose by more than is allowed.

@@ -18,7 +18,7 @@ use crate::args::{
 };
 use crate::manifest;
 use crate::node_program::NodeProgramArgs;
-use crate::sweep::time::within;
+use crate::sweep::time::fitted_into;
 
 /// What to measure, or which sweep to continue.
 #[derive(Args)]
@@ -144,7 +144,7 @@ impl SweepArgs {
         }
         let config = self.config(self.grid.quick)?;
         let config = match self.length.time {
-            Some(time) => within(config, time)?,
+            Some(time) => fitted_into(config, time)?,
             None => config,
         };
         if self.parts.dry_run {
@@ -156,7 +156,7 @@ impl SweepArgs {
         };
         let folder = shard.folder(&dir);
         if folder.join(MANIFEST).is_file() {
-            check_options(config, &folder)?;
+            refuse_other_options(config, &folder)?;
             return Ok(AskedSweep::Resume(folder));
         }
         Ok(AskedSweep::Measure(config, folder))
@@ -200,34 +200,26 @@ impl SweepArgs {
                 shard.of
             );
         }
-        let (budgets, subjects) = match compared.prove {
-            Some(budget) if budget.is_none() => {
-                reject!(
-                    "--prove {budget}: there is no patch of it (accepted: a budget that bounds something)"
-                )
-            }
-            Some(budget) => {
-                let budgets = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
-                (budgets, SubjectArgs::patched(budget))
-            }
-            None => (compared.budget.clone(), compared.subjects.clone()),
-        };
+        let (budgets, subjects) = compared.budgets_and_subjects()?;
         let has_subjects = !subjects.is_empty();
         if has_subjects && pace == Pace::Saturating {
             reject!(
                 "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
             );
         }
-        let (visits, far_visits) = match has_subjects {
-            true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
-            false => (VISITS, FAR_VISITS),
-        };
-        // Each cell has one run in a short look, and where the time of a run was asked for.
+        // In a short look, and where the time of a run was asked for, each cell has one run unless --repeat says otherwise.
         let is_visited_often =
             length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
-        let repeat = if is_visited_often { visits } else { 1 };
-        let max_cell_ms = length.max_cell_seconds.map(|seconds| seconds * 1000);
-        let is_short_by_default = has_subjects && is_visited_often && length.time.is_none();
+        let (repeat, far_repeat) = match (is_visited_often, has_subjects) {
+            (false, _) => (length.repeat.unwrap_or(1), None),
+            (true, true) => (SUBJECT_VISITS, Some(FAR_SUBJECT_VISITS)),
+            (true, false) => (VISITS, Some(FAR_VISITS)),
+        };
+        let max_cell_ms = match length.max_cell_seconds {
+            Some(seconds) => Some(seconds * 1000),
+            None if has_subjects && is_visited_often && length.time.is_none() => Some(SUBJECT_MS),
+            None => None,
+        };
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
@@ -239,17 +231,17 @@ impl SweepArgs {
         }
         let mut config = SweepConfig {
             axes,
-            variants: variants((stack, &node), &budgets, &defaults, has_control)?,
+            variants: variants(stack, &node, &budgets, &defaults, has_control)?,
             subjects: subjects.subjects(stack, has_subject_control, runtime)?,
             node,
             pace,
             runtime,
             lab: network,
-            repeat: length.repeat.unwrap_or(repeat),
-            far_repeat: is_visited_often.then_some(far_visits),
+            repeat,
+            far_repeat,
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms: max_cell_ms.or(is_short_by_default.then_some(SUBJECT_MS)),
+            max_cell_ms,
             time_scale: match (grid.quick, is_visited_often) {
                 (true, _) => QUICK_SCALE,
                 (_, true) => VISIT_SCALE,
@@ -275,37 +267,49 @@ impl SweepArgs {
             (false, false) => offers.budgets,
         };
         let can_follow = self.hosts.count() == 0;
-        let budgets = texts
-            .iter()
-            .map(|text| text.parse().expect("it is a budget"));
-        let known = budgets.filter(|budgets: &Budgets| {
-            let follows = can_follow || budgets.ends == Ends::Central;
-            follows && unknown_site(stack, node, budgets).is_none()
-        });
-        known.collect()
+        let budgets = texts.iter();
+        let budgets = budgets.map(|text| text.parse().expect("it is a budget"));
+        let can_be_measured = |budgets: &Budgets| {
+            (can_follow || budgets.ends == Ends::Central)
+                && unknown_site(stack, node, budgets).is_none()
+        };
+        budgets.filter(can_be_measured).collect()
+    }
+}
+
+impl ComparedArgs {
+    fn budgets_and_subjects(&self) -> Result<(Vec<Budgets>, SubjectArgs), Failure> {
+        let Some(budget) = self.prove else {
+            return Ok((self.budget.clone(), self.subjects.clone()));
+        };
+        if budget.is_none() {
+            reject!(
+                "--prove {budget}: there is no patch of it (accepted: a budget that bounds something)"
+            );
+        }
+        let budgets = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
+        Ok((budgets, SubjectArgs::patched(budget)))
     }
 }
 
 impl GridArgs {
     fn axes(&self, quick: bool, hosts: usize) -> Result<Axes, Failure> {
-        let (peers, rtt_ms, kib): (&[usize], &[f64], &[_]) = match quick {
-            true => (&[1, 5], &[0.0, 5.0, 25.0], &[16, 256]),
+        let (mut peers, mut rtt_ms, kib) = match quick {
+            true => (vec![1, 5], vec![0.0, 5.0, 25.0], vec![16, 256]),
             false => (
-                &[1, 2, 5, 10, 15],
-                &[0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
-                &[4, 16, 64, 256],
+                vec![1, 2, 5, 10, 15],
+                vec![0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
+                vec![4, 16, 64, 256],
             ),
         };
-        // The round trips of links to other hosts are measured before the sweep begins.
-        let (all_hosts, unknown) = ([hosts], [0.0]);
-        let (peers, rtt_ms) = match hosts {
-            0 => (peers, rtt_ms),
-            _ => (&all_hosts[..], &unknown[..]),
-        };
-        let payloads = kib.iter().copied().map(Payload::kib);
+        if hosts > 0 {
+            // The round trips of links to other hosts are measured before the sweep begins.
+            (peers, rtt_ms) = (vec![hosts], vec![0.0]);
+        }
+        let payloads = kib.into_iter().map(Payload::kib);
         let axes = Axes {
-            peers: given_or(&self.peers, peers.to_vec()),
-            rtt_ms: given_or(&self.rtt, rtts(rtt_ms)),
+            peers: given_or(&self.peers, peers),
+            rtt_ms: given_or(&self.rtt, rtts(&rtt_ms)),
             payload_bytes: given_or(&self.payload, payloads.collect()),
             only: Vec::new(),
         };
@@ -317,7 +321,7 @@ impl GridArgs {
 }
 
 /// Refuses to go on with a shard that was begun with other options.
-fn check_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
+fn refuse_other_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> {
     let mut begun = manifest::read(dir, MANIFEST)?.config;
     for subject in &mut begun.subjects {
         subject.build = None;

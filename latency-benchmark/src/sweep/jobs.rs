@@ -1,6 +1,8 @@
 //! Measures launches one after the other, or in parallel parts, each of which has cores of its own. Some launches are also
 //! measured alone: half of them before all others and half after, so that a drift of the machine's speed cancels out.
 
+use std::slice;
+
 use anyhow::Result;
 use program::in_threads;
 use run_format::{Placement, SweepConfig};
@@ -48,24 +50,29 @@ pub(super) fn run(
     let jobs = config.jobs.as_ref();
     let places = jobs.map_or(&single[..], |jobs| &jobs.places);
     let units = units(launches);
-    let part = |(number, placement): (usize, &Placement)| {
-        for unit in units.iter().skip(number).step_by(places.len()) {
-            if !sweep.measure(unit, placement)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    let measure_part = |(number, placement)| {
+        let part = units.iter().skip(number).step_by(places.len());
+        measure_all(sweep, part.map(|unit| (*unit, placement)))
     };
-    let measure_alone = |first: usize| -> Result<bool> {
-        for (launch, placement) in alone.iter().skip(first).step_by(2) {
-            if !sweep.measure(&[*launch], placement)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    let measure_alone = |first: usize| {
+        let half = alone.iter().skip(first).step_by(2);
+        let units = half.map(|(launch, placement)| (slice::from_ref(launch), *placement));
+        measure_all(sweep, units)
     };
-    let all_parts = || in_threads(places.iter().enumerate(), part);
-    Ok(measure_alone(0)? && !all_parts()?.contains(&false) && measure_alone(1)?)
+    let measure_parts = || in_threads(places.iter().enumerate(), measure_part);
+    Ok(measure_alone(0)? && !measure_parts()?.contains(&false) && measure_alone(1)?)
+}
+
+fn measure_all<'a>(
+    sweep: &RunningSweep<'_>,
+    units: impl Iterator<Item = (Unit<'a>, &'a Placement)>,
+) -> Result<bool> {
+    for (unit, placement) in units {
+        if !sweep.measure(unit, placement)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 #[cfg(test)]

@@ -36,7 +36,7 @@ pub(super) fn dry_run(config: &SweepConfig) {
             launch.cell.id(),
             launch.name(config),
             takes.as_secs_f64(),
-            plan::run::of_cell(config, launch.cell).turn_ms
+            plan::run::plan_of_cell(config, launch.cell).turn_ms
         ));
     }
     print(format!(
@@ -88,7 +88,7 @@ pub(super) fn expected_precision(config: &SweepConfig) -> Option<String> {
     let default = super::args::with_default_time(config);
     let time_ms = |config: &SweepConfig, cell| {
         let visits = u64::from(plan::run::visits(config, cell));
-        (visits * plan::run::of_cell(config, cell).max_ms) as f64
+        (visits * plan::run::plan_of_cell(config, cell).max_ms) as f64
     };
     let mut text = String::from(
         "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",

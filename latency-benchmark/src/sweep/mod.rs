@@ -56,8 +56,9 @@ pub(crate) fn carry_out(
             let cells = config.axes.cells().into_iter();
             let largest = cells.max_by_key(|cell| cell.peers);
             if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
-                let run = plan::run::run(&config, cell, 1, None, config.seed);
-                config.axes.rtt_ms = vec![round_trip(&run, &programs.peer(None, None))?];
+                let run = plan::run::launch_config(&config, cell, 1, None, config.seed);
+                let peer = programs.of_launch(None, None).peer;
+                config.axes.rtt_ms = vec![round_trip(&run, &peer)?];
             }
             let description = programs.describe()?;
             if !is_left {
@@ -69,7 +70,7 @@ pub(crate) fn carry_out(
         }
         AskedSweep::Resume(dir) => {
             let manifest = manifest::read(&dir, name)?;
-            let programs = Programs::find(&manifest.config, &node.again(&manifest))?;
+            let programs = Programs::find_again(&manifest.config, &node.with_stack_of(&manifest))?;
             manifest::check_same(&manifest, &programs.describe()?, &dir)?;
             (manifest, programs, dir)
         }
@@ -104,7 +105,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
             time: SavedTime::new(all, config),
             counts: RunCounts::default(),
             failures: BTreeMap::new(),
-            failed: BTreeMap::new(),
+            first_failures: BTreeMap::new(),
         }),
     };
     let is_complete = jobs::run(&sweep, &launches, &alone)? && sweep.launch_without_lines()?;

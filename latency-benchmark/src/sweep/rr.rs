@@ -102,7 +102,7 @@ impl RrArgs {
             max_cell_ms: Some(self.seconds * 1000),
             time_scale: 1.0,
             // `rr` never stops early, whatever the precision is.
-            precision: plan::run::of_long_slices(rtt, self.slice).precision,
+            precision: plan::run::long_slices(rtt, self.slice).precision,
             seed: self.new_run.seed(),
             measurement: Measurement::BesideTcp,
             shard: None,

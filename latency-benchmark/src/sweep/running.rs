@@ -6,7 +6,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Result, anyhow};
 use fs_err as fs;
-use program::{in_threads, interrupts_seen, one_line};
+use program::{in_one_line, in_threads, interrupts_seen};
 use run_format::files::{RUN, without_lines};
 use run_format::{
     BlockReport, End, Machine, Placement, RunConfig, RunRow, Stage, Stop, SweepConfig, plan,
@@ -15,11 +15,11 @@ use run_format::{
 use super::run_dir::RunDir;
 use super::schedule::Launch;
 use super::time::SavedTime;
-use crate::conversation::{CellMessage, ended};
+use crate::cell::{CellMessage, row_without_figures};
 use crate::figures;
 use crate::programs::Programs;
 use crate::progress::RunCounts;
-use crate::session::{Session, others};
+use crate::session::{Session, goes_on_after, others};
 use crate::turn_order::{Seat, TurnOrder};
 
 pub(super) struct RunningSweep<'a> {
@@ -37,7 +37,7 @@ pub(super) struct SweepState {
     /// How often each subject failed in a cell after its nodes had begun.
     pub(super) failures: BTreeMap<(String, Option<usize>), u32>,
     /// The first launch of each program of a subject in which central failed, by the id of its build.
-    pub(super) failed: BTreeMap<String, RunConfig>,
+    pub(super) first_failures: BTreeMap<String, RunConfig>,
 }
 
 impl RunningSweep<'_> {
@@ -51,10 +51,8 @@ impl RunningSweep<'_> {
             return Ok(false);
         }
         let run_dir = |launch: &Launch| launch.run_dir(&self.session.folder.path);
-        if launches
-            .iter()
-            .all(|launch| self.is_done(launch, &run_dir(launch)))
-        {
+        let is_done = |launch: &Launch| self.is_done(launch, &run_dir(launch));
+        if launches.iter().all(is_done) {
             launches.iter().for_each(|launch| self.skip(launch));
             return Ok(true);
         }
@@ -88,13 +86,9 @@ impl RunningSweep<'_> {
     /// Whether the subject failed in so many launches of the cell that another one would only take time.
     fn is_given_up(&self, launch: &Launch) -> bool {
         const ENOUGH: u32 = 2;
-        let key = (launch.cell.id(), launch.subject);
-        launch.subject.is_some()
-            && self
-                .state()
-                .failures
-                .get(&key)
-                .is_some_and(|failures| *failures >= ENOUGH)
+        let state = self.state();
+        let failures = state.failures.get(&(launch.cell.id(), launch.subject));
+        failures.is_some_and(|failures| *failures >= ENOUGH)
     }
 
     /// Keeps the row of a launch that is not tried.
@@ -102,13 +96,11 @@ impl RunningSweep<'_> {
         let config = launch.config(self.config);
         self.state().time.skip(config.plan.max_ms as f64);
         run_dir.begin()?;
-        let row = ended(
-            config,
-            End::Failed {
-                stage: Stage::Measuring,
-                reason: "not tried again, since two launches of this cell had failed".to_owned(),
-            },
-        );
+        let end = End::Failed {
+            stage: Stage::Measuring,
+            reason: "not tried again, since two launches of this cell had failed".to_owned(),
+        };
+        let row = row_without_figures(config, end);
         self.state().counts.add(&row.end);
         self.session.progress.advance(1);
         self.keep(launch, &row, run_dir)
@@ -125,7 +117,7 @@ impl RunningSweep<'_> {
         let Some(row) = run_dir.measured() else {
             return false;
         };
-        let plan = plan::run::of_cell(self.config, launch.cell);
+        let plan = plan::run::plan_of_cell(self.config, launch.cell);
         let checked = match plan::run::differs_in(self.config, &row.config, plan) {
             Some(field) => {
                 let run = run_dir.done();
@@ -160,10 +152,9 @@ impl RunningSweep<'_> {
         let others_before = others();
         session.folder.check()?;
         let partial = run_dir.begin()?;
-        let central = self.programs.central(launch.subject, config.layout);
-        let peer = self.programs.peer(launch.subject, config.layout);
+        let programs = self.programs.of_launch(launch.subject, config.layout);
         let mut last_block = None;
-        let row = session.measure(config, (&central, &peer), &partial, seat, |message| {
+        let row = session.measure(config, &programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
                 if let Some(figures) = figures::in_short(&block, &self.config.variants) {
                     session.progress.show(&format!("{name}  {figures}"));
@@ -185,10 +176,10 @@ impl RunningSweep<'_> {
             && stage.is_of_nodes()
             && let Some(subject) = row.config.subject
         {
-            let failures = state.failures.entry((launch.cell.id(), launch.subject));
+            let failures = (state.failures).entry((launch.cell.id(), launch.subject));
             *failures.or_default() += 1;
             if let Some(build) = &self.config.subjects[subject].build {
-                let first = state.failed.entry(build.id.clone());
+                let first = state.first_failures.entry(build.id.clone());
                 first.or_insert_with(|| row.config.clone());
             }
         }
@@ -203,7 +194,7 @@ impl RunningSweep<'_> {
         }
         drop(state);
         self.keep(launch, &row, run_dir)?;
-        Ok(session.goes_on_after(&row))
+        Ok(goes_on_after(&row))
     }
 
     /// Keeps what was measured. A run that was interrupted has fewer blocks than asked for, and `--resume` measures it again. A
@@ -218,7 +209,7 @@ impl RunningSweep<'_> {
             })?;
         }
         if let Err(error) = kept {
-            let error = one_line(&format!("{error:#}"));
+            let error = in_one_line(&error);
             progress.warn(&format!("{} cannot be kept: {error}", launch.cell));
             self.state().counts.unkept += 1;
         }
@@ -228,9 +219,9 @@ impl RunningSweep<'_> {
     /// Finds out whether subjects failed because of the inserted lines. The program of each is built without these lines and
     /// launched once, which shows only whether requests are answered. Returns whether to go on.
     pub(super) fn launch_without_lines(&self) -> Result<bool> {
-        let failed = std::mem::take(&mut self.state().failed);
+        let failures = std::mem::take(&mut self.state().first_failures);
         let (session, config) = (&self.session, self.config);
-        for run in failed.into_values() {
+        for run in failures.into_values() {
             let number = run.subject.unwrap_or(0);
             let label = &config.subjects[number].label;
             let dir = session.folder.path.join(without_lines(number));
@@ -242,7 +233,7 @@ impl RunningSweep<'_> {
                 "{label} failed; it is built and launched once without the inserted lines"
             ));
             match self.launch_one_without_lines(run, number, &dir) {
-                Ok(Some(row)) if session.goes_on_after(&row) => {
+                Ok(Some(row)) if goes_on_after(&row) => {
                     row.write(&dir)?;
                     let line = format!("{label} {}", row.end.without_lines());
                     session.progress.line(&line);
@@ -265,11 +256,11 @@ impl RunningSweep<'_> {
     ) -> Result<Option<RunRow>> {
         const LONGEST_MS: u64 = 2000;
         let subject = &self.config.subjects[number];
-        let program = self.programs.without_lines(subject)?;
-        let peer = match subject.peers == number {
-            true => program.clone(),
-            false => self.programs.peer(Some(number), None),
-        };
+        let mut programs = self.programs.of_launch(Some(number), None);
+        programs.central = self.programs.without_lines(subject)?;
+        if subject.peers == number {
+            programs.peer = programs.central.clone();
+        }
         if dir.exists() {
             // An earlier attempt was interrupted.
             fs::remove_dir_all(dir)?;
@@ -278,8 +269,7 @@ impl RunningSweep<'_> {
         run.beside = 0;
         run.variants.truncate(1);
         run.plan.max_ms = run.plan.max_ms.min(LONGEST_MS);
-        let programs = (program.as_path(), peer.as_path());
-        self.session.measure(run, programs, dir, None, |_| Ok(()))
+        self.session.measure(run, &programs, dir, None, |_| Ok(()))
     }
 }
 

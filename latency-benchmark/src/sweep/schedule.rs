@@ -66,7 +66,7 @@ impl Launch {
         });
         RunConfig {
             jobs,
-            ..plan::run::run(config, self.cell, self.run, self.subject, self.seed)
+            ..plan::run::launch_config(config, self.cell, self.run, self.subject, self.seed)
         }
     }
 

@@ -10,7 +10,7 @@ use run_format::{RunConfig, RunRow, SweepConfig, plan};
 use super::schedule::{Launch, schedule};
 
 /// Scales the time of the runs of a sweep so that all of them end within `time`.
-pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
+pub(crate) fn fitted_into(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
     let needs = needs(&config);
     let one_by_one = time.mul_f64(plan::cells::speed(&config));
     let measuring = one_by_one.saturating_sub(needs.around);
@@ -19,7 +19,7 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
         reject!(
             "--time {}: too short for the fewest blocks of each run (accepted: at least {})",
             in_words(time),
-            in_words(shortest(&config))
+            in_words(shortest_time(&config))
         );
     }
     Ok(SweepConfig {
@@ -28,7 +28,7 @@ pub(crate) fn within(config: SweepConfig, time: Duration) -> Result<SweepConfig,
     })
 }
 
-pub(crate) fn shortest(config: &SweepConfig) -> Duration {
+pub(crate) fn shortest_time(config: &SweepConfig) -> Duration {
     let needs = needs(config);
     let all = needs.around + needs.measuring.mul_f64(needs.least);
     all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
@@ -158,13 +158,13 @@ mod tests {
     fn a_sweep_fits_into_its_time_or_is_refused() {
         for seconds in [40, 60, 3600] {
             let time = Duration::from_secs(seconds);
-            let all = longest(&within(config(), time).expect("it fits"));
+            let all = longest(&fitted_into(config(), time).expect("it fits"));
             assert!(
                 all <= time && all > time.mul_f64(0.98),
                 "{all:?} of {time:?}"
             );
         }
-        assert!(within(config(), Duration::from_secs(5)).is_err());
+        assert!(fitted_into(config(), Duration::from_secs(5)).is_err());
     }
 
     #[test]

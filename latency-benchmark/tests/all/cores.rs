@@ -62,7 +62,7 @@ fn every_worker_has_a_core_of_its_own() {
         cores("0"),
         "the main thread may use all of them"
     );
-    let all: lab::Cores = cores("0").parse().unwrap();
+    let all: run_format::Cores = cores("0").parse().unwrap();
     assert_eq!(all.iter().collect::<BTreeSet<_>>(), single);
     assert_eq!(placement["sharing"], "nothing");
     let busy = workers.iter().filter(|row| number(row, "polls") > 0);
@@ -113,7 +113,7 @@ fn every_job_has_cores_of_its_own() {
     assert_eq!(places.len(), 3);
     let mut taken = BTreeSet::new();
     for place in places {
-        let peers: lab::Cores = place["peers"].as_str().unwrap().parse().unwrap();
+        let peers: run_format::Cores = place["peers"].as_str().unwrap().parse().unwrap();
         let central = place["central"].as_u64().unwrap() as usize;
         for core in peers.iter().chain([central]) {
             assert!(taken.insert(core), "no two jobs share core {core}");

@@ -26,7 +26,8 @@ use serde::{Deserialize, Serialize};
 use super::queue::{PacketQueue, user_dropped};
 use crate::netns::move_thread_into;
 use crate::placement::move_to;
-use crate::{Cores, DelayLineReport, QueueReport, SchedulingClass, sys};
+use crate::sys;
+use run_format::{Cores, DelayLineReport, QueueReport, SchedulingClass};
 
 pub(crate) const READY: &str = "ready";
 

@@ -5,12 +5,12 @@ use std::iter;
 use anyhow::Result;
 
 use super::{Core, Topology, grouped};
-use crate::Placement;
+use run_format::Placement;
 
 impl Topology {
-    /// Returns `jobs` places, or as many as fit. A place has as many physical cores for the peers as for central's workers. No
+    /// Returns at most `most` places, as many as fit. A place has as many physical cores for the peers as for central's workers. No
     /// physical core belongs to two places. The cores of a place share a cache, if one is large enough.
-    pub fn places(&self, workers: usize, jobs: usize) -> Result<Vec<Placement>> {
+    pub fn places(&self, workers: usize, most: usize) -> Result<Vec<Placement>> {
         let physical = grouped(self.cores.iter().copied(), |core| core.physical);
         let mut caches = grouped(physical.clone(), |threads| threads[0].cache);
         let fits = |caches: &[Vec<Vec<Core>>]| -> usize {
@@ -19,22 +19,25 @@ impl Topology {
         if fits(&caches) == 0 {
             caches = vec![physical];
         }
-        let count = jobs.min(fits(&caches));
+        let count = most.min(fits(&caches));
         if count < 2 {
             return Ok(vec![self.place(workers, None, None)?]);
         }
-        let mut jobs_of = vec![0; caches.len()];
+        let mut places_of = vec![0; caches.len()];
         for _ in 0..count {
             // The next place goes to the cache with the most cores for each of its places. `rev` prefers the first of equal
             // caches.
-            let cores_of_each = |at: &usize| caches[*at].len() / (jobs_of[*at] + 1);
-            let most = (0..caches.len()).rev().max_by_key(cores_of_each);
-            jobs_of[most.expect("there is a cache")] += 1;
+            let cores_of_each = |cache: &usize| caches[*cache].len() / (places_of[*cache] + 1);
+            let roomiest = (0..caches.len()).rev().max_by_key(cores_of_each);
+            places_of[roomiest.expect("there is a cache")] += 1;
         }
         let mut places = Vec::new();
-        for (cores, jobs) in iter::zip(caches, jobs_of) {
-            for job in 0..jobs {
-                let (from, to) = (job * cores.len() / jobs, (job + 1) * cores.len() / jobs);
+        for (cores, count) in iter::zip(caches, places_of) {
+            for number in 0..count {
+                let (from, to) = (
+                    number * cores.len() / count,
+                    (number + 1) * cores.len() / count,
+                );
                 let part = Topology {
                     cores: cores[from..to].concat(),
                     has_smt: self.has_smt,

@@ -12,9 +12,10 @@ use perf_event::events::Hardware;
 
 use super::finding::PreflightFinding;
 use super::finding::PreflightStatus::{Degraded, Missing};
-use crate::{Sharing, Topology};
+use crate::Topology;
+use run_format::Sharing;
 
-pub(super) fn look() -> Vec<PreflightFinding> {
+pub(super) fn findings() -> Vec<PreflightFinding> {
     /// A load below this is ordinary background work of the system.
     const QUIET_CORES: f64 = 0.3;
     /// More than a large cell needs.
@@ -233,7 +234,9 @@ pub fn busy_cores() -> Option<f64> {
 fn busy_ticks(stat: &str) -> u64 {
     let first = stat.lines().next().unwrap_or_default();
     let counts = first.split_whitespace().skip(1).take(8);
-    let busy = counts.enumerate().filter(|(at, _)| !matches!(at, 3 | 4));
+    let busy = counts
+        .enumerate()
+        .filter(|(index, _)| !matches!(index, 3 | 4));
     let ticks = busy.map(|(_, ticks)| ticks.parse::<u64>());
     ticks.map(Result::unwrap_or_default).sum()
 }
@@ -260,7 +263,7 @@ mod tests {
 
     #[test]
     fn every_problem_has_a_consequence_and_a_remedy() {
-        for finding in look() {
+        for finding in findings() {
             let is_ok = finding.status == PreflightStatus::Ok;
             assert_eq!(finding.consequence.is_none(), is_ok, "{finding}");
             assert_eq!(finding.remedy.is_none(), is_ok, "{finding}");

@@ -1,7 +1,8 @@
 //! The typed errors of a lab, as a sweep prints them. `cargo test -p lab --test failure_lines -- --nocapture` shows
 //! them all.
 
-use lab::{Backend, Cores, LabSpec, Placement, Sharing, Topology, check_congestion_control};
+use lab::{LabSpec, Topology, check_congestion_control};
+use run_format::{Backend, Cores, Placement, Sharing};
 
 fn placement_error() -> anyhow::Error {
     let topology = Topology::of_this_process().expect("this machine can be read");

@@ -4,8 +4,9 @@
 use std::process::{Command, ExitCode};
 
 use clap::{Args, Parser, Subcommand};
-use lab::{Backend, Cores, LabSpec, Rtt, Topology, check_congestion_control, jitter, loss};
+use lab::{LabSpec, Topology, check_congestion_control};
 use program::{Failure, bad_input, print};
+use run_format::{Backend, Cores, Rtt, jitter, loss};
 
 /// A network between a central node and its peers on this machine
 #[derive(Parser)]

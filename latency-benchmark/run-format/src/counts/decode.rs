@@ -31,7 +31,8 @@ pub fn decode(encoded: &str) -> Result<Counts> {
     if cookie(&bytes) != Some(PLAIN) || bytes.len() < HEADER {
         bail!("cannot be decoded: not a histogram of version 2");
     }
-    let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    let number =
+        |from: usize| u32::from_be_bytes(bytes[from..from + 4].try_into().expect("four bytes"));
     let (length, digits, lowest) = (number(4) as usize, number(12), number(20));
     let is_scaled = number(8) != 0 || (number(32), number(36)) != (ONE, 0);
     if length != bytes.len() - HEADER || digits > 5 || number(16) > 0 || lowest == 0 || is_scaled {
@@ -82,13 +83,12 @@ fn cookie(bytes: &[u8]) -> Option<u32> {
 /// empty buckets. The ninth byte has eight bits of the number, and the others seven.
 fn zigzag(rest: &mut &[u8]) -> Option<i64> {
     let mut value = 0_u64;
-    for at in 0..9 {
+    for index in 0..9 {
         let (byte, after) = rest.split_first()?;
         *rest = after;
-        let is_last = at == 8 || byte & 0x80 == 0;
-        let bits = if at == 8 { *byte } else { byte & 0x7f };
-        value |= u64::from(bits) << (7 * at);
-        if is_last {
+        let bits = if index == 8 { *byte } else { byte & 0x7f };
+        value |= u64::from(bits) << (7 * index);
+        if byte & 0x80 == 0 {
             break;
         }
     }

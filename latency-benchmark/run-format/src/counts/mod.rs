@@ -83,7 +83,7 @@ impl Counts {
     pub fn at(&self, value: u64) -> u64 {
         let value = bucket(value);
         let found = self.0.binary_search_by_key(&value, |(bucket, _)| *bucket);
-        found.map_or(0, |at| self.0[at].1)
+        found.map_or(0, |index| self.0[index].1)
     }
 
     fn above_limit(&self, limit: u64) -> &[(u64, u64)] {

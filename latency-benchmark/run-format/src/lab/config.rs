@@ -5,7 +5,7 @@ use std::net::IpAddr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, NAME, PERCENT, limits};
+use crate::limits::{BY_TYPE, COUNT, PERCENT, limits};
 use crate::{Backend, Cores, Rtt};
 
 /// The largest number of peers in a lab. The peer's number is one byte of its address.
@@ -19,13 +19,12 @@ pub struct LabConfig {
     pub congestion_control: String,
     pub receive_on: ReceiveOn,
     pub placement: Placement,
-    /// If peers run on other hosts, there is no lab, and nothing is delayed. Absent where peers run on this host.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub peer_hosts: Option<PeerHosts>,
 }
 
 limits! { LabConfig;
-    backend jitter_ms congestion_control receive_on placement peer_hosts: NAME;
+    backend jitter_ms congestion_control receive_on placement peer_hosts: BY_TYPE;
     loss_percent: PERCENT;
 }
 
@@ -45,25 +44,21 @@ pub enum ReceiveOn {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReceiveMasks {
     pub central: String,
-    /// The mask of every peer.
     pub peers: String,
 }
 
 /// The cores of central, and those of everything else.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Placement {
-    /// Central's core; of several, the first.
     pub central: usize,
-    /// All of central's cores, if there are several: one for each worker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workers: Option<Cores>,
-    /// The cores of the peers and of the delay line.
     pub peers: Cores,
     pub sharing: Sharing,
 }
 
 limits! { Placement;
-    central workers peers sharing: NAME;
+    central workers peers sharing: BY_TYPE;
 }
 
 /// The hardware that central and the peers share.
@@ -71,7 +66,6 @@ limits! { Placement;
 #[serde(rename_all = "snake_case")]
 pub enum Sharing {
     Nothing,
-    /// A physical core, by two of its hardware threads.
     PhysicalCore,
     Core,
 }
@@ -119,15 +113,12 @@ impl fmt::Display for Placement {
 /// The hosts of the peers, and what starts a program there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHosts {
-    /// Words that come before the program. In them `{host}` stands for the name of a host.
     pub command: Vec<String>,
-    /// Peer 1 runs on the first.
     pub hosts: Vec<PeerHost>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PeerHost {
-    /// The name that the command takes.
     pub name: String,
     pub address: IpAddr,
 }
@@ -138,14 +129,12 @@ pub struct NetworkCard {
     pub interface: String,
     pub driver: Option<String>,
     pub speed_mbit: Option<u64>,
-    /// The cores that handle its interrupts.
     pub interrupt_cores: Option<Cores>,
-    /// The offloads that are on. Null also if `ethtool` is not installed.
     pub offloads: Option<Vec<String>>,
 }
 
 limits! { NetworkCard;
-    interface driver interrupt_cores offloads: NAME;
+    interface driver interrupt_cores offloads: BY_TYPE;
     speed_mbit: COUNT;
 }
 

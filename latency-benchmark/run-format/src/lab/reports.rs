@@ -2,35 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, MS, NAME, PEERS, PERCENT, limits};
+use crate::limits::{BY_TYPE, COUNT, MS, PEERS, PERCENT, limits};
 use crate::{Placement, ReceiveMasks, Rtt, shown_as_serialised};
 
 /// The properties of a lab, for the record.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct LabFacts {
     pub peers: usize,
-    /// The round trip that was asked for. [`RttReport`] has what was measured.
     pub rtt_ms: Rtt,
-    /// The mechanism that delays packets. Null if packets are not delayed.
     pub backend: Option<DelayBackend>,
-    /// The loss that was asked for, in each direction.
     pub loss_percent: Option<f64>,
-    /// The jitter that was asked for, in each direction.
     pub jitter_ms: Option<Rtt>,
-    /// The algorithm that was asked for. [`RttReport`] has the one that connections use.
     pub congestion_control: String,
     pub tcp_buffers: TcpBuffers,
     pub placement: Placement,
-    /// The masks that were read from the namespaces. Null if packets are received where they are sent.
     pub receive_masks: Option<ReceiveMasks>,
-    /// Whether the lab is inside a new user namespace.
     pub rootless: bool,
     pub wiring_ms: f64,
 }
 
 limits! { LabFacts;
     peers: PEERS;
-    rtt_ms backend jitter_ms congestion_control tcp_buffers placement receive_masks rootless: NAME;
+    rtt_ms backend jitter_ms congestion_control tcp_buffers placement receive_masks rootless: BY_TYPE;
     loss_percent: PERCENT;
     wiring_ms: MS;
 }
@@ -72,15 +65,13 @@ pub struct Counters {
 }
 
 limits! { Counters;
-    central peers: NAME;
+    central peers: BY_TYPE;
 }
 
 /// Null means that the counter is unknown or does not exist.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct NamespaceCounters {
-    /// Packets that netem dropped, those lost on purpose included. Null without netem.
     pub qdisc_dropped: Option<u64>,
-    /// Packets dropped for want of room at the delay line. Null without one.
     pub queue_dropped: Option<u64>,
     pub link_dropped: Option<u64>,
 }
@@ -131,9 +122,7 @@ impl NamespaceCounters {
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RttReport {
-    /// The round trip that was asked for. If peers are on other hosts, the longest one at the start of the sweep.
     pub asked_ms: Rtt,
-    /// How much the shortest round trip of a link may differ. Null if no round trip was asked for.
     pub tolerance_ms: Option<f64>,
     pub links: Vec<LinkRtt>,
     pub congestion_control_central: Option<String>,
@@ -142,7 +131,7 @@ pub struct RttReport {
 }
 
 limits! { RttReport;
-    asked_ms links congestion_control_central congestion_control_peers: NAME;
+    asked_ms links congestion_control_central congestion_control_peers: BY_TYPE;
     tolerance_ms took_ms: MS;
 }
 
@@ -150,13 +139,12 @@ limits! { RttReport;
 pub struct LinkRtt {
     /// The time of each connect, in order. Empty if no connect was answered.
     pub connects_ms: Vec<f64>,
-    /// Connects that were given up, because a packet was lost.
     pub lost: u32,
 }
 
 limits! { LinkRtt;
     connects_ms: MS;
-    lost: NAME;
+    lost: BY_TYPE;
 }
 
 impl LinkRtt {
@@ -215,7 +203,7 @@ pub struct DelayLineReport {
 
 limits! { DelayLineReport;
     user_cpu_s system_cpu_s: MS;
-    scheduling queues: NAME;
+    scheduling queues: BY_TYPE;
 }
 
 /// How promptly the scheduler runs the delay line.
@@ -232,24 +220,19 @@ pub enum SchedulingClass {
 /// The packets that arrived in one namespace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct QueueReport {
-    /// `central` or `peer 1` and so on.
     pub namespace: String,
     pub packets: u64,
     pub verdicts: u64,
     pub max_held: usize,
-    /// Packets that the kernel dropped because the queue was full.
     pub dropped: Option<u64>,
-    /// How often the kernel reported such a loss.
     pub receive_buffer_overflows: u64,
-    /// The size of the receive buffer, in the kernel's accounting.
     pub receive_buffer_bytes: usize,
-    /// How much later than due packets were released, on average. Null without packets.
     pub mean_late_us: Option<f64>,
     pub max_late_us: f64,
 }
 
 limits! { QueueReport;
-    namespace: NAME;
+    namespace: BY_TYPE;
     packets verdicts max_held dropped receive_buffer_overflows receive_buffer_bytes: COUNT;
     mean_late_us max_late_us: MS;
 }

@@ -16,26 +16,27 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
         return cells;
     };
     let by_chance = |cell: &Cell| Sha256::digest(format!("{} {}", sweep.seed, cell.id()));
-    let numbered = (0..).zip(&cells);
-    let timed = numbered.map(|(at, cell)| (takes_ms(sweep, *cell), at));
-    let mut dealt: Vec<(u64, usize)> = timed.collect();
-    dealt.sort_by_cached_key(|(ms, at)| (Reverse(*ms), by_chance(&cells[*at])));
+    let mut longest_first: Vec<usize> = (0..cells.len()).collect();
+    longest_first.sort_by_cached_key(|&number| {
+        let cell = &cells[number];
+        (Reverse(takes_ms(sweep, *cell)), by_chance(cell))
+    });
     // With more shards than cells, the last shards have no cell.
     let shards = cells.len().min(shard.of as usize);
     let mut loads: BinaryHeap<_> = (1..=shards).map(|index| Reverse((0, index))).collect();
     let mut ours = Vec::new();
-    for (ms, at) in dealt {
+    for number in longest_first {
         let Some(mut least) = loads.peek_mut() else {
             break;
         };
         let Reverse((load, index)) = &mut *least;
-        *load += ms;
+        *load += takes_ms(sweep, cells[number]);
         if *index == shard.index as usize {
-            ours.push(at);
+            ours.push(number);
         }
     }
     ours.sort_unstable();
-    ours.into_iter().map(|at| cells[at]).collect()
+    ours.into_iter().map(|number| cells[number]).collect()
 }
 
 /// About how long the runs of the cell take. The scale of a sweep's time is left out, so that fitting a sweep into a time does

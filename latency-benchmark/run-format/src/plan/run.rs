@@ -14,7 +14,8 @@ pub const FEWEST_BLOCKS: usize = 4;
 /// With more variants, blocks would be too few if slices had several turns.
 const MANY_VARIANTS: usize = 12;
 
-pub fn run(
+/// The configuration of one launch of a sweep.
+pub fn launch_config(
     sweep: &SweepConfig,
     cell: Cell,
     run: u32,
@@ -26,7 +27,7 @@ pub fn run(
     let layout = |subject: &SubjectConfig| {
         let mut cells = sweep.axes.cells().into_iter();
         let number = cells.position(|other| other == cell)?;
-        layout_of((number as u32, run), subject.layouts, subject.role)
+        layout_of(number as u32, run, subject.layouts, subject.role)
     };
     let runtime = of_subject.and_then(|subject| subject.runtime);
     RunConfig {
@@ -43,7 +44,7 @@ pub fn run(
         },
         runtime: runtime.unwrap_or(sweep.runtime),
         variants: sweep.variants.clone(),
-        plan: of_cell(sweep, cell),
+        plan: plan_of_cell(sweep, cell),
         lab: sweep.lab.clone(),
         measurement: sweep.measurement.clone(),
         jobs: None,
@@ -52,15 +53,15 @@ pub fn run(
 
 /// The number of the layout of a launch. Launches of one cell have different layouts as long as there are enough, and so have
 /// cells that follow each other. The A/A control has other layouts than the program that it is a copy of.
-fn layout_of((cell, run): (u32, u32), layouts: u32, role: Role) -> Option<u32> {
+fn layout_of(cell: u32, run: u32, layouts: u32, role: Role) -> Option<u32> {
     /// The number of layouts is a power of two, so an odd step reaches all of them.
     const BETWEEN_RUNS: u32 = 3;
     let of_copy = match role {
         Role::Control => layouts / 2,
         Role::Baseline | Role::Candidate => 0,
     };
-    let at = cell.wrapping_add(run.wrapping_mul(BETWEEN_RUNS));
-    Some(at.wrapping_add(of_copy).checked_rem(layouts)? + 1)
+    let index = cell.wrapping_add(run.wrapping_mul(BETWEEN_RUNS));
+    Some(index.wrapping_add(of_copy).checked_rem(layouts)? + 1)
 }
 
 /// The name of a field in which a launch differs from the sweep, if there is one. Each launch has its own cores and seed, and
@@ -77,7 +78,7 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
             ..sweep.lab.clone()
         },
         jobs: own.jobs,
-        ..run(sweep, own.cell, own.run, own.subject, own.seed)
+        ..launch_config(sweep, own.cell, own.run, own.subject, own.seed)
     };
     if expected == *launch {
         return None;
@@ -89,7 +90,8 @@ pub fn differs_in(sweep: &SweepConfig, launch: &RunConfig, plan: Plan) -> Option
     Some(differing.map_or("config", |(name, _)| name).to_owned())
 }
 
-pub fn soak(soak: &SoakConfig) -> RunConfig {
+/// The configuration of the only launch of a soak.
+pub fn soak_config(soak: &SoakConfig) -> RunConfig {
     RunConfig {
         cell: soak.cell,
         run: 1,
@@ -106,7 +108,7 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
             settle_ms: 20,
             turn_ms: soak.interval_ms,
             max_ms: soak.duration_ms,
-            ..of_long_slices(soak.cell.rtt_ms, None)
+            ..long_slices(soak.cell.rtt_ms, None)
         },
         lab: soak.lab.clone(),
         measurement: Measurement::Soak(SoakPlan {
@@ -117,17 +119,18 @@ pub fn soak(soak: &SoakConfig) -> RunConfig {
     }
 }
 
-pub fn of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
+/// How long the slices of a cell are, and how long it is measured.
+pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     let plan = match sweep.measurement {
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
             turns: 1,
-            ..of_short_turns(sweep, cell)
+            ..short_turns(sweep, cell)
         },
         Measurement::Compare if sweep.variants.len() > 1 || sweep.subjects.len() > 1 => {
-            of_short_turns(sweep, cell)
+            short_turns(sweep, cell)
         }
         // A single variant has nothing to take turns with.
-        _ => of_long_slices(cell.rtt_ms, sweep.turn_ms),
+        _ => long_slices(cell.rtt_ms, sweep.turn_ms),
     };
     let blocks = duration_of_slices(&plan, sweep.variants.len()) * fewest_blocks(sweep, cell);
     let by_rtt_ms = (sweep.time_scale * measuring_ms(cell.rtt_ms.ms())) as u64;
@@ -167,7 +170,7 @@ pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// Slices of many short turns. The noise of a machine changes slowly, so variants have to alternate often. METHODS.md has
 /// the measurements that the lengths follow from. A turn has at least two round trips, since traffic comes in bursts of
 /// one, and is longer by the time that requests in flight take.
-fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
+fn short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
     /// Shorter slices make larger files. Longer ones make fewer blocks, and intervals are computed from blocks.
     const SLICE_MS: u64 = 60;
     /// The payload that even a slow machine sends and receives in a millisecond.
@@ -183,7 +186,7 @@ fn of_short_turns(sweep: &SweepConfig, cell: Cell) -> Plan {
         settle_ms: least_settle_ms.max(rtt_ms / 2) + in_hand_ms / 4,
         turn_ms,
         turns: u32::try_from(SLICE_MS.div_ceil(turn_ms)).unwrap_or(1),
-        ..of_long_slices(cell.rtt_ms, None)
+        ..long_slices(cell.rtt_ms, None)
     }
 }
 
@@ -203,7 +206,7 @@ fn turn_of_requests_ms(cell: Cell) -> Option<u64> {
 }
 
 /// Slices of one turn each, for measurements in which variants do not alternate.
-pub fn of_long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
+pub fn long_slices(rtt: Rtt, slice_ms: Option<u64>) -> Plan {
     const SETTLE_MS: u64 = 50;
     const SLICE_MS: u64 = 250;
     const WARM_UP_MS: u64 = 300;
@@ -227,7 +230,7 @@ mod tests {
     #[test]
     fn launches_of_a_cell_and_the_copy_of_a_program_have_other_layouts() {
         let layouts = |role| {
-            let of_run = |run| layout_of((5, run), 16, role).expect("there are layouts");
+            let of_run = |run| layout_of(5, run, 16, role).expect("there are layouts");
             (1..=8).map(of_run).collect::<Vec<u32>>()
         };
         let (program, copy) = (layouts(Role::Baseline), layouts(Role::Control));
@@ -238,7 +241,7 @@ mod tests {
         all.dedup();
         assert_eq!(all.len(), 16);
         assert_eq!(layouts(Role::Candidate), program);
-        assert_eq!(layout_of((5, 1), 0, Role::Baseline), None);
+        assert_eq!(layout_of(5, 1, 0, Role::Baseline), None);
     }
 
     #[test]

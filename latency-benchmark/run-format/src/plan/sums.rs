@@ -99,7 +99,8 @@ mod tests {
     #[test]
     fn only_slices_that_compare_and_polls_of_connections_count() {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut tables = TableWriters::create(folder.path(), &[]).expect("a folder");
+        let mut tables =
+            TableWriters::create(folder.path(), &[SLICES, SITES, BANDS]).expect("a folder");
         for (slice, pass, variant) in [
             (1, Pass::Compare, 0),
             (2, Pass::Compare, 1),
