@@ -81,7 +81,6 @@ mod watched;
 mod yields;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
-/// For programs that use this crate.
 #[cfg(feature = "recorder")]
 #[doc(hidden)]
 pub use lock::lock as locked;
