@@ -157,11 +157,14 @@ impl Progress {
 pub(crate) fn first_error(said: &str) -> String {
     let lines: Vec<&str> = said.lines().map(str::trim).collect();
     let is_error = |line: &&str| line.starts_with("error:") || line.starts_with("error[");
-    let Some(at) = lines.iter().position(is_error) else {
+    let Some(first) = lines.iter().position(is_error) else {
         let last = lines.iter().rev().find(|line| !line.is_empty());
         return last.copied().unwrap_or("cargo gave no reason").to_owned();
     };
-    let (error, rest) = (lines[at].trim_start_matches("error: "), &lines[at + 1..]);
+    let (error, rest) = (
+        lines[first].trim_start_matches("error: "),
+        &lines[first + 1..],
+    );
     let mut details = rest
         .iter()
         .take_while(|line| !is_error(line) && !line.starts_with("warning"));

@@ -25,9 +25,9 @@ impl Layout {
 }
 
 /// The changes to one crate, with `prefix` before each path.
-pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
+pub fn crate_diff(prefix: &str, files: &[GraftedFile]) -> String {
     let diff = |file: &GraftedFile| {
-        let path = match file.file.strip_prefix("../") {
+        let path = match file.path.strip_prefix("../") {
             // The crate's folder is the last one of the prefix. If the prefix is empty, the file is out of reach.
             Some(above) => {
                 let folders = prefix.strip_suffix('/')?.rsplit_once('/');
@@ -35,15 +35,15 @@ pub fn below(prefix: &str, files: &[GraftedFile]) -> String {
                     format!("{folders}/{above}")
                 })
             }
-            None => format!("{prefix}{}", file.file),
+            None => format!("{prefix}{}", file.path),
         };
-        Some(of_file(&path, &file.original, &file.grafted()))
+        Some(file_diff(&path, &file.original, &file.grafted()))
     };
     files.iter().filter_map(diff).collect()
 }
 
 /// The change to one file. A file that was empty before is a new one.
-pub fn of_file(path: &str, before: &str, after: &str) -> String {
+pub fn file_diff(path: &str, before: &str, after: &str) -> String {
     let old = match before {
         "" => "/dev/null".to_owned(),
         _ => format!("a/{path}"),

@@ -10,8 +10,6 @@ use crate::insertion::{Insertion, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
 use crate::outer;
 use crate::passes;
-#[cfg(feature = "subjects")]
-use crate::remedies::Way;
 use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
@@ -27,7 +25,7 @@ pub struct Graft {
 #[derive(Clone, Debug)]
 pub struct GraftedFile {
     /// The path of the file in the crate.
-    pub file: String,
+    pub path: String,
     /// The text of the file without the code.
     pub original: String,
     /// The code to insert, each piece with its site.
@@ -55,19 +53,6 @@ impl Graft {
         }
     }
 
-    /// Adds lines of a budget without a probe, before the line `before` and with the indentation of the line `like`.
-    #[cfg(feature = "subjects")]
-    pub(crate) fn add_lines(
-        &mut self,
-        spec: &SiteSpec,
-        file: (&str, &str),
-        (before, like): (usize, usize),
-        text: &str,
-    ) {
-        let lines = Insertion::lines(file.1, (before, like), "budget", text);
-        self.add(spec, file, lines);
-    }
-
     /// Adds code to a file, which is given by its path and text.
     pub(crate) fn add(
         &mut self,
@@ -81,11 +66,11 @@ impl Graft {
         }
     }
 
-    fn file(&mut self, (path, text): (&str, &str)) -> &mut GraftedFile {
-        let known = self.files.iter().position(|known| known.file == path);
+    pub(crate) fn file(&mut self, (path, text): (&str, &str)) -> &mut GraftedFile {
+        let known = self.files.iter().position(|known| known.path == path);
         let file = known.unwrap_or_else(|| {
             self.files.push(GraftedFile {
-                file: path.to_owned(),
+                path: path.to_owned(),
                 original: text.to_owned(),
                 insertions: Vec::new(),
                 replacements: Vec::new(),
@@ -93,13 +78,6 @@ impl Graft {
             self.files.len() - 1
         });
         &mut self.files[file]
-    }
-
-    /// Puts a new way of a remedy in the place of upstream's way.
-    #[cfg(feature = "subjects")]
-    pub(crate) fn replace(&mut self, file: (&str, &str), way: &Way) {
-        let replacements = way.replacements.iter().copied();
-        self.file(file).replacements.extend(replacements);
     }
 }
 

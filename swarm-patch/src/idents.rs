@@ -48,8 +48,9 @@ pub(crate) fn refuse_other_contexts(
         return Err(function.refused(format!("no context but `{cx}`"), "one made", made));
     }
     let is_known = |ident: &Ident| {
-        let (at, text) = (bytes(ident), &function.file.text);
-        marked.contains(&at.start) || text[at.end..].trim_start().starts_with(".waker()")
+        let place = bytes(ident);
+        let after = function.file.text[place.end..].trim_start();
+        marked.contains(&place.start) || after.starts_with(".waker()")
     };
     let mut contexts = used.iter().filter(|ident| *ident == cx);
     match contexts.find(|ident| !is_known(ident)) {

@@ -14,7 +14,6 @@ mod visit;
 use std::ops::Range;
 
 use quote::ToTokens;
-use syn::spanned::Spanned;
 use syn::visit::Visit;
 use syn::{Block, Ident};
 
@@ -41,11 +40,6 @@ impl Access {
             Access::Variable => format!("{PROBE}.{function}"),
             Access::Lent => format!("::poll_probe::{function}"),
         }
-    }
-
-    /// The code that counts an iteration.
-    fn count(self) -> String {
-        format!("{}();", self.call("count"))
     }
 }
 
@@ -77,10 +71,10 @@ struct Walk<'w, 'a> {
     arms: Option<Arms>,
     /// The number of loops that poll.
     loops: usize,
-    /// The bytes of the loop that can be left. Its turns are marked last, when the number of all loops is known.
-    can_be_left: Option<Range<usize>>,
     /// Whether the turns of the function's loops are iterations.
     counts: bool,
+    /// Whether the site has one loop, which a budget can end.
+    is_bounded: bool,
     refused: Option<Refused>,
 }
 
@@ -91,16 +85,23 @@ impl Walk<'_, '_> {
     }
 
     /// Marks the turns of a loop, if it polls.
-    fn turns(&mut self, whole: &(impl ToTokens + Spanned), body: &Block) {
+    fn turns(&mut self, whole: &impl ToTokens, body: &Block) {
         if !self.counts || !polls(whole, self.cx.as_ref()) {
             return;
         }
         self.loops += 1;
-        if self.can_be_left != Some(bytes(whole)) {
-            let text = self.access.count();
-            let turn = self.function.at_start_of(body, "count", &text);
-            self.marks.insertions.extend(turn);
-        }
+        let iterate = self.access.call("iterate");
+        let leave = "return ::core::task::Poll::Pending;";
+        let (mark, text) = match (self.is_bounded, &self.cx) {
+            (false, _) => ("count", format!("{}();", self.access.call("count"))),
+            (true, None) => ("iterate", format!("{iterate}().await;")),
+            (true, Some(cx)) => (
+                "iterate",
+                format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
+            ),
+        };
+        let turn = self.function.at_start_of(body, mark, &text);
+        self.marks.insertions.extend(turn);
     }
 }
 
@@ -124,12 +125,39 @@ pub(crate) fn marks<'a>(
         Access::Variable => methods::with_methods(parsed, function),
         Access::Lent => vec![function.clone()],
     };
+    let counts = |part: &FoundFunction<'_>| loop_in.is_none_or(|name| part.signature.ident == name);
+    let (mut marks, loops) = walk_all(&parts, access, counts, false)?;
+    if loops == 0 {
+        let name = &function.signature.ident;
+        return Err(function.refused("a loop that polls", "none in the function", name));
+    }
+    let can_be_left = |part: &FoundFunction<'_>| {
+        let cx = part.context().map(|(cx, _)| cx);
+        let found = leave::loop_that_can_be_left(part);
+        counts(part) && found.is_some_and(|found| polls(found, cx))
+    };
+    if loops == 1 && parts.iter().any(can_be_left) {
+        (marks, _) = walk_all(&parts, access, counts, true)?;
+    } else {
+        let looked_for = "one loop, which can be left without losing what it has in hand";
+        marks.cannot_be_left = Some(Refused::new(&function.place, looked_for, "none"));
+    }
+    Ok(marks)
+}
+
+/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether the turns of a
+/// function's loops are iterations.
+fn walk_all<'a>(
+    parts: &[FoundFunction<'a>],
+    access: Access,
+    counts: impl Fn(&FoundFunction<'_>) -> bool,
+    is_bounded: bool,
+) -> Result<(Marks<'a>, usize), Refused> {
     let methods: Vec<&Ident> = parts[1..]
         .iter()
         .map(|part| &part.signature.ident)
         .collect();
-    let mut marks = Marks::default();
-    let (mut loops, mut can_be_left) = (0, Vec::new());
+    let (mut marks, mut loops) = (Marks::default(), 0);
     for (number, part) in parts.iter().enumerate() {
         let context = part.context();
         if access == Access::Variable {
@@ -141,12 +169,6 @@ pub(crate) fn marks<'a>(
             marks.insertions.push(insertion);
         }
         let cx = context.map(|(cx, _)| cx.clone());
-        let counts = loop_in.is_none_or(|name| part.signature.ident == name);
-        let the_loop =
-            leave::loop_that_can_be_left(part).filter(|found| counts && polls(*found, cx.as_ref()));
-        if let Some(the_loop) = the_loop {
-            can_be_left.push((marks.insertions.len(), part, the_loop));
-        }
         let mut walk = Walk {
             contexts: Vec::new(),
             names: cx.iter().cloned().collect(),
@@ -157,8 +179,8 @@ pub(crate) fn marks<'a>(
             marks: &mut marks,
             arms: None,
             loops: 0,
-            can_be_left: the_loop.map(bytes),
-            counts,
+            counts: counts(part),
+            is_bounded,
             refused: None,
         };
         walk.visit_block(part.body);
@@ -173,29 +195,5 @@ pub(crate) fn marks<'a>(
             refuse_other_closures(part, walk.names.len())?;
         }
     }
-    if loops == 0 {
-        let name = &function.signature.ident;
-        return Err(function.refused("a loop that polls", "none in the function", name));
-    }
-    if loops > 1 || can_be_left.is_empty() {
-        let looked_for = "one loop, which can be left without losing what it has in hand";
-        marks.cannot_be_left = Some(Refused::new(&function.place, looked_for, "none"));
-    }
-    for (place, part, the_loop) in can_be_left.into_iter().rev() {
-        let (mark, text) = match (loops, part.context()) {
-            (1, Some((cx, _))) => {
-                let iterate = access.call("iterate");
-                let leave = "return ::core::task::Poll::Pending;";
-                (
-                    "iterate",
-                    format!("if {iterate}({cx}).is_pending() {{ {leave} }}"),
-                )
-            }
-            (1, None) => ("iterate", format!("{}().await;", access.call("iterate"))),
-            _ => ("count", access.count()),
-        };
-        let turn = part.at_start_of(&the_loop.body, mark, &text);
-        marks.insertions.splice(place..place, turn);
-    }
-    Ok(marks)
+    Ok((marks, loops))
 }

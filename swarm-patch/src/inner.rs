@@ -1,7 +1,8 @@
 //! The inner level of a site: its iterations and children.
 
 use crate::error::Refused;
-use crate::locate::InFile;
+use crate::insertion::Insertion;
+use crate::locate::{FoundFunction, InFile};
 
 /// The name of the inserted variable.
 pub(crate) const PROBE: &str = "probe";
@@ -18,7 +19,7 @@ pub(crate) struct Marks<'a> {
     pub(crate) cannot_be_left: Option<Refused>,
 }
 
-impl Marks<'_> {
+impl<'a> Marks<'a> {
     /// The number of a child. A new child gets the next number.
     pub(crate) fn number(&mut self, child: &str) -> usize {
         let known = self.children.iter().position(|known| known == child);
@@ -26,5 +27,19 @@ impl Marks<'_> {
             self.children.push(child.to_owned());
             self.children.len() - 1
         })
+    }
+
+    /// Adds the code that begins the time of a child.
+    pub(crate) fn begin_child(
+        &mut self,
+        function: &FoundFunction<'a>,
+        byte: usize,
+        child: String,
+        code: String,
+    ) {
+        let (file, insertion) = function.within(byte, "child", code);
+        let child = Some(child);
+        self.insertions
+            .push((file, Insertion { child, ..insertion }));
     }
 }

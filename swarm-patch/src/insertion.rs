@@ -16,6 +16,14 @@ pub struct Insertion {
     pub child: Option<String>,
 }
 
+/// The place of inserted lines, by the numbers of lines of the source.
+#[derive(Clone, Copy)]
+pub(crate) struct LinePlace {
+    pub(crate) before: usize,
+    /// The line whose indentation the inserted lines get.
+    pub(crate) like: usize,
+}
+
 impl Insertion {
     pub(crate) fn new(byte: usize, mark: &'static str, text: impl Into<String>) -> Insertion {
         Insertion {
@@ -26,17 +34,16 @@ impl Insertion {
         }
     }
 
-    /// Lines to insert before the line `before`, with the indentation of the line `like`.
     pub(crate) fn lines(
         source: &str,
-        (before, like): (usize, usize),
+        place: LinePlace,
         mark: &'static str,
         text: &str,
     ) -> Vec<Insertion> {
-        let byte = start_of_line(source, before);
+        let byte = start_of_line(source, place.before);
         let whole = |line: &str| match line {
             "" => "\n".to_owned(),
-            line => format!("{}{line}\n", indentation(source, like)),
+            line => format!("{}{line}\n", indentation(source, place.like)),
         };
         text.lines()
             .map(|line| Insertion::new(byte, mark, whole(line)))

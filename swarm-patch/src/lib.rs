@@ -32,14 +32,18 @@ mod text;
 pub mod budget_patch;
 #[cfg(feature = "subjects")]
 pub mod cargo_run;
-#[cfg(feature = "subjects")]
-pub mod checkout;
 #[cfg(feature = "diff")]
 pub mod diff;
+#[cfg(feature = "subjects")]
+pub mod edits;
 #[cfg(feature = "subjects")]
 pub mod layouts;
 #[cfg(feature = "diff")]
 pub mod node_build;
+#[cfg(feature = "subjects")]
+mod site_records;
+#[cfg(feature = "subjects")]
+pub mod source_tree;
 #[cfg(feature = "subjects")]
 pub mod subject;
 #[cfg(feature = "subjects")]

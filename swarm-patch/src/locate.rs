@@ -9,7 +9,7 @@ use syn::{Block, Fields, File, FnArg, Ident, ImplItem, Item, Pat, ReturnType, Si
 
 use crate::crate_source::CrateSource;
 use crate::error::Refused;
-use crate::insertion::Insertion;
+use crate::insertion::{Insertion, LinePlace};
 use crate::sites::{LoopShape, SiteSpec};
 use crate::text::{begins_line, ends_line, line_number, one_line};
 
@@ -73,32 +73,31 @@ impl ParsedCrate {
         let (owner, name) = path.split_once("::").unwrap_or(("", path));
         let mut found = Vec::new();
         for file in &self.files {
+            let mut add = |signature, body| {
+                found.push(FoundFunction {
+                    place: self.place(&file.path, path),
+                    path: path.to_owned(),
+                    file,
+                    signature,
+                    body,
+                });
+            };
             for item in &file.tree.items {
                 match item {
-                    Item::Fn(function) if owner.is_empty() => {
-                        found.push((file, &function.sig, &*function.block));
-                    }
+                    Item::Fn(function) if owner.is_empty() => add(&function.sig, &function.block),
                     Item::Impl(block) if is_type(&block.self_ty, owner) => {
-                        found.extend(block.items.iter().filter_map(|member| match member {
-                            ImplItem::Fn(function) => Some((file, &function.sig, &function.block)),
-                            _ => None,
-                        }));
+                        for member in &block.items {
+                            if let ImplItem::Fn(function) = member {
+                                add(&function.sig, &function.block);
+                            }
+                        }
                     }
                     _ => {}
                 }
             }
         }
+        found.retain(|function| function.signature.ident == name);
         found
-            .into_iter()
-            .filter(|(_, signature, _)| signature.ident == name)
-            .map(|(file, signature, body)| FoundFunction {
-                place: self.place(&file.path, path),
-                path: path.to_owned(),
-                file,
-                signature,
-                body,
-            })
-            .collect()
     }
 
     pub(crate) fn only_function(&self, path: &str) -> Option<FoundFunction<'_>> {
@@ -213,32 +212,38 @@ impl<'a> FoundFunction<'a> {
         text: &str,
     ) -> Vec<InFile<'a>> {
         let open = bytes(&block.brace_token.span.open());
-        let line = self.first_line_in(block);
-        self.code(open.end, line.map(|line| (line, line)), mark, text)
+        let place = self.first_line_in(block).map(|line| LinePlace {
+            before: line,
+            like: line,
+        });
+        self.code(open.end, place, mark, text)
     }
 
     /// Code around the body. At the end it gets lines of its own if the closing brace begins its line.
     pub(crate) fn around_body(&self, begin: &str, end: &str) -> Vec<InFile<'a>> {
         let close = bytes(&self.body.brace_token.span.close()).start;
         let like = self.first_line_in(self.body);
-        let lines = like
+        let place = like
             .filter(|_| begins_line(&self.file.text, close))
-            .map(|like| (self.line_number(close), like));
+            .map(|like| LinePlace {
+                before: self.line_number(close),
+                like,
+            });
         let mut around = self.at_start_of(self.body, "enter", begin);
-        around.extend(self.code(close, lines, "leave", end));
+        around.extend(self.code(close, place, "leave", end));
         around
     }
 
-    /// Code in lines of its own (see [`Insertion::lines`]). If `lines` is none, the code goes to the byte instead.
+    /// Code in lines of its own. Without a place for lines, the code goes to the byte instead.
     fn code(
         &self,
         byte: usize,
-        lines: Option<(usize, usize)>,
+        place: Option<LinePlace>,
         mark: &'static str,
         text: &str,
     ) -> Vec<InFile<'a>> {
-        let insertions = match lines {
-            Some(lines) => Insertion::lines(&self.file.text, lines, mark, text),
+        let insertions = match place {
+            Some(place) => Insertion::lines(&self.file.text, place, mark, text),
             None => text
                 .lines()
                 .map(|line| Insertion::new(byte, mark, format!(" {line}")))
@@ -284,22 +289,6 @@ impl<'a> FoundFunction<'a> {
     fn first_line_in(&self, block: &Block) -> Option<usize> {
         let open = bytes(&block.brace_token.span.open());
         ends_line(&self.file.text, open.end).then(|| self.line_number(open.start) + 1)
-    }
-}
-
-#[cfg(feature = "subjects")]
-impl<'a> FoundFunction<'a> {
-    /// The only loop among the statements of the body.
-    pub(crate) fn the_loop(&self) -> Result<&'a syn::ExprLoop, Refused> {
-        let statements = self.body.stmts.iter();
-        let loops = statements.filter_map(|statement| match statement {
-            syn::Stmt::Expr(syn::Expr::Loop(the_loop), _) => Some(the_loop),
-            _ => None,
-        });
-        let looked_for = "one `loop` among the statements of the function";
-        only_one(&self.place, looked_for, loops.collect(), |found| {
-            found.loop_token.span
-        })
     }
 }
 

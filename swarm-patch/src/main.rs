@@ -11,7 +11,7 @@ use anyhow::{Context, Result, anyhow};
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Parser, Subcommand};
 use fs_err as fs;
-use program::{Failure as PatchFailure, bad_input, put, reject};
+use program::{Failure, bad_input, put, reject};
 use run_format::{BUDGET_FORMS, Budgets};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::diff::{self, Layout};
@@ -23,7 +23,7 @@ use swarm_patch::subject::source_spec::SUBJECT_FORMS;
 use swarm_patch::subject::spec::Spec;
 use swarm_patch::subject::{Subject, crates};
 use swarm_patch::tables::{levels_table, sites_table};
-use swarm_patch::{budget_patch, checkout, pristine};
+use swarm_patch::{budget_patch, pristine, source_tree};
 
 use self::vendor_command::VendorArgs;
 
@@ -86,7 +86,7 @@ struct SubjectSpecs {
 }
 
 impl SubjectSpecs {
-    fn resolve(&self) -> Result<Subject, PatchFailure> {
+    fn resolve(&self) -> Result<Subject, Failure> {
         let named = self.subject.clone();
         let spec = named.unwrap_or_else(|| Spec::released(None));
         Subject::find(self.stack, &spec).map_err(bad_input)
@@ -113,7 +113,7 @@ fn main() -> ExitCode {
     program::end(run())
 }
 
-fn run() -> Result<ExitCode, PatchFailure> {
+fn run() -> Result<ExitCode, Failure> {
     let args: PatchArgs = match program::parse() {
         Ok(args) => args,
         Err(ended) => return ended,
@@ -142,7 +142,7 @@ fn run() -> Result<ExitCode, PatchFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, PatchFailure> {
+fn sources(dir: Option<&Path>, stack: &Stack) -> Result<Vec<CrateSource>, Failure> {
     match dir {
         None => Ok(pristine::find(&upstream_manifest(), stack.packages)?),
         Some(dir) => checkout_sources("--source ", dir, stack),
@@ -153,12 +153,12 @@ fn checkout_sources(
     argument: &str,
     dir: &Path,
     stack: &Stack,
-) -> Result<Vec<CrateSource>, PatchFailure> {
+) -> Result<Vec<CrateSource>, Failure> {
     let shown = dir.display();
     if !dir.is_dir() {
         reject!("{argument}{shown}: not a folder");
     }
-    let found = checkout::find(dir, stack.packages).map_err(bad_input)?;
+    let found = source_tree::find(dir, stack.packages).map_err(bad_input)?;
     if found.is_empty() {
         let names = stack.packages.join(" or ");
         reject!("{argument}{shown}: no package {names} in it");
@@ -166,7 +166,7 @@ fn checkout_sources(
     Ok(found)
 }
 
-fn build(specs: &SubjectSpecs) -> Result<String, PatchFailure> {
+fn build(specs: &SubjectSpecs) -> Result<String, Failure> {
     let subject = specs.resolve()?;
     let builder = SubjectBuilder::open(specs.stack, Profile::Release)?;
     let id = builder.id(&subject)?;
@@ -177,10 +177,10 @@ fn build(specs: &SubjectSpecs) -> Result<String, PatchFailure> {
     Ok(format!("{}\n", built.program.display()))
 }
 
-fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
+fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, Failure> {
     let ours = || Path::new(env!("CARGO_MANIFEST_DIR")).join("poll-probe");
     let probe_dir = probe.unwrap_or_else(ours);
-    if checkout::find(&probe_dir, &["poll-probe"]).map_or(true, |found| found.is_empty()) {
+    if source_tree::find(&probe_dir, &["poll-probe"]).map_or(true, |found| found.is_empty()) {
         let shown = probe_dir.display();
         reject!(
             "--probe {shown}: no package poll-probe in it (accepted: the folder poll-probe that `vendor` made)"
@@ -189,7 +189,7 @@ fn apply(dir: &Path, probe: Option<PathBuf>) -> Result<String, PatchFailure> {
     let probe_path = fs::canonicalize(probe_dir)?;
     let (mut files, mut levels) = (Vec::new(), Vec::new());
     for source in &checkout_sources("", dir, &LIBP2P)? {
-        let grafted = checkout::grafted(source, &probe_path)?;
+        let grafted = source_tree::grafted(source, &probe_path)?;
         files.extend(grafted.files);
         levels.push((source.id(), grafted.sites));
     }
@@ -215,17 +215,22 @@ impl DiffArgs {
         Ok(folders.map(|folder| format!("{folder}/")).collect())
     }
 
-    fn graft_diff(&self, sources: &[CrateSource]) -> Result<String, PatchFailure> {
+    fn graft_diff(&self, sources: &[CrateSource]) -> Result<String, Failure> {
         let grafted = match &self.package {
             Some(name) => slice::from_ref(named(sources, name)?),
             None => sources,
         };
-        let diff = |source| Ok(diff::below(&self.prefix(source)?, &graft(source)?.files));
+        let diff = |source| {
+            Ok(diff::crate_diff(
+                &self.prefix(source)?,
+                &graft(source)?.files,
+            ))
+        };
         grafted.iter().map(diff).collect()
     }
 
     /// The diffs for upstream's repositories, each after a line that names its repository. `git apply` skips that line.
-    fn budget_diff(&self, sources: &[CrateSource], budget: &str) -> Result<String, PatchFailure> {
+    fn budget_diff(&self, sources: &[CrateSource], budget: &str) -> Result<String, Failure> {
         let refused = |error: String| bad_input(anyhow!("--budget: {error}"));
         let budgets: Budgets = budget.parse().map_err(refused)?;
         let mut changed = budget_patch::packages(&budgets);
@@ -256,7 +261,7 @@ impl DiffArgs {
     }
 }
 
-fn named<'s>(sources: &'s [CrateSource], package: &str) -> Result<&'s CrateSource, PatchFailure> {
+fn named<'s>(sources: &'s [CrateSource], package: &str) -> Result<&'s CrateSource, Failure> {
     let mut named = sources.iter().filter(|source| source.name == package);
     let refusal = || bad_input(anyhow!("--source: no package {package} in it"));
     named.next().ok_or_else(refusal)

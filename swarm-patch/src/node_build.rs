@@ -7,8 +7,9 @@ use std::process::Command;
 
 use anyhow::Result;
 use fs_err as fs;
+use serde_json::json;
 
-use crate::diff::{Layout, below};
+use crate::diff::{Layout, crate_diff};
 use crate::graft::graft;
 use crate::package::upstream_manifest;
 use crate::pristine;
@@ -24,12 +25,12 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
     );
     let (mut diff, mut upstream) = (String::new(), Vec::new());
     for source in &pristine::find(&manifest, stack.packages)? {
-        diff += &below(&Layout::Registry.prefix(source), &graft(source)?.files);
-        let checksum = source.checksum.as_deref().unwrap_or_default();
-        upstream.push(format!(
-            r#"{{"name":{:?},"version":{:?},"sha256":{checksum:?}}}"#,
-            source.name, source.version
-        ));
+        diff += &crate_diff(&Layout::Registry.prefix(source), &graft(source)?.files);
+        upstream.push(json!({
+            "name": source.name,
+            "version": source.version,
+            "sha256": source.checksum,
+        }));
     }
     fs::write(out.join("edits.diff"), diff)?;
 
@@ -38,26 +39,29 @@ pub fn note(stack: &Stack, features: &[&str]) -> Result<()> {
         env::var_os(format!("CARGO_FEATURE_{variable}")).is_some()
     };
     let features: Vec<&&str> = features.iter().filter(is_on).collect();
-    let sites = stack
-        .sites
-        .iter()
-        .filter(|spec| stack.packages.contains(&spec.package))
-        .map(|spec| {
-            let (site, function, symbol) = (spec.name, spec.called, spec.symbol());
-            format!(r#"{{"site":{site:?},"function":{function:?},"symbol":{symbol:?}}}"#)
-        });
+    let sites = stack.sites.iter().map(|spec| {
+        json!({
+            "site": spec.name,
+            "function": spec.called,
+            "symbol": spec.symbol(),
+        })
+    });
     let rustc = Command::new(env::var("RUSTC")?).arg("--version").output()?;
     let variable = |name| env::var(name).unwrap_or_default();
-    let node = format!(
-        r#"{{"program":{{"stack":{:?},"sites":[{}],"profile":{:?},"opt_level":{:?},"debug_assertions":false,"rustflags":{:?},"target_features":{:?},"features":{features:?},"rustc":{:?}}},"upstream":[{}],"edits":""}}"#,
-        stack.name,
-        sites.collect::<Vec<_>>().join(","),
-        variable("PROFILE"),
-        variable("OPT_LEVEL"),
-        variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " "),
-        variable("CARGO_CFG_TARGET_FEATURE"),
-        String::from_utf8(rustc.stdout)?.trim(),
-        upstream.join(","),
-    );
-    Ok(fs::write(out.join("node.json"), node)?)
+    let node = json!({
+        "program": {
+            "stack": stack.name,
+            "sites": sites.collect::<Vec<_>>(),
+            "profile": variable("PROFILE"),
+            "opt_level": variable("OPT_LEVEL"),
+            "debug_assertions": false,
+            "rustflags": variable("CARGO_ENCODED_RUSTFLAGS").replace('\u{1f}', " "),
+            "target_features": variable("CARGO_CFG_TARGET_FEATURE"),
+            "features": features,
+            "rustc": String::from_utf8(rustc.stdout)?.trim(),
+        },
+        "upstream": upstream,
+        "edits": "",
+    });
+    Ok(fs::write(out.join("node.json"), node.to_string())?)
 }

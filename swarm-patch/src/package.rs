@@ -77,13 +77,16 @@ fn ignore(test: &str, reason: &str, source: &CrateSource, dir: &Path) -> Result<
     let mut found = Vec::new();
     for file in source.rust_files()? {
         let text = fs::read_to_string(dir.join(&file))?;
-        found.extend(text.match_indices(&head).map(|(at, _)| (file.clone(), at)));
+        found.extend(
+            text.match_indices(&head)
+                .map(|(offset, _)| (file.clone(), offset)),
+        );
     }
-    let [(file, at)] = &found[..] else {
+    let [(file, offset)] = &found[..] else {
         bail!("looked for one test {test}, found {}", found.len());
     };
     let mut text = fs::read_to_string(dir.join(file))?;
-    let line = text[..*at].rfind('\n').map_or(0, |end| end + 1);
+    let line = text[..*offset].rfind('\n').map_or(0, |end| end + 1);
     text.insert_str(line, &format!("#[ignore = {reason:?}]\n"));
     Ok(fs::write(dir.join(file), text)?)
 }
@@ -105,7 +108,7 @@ pub fn write(source: &CrateSource, graft: &Graft, out: &Path) -> Result<()> {
         }
     }
     for file in source.rust_files()? {
-        let grafted = graft.files.iter().find(|grafted| grafted.file == file);
+        let grafted = graft.files.iter().find(|grafted| grafted.path == file);
         let text = grafted.map_or_else(|| source.read(&file), |file| Ok(file.grafted()))?;
         let tree = syn::parse_file(&text).with_context(|| format!("{file}: not a Rust source"))?;
         let start = match tree.items.first() {

@@ -8,7 +8,6 @@ use syn::spanned::Spanned;
 use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
 use crate::inner::Marks;
-use crate::insertion::Insertion;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
 use crate::sites::{Passes, Rewrite};
 
@@ -57,13 +56,13 @@ fn mark_child<'a>(
         return Ok(());
     };
     let child = child_of_method(function, call);
+    let range = bytes(found);
     let begin = format!("(::poll_probe::child({}), ", marks.number(&child));
-    let at = bytes(found);
-    let (file, begin) = function.within(at.start, "child", begin);
-    let child = Some(child);
-    marks.insertions.push((file, Insertion { child, ..begin }));
+    marks.begin_child(function, range.start, child, begin);
     let end = format!(", ::poll_probe::{after}).1");
-    marks.insertions.push(function.within(at.end, "own", end));
+    marks
+        .insertions
+        .push(function.within(range.end, "own", end));
     Ok(())
 }
 
@@ -91,11 +90,11 @@ pub(crate) fn around<'a>(
     let found = only(&function, looked_for, |expr| {
         function.text(expr) == rewrite.expression
     })?;
-    let at = bytes(found);
+    let range = bytes(found);
     let (begin, end) = rewrite.becomes.split_once("{}").unwrap_or_default();
     Ok([
-        function.within(at.start, mark, begin),
-        function.within(at.end, mark, end),
+        function.within(range.start, mark, begin),
+        function.within(range.end, mark, end),
     ])
 }
 

@@ -1,8 +1,5 @@
 //! The description of an instrumented function.
 
-#[cfg(feature = "subjects")]
-use run_format::{LevelRecord, Site, SiteLevel};
-
 /// A function to look for.
 #[derive(Clone, Copy, Debug)]
 pub struct SiteSpec {
@@ -73,6 +70,20 @@ pub struct Rewrite {
     pub becomes: &'static str,
 }
 
+impl Rewrite {
+    pub(crate) const fn new(
+        function: &'static str,
+        expression: &'static str,
+        becomes: &'static str,
+    ) -> Rewrite {
+        Rewrite {
+            function,
+            expression,
+            becomes,
+        }
+    }
+}
+
 impl SiteSpec {
     /// How the function's name ends in sampled stacks. The future of a task has the name of the probe's future.
     pub fn symbol(&self) -> String {
@@ -111,35 +122,5 @@ impl SiteLevels {
     pub(crate) fn missing(&self) -> impl Iterator<Item = &String> {
         let levels = [&self.outer, &self.inner, &self.budget];
         levels.into_iter().chain(&self.remedies).flatten()
-    }
-}
-
-#[cfg(feature = "subjects")]
-impl SiteSpec {
-    /// The site by its name in files, which has the same number.
-    pub(crate) fn site(&self) -> Site {
-        Site::ALL[usize::from(self.number)]
-    }
-}
-
-#[cfg(feature = "subjects")]
-impl SiteLevels {
-    /// The levels as files have them.
-    pub fn records(&self) -> impl Iterator<Item = LevelRecord> {
-        let site = self.spec.site();
-        let budget = Site::BUDGETED.contains(&site).then_some(&self.budget);
-        let levels = [
-            (SiteLevel::Outer, Some(&self.outer)),
-            (SiteLevel::Inner, Some(&self.inner)),
-            (SiteLevel::Budget, budget),
-            (SiteLevel::Remedies, self.remedies.as_ref()),
-        ];
-        levels.into_iter().filter_map(move |(level, missing)| {
-            Some(LevelRecord {
-                site,
-                level,
-                not_there: missing?.clone(),
-            })
-        })
     }
 }

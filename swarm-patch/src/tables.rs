@@ -45,7 +45,7 @@ pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
             for (spec, insertion) in insertions {
                 rows.push([
                     source.id(),
-                    file.file.clone(),
+                    file.path.clone(),
                     line(insertion).to_string(),
                     spec.name.to_owned(),
                     insertion.mark.to_owned(),

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
+use poll_probe::locked;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::DescriptorEncoder;
 use prometheus_client::metrics::MetricType::{self, Counter, Gauge};
 
 use crate::live::LiveFigures;
-use crate::locked;
 
 const FIGURES: [(&str, MetricType, &str); 11] = [
     ("in_force", Gauge, "1 for the arm in force"),

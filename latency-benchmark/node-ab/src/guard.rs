@@ -2,8 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use crate::slices::ObservedSlice;
 use run_format::{Ended, HistogramOf};
+
+use crate::slices::ObservedSlice;
 
 /// The application's own check.
 pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
@@ -11,8 +12,10 @@ pub(crate) type Check = Box<dyn FnMut() -> Result<(), String> + Send>;
 pub(crate) struct Guard {
     timer_limit: Duration,
     pub(crate) check: Option<Check>,
-    /// The number of timers seen in this turn, and the time at which the last of them was seen.
-    timers: (u64, Instant),
+    /// The number of timers seen in this turn.
+    timers: u64,
+    /// The time at which the last of them was seen, or the turn began.
+    last_timer: Instant,
     /// The number of turns in a row that lost records.
     lossy_turns: u32,
 }
@@ -22,14 +25,16 @@ impl Guard {
         Guard {
             timer_limit,
             check,
-            timers: (0, Instant::now()),
+            timers: 0,
+            last_timer: Instant::now(),
             lossy_turns: 0,
         }
     }
 
     /// Begins a turn.
     pub(crate) fn begin(&mut self) {
-        self.timers = (0, Instant::now());
+        self.timers = 0;
+        self.last_timer = Instant::now();
     }
 
     pub(crate) fn check_timers(&mut self, turn: &ObservedSlice) -> Result<(), Ended> {
@@ -37,10 +42,11 @@ impl Guard {
         const ENOUGH: u64 = 50;
         let limit = self.timer_limit;
         let timers = turn.histograms.count(HistogramOf::CotenantTimer);
-        if timers > self.timers.0 {
-            self.timers = (timers, Instant::now());
+        if timers > self.timers {
+            self.timers = timers;
+            self.last_timer = Instant::now();
         }
-        let silent = self.timers.1.elapsed();
+        let silent = self.last_timer.elapsed();
         // The timer's pauses are up to 3 ms, and the buffers are emptied every 15 ms.
         if silent > limit + Duration::from_millis(20) {
             return fires(format!(

@@ -41,8 +41,8 @@ mod tests {
 
     #[test]
     fn turns_are_longer_only_where_the_load_comes_in_bursts() {
-        let turn = |at: fn(usize) -> usize| {
-            let pieces: Vec<f64> = (0..512).map(|piece| at(piece) as f64).collect();
+        let turn = |load: fn(usize) -> usize| {
+            let pieces: Vec<f64> = (0..512).map(|piece| load(piece) as f64).collect();
             pieces_of_turn(&pieces, 0.2)
         };
         assert_eq!(turn(|_| 0), 1, "silence");

@@ -35,13 +35,14 @@ mod turns;
 use std::env::{self, VarError};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
-use crate::slices::{Answered, LogReader, RequestLog};
-use poll_probe::{Capacity, Recorder, count_muxer_bytes};
+use poll_probe::{Capacity, Recorder, count_muxer_bytes, locked};
 use program::number::TIME;
 use run_format::Site;
+
+use crate::slices::{Answered, LogReader, RequestLog, ns};
 
 pub use self::live::LiveFigures;
 pub use self::setup::{Running, Setup};
@@ -75,7 +76,14 @@ struct Process {
 /// A handle of the comparison, which is switched on or off when the process starts.
 #[derive(Clone)]
 pub struct NodeAb {
-    on: Option<(Arc<Process>, Duration)>,
+    on: Option<SwitchedOn>,
+}
+
+#[derive(Clone)]
+struct SwitchedOn {
+    process: Arc<Process>,
+    /// How long to compare.
+    time: Duration,
 }
 
 impl NodeAb {
@@ -100,7 +108,7 @@ impl NodeAb {
             const REQUESTS: usize = 1 << 14;
             let recorder = Arc::new(Recorder::new(CAPACITY));
             recorder.attach_all();
-            let (requests, answered) = RequestLog::with_capacity(Arc::clone(&recorder), REQUESTS);
+            let (requests, answered) = RequestLog::new(Arc::clone(&recorder), REQUESTS);
             Arc::new(Process {
                 recorder,
                 requests: Mutex::new(requests),
@@ -109,8 +117,9 @@ impl NodeAb {
                 figures: LiveFigures::default(),
             })
         });
+        let process = Arc::clone(process);
         NodeAb {
-            on: Some((Arc::clone(process), time)),
+            on: Some(SwitchedOn { process, time }),
         }
     }
 
@@ -130,16 +139,14 @@ impl NodeAb {
     /// Live figures of all comparisons of the process, for `Registry::register_collector`. Without `NODE_AB` there are none.
     pub fn figures(&self) -> LiveFigures {
         let on = self.on.as_ref();
-        on.map(|(process, _)| process.figures.clone())
-            .unwrap_or_default()
+        on.map(|on| on.process.figures.clone()).unwrap_or_default()
     }
 
     /// Counts a request that has just been answered. If `NODE_AB` is off, this is a branch, else it takes a lock.
     pub fn count_request(&self, latency: Duration) {
-        if let Some((process, _)) = &self.on {
+        if let Some(SwitchedOn { process, .. }) = &self.on {
             let mut requests = locked(&process.requests);
-            let latency_ns = u64::try_from(latency.as_nanos()).unwrap_or(u64::MAX);
-            let sent_ns = requests.now_ns().saturating_sub(latency_ns);
+            let sent_ns = requests.now_ns().saturating_sub(ns(latency));
             requests.answered(0, sent_ns, 0);
         }
     }
@@ -147,17 +154,13 @@ impl NodeAb {
     /// Counts bytes that the application has just moved, such as a file that it sent. From the first call on, the bytes that
     /// yamux moves are not counted any more. If `NODE_AB` is off, this is a branch, else it adds to one number of the process.
     pub fn count_bytes(&self, bytes: u64) {
-        if let Some((process, _)) = &self.on {
+        if let Some(SwitchedOn { process, .. }) = &self.on {
             let before = process.bytes.fetch_add(bytes, Ordering::Relaxed);
             if before == 0 {
                 count_muxer_bytes(false);
             }
         }
     }
-}
-
-fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// An error, as one line.

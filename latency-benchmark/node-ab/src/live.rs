@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use crate::slices::ObservedSlice;
+use poll_probe::locked;
 use run_format::{HistogramOf, Site, VariantConfig};
 
-use crate::locked;
+use crate::slices::ObservedSlice;
 
 /// The figures of all comparisons of the process. With the feature `prometheus-client` it is a `Collector`.
 #[derive(Clone, Debug, Default)]
@@ -101,8 +101,8 @@ impl Feed {
             let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
             let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
             if count >= ENOUGH {
-                for (of, offset) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
-                    let labels = [("arm", &**label), ("of", of)];
+                for (end, offset) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
+                    let labels = [("arm", &**label), ("of", end)];
                     self.figures.set("beyond_change", &labels, mean + offset);
                 }
                 let is_known = mean.abs() > margin;

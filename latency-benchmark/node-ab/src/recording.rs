@@ -7,8 +7,6 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 use std::{fs, io};
 
-use crate::slices::cotenant::Bell;
-use crate::slices::{ObservedSlice, Observers};
 use nix::time::{ClockId, clock_gettime};
 use poll_probe::{Mode, Variant, VariantId, muxer_bytes};
 use rand::RngExt;
@@ -19,6 +17,8 @@ use crate::Process;
 use crate::guard::{Guard, fires};
 use crate::length::PIECE;
 use crate::live::Feed;
+use crate::slices::cotenant::Bell;
+use crate::slices::{ObservedSlice, Observers, ns};
 
 pub(crate) struct Recording {
     pub(crate) observers: Observers,
@@ -93,7 +93,7 @@ impl Recording {
             self.observers.collect(&mut slices);
             ended?;
             let mut cotenants = self.observers.cotenants.iter();
-            if cotenants.any(|(_, log)| log.is_abandoned()) {
+            if cotenants.any(|cotenant| cotenant.delays.is_abandoned()) {
                 return Err(Ended::Failed {
                     reason: "the runtime in which it was started has ended".to_owned(),
                 });
@@ -120,11 +120,10 @@ pub(crate) struct Sampler {
 
 impl Sampler {
     pub(crate) fn new(runtime: Handle, process: Arc<Process>) -> Sampler {
-        let began = Instant::now();
         Sampler {
             runtime,
             process,
-            began,
+            began: Instant::now(),
         }
     }
 
@@ -153,10 +152,5 @@ impl Sampler {
 }
 
 fn cpu_ns(clock: ClockId) -> Option<u64> {
-    let time = clock_gettime(clock).ok()?;
-    Some(time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64)
-}
-
-pub(crate) fn ms(time: Duration) -> u64 {
-    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+    Some(ns(clock_gettime(clock).ok()?.into()))
 }

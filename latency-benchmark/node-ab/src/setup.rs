@@ -8,10 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, SystemTime};
 use std::{env, fs};
 
-use crate::slices::Observers;
-use crate::slices::cotenant::{timer, woken};
 use anyhow::{Context, anyhow};
-use poll_probe::{Variant, count_muxer_bytes};
+use poll_probe::{Variant, count_muxer_bytes, locked};
 use run_format::files::{APPLICATION, SCHEMA, unix_s, write_json};
 use run_format::{
     ApplicationFile, Budgets, Ended, Ends, Machine, RuntimeConfig, Scheduler, VariantConfig,
@@ -21,8 +19,10 @@ use tokio::runtime::{Handle, RuntimeFlavor};
 use crate::guard::{Check, Guard};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::recording::{Recording, Sampler, ms};
-use crate::{Error, Process, locked};
+use crate::recording::{Recording, Sampler};
+use crate::slices::cotenant::{timer, woken};
+use crate::slices::{Observers, ms};
+use crate::{Error, SwitchedOn};
 
 /// The shortest turn. In a shorter one, late work of the turn before would be a large part.
 const SHORTEST: Duration = Duration::from_millis(20);
@@ -30,7 +30,7 @@ const SHORTEST: Duration = Duration::from_millis(20);
 /// The settings of a comparison.
 #[must_use = "nothing happens before `start`"]
 pub struct Setup {
-    on: Option<(Arc<Process>, Duration)>,
+    on: Option<SwitchedOn>,
     budgets: Vec<String>,
     dir: PathBuf,
     turn: Option<Duration>,
@@ -40,7 +40,7 @@ pub struct Setup {
 }
 
 impl Setup {
-    pub(crate) fn new(on: Option<(Arc<Process>, Duration)>, budgets: Vec<String>) -> Setup {
+    pub(crate) fn new(on: Option<SwitchedOn>, budgets: Vec<String>) -> Setup {
         Setup {
             on,
             budgets,
@@ -92,7 +92,7 @@ impl Setup {
     /// The environment variable `NODE_AB_CONTROL` may name a control file. While that says anything else than `on`, such as
     /// `off`, the comparison is paused: no budget is in force, nothing is recorded, and the time does not count.
     pub fn start(self) -> Result<Running, Error> {
-        let Some((process, time)) = self.on.clone() else {
+        let Some(SwitchedOn { process, time }) = self.on.clone() else {
             return Ok(Running { at_work: None });
         };
         let variants = variants(&self.budgets)?;
@@ -140,7 +140,7 @@ impl Setup {
             .spawn(record)
             .context("cannot start a thread")?;
         Ok(Running {
-            at_work: Some((stop, thread)),
+            at_work: Some(AtWork { stop, thread }),
         })
     }
 
@@ -218,7 +218,13 @@ fn free_folder(dir: &Path) -> PathBuf {
 /// A running comparison. Budgets take turns until the time is up or this is dropped. After that, `none` is in force.
 #[must_use = "dropping it ends the comparison"]
 pub struct Running {
-    at_work: Option<(Sender<()>, JoinHandle<Ended>)>,
+    at_work: Option<AtWork>,
+}
+
+struct AtWork {
+    /// The comparison ends when this is dropped.
+    stop: Sender<()>,
+    thread: JoinHandle<Ended>,
 }
 
 impl Running {
@@ -233,11 +239,11 @@ impl Running {
     /// Whether budgets still take turns.
     pub fn is_running(&self) -> bool {
         let at_work = self.at_work.as_ref();
-        at_work.is_some_and(|(_, thread)| !thread.is_finished())
+        at_work.is_some_and(|at_work| !at_work.thread.is_finished())
     }
 
     fn end(&mut self) -> Option<Ended> {
-        let (stop, thread) = self.at_work.take()?;
+        let AtWork { stop, thread } = self.at_work.take()?;
         Variant::default().install();
         drop(stop);
         Some(thread.join().unwrap_or_else(|_| Ended::Failed {

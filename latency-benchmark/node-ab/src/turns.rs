@@ -5,7 +5,6 @@ use std::io::{Write, stderr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use crate::slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, order};
 use anyhow::{Context, Result};
 use poll_probe::{Variant, count_muxer_bytes};
 use rand::SeedableRng;
@@ -17,7 +16,8 @@ use run_format::{
 };
 
 use crate::length::{PIECE, pieces_of_turn};
-use crate::recording::{Recording, ms};
+use crate::recording::Recording;
+use crate::slices::{Answered, LogReader, ObservedSlice, RunWriter, Sums, ms, order};
 
 /// When the recording thread ends, even by a panic, `none` is in force and yamux counts no bytes.
 struct NoneAtLast;
@@ -59,7 +59,7 @@ pub(crate) fn run(
             lost_records: 0,
             files: Default::default(),
         },
-        writer: None,
+        tables: None,
         sites: Vec::new(),
         connections: Site::default(),
         written: 0,
@@ -92,7 +92,7 @@ struct Turns<'a> {
     partial: PathBuf,
     run: ApplicationRun,
     /// None until the sites are known.
-    writer: Option<(RunWriter, TableWriters)>,
+    tables: Option<Tables>,
     /// The sites that are recorded.
     sites: Vec<Site>,
     /// The site whose polls tell how slow connections are.
@@ -102,8 +102,19 @@ struct Turns<'a> {
     counts_requests: bool,
 }
 
-/// A turn that is over: its variant, its polls and waits, and the columns of its slice that are counts.
-type Turn = (usize, ObservedSlice, SliceRow);
+struct Tables {
+    slices: RunWriter,
+    blocks: TableWriters,
+}
+
+/// A turn that is over.
+struct Turn {
+    variant: usize,
+    /// Its polls and waits.
+    seen: ObservedSlice,
+    /// The columns of its slice that are counts.
+    used: SliceRow,
+}
 
 impl Turns<'_> {
     /// Compares until something ends that.
@@ -112,9 +123,10 @@ impl Turns<'_> {
             let partial = &self.partial;
             fs::create_dir_all(partial).with_context(|| partial.display().to_string())?;
             self.warm_up()?;
-            let writer = RunWriter::create(&self.partial, self.sites.clone(), Vec::new())?;
-            let blocks = TableWriters::create(&self.partial, &[BLOCKS])?;
-            self.writer = Some((writer, blocks));
+            self.tables = Some(Tables {
+                slices: RunWriter::create(&self.partial, self.sites.clone(), Vec::new())?,
+                blocks: TableWriters::create(&self.partial, &[BLOCKS])?,
+            });
             for number in 1.. {
                 self.recording.wait_while_paused(&mut self.end)?;
                 self.block(number)?;
@@ -203,7 +215,11 @@ impl Turns<'_> {
                 .collect_for(Duration::from_millis(turn_ms), Some(&mut seen), true)?;
             seen.close(self.recording.now_ns());
             let used = self.recording.sampler.sums().since(before);
-            last = Some((variant, seen, used));
+            last = Some(Turn {
+                variant,
+                seen,
+                used,
+            });
         }
         self.recording.install(Budgets::NONE);
         self.recording.feed.in_force(BASELINE);
@@ -211,7 +227,7 @@ impl Turns<'_> {
         self.recording.feed.block();
         let written = self.written - written_before;
         self.run.blocks += u32::from(written == variants as u32);
-        if let Some((_, blocks)) = self.writer.as_mut().filter(|_| written > 0) {
+        if let Some(Tables { blocks, .. }) = self.tables.as_mut().filter(|_| written > 0) {
             let row = BlockRow {
                 block: number,
                 duration_ms: began.elapsed().as_secs_f64() * 1e3,
@@ -227,7 +243,7 @@ impl Turns<'_> {
     /// Waits for the late polls of the turn before, and writes its slice.
     fn wash_out(&mut self, block: u32, mut last: Option<Turn>) -> Result<(), Ended> {
         let washout = Duration::from_millis(self.file.washout_ms);
-        let seen = last.as_mut().map(|(_, seen, _)| seen);
+        let seen = last.as_mut().map(|turn| &mut turn.seen);
         let ended = self.recording.collect_for(washout, seen, false);
         if ended.is_err() {
             Variant::default().install();
@@ -239,7 +255,8 @@ impl Turns<'_> {
     }
 
     /// Writes a slice, unless it lost records.
-    fn keep(&mut self, block: u32, (variant, seen, used): Turn) -> Result<(), Ended> {
+    fn keep(&mut self, block: u32, turn: Turn) -> Result<(), Ended> {
+        let seen = turn.seen;
         let lost_records: u64 = seen.sites.iter().map(|site| site.row.lost).sum();
         let lost = seen.lost_entries + lost_records;
         self.run.lost_records += lost;
@@ -251,24 +268,25 @@ impl Turns<'_> {
             return Ok(());
         }
         self.add_late_sites(&seen)?;
-        self.recording.feed.turn(variant, &seen, self.connections);
+        let feed = &mut self.recording.feed;
+        feed.turn(turn.variant, &seen, self.connections);
         let requests = seen.histograms.count(HistogramOf::Latency);
         self.counts_requests |= requests > 0;
         self.written += 1;
         let row = SliceRow {
             slice: self.written,
             block,
-            variant,
+            variant: turn.variant,
             start_ms: seen.start_ns as f64 / 1e6,
             duration_ms: seen.duration_ns as f64 / 1e6,
             turns: seen.turns,
             requests: self.counts_requests.then_some(requests),
             requests_begun_before: self.counts_requests.then_some(seen.begun_before),
             lost_entries: lost,
-            ..used
+            ..turn.used
         };
-        if let Some((writer, _)) = &mut self.writer {
-            writer.write(&row, &seen, &[], None)?;
+        if let Some(tables) = &mut self.tables {
+            tables.slices.write(&row, &seen, &[], None)?;
         }
         Ok(())
     }
@@ -277,12 +295,12 @@ impl Turns<'_> {
     fn add_late_sites(&mut self, seen: &ObservedSlice) -> Result<(), Ended> {
         for site in Site::ALL {
             let is_late = seen.site(site).row.polls > 0 && !self.sites.contains(&site);
-            let Some((writer, _)) = self.writer.as_mut().filter(|_| is_late) else {
+            let Some(tables) = self.tables.as_mut().filter(|_| is_late) else {
                 continue;
             };
             self.sites.push(site);
             if Site::of_connections(self.sites.clone()) == self.connections {
-                writer.add_site(site, self.written + 1)?;
+                tables.slices.add_site(site, self.written + 1)?;
             } else {
                 say(&format!(
                     "the site {site} was polled only after the turns had begun, so it is not in this run; start once more"
@@ -294,11 +312,11 @@ impl Turns<'_> {
 
     /// Waits until everything is on disk.
     fn finish(&mut self) -> Result<()> {
-        let Some((writer, blocks)) = self.writer.take() else {
+        let Some(tables) = self.tables.take() else {
             return Ok(());
         };
-        writer.finish(self.recording.now_ns())?;
-        blocks.finish()
+        tables.slices.finish(self.recording.now_ns())?;
+        tables.blocks.finish()
     }
 }
 

@@ -11,7 +11,7 @@ use anyhow::{Context, Result};
 use futures::future::Either;
 use node_ab::slices::cotenant::WakeReceiver;
 use node_ab::slices::{Observers, RequestLog};
-use poll_probe::{Capacity, Recorder};
+use poll_probe::{Capacity, Recorder, locked};
 use program::{one_line, say};
 use run_format::{
     CentralTask, Cores, Measured, Measurement, NamedSite, NodeMessage, RunConfig, RuntimeConfig,
@@ -33,7 +33,10 @@ use crate::observe::same_worker::SameWorker;
 use crate::parent::report;
 use crate::paths::{TurnSwitch, TurnTaker};
 use crate::shared_page::SharedPage;
-use crate::stack_task::{StackTask, locked};
+use crate::stack_task::StackTask;
+
+/// Room for the requests of some seconds of the busiest central.
+const MOST_REQUESTS: usize = 1 << 17;
 
 /// Central before it is connected.
 pub struct Central {
@@ -82,7 +85,7 @@ impl Central {
         pin_workers(&threads, &task.config)?;
         let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
-        let (log, requests) = RequestLog::new(Arc::clone(&recorder));
+        let (log, requests) = RequestLog::new(Arc::clone(&recorder), MOST_REQUESTS);
         let measured = Connected {
             activity: Activity {
                 connections: Arc::default(),

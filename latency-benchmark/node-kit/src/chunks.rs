@@ -5,12 +5,12 @@ use std::convert::Infallible;
 use std::sync::Mutex;
 
 use anyhow::{Context, Result, ensure};
+use poll_probe::locked;
 use run_format::{Part, Sizes};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use crate::stack_task::locked;
 use crate::{RequestLog, Turns};
 
 /// Sends chunks to a peer, at the rate of the part or while fewer than its limit are unacknowledged. `is_last` says whether a
@@ -118,7 +118,7 @@ mod tests {
             .try_into()
             .expect("sizes");
         let ((near, far), acknowledged) = (duplex(100), Cell::new(0));
-        let (log, _seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())));
+        let (log, _seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())), 1 << 10);
         let log = Mutex::new(log);
         let turns = Turns::new(&part, Instant::now());
         let is_last = |_| {

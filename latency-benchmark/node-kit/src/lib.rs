@@ -29,6 +29,7 @@ pub use self::observe::activity::ConnectionCounts;
 pub use self::pace::{MOST_UNANSWERED, Pacer, ask_at_pace, refuse_unless};
 pub use self::parent::{announce, report};
 pub use self::paths::{TrafficPath, TurnTaker};
-pub use self::stack_task::{StackTask, locked};
+pub use self::stack_task::StackTask;
 pub use self::turns::Turns;
 pub use node_ab::slices::{Findings, RequestLog};
+pub use poll_probe::locked;

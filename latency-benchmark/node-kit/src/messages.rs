@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail, ensure};
 use nix::time::{ClockId, clock_gettime};
+use node_ab::slices::ns;
 use run_format::{Load, Pace, SMALLEST_MESSAGE};
 use tokio::time::{Interval, MissedTickBehavior, interval};
 
@@ -87,8 +88,7 @@ impl Deliveries {
 }
 
 fn monotonic_ns() -> Result<u64> {
-    let now = Duration::from(clock_gettime(ClockId::CLOCK_MONOTONIC)?);
-    Ok(u64::try_from(now.as_nanos())?)
+    Ok(ns(clock_gettime(ClockId::CLOCK_MONOTONIC)?.into()))
 }
 
 #[cfg(test)]
@@ -101,7 +101,8 @@ mod tests {
 
     #[test]
     fn missing_messages_are_expected_and_late_ones_are_not_expected_again() {
-        let (log, mut seen) = RequestLog::new(Arc::new(Recorder::new(Capacity::default())));
+        let (log, mut seen) =
+            RequestLog::new(Arc::new(Recorder::new(Capacity::default())), 1 << 10);
         let mut deliveries = Deliveries::new(log);
         let mut note = |peer: usize, number: u64| {
             let message = [0, number, 0].map(u64::to_be_bytes).concat();

@@ -101,12 +101,12 @@ impl Pacer {
         let Some(due) = &mut self.due else {
             return pending().await;
         };
-        let at = due.tick().await;
+        let was_due = due.tick().await;
         ensure!(
             unanswered < MOST_UNANSWERED,
             "{MOST_UNANSWERED} requests are unanswered: the rate is more than the peers can take"
         );
-        Ok((self.turn(), at.elapsed().as_nanos() as u64))
+        Ok((self.turn(), was_due.elapsed().as_nanos() as u64))
     }
 }
 

@@ -81,6 +81,9 @@ mod watched;
 mod yields;
 
 pub use budget::{Budget, Budgets, Limit, Wake};
+#[cfg(feature = "recorder")]
+#[doc(hidden)]
+pub use lock::lock as locked;
 pub use site::Site;
 #[cfg(feature = "recorder")]
 pub use {

@@ -6,15 +6,16 @@ mod unit_test;
 
 use anyhow::Result;
 use run_format::{Budget, Budgets, Limit, Wake};
+use syn::{Expr, ExprLoop, Stmt};
 
 use self::limits::LimitLines;
 use crate::crate_source::CrateSource;
-use crate::diff::{Layout, below};
+use crate::diff::{Layout, crate_diff};
 use crate::error::Refused;
 use crate::graft::{Graft, GraftedFile};
 use crate::idents::refuse_taken_name;
-use crate::leave;
-use crate::locate::{FoundFunction, ParsedCrate, bytes};
+use crate::insertion::{Insertion, LinePlace};
+use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
 use crate::remedies::{RemedySpec, Way, remedies_of};
 use crate::sites::{LoopShape, SiteSpec};
 use crate::stacks::{LIBP2P, sites_of};
@@ -22,20 +23,8 @@ use crate::stacks::{LIBP2P, sites_of};
 pub use self::surroundings::{MANIFEST, repository};
 
 /// The change that gives `source` the budgets of its sites. `manifest` is the path of the crate's manifest, because a crate
-/// from the registry has two.
-pub fn files(source: &CrateSource, budgets: &Budgets, manifest: &str) -> Result<Vec<GraftedFile>> {
-    files_with(source, budgets, manifest, "")
-}
-
-/// The same change for a source that is grafted afterwards. The graft recognises the variables of the budgets by their names.
-pub(crate) fn files_to_measure(
-    source: &CrateSource,
-    budgets: &Budgets,
-) -> Result<Vec<GraftedFile>> {
-    files_with(source, budgets, MANIFEST, leave::INSERTED)
-}
-
-fn files_with(
+/// from the registry has two. The names of inserted variables begin with `prefix`.
+pub fn files(
     source: &CrateSource,
     budgets: &Budgets,
     manifest: &str,
@@ -45,39 +34,30 @@ fn files_with(
     let mut patch = Graft::default();
     let mut news = Vec::new();
     for spec in sites_of(&source.name) {
-        let Some(budget) = budget_at(spec, budgets) else {
-            continue;
-        };
-        let function = parsed.locate(spec)?;
-        let limit = limits::lines(&function, spec, budget, prefix)?;
-        let wake = match is_deferred(budget) {
-            true => " With tokio, timers and I/O come first.",
-            false => "",
-        };
-        let (path, when) = (spec.function, &limit.when);
-        news.push(format!("Let `{path}` yield to the executor {when}.{wake}"));
-        add_limit(&function, spec, &limit, &mut patch)?;
-        unit_test::add(&function, spec, budget, &limit, &mut patch);
-        if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
-            surroundings::time_polls(&parsed, spawned_in, &function, spec, &mut patch)?;
+        if let Some(budget) = budgets.at(spec.site()) {
+            let function = parsed.locate(spec)?;
+            let limit = limits::lines(&function, spec, budget, prefix)?;
+            let wake = match is_deferred(budget) {
+                true => " With tokio, timers and I/O come first.",
+                false => "",
+            };
+            let (path, when) = (spec.function, &limit.when);
+            news.push(format!("Let `{path}` yield to the executor {when}.{wake}"));
+            add_limit(&function, spec, &limit, &mut patch)?;
+            unit_test::add(&function, spec, budget, &limit, &mut patch);
+            if let (LoopShape::Task { spawned_in }, Limit::Time(_)) = (spec.shape, budget.limit) {
+                surroundings::time_polls(&parsed, spawned_in, &function, spec, &mut patch)?;
+            }
+            if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
+                surroundings::depend_on_tokio(source, manifest, spec, &mut patch)?;
+            }
         }
-        if spec.package == "yamux" && (budget.limit == Limit::Coop || is_deferred(budget)) {
-            surroundings::depend_on_tokio(source, manifest, spec, &mut patch)?;
+        for remedy in remedies_of(spec) {
+            if let Some(way) = way_of(remedy, budgets) {
+                add_remedy(source, spec, remedy, way, &mut patch)?;
+                news.push(way.news.to_owned());
+            }
         }
-    }
-    for (spec, remedy, way) in remedies(&source.name, budgets) {
-        let text = source.read(remedy.file)?;
-        let occurrences = |old: &str| text.matches(old).count();
-        let mut replaced = way.replacements.iter().map(|(old, _)| *old);
-        if let Some(old) = replaced.find(|old| occurrences(old) != 1) {
-            let place = format!("{}, {}, -", source.id(), remedy.file);
-            let looked_for = format!("one {:?}", old.trim());
-            return Err(Refused::new(&place, looked_for, occurrences(old)).into());
-        }
-        patch.replace((remedy.file, &text), way);
-        let end = text.lines().count() + 1;
-        patch.add_lines(spec, (remedy.file, &text), (end, end), remedy.unit_test);
-        news.push(way.news.to_owned());
     }
     surroundings::changelog(source, &news, &mut patch)?;
     Ok(patch.files)
@@ -92,7 +72,7 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
         true => &original,
         false => MANIFEST,
     };
-    let changes = below(prefix, &files(source, budgets, manifest)?);
+    let changes = crate_diff(prefix, &files(source, budgets, manifest, "")?);
     let (repository, id) = (repository(&source.name), source.id());
     Ok(format!("# {budgets}, for {repository} ({id})\n{changes}"))
 }
@@ -100,29 +80,21 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
 /// The packages that a change for these budgets touches.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
-    let is_changed = |spec: &SiteSpec| {
-        budget_at(spec, budgets).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
+    let is_bounded = |spec: &SiteSpec| {
+        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
     };
-    packages.retain(|package| {
-        sites_of(package).any(is_changed) || !remedies(package, budgets).is_empty()
-    });
+    let has_remedy =
+        |spec: &SiteSpec| remedies_of(spec).any(|remedy| way_of(remedy, budgets).is_some());
+    packages.retain(|package| sites_of(package).any(|spec| is_bounded(spec) || has_remedy(spec)));
     packages
 }
 
-/// The remedies of a package that the budgets name, each with its site and with the way that the budgets ask for.
-fn remedies(
-    package: &str,
-    budgets: &Budgets,
-) -> Vec<(&'static SiteSpec, &'static RemedySpec, &'static Way)> {
-    let with_way = |spec, remedy: &'static RemedySpec| {
-        let mut asked = budgets.remedies();
-        let (_, name) = asked.find(|(asked, _)| asked.name() == remedy.name)?;
-        let way = remedy.ways.iter().find(|way| way.name == name)?;
-        Some((spec, remedy, way))
-    };
-    sites_of(package)
-        .flat_map(|spec| remedies_of(spec).filter_map(move |remedy| with_way(spec, remedy)))
-        .collect()
+/// The way of a remedy that the budgets ask for.
+fn way_of(remedy: &RemedySpec, budgets: &Budgets) -> Option<&'static Way> {
+    let (_, name) = budgets
+        .remedies()
+        .find(|(asked, _)| asked.name() == remedy.name)?;
+    remedy.ways.iter().find(|way| way.name == name)
 }
 
 fn is_deferred(budget: Budget) -> bool {
@@ -130,8 +102,16 @@ fn is_deferred(budget: Budget) -> bool {
     budget.wake == Wake::Deferred && budget.limit != Limit::Coop
 }
 
-fn budget_at(spec: &SiteSpec, budgets: &Budgets) -> Option<Budget> {
-    budgets.at(spec.site())
+impl Graft {
+    /// Adds lines before the line with the number `before`, with the indentation of that line.
+    fn add_lines(&mut self, spec: &SiteSpec, file: (&str, &str), before: usize, text: &str) {
+        let place = LinePlace {
+            before,
+            like: before,
+        };
+        let (_, source) = file;
+        self.add(spec, file, Insertion::lines(source, place, "budget", text));
+    }
 }
 
 /// Adds the lines that end a poll.
@@ -141,7 +121,7 @@ fn add_limit(
     limit: &LimitLines,
     patch: &mut Graft,
 ) -> Result<(), Refused> {
-    let the_loop = function.the_loop()?;
+    let the_loop = the_loop(function)?;
     for variable in limit.variables() {
         refuse_taken_name(function, variable)?;
     }
@@ -156,7 +136,43 @@ fn add_limit(
         (loop_brace.start, 1, &limit.in_loop),
     ] {
         let line = function.line_number(byte) + after;
-        patch.add_lines(spec, function.file.named(), (line, line), text);
+        patch.add_lines(spec, function.file.named(), line, text);
     }
+    Ok(())
+}
+
+/// The only loop among the statements of the function.
+fn the_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> {
+    let statements = function.body.stmts.iter();
+    let loops = statements.filter_map(|statement| match statement {
+        Stmt::Expr(Expr::Loop(the_loop), _) => Some(the_loop),
+        _ => None,
+    });
+    let looked_for = "one `loop` among the statements of the function";
+    only_one(&function.place, looked_for, loops.collect(), |found| {
+        found.loop_token.span
+    })
+}
+
+/// Puts the new way of a remedy in the place of upstream's way, and adds the remedy's unit test.
+fn add_remedy(
+    source: &CrateSource,
+    spec: &SiteSpec,
+    remedy: &RemedySpec,
+    way: &Way,
+    patch: &mut Graft,
+) -> Result<()> {
+    let text = source.read(remedy.file)?;
+    let occurrences = |old: &str| text.matches(old).count();
+    let mut replaced = way.replacements.iter().map(|(old, _)| *old);
+    if let Some(old) = replaced.find(|old| occurrences(old) != 1) {
+        let place = format!("{}, {}, -", source.id(), remedy.file);
+        let looked_for = format!("one {:?}", old.trim());
+        return Err(Refused::new(&place, looked_for, occurrences(old)).into());
+    }
+    let file = (remedy.file, &*text);
+    patch.file(file).replacements.extend(way.replacements);
+    let end = text.lines().count() + 1;
+    patch.add_lines(spec, file, end, remedy.unit_test);
     Ok(())
 }

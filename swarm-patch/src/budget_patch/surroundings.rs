@@ -90,8 +90,8 @@ pub(super) fn depend_on_tokio(
             format!("[dependencies.tokio]\n{}\n\n", TOKIO.replace(", ", "\n")),
         ),
     };
-    patch.add_lines(spec, (MANIFEST, &text), (before, before), &dependency);
-    patch.add_lines(spec, (MANIFEST, &text), (end + 1, end + 1), feature);
+    patch.add_lines(spec, (MANIFEST, &text), before, &dependency);
+    patch.add_lines(spec, (MANIFEST, &text), end + 1, feature);
     Ok(())
 }
 
@@ -113,6 +113,6 @@ pub(super) fn changelog(source: &CrateSource, news: &[String], patch: &mut Graft
     let url = repository(&source.name);
     let entry = |news: &String| format!("- {news}\n  See [PR XXXX]({url}/pull/XXXX).\n{end}");
     let entries: String = news.iter().map(entry).collect();
-    patch.add_lines(spec, (path, &text), (first + 1, first + 1), &entries);
+    patch.add_lines(spec, (path, &text), first + 1, &entries);
     Ok(())
 }

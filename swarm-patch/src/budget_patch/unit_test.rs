@@ -16,26 +16,28 @@ pub(super) fn add(
     limit: &LimitLines,
     patch: &mut Graft,
 ) {
-    let (file, test) = (function.file, text(spec, budget, limit));
+    let file = function.file;
     let tests = file.tree.items.iter().find_map(|item| match item {
         Item::Mod(module) if module.ident == "tests" => module.content.as_ref(),
         _ => None,
     });
-    let Some((brace, items)) = tests else {
-        let indent = |line: &str| match line {
-            "" => "\n".to_owned(),
-            line => format!("    {line}\n"),
-        };
-        let indented: String = test.lines().map(indent).collect();
-        let imports = text_part(spec, "imports");
-        let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{indented}}}\n");
-        let end = file.text.lines().count() + 1;
-        return patch.add_lines(spec, file.named(), (end, end), &module);
+    let indent = |line: &str| match line {
+        "" => "\n".to_owned(),
+        line => format!("    {line}\n"),
     };
-    let like = items.first().map_or(0, |first| bytes(first).start);
-    let [end, like] =
-        [bytes(&brace.span.close()).start, like].map(|byte| function.line_number(byte));
-    patch.add_lines(spec, file.named(), (end, like), &format!("\n{test}"));
+    let test: String = text(spec, budget, limit).lines().map(indent).collect();
+    let (line, text) = match tests {
+        Some((brace, _)) => {
+            let end = bytes(&brace.span.close()).start;
+            (function.line_number(end), format!("\n{test}"))
+        }
+        None => {
+            let imports = text_part(spec, "imports");
+            let module = format!("\n#[cfg(test)]\nmod tests {{\n{imports}\n{test}}}\n");
+            (file.text.lines().count() + 1, module)
+        }
+    };
+    patch.add_lines(spec, file.named(), line, &text);
     add_to_other_test(function, spec, patch);
 }
 
@@ -76,6 +78,6 @@ fn add_to_other_test(function: &FoundFunction<'_>, spec: &SiteSpec, patch: &mut 
     };
     if let Some(line) = place() {
         let polls = text_part(spec, "other test");
-        patch.add_lines(spec, file.named(), (line, line), polls);
+        patch.add_lines(spec, file.named(), line, polls);
     }
 }

@@ -7,16 +7,15 @@ use syn::{Expr, ExprCall, ExprClosure, ExprMethodCall, Pat};
 use super::{Access, Arms, Walk};
 use crate::calls::{Expressions, callee, child_of_call, child_of_method};
 use crate::inner::PROBE;
-use crate::insertion::Insertion;
 use crate::locate::bytes;
 use crate::methods::is_own;
 
 impl Walk<'_, '_> {
     pub(super) fn method_call(&mut self, expr: &Expr, call: &ExprMethodCall) {
-        let Some((context, at)) = self.context_among(&call.args) else {
+        let Some((context, byte)) = self.context_among(&call.args) else {
             return visit::visit_expr_method_call(self, call);
         };
-        self.contexts.push(at);
+        self.contexts.push(byte);
         if is_own(&call.receiver) && self.methods.contains(&&call.method) {
             return self.within(bytes(context).end, "pass", format!(", {PROBE}"));
         }
@@ -33,10 +32,10 @@ impl Walk<'_, '_> {
         {
             return;
         }
-        let Some((context, at)) = self.context_among(&call.args) else {
+        let Some((context, byte)) = self.context_among(&call.args) else {
             return visit::visit_expr_call(self, call);
         };
-        self.contexts.push(at);
+        self.contexts.push(byte);
         let name = child_of_call(self.function, call, |argument| {
             self.context_in(argument).is_some()
         });
@@ -44,6 +43,7 @@ impl Walk<'_, '_> {
         self.child(expr, context, name, &parts);
     }
 
+    /// The argument that is the context, and the byte at which its name begins.
     fn context_among<'e, P>(
         &self,
         arguments: &'e Punctuated<Expr, P>,
@@ -80,21 +80,19 @@ impl Walk<'_, '_> {
         let begin = format!("{}({number})", self.access.call("child"));
         let own = format!("{}()", self.access.call("own"));
         let arms = self.arms.take().filter(|arms| arms.polled == bytes(call));
-        let (begun, begin) = match arms {
+        let (marked, begin) = match arms {
             Some(_) if matches!(context, Expr::Path(_)) => {
                 (bytes(context), format!("{{ {begin}; &mut *"))
             }
             Some(_) => (bytes(context), format!("{{ {begin}; ")),
             None => (bytes(call), format!("({begin}, ")),
         };
-        let (file, begin) = self.function.within(begun.start, "child", begin);
-        let child = Some(name);
-        let begin = Insertion { child, ..begin };
-        self.marks.insertions.push((file, begin));
+        self.marks
+            .begin_child(self.function, marked.start, name, begin);
         let Some(Arms { begin, pattern, .. }) = arms else {
-            return self.within(begun.end, "own", format!(", {own}).1"));
+            return self.within(marked.end, "own", format!(", {own}).1"));
         };
-        self.within(begun.end, "child", " }");
+        self.within(marked.end, "child", " }");
         let arm = format!(" {pattern} if {{ {own}; false }} => unreachable!(),");
         self.within(begin, "own", arm);
     }

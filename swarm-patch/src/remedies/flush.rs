@@ -9,29 +9,29 @@ pub const FLUSH: RemedySpec = RemedySpec {
     package: "yamux",
     fields: ("Active", "unflushed: usize, is_burst: bool,"),
     rewrites: &[
-        Rewrite {
-            function: "Active::new",
-            expression: "IntMap::default()",
-            becomes: "{}, unflushed: 0, is_burst: false",
-        },
-        Rewrite {
-            function: "Active::poll",
-            expression: "self.socket.start_send_unpin(frame)?",
-            becomes: "{ self.unflushed += 12; \
+        Rewrite::new(
+            "Active::new",
+            "IntMap::default()",
+            "{}, unflushed: 0, is_burst: false",
+        ),
+        Rewrite::new(
+            "Active::poll",
+            "self.socket.start_send_unpin(frame)?",
+            "{ self.unflushed += 12; \
                       if frame.header().tag() == Tag::Data { self.unflushed += frame.header().len().val() as usize; } {} }",
-        },
-        Rewrite {
-            function: "Active::poll",
-            expression: "self.socket.poll_flush_unpin(cx)?",
-            becomes: "if match (probe.remedy(0), self.is_burst) { (0, _) => true, (1, _) => false, \
+        ),
+        Rewrite::new(
+            "Active::poll",
+            "self.socket.poll_flush_unpin(cx)?",
+            "if match (probe.remedy(0), self.is_burst) { (0, _) => true, (1, _) => false, \
                       (3, false) => self.unflushed > 0, _ => self.unflushed >= 32 * 1024 } \
                       { self.is_burst = self.unflushed > 0; self.unflushed = 0; {} } else { Poll::Ready(()) }",
-        },
-        Rewrite {
-            function: "Active::poll",
-            expression: "self.pending_read_frame.is_none()",
-            becomes: "{ if probe.remedy(0) > 0 { self.unflushed = 0; self.is_burst = false; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
-        },
+        ),
+        Rewrite::new(
+            "Active::poll",
+            "self.pending_read_frame.is_none()",
+            "{ if probe.remedy(0) > 0 { self.unflushed = 0; self.is_burst = false; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
+        ),
     ],
     file: "src/connection.rs",
     ways: &[

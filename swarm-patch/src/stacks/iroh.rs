@@ -5,7 +5,7 @@ const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", NOQ_COUNTS);
 
 /// The counts of a connection of noq, which may have several paths. Its round-trip time is that of the path that has sent
 /// most.
-const NOQ_COUNTS: &[Rewrite] = &[quinn::rewrite(
+const NOQ_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
@@ -54,7 +54,7 @@ pub const IROH: Stack = Stack {
                     part_of: None,
                 },
                 bounds: &[],
-                counts: &[quinn::rewrite(
+                counts: &[Rewrite::new(
                     "Actor::run",
                     "self.event_loop(&mut addr_update_stream, i)",
                     "(::poll_probe::count(), {}).1",

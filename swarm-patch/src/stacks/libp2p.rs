@@ -7,7 +7,7 @@ const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::QUINN_COUNT
 /// grown. A stream knows its credit and what is unread. The last two expressions are where the bytes are counted that streams
 /// send and receive.
 const YAMUX_STATES: &[Rewrite] = &[
-    quinn::rewrite(
+    Rewrite::new(
         "Connection::new",
         "Active::new(socket, cfg, mode)",
         "{ let active = {}; let rtt = active.rtt.clone(); ::poll_probe::watch_muxer(&active.accumulated_max_stream_windows, move |grown| \
@@ -18,12 +18,12 @@ const YAMUX_STATES: &[Rewrite] = &[
     stream("Active::poll_new_outbound"),
     stream("Active::on_data"),
     stream("Active::on_window_update"),
-    quinn::rewrite(
+    Rewrite::new(
         "Active::poll",
         "self.socket.start_send_unpin(frame)?",
         "{ if frame.header().tag() == Tag::Data { ::poll_probe::muxer_moved(frame.header().len().val()); } {} }",
     ),
-    quinn::rewrite(
+    Rewrite::new(
         "Active::on_frame",
         "frame.into_data()",
         "{ let data = {}; ::poll_probe::muxer_moved(data.header().len().val()); data }",
@@ -34,7 +34,7 @@ const fn stream(opened_in: &'static str) -> Rewrite {
     let watched = "{ let shared = {}; ::poll_probe::watch_muxer(&shared, |shared| { let shared = shared.lock(); \
          ::poll_probe::MuxerCounts { credit_bytes: shared.send_window().into(), unread_bytes: shared.buffer.len() as u64, \
          ..Default::default() } }); shared }";
-    quinn::rewrite(opened_in, "stream.clone_shared()", watched)
+    Rewrite::new(opened_in, "stream.clone_shared()", watched)
 }
 
 const POLL: LoopShape = LoopShape::Poll {

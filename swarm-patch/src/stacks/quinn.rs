@@ -68,7 +68,7 @@ const CONNECTION_BOUNDS: &[Rewrite] = &[
 ];
 
 /// The counts of a connection of quinn.
-pub const QUINN_COUNTS: &[Rewrite] = &[rewrite(
+pub const QUINN_COUNTS: &[Rewrite] = &[Rewrite::new(
     "Connecting::new",
     "conn.clone()",
     r#"{
@@ -92,7 +92,7 @@ pub const QUINN_COUNTS: &[Rewrite] = &[rewrite(
 )];
 
 /// The counts of a socket that receives.
-const SOCKET_COUNTS: &[Rewrite] = &[rewrite(
+const SOCKET_COUNTS: &[Rewrite] = &[Rewrite::new(
     "RecvState::poll_socket",
     "self.recv_limiter.record_work(msgs)",
     "(::poll_probe::received(), {}).1",
@@ -100,19 +100,19 @@ const SOCKET_COUNTS: &[Rewrite] = &[rewrite(
 
 const ENDPOINT_BOUNDS: &[Rewrite] = &[
     wake("EndpointDriver::poll"),
-    rewrite(
+    Rewrite::new(
         "State::handle_events",
         "IO_LOOP_BOUND",
         "::poll_probe::at_most({})",
     ),
     reached("State::handle_events", "true"),
     // In some polls the limiter measures the time of receiving. In the others it knows how long a message takes.
-    rewrite(
+    Rewrite::new(
         "WorkLimiter::allow_work",
         "self.desired_cycle_time",
         "::poll_probe::no_longer_than({})",
     ),
-    rewrite(
+    Rewrite::new(
         "WorkLimiter::allow_work",
         "self.allowed",
         "::poll_probe::in_time({}, self.smoothed_time_per_work_item_nanos)",
@@ -124,11 +124,11 @@ const ENDPOINT_BOUNDS: &[Rewrite] = &[
 ];
 
 const fn transmit(expression: &'static str, becomes: &'static str) -> Rewrite {
-    rewrite("State::drive_transmit", expression, becomes)
+    Rewrite::new("State::drive_transmit", expression, becomes)
 }
 
 const fn wake(function: &'static str) -> Rewrite {
-    rewrite(
+    Rewrite::new(
         function,
         "cx.waker().wake_by_ref()",
         "if ::poll_probe::wakes_now(cx) { {} }",
@@ -136,17 +136,5 @@ const fn wake(function: &'static str) -> Rewrite {
 }
 
 const fn reached(function: &'static str, condition: &'static str) -> Rewrite {
-    rewrite(function, condition, "::poll_probe::reached({})")
-}
-
-pub(super) const fn rewrite(
-    function: &'static str,
-    expression: &'static str,
-    becomes: &'static str,
-) -> Rewrite {
-    Rewrite {
-        function,
-        expression,
-        becomes,
-    }
+    Rewrite::new(function, condition, "::poll_probe::reached({})")
 }

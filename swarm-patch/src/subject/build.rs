@@ -15,12 +15,13 @@ use toml_edit::value;
 
 use super::builder::{Built, EDITS, LOCK, Profile, Program, RECORD, STAGE, SubjectBuilder};
 use super::crates::{LAYER, Subject, UPSTREAM, remove_wasm};
-use super::source::{copy, newest, packages};
+use super::source::{copy_crate, newest, packages_in};
 use super::{compiler, lock_file, virtual_timer};
 use crate::cargo_run::MESSAGES;
-use crate::checkout::{self, Edits, relative};
 use crate::crate_source::CrateSource;
+use crate::edits::Edits;
 use crate::sites::SiteLevels;
+use crate::source_tree::{self, relative};
 use crate::stacks::Stack;
 use crate::{cargo_run, layouts, sync};
 
@@ -97,7 +98,7 @@ impl Build<'_> {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
             // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. Cargo is
             // asked before the graft, which adds a dependency on a folder that does not exist yet.
-            let packages = packages(&self.dir.join(UPSTREAM))?.into_iter();
+            let packages = packages_in(&self.dir.join(UPSTREAM))?.into_iter();
             replacing.extend(
                 packages.filter(|package| lock.contains(&format!("name = \"{}\"\n", package.name))),
             );
@@ -123,7 +124,7 @@ impl Build<'_> {
             }
         }
         replacing.extend(copied.iter().cloned());
-        if self.builder.kind == Program::Gate {
+        if self.builder.program == Program::Gate {
             // A timer without a thread takes the place of futures-timer.
             replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
@@ -142,7 +143,7 @@ impl Build<'_> {
 
     fn copy(&self, source: &CrateSource) -> Result<CrateSource> {
         let folder = format!("crate-{}-{}", source.name, source.version);
-        copy(source, &self.dir.join(folder))
+        copy_crate(source, &self.dir.join(folder))
     }
 
     /// Makes a crate of the stage replace that of the registry.
@@ -165,11 +166,11 @@ impl Build<'_> {
 
     fn graft(&mut self, source: &CrateSource) -> Result<()> {
         if let Some(budgets) = &self.subject.budgets {
-            checkout::patch(std::slice::from_ref(source), budgets, &mut self.edits)?;
+            source_tree::patch(std::slice::from_ref(source), budgets, &mut self.edits)?;
         }
         if !self.subject.is_plain {
             let probe = self.workspace().join("swarm-patch/poll-probe");
-            let grafted = checkout::grafted(source, &probe)?;
+            let grafted = source_tree::grafted(source, &probe)?;
             for (path, text) in grafted.files {
                 self.edits.write(path, &text)?;
             }
@@ -214,23 +215,24 @@ impl Build<'_> {
     fn compile(&self, metadata: &Metadata, title: &str, log: &Path) -> Result<()> {
         let (builder, stack) = (self.builder, self.builder.stack);
         let mut command = Command::new(compiler::cargo_path());
-        let is_measured = builder.profile() == "release" && builder.kind == Program::Measuring;
+        let is_measured =
+            builder.profile == Profile::Release && builder.program == Program::Measuring;
         command
             .arg(if is_measured { "rustc" } else { "build" })
             .args([MESSAGES, "--package", &stack.program()])
-            .args(["--bin", &builder.program(), "--target-dir"])
+            .args(["--bin", &builder.program_name(), "--target-dir"])
             .arg(builder.target())
             .current_dir(builder.build_dir().join("workspace"));
         // The profile whose folder is `debug` is the default.
         if builder.profile != Profile::Debug {
-            command.args(["--profile", builder.profile()]);
+            command.args(["--profile", builder.profile_name()]);
         }
         // The gate's program has only TCP and the memory transport, which are not optional.
-        let mut features = match builder.kind {
+        let mut features = match builder.program {
             Program::Gate => Vec::new(),
             _ => builder.ours.optional_features(stack)?,
         };
-        features.extend(builder.kind.feature().map(str::to_owned));
+        features.extend(builder.program.feature().map(str::to_owned));
         if has_codecs_of_async_trait(metadata) {
             features.push("async-trait".to_owned());
         }
@@ -258,7 +260,7 @@ impl Build<'_> {
     /// Moves the program and its description to the folder of the subject. The folder gets its name when it is complete.
     fn keep(&self, id: &str, crates: Vec<CrateRecord>) -> Result<Built> {
         let (partial, builder) = (self.kept_dir(), self.builder);
-        let (profile, program) = (builder.profile(), builder.program());
+        let (profile, program) = (builder.profile_name(), builder.program_name());
         let kept = partial.join(&program);
         fs::copy(builder.target().join(profile).join(&program), &kept)?;
         let lock = builder.build_dir().join("workspace").join(LOCK);

@@ -53,12 +53,12 @@ pub enum Program {
 impl Program {
     /// The name of the program, and the cargo profile with which it is built to be measured.
     pub fn name_and_profile(self, stack: &Stack) -> (String, &'static str) {
-        let (kind, profile) = match self {
+        let (suffix, profile) = match self {
             Program::Measuring => ("", "release"),
             Program::Explaining => ("-counting", "explain"),
             Program::Gate => ("-gate", "release"),
         };
-        (stack.program() + kind, profile)
+        (stack.program() + suffix, profile)
     }
 
     /// The feature of the package that the program needs.
@@ -75,7 +75,7 @@ pub struct SubjectBuilder {
     /// The hash of our sources when the builder was opened.
     pub(super) ours_sha256: String,
     pub(super) profile: Profile,
-    pub(super) kind: Program,
+    pub(super) program: Program,
 }
 
 #[derive(Clone, Debug)]
@@ -101,25 +101,25 @@ impl SubjectBuilder {
             ours,
             stack,
             profile,
-            kind: Program::Measuring,
+            program: Program::Measuring,
         })
     }
 
     /// The same builder for another of the stack's programs.
-    pub fn with_program(self, kind: Program) -> SubjectBuilder {
-        SubjectBuilder { kind, ..self }
+    pub fn with_program(self, program: Program) -> SubjectBuilder {
+        SubjectBuilder { program, ..self }
     }
 
     /// The name of the programs that it builds.
-    pub(super) fn program(&self) -> String {
-        self.kind.name_and_profile(self.stack).0
+    pub(super) fn program_name(&self) -> String {
+        self.program.name_and_profile(self.stack).0
     }
 
     /// The name of the profile's folder in the target folder.
-    pub(super) fn profile(&self) -> &'static str {
+    pub(super) fn profile_name(&self) -> &'static str {
         match self.profile {
             Profile::Debug => "debug",
-            Profile::Release => self.kind.name_and_profile(self.stack).1,
+            Profile::Release => self.program.name_and_profile(self.stack).1,
         }
     }
 
@@ -137,7 +137,7 @@ impl SubjectBuilder {
             self.ours_sha256.clone(),
             compiler::rustc(&self.ours.root)?,
             compiler::flags(),
-            format!("{:?} {}", self.profile, self.program()),
+            format!("{:?} {}", self.profile, self.program_name()),
             self.dir.display().to_string(),
         ];
         let digest = format!("{:x}", Sha256::digest(parts.join("\0")));
@@ -149,7 +149,7 @@ impl SubjectBuilder {
         let dir = self.dir.join(id);
         let text = fs::read_to_string(dir.join(RECORD)).ok()?;
         let built = Built {
-            program: dir.join(self.program()),
+            program: dir.join(self.program_name()),
             record: serde_json::from_str(&text).ok()?,
             dir,
         };
@@ -166,7 +166,7 @@ impl SubjectBuilder {
             levels.extend(graft(&source)?.sites.iter().flat_map(SiteLevels::records));
         }
         if subject.source.checkout.is_some() {
-            source::packages(&copy.path().join(UPSTREAM))?;
+            source::packages_in(&copy.path().join(UPSTREAM))?;
         }
         Ok(levels)
     }
@@ -178,7 +178,7 @@ impl SubjectBuilder {
     }
 
     pub(super) fn time_file(&self) -> PathBuf {
-        let name = format!("{}-{}.seconds", self.program(), self.profile());
+        let name = format!("{}-{}.seconds", self.program_name(), self.profile_name());
         self.dir.join(name)
     }
 

@@ -7,10 +7,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use run_format::{Budgets, PatchRecord, SourceRecord};
 use toml_edit::{DocumentMut, Item};
 
-use super::source::{Source, copy, packages};
+use super::source::{Source, copy_crate, packages_in};
 use super::spec::Spec;
-use crate::checkout::{self, Edits};
 use crate::crate_source::CrateSource;
+use crate::edits::Edits;
+use crate::source_tree;
 use crate::stacks::{LIBP2P, Stack};
 
 /// A version of a stack under test: the sources to build the benchmark against.
@@ -89,13 +90,13 @@ impl Subject {
         if self.source.checkout.is_some() {
             let copy = to.join(UPSTREAM);
             self.source.copy(stack.name, &copy, edits)?;
-            of_checkout = with_sites(&copy, stack, stack.subjects)?;
+            of_checkout = with_sites(&copy, stack)?;
         }
         let mut layers = Vec::new();
         for (name, source) in &self.layers {
             let copy = to.join(format!("{LAYER}{name}"));
             source.copy(name, &copy, edits)?;
-            let mut packages = packages(&copy)?.into_iter();
+            let mut packages = packages_in(&copy)?.into_iter();
             let found = packages.find(|package| package.name == *name);
             layers.push(found.with_context(|| format!("there is no package {name} in it"))?);
         }
@@ -127,10 +128,11 @@ pub(super) const UPSTREAM: &str = "upstream";
 /// The folders of the crates from elsewhere begin with this.
 pub(super) const LAYER: &str = "layer-";
 
-/// Finds the crates with sites in the checkout in `dir`, which must have one of the `expected` crates.
-fn with_sites(dir: &Path, stack: &Stack, expected: &[&str]) -> Result<Vec<CrateSource>> {
+/// Finds the crates with sites in the checkout in `dir`, which must be a subject of the stack.
+fn with_sites(dir: &Path, stack: &Stack) -> Result<Vec<CrateSource>> {
+    let expected = stack.subjects;
     let names = [expected, stack.packages].concat();
-    let mut sources = checkout::find(dir, &names).map_err(|error| {
+    let mut sources = source_tree::find(dir, &names).map_err(|error| {
         // The user named a checkout, so the error does not name the folder of its copy.
         let copy = dir.display();
         let relative = format!("{error:#}").replace(&format!("{copy}: "), "");
@@ -159,10 +161,10 @@ pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateS
     if let Some(budgets) = &subject.budgets {
         for source in &mut sources {
             if source.checksum.is_some() {
-                *source = copy(source, &to.join(&source.name))?;
+                *source = copy_crate(source, &to.join(&source.name))?;
             }
         }
-        checkout::patch(&sources, budgets, &mut edits)?;
+        source_tree::patch(&sources, budgets, &mut edits)?;
     }
     Ok(sources)
 }

@@ -5,20 +5,19 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use toml_edit::{ArrayOfTables, DocumentMut, Item, Table};
 
-use crate::checkout::read_toml;
-use crate::stacks::STACKS;
+use crate::edits::read_toml;
+use crate::stacks::sites_of;
 
 /// Our lock file with the registry's crates in place of the grafted ones, and without the `replaced` crates. Cargo resolves
 /// those again.
 pub(super) fn begin(ours: &Path, replaced: &[&str]) -> Result<String> {
-    let grafted = STACKS.map(|stack| stack.packages).concat();
     let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
     let mut lock = read_toml(&ours.join("Cargo.lock"))?;
     let all = packages(&mut lock)?;
     // A package without a source is a folder. Cargo adds the needed folders again.
     all.retain(|package| package.contains_key("source"));
     for package in packages(&mut pristine)?.iter() {
-        if grafted.contains(&name(package)) {
+        if sites_of(name(package)).next().is_some() {
             let mut of_registry = package.clone();
             // Its dependencies may have versions that only the other lock file has.
             of_registry.remove("dependencies");

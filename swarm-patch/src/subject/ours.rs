@@ -10,7 +10,8 @@ use toml_edit::{Array, DocumentMut, value};
 use walkdir::WalkDir;
 
 use super::compiler;
-use crate::checkout::{Edits, relative};
+use crate::edits::Edits;
+use crate::source_tree::relative;
 use crate::stacks::Stack;
 
 /// The parts of a package that are copied.
@@ -111,7 +112,7 @@ impl Ours {
         versions: &[(String, String)],
         edits: &mut Edits,
     ) -> Result<()> {
-        copy(&self.root, &self.files(stack)?, to)?;
+        copy_files(&self.root, &self.files(stack)?, to)?;
         let members = self.members(stack)?;
         for member in &members {
             edits.toml(to.join(member).join("Cargo.toml"), |manifest| {
@@ -166,7 +167,7 @@ pub(crate) fn files(dir: &Path, parts: &[impl AsRef<Path>]) -> Result<Vec<PathBu
     Ok(found)
 }
 
-pub(crate) fn copy(from: &Path, files: &[PathBuf], to: &Path) -> Result<()> {
+pub(crate) fn copy_files(from: &Path, files: &[PathBuf], to: &Path) -> Result<()> {
     for file in files {
         let target = to.join(file);
         target.parent().map_or(Ok(()), fs::create_dir_all)?;

@@ -15,10 +15,10 @@ use super::checkout::Checkout;
 use super::source_spec::{Origin, SourceSpec};
 use super::spec::LayerSpec;
 use super::{compiler, git, ours};
-use crate::checkout::{Edits, read_toml};
 use crate::crate_source::CrateSource;
+use crate::edits::{Edits, read_toml};
 use crate::package::upstream_manifest;
-use crate::stacks::{STACKS, Stack};
+use crate::stacks::{Stack, sites_of};
 use crate::{pristine, sync};
 
 #[derive(Clone, Debug)]
@@ -66,9 +66,9 @@ impl Source {
         stack: &Stack,
         LayerSpec { name, source }: &LayerSpec,
     ) -> Result<Source> {
-        let has = |stack: &Stack| stack.packages.contains(&&**name);
         let lock = fs::read_to_string(ours::root()?.join("Cargo.lock"))?;
-        let is_of_another = STACKS.into_iter().any(has) && !has(stack);
+        let has_sites = sites_of(name).next().is_some();
+        let is_of_another = has_sites && !stack.packages.contains(&&**name);
         if is_of_another || !lock.contains(&format!("name = \"{name}\"\n")) {
             bail!("nodes of {} do not depend on a crate {name}", stack.name);
         }
@@ -84,7 +84,7 @@ impl Source {
         let copies = self
             .registry_crates(stack)?
             .iter()
-            .map(|source| copy(source, &dir.path().join(&source.name)))
+            .map(|source| copy_crate(source, &dir.path().join(&source.name)))
             .collect::<Result<Vec<_>>>()?;
         let mut changed = BTreeMap::new();
         for diff in &self.diffs {
@@ -131,7 +131,7 @@ impl Source {
     pub(super) fn copy(&self, name: &str, to: &Path, edits: &mut Edits) -> Result<()> {
         match &self.checkout {
             Some(checkout) => checkout.export(to)?,
-            None => drop(copy(&registry_crate(name, self.release())?, to)?),
+            None => drop(copy_crate(&registry_crate(name, self.release())?, to)?),
         }
         for PatchRecord { patch, .. } in &self.diffs {
             let changed = git::apply(to, patch, &["--numstat", "-z"])?;
@@ -172,7 +172,7 @@ impl Source {
     }
 }
 
-pub(crate) fn copy(source: &CrateSource, to: &Path) -> Result<CrateSource> {
+pub(crate) fn copy_crate(source: &CrateSource, to: &Path) -> Result<CrateSource> {
     sync::folder(&source.dir, to)?;
     // This file would say that cargo unpacked the crate there.
     let _ = fs::remove_file(to.join(".cargo-ok"));
@@ -184,10 +184,9 @@ fn registry_crate(name: &str, version: Option<&str>) -> Result<CrateSource> {
     let found = match version {
         Some(version) => release_crates(name, version, "[]", &[name])?,
         None => {
-            let is_grafted = STACKS.iter().any(|stack| stack.packages.contains(&name));
-            let manifest = match is_grafted {
-                true => upstream_manifest(),
-                false => ours::root()?.join("Cargo.toml"),
+            let manifest = match sites_of(name).next() {
+                Some(_) => upstream_manifest(),
+                None => ours::root()?.join("Cargo.toml"),
             };
             newest(pristine::find(&manifest, &[name])?)
         }
@@ -226,7 +225,7 @@ pub(super) fn newest(mut sources: Vec<CrateSource>) -> Vec<CrateSource> {
 }
 
 /// All packages of the crate or workspace in `dir`.
-pub(super) fn packages(dir: &Path) -> Result<Vec<CrateSource>> {
+pub(super) fn packages_in(dir: &Path) -> Result<Vec<CrateSource>> {
     let manifest = dir.join("Cargo.toml");
     if !manifest.is_file() {
         bail!("there is no Cargo.toml in it");

@@ -175,8 +175,8 @@ fn part(text: &str) -> Result<Part, String> {
     let Some((name, source)) = text.split_once('=') else {
         return Err(neither(text));
     };
-    let is_of_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let is_crate = !name.is_empty() && name.bytes().all(is_of_name);
+    let may_be_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_crate = !name.is_empty() && name.bytes().all(may_be_in_name);
     if !is_crate || name.parse::<Site>().is_ok() || name.parse::<Remedy>().is_ok() {
         return budget(text).map(Part::Budget);
     }

@@ -8,14 +8,15 @@ use fs_err as fs;
 use toml_edit::{DocumentMut, InlineTable, Item, Table, value};
 
 use super::folder_name;
-use crate::checkout::{Grafted, read_toml, relative};
+use crate::edits::read_toml;
+use crate::source_tree::{Grafted, relative};
 use crate::stacks::STACKS;
 use crate::subject::compiler;
 
 /// An application with a lock file that is up to date.
 pub struct Application {
-    dir: PathBuf,
-    metadata: Metadata,
+    pub(super) dir: PathBuf,
+    pub(super) metadata: Metadata,
 }
 
 impl Application {
@@ -29,20 +30,6 @@ impl Application {
     /// The folder of its lock file.
     pub fn root(&self) -> &Path {
         self.metadata.workspace_root.as_std_path()
-    }
-
-    /// The packages of the application's workspace.
-    pub(super) fn members(&self) -> Vec<&Package> {
-        self.metadata.workspace_packages()
-    }
-
-    pub(super) fn dir(&self) -> &Path {
-        &self.dir
-    }
-
-    /// The path that leads from the application's folder to another folder.
-    pub(super) fn path_to(&self, folder: &Path) -> PathBuf {
-        relative(&self.dir, folder)
     }
 
     /// The packages with this name that the application uses.
@@ -71,9 +58,9 @@ impl Application {
     }
 }
 
-/// The text of a table `[patch.crates-io]`, with the path of each copy in `copies`.
-pub(super) fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
-    for Grafted { source, .. } in grafted {
+/// The entries of a table `[patch.crates-io]` that lead to the copies in the folder `copies`.
+pub(super) fn entries(grafted: &[Grafted], copies: &Path) -> impl Iterator<Item = (String, Item)> {
+    grafted.iter().map(move |Grafted { source, .. }| {
         let name = &source.name;
         let same = grafted.iter().filter(|other| other.source.name == *name);
         let mut entry = InlineTable::new();
@@ -87,7 +74,14 @@ pub(super) fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) 
         };
         let path = copies.join(folder_name(source));
         entry.insert("path", path.display().to_string().into());
-        table[&key] = value(entry);
+        (key, value(entry))
+    })
+}
+
+/// The text of a table `[patch.crates-io]`, with the path of each copy in `copies`.
+fn with_copies(mut table: Table, grafted: &[Grafted], copies: &Path) -> String {
+    for (key, entry) in entries(grafted, copies) {
+        table[&key] = entry;
     }
     table.set_implicit(false);
     let mut patch = Table::new();

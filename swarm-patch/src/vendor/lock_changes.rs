@@ -3,18 +3,19 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::{io, iter};
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::Package;
 use fs_err as fs;
 use tempfile::TempDir;
-use toml_edit::{DocumentMut, Table, TableLike, value};
+use toml_edit::{TableLike, value};
 
-use super::application::{Application, with_copies};
+use super::application::{Application, entries};
 use super::packages::{self, NODE_AB};
 use crate::cargo_run;
-use crate::checkout::{Grafted, read_toml};
-use crate::subject::compiler;
+use crate::edits::read_toml;
+use crate::source_tree::Grafted;
+use crate::subject::{compiler, ours};
 
 /// A package or a version that comes into the lock file or leaves it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,65 +73,60 @@ impl Trial<'_> {
         out: &Path,
     ) -> Result<Trial<'a>> {
         let root = fs::canonicalize(app.root())?;
+        let members = app.metadata.workspace_packages();
+        let folders = members
+            .iter()
+            .map(|member| fs::canonicalize(ours::folder(member)))
+            .collect::<io::Result<Vec<PathBuf>>>()?;
+        let package = folders
+            .iter()
+            .find(|folder| **folder == app.dir)
+            .or(folders.first())
+            .context("it has no package")?;
         let dir = TempDir::with_prefix_in(".lines-", copies.parent().context("it has a parent")?)?;
         let copied_root = fs::canonicalize(dir.path())?;
         // If `out` is below the application's folder, cargo takes the copies for members of the application's workspace.
         let shown = match out.strip_prefix(&root) {
             Ok(below) => {
                 let link = copied_root.join(below);
-                fs::create_dir_all(link.parent().context("it has a parent")?)?;
+                make_folder_around(&link)?;
                 symlink(copies, &link)?;
                 link
             }
             Err(_) => copies.to_owned(),
         };
-        let members = app.members();
-        let folders = members
-            .iter()
-            .map(|member| package_folder(member))
-            .collect::<Result<Vec<PathBuf>>>()?;
         let copied = |path: &Path| Some(copied_root.join(path.strip_prefix(&root).ok()?));
-        let mut manifests = vec![root.join("Cargo.toml")];
-        manifests.extend(folders.iter().map(|folder| folder.join("Cargo.toml")));
-        for manifest in manifests {
-            let to = copied(&manifest).context("a package is outside of the workspace's folder")?;
-            let mut text = read_toml(&manifest)?;
-            let from = manifest.parent().context("it has a parent")?;
-            lead_back(text.as_table_mut(), from, &folders);
-            fs::create_dir_all(to.parent().context("it has a parent")?)?;
-            fs::write(to, text.to_string())?;
+        let outside = "a package is outside of the workspace's folder";
+        let other_folders = folders.iter().filter(|folder| **folder != root);
+        for folder in iter::once(&root).chain(other_folders) {
+            let mut manifest = read_toml(&folder.join("Cargo.toml"))?;
+            lead_back(manifest.as_table_mut(), folder, &folders);
+            if *folder == root {
+                for (key, entry) in entries(grafted, &shown) {
+                    manifest["patch"]["crates-io"][&key] = entry;
+                }
+            }
+            if folder == package {
+                let node_ab = shown.join(NODE_AB).display().to_string();
+                manifest["dependencies"][NODE_AB]["path"] = value(node_ab);
+            }
+            let copy = copied(folder).context(outside)?.join("Cargo.toml");
+            make_folder_around(&copy)?;
+            fs::write(copy, manifest.to_string())?;
         }
         let targets = members.iter().flat_map(|member| &member.targets);
         let sources = targets.filter_map(|target| fs::canonicalize(&target.src_path).ok());
         for source in sources.filter_map(|source| copied(&source)) {
-            fs::create_dir_all(source.parent().context("it has a parent")?)?;
+            make_folder_around(&source)?;
             fs::write(source, "")?;
         }
         fs::copy(root.join("Cargo.lock"), copied_root.join("Cargo.lock"))?;
-        let copies_table = with_copies(Table::new(), grafted, &shown).parse::<DocumentMut>()?;
-        let table = copies_table["patch"]["crates-io"].as_table_like();
-        let root_manifest = copied_root.join("Cargo.toml");
-        let mut text = read_toml(&root_manifest)?;
-        for (name, entry) in table.into_iter().flat_map(|table| table.iter()) {
-            text["patch"]["crates-io"][name] = entry.clone();
-        }
-        fs::write(&root_manifest, text.to_string())?;
-        let package = folders
-            .iter()
-            .find(|folder| *folder == app.dir())
-            .or(folders.first())
-            .context("it has no package")?;
-        let manifest = copied(&package.join("Cargo.toml")).context("it was copied")?;
-        let mut text = read_toml(&manifest)?;
-        let node_ab = shown.join(NODE_AB).display().to_string();
-        text["dependencies"][NODE_AB]["path"] = value(node_ab);
-        fs::write(&manifest, text.to_string())?;
         Ok(Trial {
             app,
             grafted,
             copies,
+            manifest: copied(package).context(outside)?.join("Cargo.toml"),
             dir,
-            manifest,
             shown,
         })
     }
@@ -163,7 +159,7 @@ impl Trial<'_> {
             .args(["--config=term.quiet=false", "--manifest-path"])
             .arg(&self.manifest)
             // The application's settings of cargo are in force there.
-            .current_dir(self.app.dir())
+            .current_dir(&self.app.dir)
             .output()
             .context("cannot run cargo")?;
         let said = String::from_utf8_lossy(&output.stderr);
@@ -189,10 +185,8 @@ impl Trial<'_> {
     }
 }
 
-fn package_folder(package: &Package) -> Result<PathBuf> {
-    let manifest = package.manifest_path.as_std_path();
-    let folder = manifest.parent().context("it has a parent")?;
-    Ok(fs::canonicalize(folder)?)
+fn make_folder_around(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
 /// Makes the paths of a copied manifest lead to where the packages are that were not copied. `from` is the folder of the

@@ -19,8 +19,8 @@ use tempfile::TempDir;
 pub use self::application::Application;
 use self::lock_changes::Trial;
 use self::packages::{COPIED, NODE_AB};
-use crate::checkout::{self, Grafted};
 use crate::crate_source::CrateSource;
+use crate::source_tree::{self, Grafted, relative};
 use crate::stacks::sites_of;
 use crate::subject::source;
 use crate::tables::levels_table;
@@ -38,7 +38,7 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
     let stage = TempDir::with_prefix_in(".grafted-", around)?;
     let copies = fs::canonicalize(stage.path())?.join("all");
     fs::create_dir(&copies)?;
-    packages::copy(&COPIED, &copies)?;
+    packages::copy_packages(&COPIED, &copies)?;
     let (grafted, left) = graft(app, &copies, out)?;
     if grafted.is_empty() {
         bail!("none of its crates can be grafted: {}", left.join("; "));
@@ -61,19 +61,19 @@ pub fn vendor(app: &Application, out: &Path) -> Result<String> {
         ),
         false => format!("Add to {}", manifest.display()),
     };
-    let path = |name| format!("{name} = {{ path = {:?} }}\n", app.path_to(&out.join(name)));
+    let node_ab = relative(&app.dir, &out.join(NODE_AB));
     let sites = grafted
         .into_iter()
         .map(|grafted| (grafted.source.id(), grafted.sites));
     Ok(format!(
         "{}\n{}Written: {}\n\n{heading}:\n\n{table}\n\
-         Add to the application's own Cargo.toml:\n\n[dependencies]\n{}\n\
+         Add to the application's own Cargo.toml:\n\n[dependencies]\n\
+         {NODE_AB} = {{ path = {node_ab:?} }}\n\n\
          With these lines cargo uses all of these copies, as `cargo update --workspace --dry-run` says.\n\
          Packages of the application that get another version: {replaced}.\n{}",
         levels_table(&sites.collect::<Vec<_>>()),
         list("Not grafted", &left),
         out.display(),
-        path(NODE_AB),
         list("All other changes of Cargo.lock are then", &lines).trim_end(),
     ))
 }
@@ -97,8 +97,8 @@ fn graft(app: &Application, copies: &Path, out: &Path) -> Result<(Vec<Grafted>, 
         if let Some(reason) = elsewhere(package, &original, out) {
             left.push(format!("{id}: {reason}"));
         } else {
-            let copy = source::copy(&original, &copies.join(folder_name(&original)))?;
-            match checkout::grafted(&copy, &copies.join("poll-probe")) {
+            let copy = source::copy_crate(&original, &copies.join(folder_name(&original)))?;
+            match source_tree::grafted(&copy, &copies.join("poll-probe")) {
                 Ok(graft) => {
                     for (path, text) in &graft.files {
                         fs::write(path, text)?;

@@ -20,10 +20,10 @@ pub(super) const COPIED: [&str; 2] = ["poll-probe", NODE_AB];
 const COMMAND_LINE_CRATE: &str = "clap";
 
 /// Copies packages and what they depend on, each to a folder of its name in `to`.
-pub(super) fn copy(names: &[&str], to: &Path) -> Result<()> {
+pub(super) fn copy_packages(names: &[&str], to: &Path) -> Result<()> {
     for package in Ours::read()?.with_dependencies(names)? {
         let (from, to) = (ours::folder(package), to.join(package.name.as_str()));
-        ours::copy(from, &ours::files(from, &["build.rs", "src"])?, &to)?;
+        ours::copy_files(from, &ours::files(from, &["build.rs", "src"])?, &to)?;
         fs::write(to.join("Cargo.toml"), manifest(package))?;
     }
     Ok(())
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn copies_stand_alone_and_ask_for_the_same() {
         let dir = tempfile::tempdir().expect("a temporary folder can be made");
-        copy(&COPIED, dir.path()).expect("it is a package of ours");
+        copy_packages(&COPIED, dir.path()).expect("it is a package of ours");
         let ours = packages(&ours::root().expect("it is there"));
         let mut copied = Vec::new();
         for entry in fs::read_dir(dir.path()).expect("it is there") {

@@ -3,7 +3,7 @@
 use std::fs;
 
 use crate::scratch::{copy, folder, git_apply, pristine_sources};
-use swarm_patch::diff::{Layout, below};
+use swarm_patch::diff::{Layout, crate_diff};
 use swarm_patch::graft::{GraftedFile, graft};
 
 /// Checks that the whole original is still there, in its order.
@@ -19,7 +19,7 @@ fn assert_only_inserts(file: &GraftedFile) {
     let insertions = file.insertions.iter();
     let own_lines = insertions.map(|(_, insertion)| insertion.text.matches('\n').count());
     let inserted = grafted.lines().count() - file.original.lines().count();
-    assert_eq!(inserted, own_lines.sum::<usize>(), "{}", file.file);
+    assert_eq!(inserted, own_lines.sum::<usize>(), "{}", file.path);
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
     let mut diff = String::new();
     for source in pristine_sources() {
         copy(&source, dir.path());
-        diff += &below(
+        diff += &crate_diff(
             &Layout::Registry.prefix(&source),
             &graft(&source).expect("it is as expected").files,
         );
@@ -40,12 +40,12 @@ fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
             let path = dir
                 .path()
                 .join(format!("{}-{}", source.name, source.version))
-                .join(&file.file);
+                .join(&file.path);
             assert_eq!(
                 fs::read_to_string(path).expect("it is there"),
                 file.grafted(),
                 "{}",
-                file.file
+                file.path
             );
             assert_only_inserts(&file);
         }

@@ -30,7 +30,7 @@ fn inserted_lines() -> String {
                 if spec.name != site {
                     site = spec.name;
                     let id = source.id();
-                    lines += &format!("{id}, {}, {}: {site}\n", file.file, spec.function);
+                    lines += &format!("{id}, {}, {}: {site}\n", file.path, spec.function);
                 }
                 let child = insertion.child.iter().map(|child| format!(" {child}"));
                 let mark = format!("{}{}", insertion.mark, child.collect::<String>());

@@ -24,7 +24,7 @@ fn plant(manifest: &Path, package: &str, to: &Path) {
     let source = pristine::find(manifest, &[package]).expect("the build needed it");
     let before = source[0].read(FILE).expect("it is there");
     let after = before.clone() + PLANTED;
-    fs::write(to, diff::of_file(FILE, &before, &after)).expect("the folder is ours");
+    fs::write(to, diff::file_diff(FILE, &before, &after)).expect("the folder is ours");
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_diff_of_a_release_needs_no_checkout() {
 
     let of_tokio = find(&format!("released+tokio=released+{diff}")).expect_err("another crate");
     assert!(of_tokio.contains("does not apply: git says"), "{of_tokio}");
-    fs::write(&path, diff::of_file(FILE, "x\n", "y\n")).expect("the folder is ours");
+    fs::write(&path, diff::file_diff(FILE, "x\n", "y\n")).expect("the folder is ours");
     let of_none = find(&format!("released+{diff}")).expect_err("no crate has this line");
     let says = "applies to none of libp2p-swarm, yamux, quinn";
     assert!(of_none.contains(says), "{of_none}");

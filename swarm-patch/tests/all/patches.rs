@@ -7,11 +7,12 @@ use std::process::Command;
 use crate::scratch::{cargo_check, copy, folder, git_apply, pristine_source, pristine_sources};
 use run_format::{Budgets, Remedy};
 use swarm_patch::budget_patch::{self, MANIFEST};
-use swarm_patch::checkout::{self, Edits};
 use swarm_patch::crate_source::CrateSource;
-use swarm_patch::diff::{Layout, below};
+use swarm_patch::diff::{Layout, crate_diff};
+use swarm_patch::edits::Edits;
 use swarm_patch::graft::graft;
 use swarm_patch::package::{CHANGED, upstream_manifest};
+use swarm_patch::source_tree;
 
 fn budgets(text: &str) -> Budgets {
     text.parse()
@@ -45,14 +46,14 @@ fn is_first_of_kind(text: &str) -> bool {
 /// The patches of crates, as diffs for the folder that has copies of them.
 fn diff(sources: &[CrateSource], text: &str) -> String {
     let one = |source: &CrateSource| {
-        let files = budget_patch::files(source, &budgets(text), MANIFEST)
+        let files = budget_patch::files(source, &budgets(text), MANIFEST, "")
             .unwrap_or_else(|error| panic!("{text}: {error:#}"));
         assert_eq!(
             files.is_empty(),
             !budget_patch::packages(&budgets(text)).contains(&source.name.as_str()),
             "{text}"
         );
-        below(&Layout::Registry.prefix(source), &files)
+        crate_diff(&Layout::Registry.prefix(source), &files)
     };
     sources.iter().map(one).collect()
 }
@@ -169,9 +170,9 @@ fn a_changelog_and_a_manifest_of_the_repository_are_changed_where_they_are() {
     .expect("the folder is ours");
     let source = CrateSource::new("yamux", &source.version, dir.path().join("yamux"));
     let source = source.expect("it is there");
-    let files = budget_patch::files(&source, &budgets("muxer=coop"), "Cargo.toml.orig");
+    let files = budget_patch::files(&source, &budgets("muxer=coop"), "Cargo.toml.orig", "");
     let prefix = Layout::Repository.prefix(&source);
-    let diff = below(&prefix, &files.expect("it is as expected"));
+    let diff = crate_diff(&prefix, &files.expect("it is as expected"));
     fs::rename(
         source.dir.join("Cargo.toml.orig"),
         source.dir.join(MANIFEST),
@@ -202,7 +203,7 @@ fn patched_sources_keep_all_levels_of_their_sites() {
             .iter()
             .map(|source| copy(source, dir.path()))
             .collect();
-        checkout::patch(&copies, &budgets(&text), &mut Edits::default())
+        source_tree::patch(&copies, &budgets(&text), &mut Edits::default())
             .expect("it is as expected");
         for source in copies {
             let graft = graft(&source).unwrap_or_else(|error| panic!("{text}: {error:#}"));
@@ -230,7 +231,7 @@ fn patched(dir: &Path, text: &str) -> Vec<CrateSource> {
         CrateSource::new(&source.name, &source.version, named).expect("it is there")
     };
     let copies: Vec<_> = pristine_sources().into_iter().map(named).collect();
-    checkout::patch(&copies, &budgets(text), &mut Edits::default()).expect("it is as expected");
+    source_tree::patch(&copies, &budgets(text), &mut Edits::default()).expect("it is as expected");
     copies
 }
 

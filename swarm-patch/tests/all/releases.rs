@@ -4,8 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use crate::scratch::{cargo_check, copy, folder, releases, sources_of_all_stacks, versions_folder};
-use swarm_patch::checkout;
 use swarm_patch::graft::graft;
+use swarm_patch::source_tree;
 use swarm_patch::stacks::sites_of;
 
 #[test]
@@ -65,7 +65,7 @@ fn exhaustive_every_release_compiles_with_the_graft() {
     for source in &releases {
         let dir = folder();
         let crates = [copy(source, dir.path())];
-        let grafted = checkout::grafted(&crates[0], &probe)
+        let grafted = source_tree::grafted(&crates[0], &probe)
             .unwrap_or_else(|error| panic!("{}: {error:#}", source.id()));
         for (path, text) in grafted.files {
             fs::write(path, text).expect("the copy can be written");

@@ -17,7 +17,7 @@ use run_format::HistogramOf;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::slices::{Log, LogReader, log};
+use crate::slices::{Log, LogReader, log, ns};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
@@ -29,7 +29,12 @@ pub struct Delay {
     pub own_ns: Option<u64>,
 }
 
-pub type Cotenant = (HistogramOf, LogReader<Delay>);
+/// A co-tenant at work.
+pub struct Cotenant {
+    /// The histogram that gets its delays.
+    pub histogram: HistogramOf,
+    pub delays: LogReader<Delay>,
+}
 
 /// Room for the entries of more than a second.
 const CAPACITY: usize = 1 << 14;
@@ -126,18 +131,21 @@ pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
 }
 
 /// Starts a task on the current runtime that answers the wakes.
-pub fn answering(of: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
-    let (log, reader) = log(CAPACITY);
+pub fn answering(histogram: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
+    let (log, delays) = log(CAPACITY);
     tokio::spawn(note_rings(wakes, Arc::clone(clock), log));
-    (of, reader)
+    Cotenant { histogram, delays }
 }
 
 /// Starts a task on the current runtime that a timer wakes. The delays include up to a millisecond, the resolution of tokio's
 /// timers.
 pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
-    let (log, reader) = log(CAPACITY);
+    let (log, delays) = log(CAPACITY);
     tokio::spawn(note_timers(Arc::clone(clock), log, seed));
-    (HistogramOf::CotenantTimer, reader)
+    Cotenant {
+        histogram: HistogramOf::CotenantTimer,
+        delays,
+    }
 }
 
 impl Drop for Bell {
@@ -169,8 +177,7 @@ async fn note_timers(clock: Arc<Recorder>, mut log: Log<Delay>, seed: u64) {
     while !log.is_abandoned() {
         due += Duration::from_micros(rng.random_range(1000..3000));
         sleep_until(origin + due).await;
-        let due_ns = u64::try_from(due.as_nanos()).unwrap_or(u64::MAX);
-        log.note(delay(&clock, origin_ns + due_ns, None));
+        log.note(delay(&clock, origin_ns + ns(due), None));
     }
 }
 

@@ -115,21 +115,12 @@ pub struct RequestLog {
 }
 
 impl RequestLog {
-    pub fn new(clock: Arc<Recorder>) -> (RequestLog, LogReader<Answered>) {
-        // Room for some seconds of the busiest central.
-        const CAPACITY: usize = 1 << 17;
-        RequestLog::with_capacity(clock, CAPACITY)
-    }
-
-    pub fn with_capacity(
-        clock: Arc<Recorder>,
-        capacity: usize,
-    ) -> (RequestLog, LogReader<Answered>) {
+    /// A log with room for `capacity` requests between two looks of its reader.
+    pub fn new(clock: Arc<Recorder>, capacity: usize) -> (RequestLog, LogReader<Answered>) {
         let (log, reader) = log(capacity);
-        let findings = Arc::default();
         let log = RequestLog {
             log,
-            findings,
+            findings: Arc::default(),
             clock,
         };
         (log, reader)

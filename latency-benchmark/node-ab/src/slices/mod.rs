@@ -7,6 +7,7 @@
 )]
 
 pub mod cotenant;
+mod durations;
 mod log;
 mod observers;
 mod order;
@@ -17,5 +18,6 @@ mod sums;
 mod whole_polls;
 
 pub use self::{
-    log::*, observers::*, order::*, replay::*, run_writer::*, slice::*, sums::*, whole_polls::*,
+    durations::*, log::*, observers::*, order::*, replay::*, run_writer::*, slice::*, sums::*,
+    whole_polls::*,
 };

@@ -27,12 +27,12 @@ impl Observers {
                 slice.add_request(answered);
             }
         });
-        for (of, log) in &mut self.cotenants {
-            lost_entries += log.drain(|delay| {
+        for Cotenant { histogram, delays } in &mut self.cotenants {
+            lost_entries += delays.drain(|delay| {
                 let has_turn =
                     |slice: &&mut &mut ObservedSlice| slice.turn_of(delay.since_ns).is_some();
                 if let Some(slice) = slices.iter_mut().find(has_turn) {
-                    slice.add_delay(*of, delay);
+                    slice.add_delay(*histogram, delay);
                 }
             });
         }

@@ -10,7 +10,15 @@ use crate::slices::PollSums;
 
 /// The pieces of all polls of a slice, by site and budget.
 #[derive(Clone)]
-pub struct Replay(pub Vec<(Site, Budgets, PollSums)>);
+pub struct Replay(pub Vec<Pieces>);
+
+/// The pieces into which a budget would cut the polls of a site.
+#[derive(Clone)]
+pub struct Pieces {
+    pub site: Site,
+    pub budget: Budgets,
+    pub sums: PollSums,
+}
 
 impl Replay {
     /// Replays under a fixed list of limits, under the limits of the measured budgets, and without a limit.
@@ -28,7 +36,11 @@ impl Replay {
             limits.extend(LIMITS.map(str::to_owned));
             let budget = move |limit| format!("{site}={limit}").parse().expect("a limit");
             let budgets = iter::once(Budgets::NONE).chain(limits.into_iter().map(budget));
-            budgets.map(move |budgets| (site, budgets, PollSums::default()))
+            budgets.map(move |budget| Pieces {
+                site,
+                budget,
+                sums: PollSums::default(),
+            })
         };
         let budgeted = Site::BUDGETED.into_iter();
         let looping = budgeted.filter(|site| !site.is_of_quic());
@@ -40,10 +52,10 @@ impl Replay {
         if record.iterations.is_none() {
             return;
         }
-        for (site, budgets, pieces) in &mut self.0 {
+        for Pieces { site, budget, sums } in &mut self.0 {
             if record.site == *site {
-                let limit = budgets.at(*site).map(|budget| budget.limit);
-                cut(pieces, record.iteration_ends, record.own_ns(), limit);
+                let limit = budget.at(*site).map(|budget| budget.limit);
+                cut(sums, record.iteration_ends, record.own_ns(), limit);
             }
         }
     }
@@ -103,10 +115,10 @@ mod tests {
     fn measured_limits_are_replayed_too_and_none_twice() {
         let measured = ["muxer=5/deferred", "muxer=8", "muxer=1ms,task=coop"]
             .map(|budgets| budgets.parse().expect("budgets"));
-        let Replay(bounds) = Replay::new(measured.into_iter());
-        let of_muxer = bounds.iter().filter(|bound| bound.0 == Site::Muxer);
-        let mut budgets: Vec<String> = of_muxer.map(|bound| bound.1.to_string()).collect();
-        assert_eq!(bounds.len(), 3 * 14 + 2);
+        let Replay(pieces) = Replay::new(measured.into_iter());
+        let of_muxer = pieces.iter().filter(|pieces| pieces.site == Site::Muxer);
+        let mut budgets: Vec<String> = of_muxer.map(|pieces| pieces.budget.to_string()).collect();
+        assert_eq!(pieces.len(), 3 * 14 + 2);
         assert!(
             ["none", "muxer=5", "muxer=1ms"]
                 .iter()

@@ -19,7 +19,7 @@ use run_format::{
 };
 
 use crate::slices::{
-    AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, PollSums, coarse_histogram, quantile,
+    AFTER_SWITCH_FROM_MS, CpuTime, ObservedSlice, Pieces, PollSums, coarse_histogram, quantile,
 };
 
 /// The tables and histograms of a run that goes on.
@@ -103,17 +103,17 @@ impl RunWriter {
     }
 
     fn write_requests(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
-        for (at, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
-            let peer = PeerRow {
+        for (peer, latency_ns) in seen.peer_latency_ns.iter().enumerate() {
+            let peer_row = PeerRow {
                 slice: row.slice,
-                peer: at + 1,
+                peer: peer + 1,
                 requests: latency_ns.len(),
                 latency_p50_ns: quantile(latency_ns, 0.5),
                 latency_p99_ns: quantile(latency_ns, 0.99),
             };
-            self.tables.row(PEERS, &peer)?;
+            self.tables.row(PEERS, &peer_row)?;
             if row.pass == Pass::Compare {
-                let sum = self.per_peer.entry((row.variant, at));
+                let sum = self.per_peer.entry((row.variant, peer));
                 sum.or_insert_with(coarse_histogram).add(latency_ns)?;
             }
         }
@@ -130,14 +130,14 @@ impl RunWriter {
         });
         self.tables.rows(TURNS, turns.filter(|row| row.polls > 0))?;
         let replayed = seen.replay.iter().flat_map(|replay| &replay.0);
-        let bounds = replayed.map(|&(site, budget, pieces)| BoundRow {
+        let bounds = replayed.map(|Pieces { site, budget, sums }| BoundRow {
             slice,
-            site,
-            budget,
-            pieces: pieces.polls,
-            slow_pieces: pieces.slow,
-            longest_ns: pieces.longest_ns,
-            beyond_ns: pieces.beyond_ns,
+            site: *site,
+            budget: *budget,
+            pieces: sums.polls,
+            slow_pieces: sums.slow,
+            longest_ns: sums.longest_ns,
+            beyond_ns: sums.beyond_ns,
         });
         self.tables
             .rows(BOUNDS, bounds.filter(|row| row.pieces > 0))?;
@@ -174,9 +174,9 @@ impl RunWriter {
 
     fn write_histograms(&mut self, row: &SliceRow, seen: &ObservedSlice) -> Result<()> {
         let when_ns = [seen.start_ns, seen.duration_ns];
-        for (of, histogram) in seen.histograms.all() {
+        for (kind, histogram) in seen.histograms.all() {
             let tag = HistogramTag {
-                of,
+                of: kind,
                 slice: Some(row.slice),
                 variant: row.variant,
                 pass: row.pass,

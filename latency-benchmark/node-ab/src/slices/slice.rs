@@ -29,34 +29,34 @@ pub fn quantile(histogram: &Histogram<u64>, q: f64) -> Option<u64> {
 pub struct Histograms(BTreeMap<HistogramOf, Histogram<u64>>);
 
 impl Histograms {
-    pub fn record(&mut self, of: HistogramOf, ns: u64) {
+    pub fn record(&mut self, kind: HistogramOf, ns: u64) {
         /// The longest duration that is told from longer ones.
         const LONGEST_NS: u64 = 3_600_000_000_000;
         let new = || Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("constants that fit");
-        self.0.entry(of).or_insert_with(new).saturating_record(ns);
+        self.0.entry(kind).or_insert_with(new).saturating_record(ns);
     }
 
-    pub fn get(&self, of: HistogramOf) -> Option<&Histogram<u64>> {
-        self.0.get(&of)
+    pub fn get(&self, kind: HistogramOf) -> Option<&Histogram<u64>> {
+        self.0.get(&kind)
     }
 
     pub fn all(&self) -> impl Iterator<Item = (HistogramOf, &Histogram<u64>)> {
-        self.0.iter().map(|(of, histogram)| (*of, histogram))
+        self.0.iter().map(|(kind, histogram)| (*kind, histogram))
     }
 
-    pub fn count(&self, of: HistogramOf) -> u64 {
-        self.get(of).map_or(0, Histogram::len)
+    pub fn count(&self, kind: HistogramOf) -> u64 {
+        self.get(kind).map_or(0, Histogram::len)
     }
 
     /// How many durations are over `threshold_ns`, to the histogram's precision.
-    pub fn slower_than(&self, of: HistogramOf, threshold_ns: u64) -> u64 {
-        self.get(of).map_or(0, |histogram| {
+    pub fn slower_than(&self, kind: HistogramOf, threshold_ns: u64) -> u64 {
+        self.get(kind).map_or(0, |histogram| {
             histogram.len() - histogram.count_between(0, threshold_ns)
         })
     }
 
-    pub fn quantile(&self, of: HistogramOf, q: f64) -> Option<u64> {
-        quantile(self.get(of)?, q)
+    pub fn quantile(&self, kind: HistogramOf, q: f64) -> Option<u64> {
+        quantile(self.get(kind)?, q)
     }
 }
 
@@ -218,7 +218,7 @@ impl ObservedSlice {
             false => None,
         };
         let belongs = turn.is_some();
-        if let Some(switched_ns) = turn.map(|turn| turn.switched_ns) {
+        if let Some(&TurnWindow { switched_ns, .. }) = turn {
             let site = Site::from(record.site);
             self.sites[site as usize].add(record);
             let histograms = &mut self.histograms;
@@ -248,10 +248,10 @@ impl ObservedSlice {
     }
 
     /// Adds a co-tenant's delay. If the worker's clock was not read, the delay by the wall clock counts.
-    pub fn add_delay(&mut self, of: HistogramOf, delay: Delay) {
+    pub fn add_delay(&mut self, histogram: HistogramOf, delay: Delay) {
         let own_ns = delay.own_ns.unwrap_or(delay.wall_ns);
-        self.histograms.record(of, own_ns);
-        if of == HistogramOf::CotenantWake {
+        self.histograms.record(histogram, own_ns);
+        if histogram == HistogramOf::CotenantWake {
             let by_wall = HistogramOf::CotenantWakeByWall;
             self.histograms.record(by_wall, delay.wall_ns);
         }

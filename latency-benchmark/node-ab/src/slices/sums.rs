@@ -1,7 +1,5 @@
 //! Sums over polls, and counts that the kernel and the runtime keep since the start.
 
-use std::ops::{Add, Sub};
-
 use poll_probe::{MuxerCounts, QuicCounts};
 use run_format::{BlockRow, SLOW_NS, SliceRow};
 
@@ -26,8 +24,11 @@ impl PollSums {
     }
 }
 
-/// One operation on two whole numbers, and the same operation on two other numbers.
-pub type Operation = (fn(u64, u64) -> u64, fn(f64, f64) -> f64);
+#[derive(Clone, Copy)]
+pub enum Operation {
+    Add,
+    Subtract,
+}
 
 /// Counts that only grow. A count that is absent on either side is absent in the result.
 pub trait Sums: Sized {
@@ -35,23 +36,29 @@ pub trait Sums: Sized {
 
     /// Subtracts an earlier reading from this one.
     fn since(self, before: Self) -> Self {
-        self.combine(before, (u64::saturating_sub, f64::sub))
+        self.combine(before, Operation::Subtract)
     }
 
     fn plus(self, other: Self) -> Self {
-        self.combine(other, (u64::saturating_add, f64::add))
+        self.combine(other, Operation::Add)
     }
 }
 
 impl Sums for u64 {
     fn combine(self, other: u64, operation: Operation) -> u64 {
-        operation.0(self, other)
+        match operation {
+            Operation::Add => self.saturating_add(other),
+            Operation::Subtract => self.saturating_sub(other),
+        }
     }
 }
 
 impl Sums for f64 {
     fn combine(self, other: f64, operation: Operation) -> f64 {
-        operation.1(self, other)
+        match operation {
+            Operation::Add => self + other,
+            Operation::Subtract => self - other,
+        }
     }
 }
 

@@ -124,8 +124,8 @@ impl WholePolls {
     /// Notes that a sample was taken at `at_ns`, and how long that took. Otherwise a poll could be slow because it was sampled.
     pub fn sampled(&mut self, at_ns: u64, took_ns: u64) {
         for site in Site::ALL {
-            if let Some(at) = self.index_at(site, at_ns) {
-                self.by_site[site as usize][at].sampled_ns += took_ns;
+            if let Some(poll) = self.index_at(site, at_ns) {
+                self.by_site[site as usize][poll].sampled_ns += took_ns;
             }
         }
     }

@@ -3,12 +3,13 @@
 
 use anyhow::Result;
 use node_ab::slices::ObservedSlice;
+use run_format::ActivityCounter as Counter;
 use run_format::files::ACTIVITY;
-use run_format::{ActivityCounter, EvidenceRow, Pass, SliceRow, TableWriters};
+use run_format::{EvidenceRow, Pass, SliceRow, TableWriters};
 
 use crate::observe::activity::Snapshot;
 
-type Figures = Vec<(ActivityCounter, Option<u64>)>;
+type Figures = Vec<(Counter, Option<u64>)>;
 
 /// Writes the figures of a slice. Slices of every pass have the numbers of connections, peers and tasks. Only slices of the
 /// pass `activity` have counts of events.
@@ -38,10 +39,10 @@ pub(super) fn write(
 
 fn states(now: &Snapshot) -> Figures {
     vec![
-        (ActivityCounter::Connections, Some(now.links.connections)),
-        (ActivityCounter::Peers, Some(now.links.peers)),
-        (ActivityCounter::Tasks, Some(now.tasks)),
-        (ActivityCounter::ResidentBytes, now.resident_bytes),
+        (Counter::Connections, Some(now.links.connections)),
+        (Counter::Peers, Some(now.links.peers)),
+        (Counter::Tasks, Some(now.tasks)),
+        (Counter::ResidentBytes, now.resident_bytes),
     ]
 }
 
@@ -50,38 +51,26 @@ fn events(slice: &ObservedSlice, during: &Snapshot) -> Figures {
     // A network stack may have no site `swarm`.
     let swarm = idle.filter(|idle| idle.swarm_polls > 0);
     vec![
-        (ActivityCounter::CentralSelfWakes, during.central_self_wakes),
-        (ActivityCounter::TaskSelfWakes, during.task_self_wakes),
-        (ActivityCounter::Dials, Some(during.links.dials)),
+        (Counter::CentralSelfWakes, during.central_self_wakes),
+        (Counter::TaskSelfWakes, during.task_self_wakes),
+        (Counter::Dials, Some(during.links.dials)),
+        (Counter::DialFailures, Some(during.links.dial_failures)),
+        (Counter::ConnectionsOpened, Some(during.links.opened)),
+        (Counter::ConnectionsClosed, Some(during.links.closed)),
         (
-            ActivityCounter::DialFailures,
-            Some(during.links.dial_failures),
-        ),
-        (
-            ActivityCounter::ConnectionsOpened,
-            Some(during.links.opened),
-        ),
-        (
-            ActivityCounter::ConnectionsClosed,
-            Some(during.links.closed),
-        ),
-        (
-            ActivityCounter::ConnectionPolls,
+            Counter::ConnectionPolls,
             idle.map(|idle| idle.connection_polls),
         ),
         (
-            ActivityCounter::ConnectionPollsIdle,
+            Counter::ConnectionPollsIdle,
             idle.map(|idle| idle.connection_polls_idle),
         ),
+        (Counter::SwarmPolls, swarm.map(|idle| idle.swarm_polls)),
         (
-            ActivityCounter::SwarmPolls,
-            swarm.map(|idle| idle.swarm_polls),
-        ),
-        (
-            ActivityCounter::SwarmPollsIdle,
+            Counter::SwarmPollsIdle,
             swarm.map(|idle| idle.swarm_polls_idle),
         ),
-        (ActivityCounter::TaskYields, Some(slice.yielded())),
+        (Counter::TaskYields, Some(slice.yielded())),
     ]
 }
 

@@ -5,8 +5,10 @@ use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use crate::scope::{Counters, allocations};
+use node_ab::slices::ns;
 use poll_probe::METERS;
+
+use crate::scope::{Counters, allocations};
 
 /// Whether counters are read. If not, allocations are.
 static READS_COUNTERS: AtomicBool = AtomicBool::new(false);
@@ -27,7 +29,7 @@ pub(super) fn reading_ns(counters: &Counters) -> u64 {
     let mut reading = || {
         let began = Instant::now();
         counters.read(&mut into);
-        u64::try_from(began.elapsed().as_nanos()).unwrap_or(u64::MAX)
+        ns(began.elapsed())
     };
     let mut times: Vec<u64> = (0..READINGS).map(|_| reading()).collect();
     times.sort_unstable();

@@ -4,7 +4,7 @@
 mod activity;
 mod meter;
 mod metered;
-mod moments;
+mod stacks;
 mod strace;
 mod timeline;
 mod watch;
@@ -20,7 +20,7 @@ use run_format::files::{
 };
 use run_format::{ENOUGH_SLOW_SAMPLES, NamedSite, Pass, Site, SliceRow, TableWriters};
 
-use self::moments::Moments;
+use self::stacks::{SlowPolls, Stacks};
 use self::strace::{CountedCall, Strace};
 use self::timeline::Timeline;
 pub(crate) use self::watch::{Watch, recorder};
@@ -31,10 +31,9 @@ pub(crate) struct Evidence {
     pub(crate) watch: Watch,
     activity: Activity,
     tables: TableWriters,
-    moments: Moments,
-    /// For each variant, the number of slow polls of connections in slices with samples of stacks, and the number of samples in
-    /// these polls.
-    slow: BTreeMap<usize, [u64; 2]>,
+    stacks: Stacks,
+    /// The slow polls of each variant in slices with samples of stacks.
+    slow: BTreeMap<usize, SlowPolls>,
     timeline: Timeline,
     /// During a slice, the counts until it began. After it, the counts in the slice.
     snapshot: Snapshot,
@@ -62,7 +61,7 @@ impl Evidence {
         ];
         Ok(Evidence {
             tables: TableWriters::create(dir, &tables)?,
-            moments: Moments::new(sites, connections),
+            stacks: Stacks::new(sites, connections),
             slow: BTreeMap::new(),
             timeline: Timeline::new(connections),
             snapshot: activity.snapshot(),
@@ -74,12 +73,12 @@ impl Evidence {
     }
 
     pub(crate) fn slow_samples(&self, variant: usize) -> u64 {
-        self.slow.get(&variant).map_or(0, |[_, samples]| *samples)
+        self.slow.get(&variant).map_or(0, |slow| slow.samples)
     }
 
     /// Whether the variant has slow polls, and too few samples in them.
     pub(crate) fn lacks_stacks(&self, variant: usize) -> bool {
-        let lacks = |[polls, samples]: &[u64; 2]| *polls > 0 && *samples < ENOUGH_SLOW_SAMPLES;
+        let lacks = |slow: &SlowPolls| slow.polls > 0 && slow.samples < ENOUGH_SLOW_SAMPLES;
         self.watch.is_available(Pass::Stacks) && self.slow.get(&variant).is_none_or(lacks)
     }
 
@@ -100,7 +99,7 @@ impl Evidence {
 
     /// Empties the buffers before they are full.
     pub(crate) fn collect(&mut self) {
-        self.moments.collect(&mut self.watch);
+        self.stacks.collect(&mut self.watch);
     }
 
     /// Writes the evidence of a slice, all of whose polls are over.
@@ -109,16 +108,16 @@ impl Evidence {
         let Some(polls) = &mut slice.whole else {
             return Ok(());
         };
-        let tables = &mut self.tables;
-        let mut moments = |table| self.moments.write((&mut *tables, table), number, polls);
+        let (tables, stacks) = (&mut self.tables, &mut self.stacks);
         match row.pass {
             Pass::Stacks => {
-                let [slow_polls, samples] = moments(STACKS)?;
+                let found = stacks.write(tables, STACKS, number, polls)?;
                 let slow = self.slow.entry(row.variant).or_default();
-                *slow = [slow[0] + slow_polls, slow[1] + samples];
+                slow.polls += found.polls;
+                slow.samples += found.samples;
             }
             Pass::Allocations => {
-                moments(ALLOCATION_STACKS)?;
+                stacks.write(tables, ALLOCATION_STACKS, number, polls)?;
                 metered::write_allocations(tables, number, polls)?;
             }
             Pass::Counters => {

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader, ErrorKind, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use crate::scope::Unobservable;
 use anyhow::{Context, Result, anyhow, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
 use program::{one_line, tool};
+
+use crate::scope::Unobservable;
 
 /// A row of strace's table.
 #[derive(Debug, PartialEq)]

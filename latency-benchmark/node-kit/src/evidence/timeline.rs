@@ -31,10 +31,10 @@ impl Timeline {
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
         for poll in polls.of_site(self.outer) {
-            let at = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
-            if at < KEPT {
+            let slower = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
+            if slower < KEPT {
                 slowest.truncate(KEPT - 1);
-                slowest.insert(at, rows(slice, poll, polls));
+                slowest.insert(slower, rows(slice, poll, polls));
             }
         }
     }

@@ -3,13 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::scope::allocations::{self, AllocationSampler};
-use crate::scope::{Counters, Spinner, StackSampler, Unobservable};
 use poll_probe::{Capacity, Recorder};
 use run_format::{EvidenceFile, MissingEvidence, Pass};
 
 use super::meter;
 use super::strace::Strace;
+use crate::scope::{Counters, Spinner, StackReader, StackSampler, Unobservable, allocations};
 
 /// Timers are due at whole milliseconds. This interval does not coincide with them.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
@@ -25,7 +24,7 @@ pub(crate) fn recorder() -> Recorder {
 /// Everything that observes the worker. It is switched off at first.
 pub(crate) struct Watch {
     pub(super) stacks: Option<StackSampler>,
-    pub(super) allocations: Option<AllocationSampler>,
+    pub(super) allocations: Option<StackReader>,
     pub(super) strace: Option<Strace>,
     spinner: Option<Spinner>,
     pub(super) process_counters: Counters,

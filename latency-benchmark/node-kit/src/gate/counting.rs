@@ -5,26 +5,31 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::scope::allocations::{self, AllocationSampler};
 use anyhow::{Result, anyhow};
 use node_ab::slices::{Answered, LogReader, RequestLog};
 use poll_probe::{Capacity, MeterCounts, Mode, Outcome, Record, Recorder, Variant};
 use run_format::{CountKind, CountName, GateCounts, GateTask, OWN_CODE, Site};
 use tokio::sync::oneshot::Sender;
 
-/// The number of necessary wakes, and of superfluous ones.
-static WAKES: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+use crate::scope::{StackReader, allocations};
+
+static NECESSARY_WAKES: AtomicU64 = AtomicU64::new(0);
+static SUPERFLUOUS_WAKES: AtomicU64 = AtomicU64::new(0);
 
 pub(super) fn count_wake(is_superfluous: bool) {
-    WAKES[usize::from(is_superfluous)].fetch_add(1, Relaxed);
+    let wakes = match is_superfluous {
+        true => &SUPERFLUOUS_WAKES,
+        false => &NECESSARY_WAKES,
+    };
+    wakes.fetch_add(1, Relaxed);
 }
 
 /// The counters of this thread, in the order of [`CountKind::METERED`].
 fn meter(counts: &mut MeterCounts) {
     let allocated = allocations::of_this_thread();
     let now = [
-        WAKES[0].load(Relaxed),
-        WAKES[1].load(Relaxed),
+        NECESSARY_WAKES.load(Relaxed),
+        SUPERFLUOUS_WAKES.load(Relaxed),
         allocated.objects,
         allocated.bytes,
         allocated.frees,
@@ -47,8 +52,8 @@ pub(super) struct Counting {
     /// The number of requests and the counters at the time when counting began.
     begun: Option<(u64, MeterCounts)>,
     counts: Counts,
-    /// The allocator counts only threads with a sampler. Its stacks are never read.
-    _allocations: Option<AllocationSampler>,
+    /// The allocator counts only threads whose stacks it samples. These stacks are never read.
+    _stacks: Option<StackReader>,
     /// The receiver of the result. It is None when counting is over.
     done: Option<Sender<Result<GateCounts>>>,
 }
@@ -65,20 +70,18 @@ impl Counting {
         };
         let recorder = Arc::new(Recorder::with_meter(CAPACITY, CAPACITY.marks, meter));
         recorder.attach();
-        let (log, answered) = RequestLog::with_capacity(Arc::clone(&recorder), 1 << 12);
-        let mut counting = Counting {
+        let (log, answered) = RequestLog::new(Arc::clone(&recorder), 1 << 12);
+        let watch = || allocations::watch_this_thread(u64::MAX, || 0);
+        let counting = Counting {
             recorder,
             answered,
             task: *task,
             requests: 0,
             begun: None,
             counts: BTreeMap::new(),
-            _allocations: None,
+            _stacks: task.counts.then(watch).transpose()?,
             done: Some(done),
         };
-        if task.counts {
-            counting._allocations = Some(allocations::watch_this_thread(u64::MAX, || 0)?);
-        }
         Ok((counting, log))
     }
 

@@ -8,9 +8,10 @@ use std::sync::{Arc, Mutex};
 use std::task::{Context, Poll, Wake, Waker};
 
 use anyhow::Error;
+use poll_probe::locked;
 
 use super::counting::{Counting, count_wake};
-use crate::stack_task::{StackTask, locked};
+use crate::stack_task::StackTask;
 
 /// Watches central's tasks and counts their polls and wakes.
 #[derive(Clone)]

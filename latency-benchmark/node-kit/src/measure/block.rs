@@ -4,12 +4,11 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
-use node_ab::slices::{ObservedSlice, Sums};
+use node_ab::slices::{ObservedSlice, Sums, ns};
 use poll_probe::Variant;
 use run_format::files::{BLOCKS, IDLE, WORK};
 use run_format::{BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, TableWriters, WorkRow};
 
-use super::sample::ns;
 use crate::connected::Connected;
 use crate::observe::process;
 

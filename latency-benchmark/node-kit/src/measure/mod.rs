@@ -13,7 +13,7 @@ use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
-use node_ab::slices::{ObservedSlice, Sums, order};
+use node_ab::slices::{ObservedSlice, Sums, ms, order};
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use run_format::plan::block::PlannedSlice;
@@ -83,7 +83,7 @@ fn measure_by(
     Ok(Measured {
         stop,
         blocks,
-        planned_ms: u64::try_from(measuring.planned.as_millis()).unwrap_or(u64::MAX),
+        planned_ms: ms(measuring.planned),
         outstanding: measuring.slices.central.findings.outstanding(),
         messages: measuring.slices.finish()?,
     })
@@ -184,7 +184,7 @@ impl<C: Clock> Measuring<C> {
             // Disturbed blocks are measured again, in a quarter of the planned time at most.
             let planned = Duration::from_millis(self.plan.max_ms);
             let limit = self.started + planned + self.kept.disturbed.min(planned / 4);
-            if self.slices.has_time_limit(blocks) && end > limit {
+            if self.slices.purpose.has_time_limit(blocks) && end > limit {
                 return Ok((Stop::Cap, blocks));
             }
         }
@@ -324,7 +324,7 @@ impl<C: Clock> Measuring<C> {
         self.slices.switch(next)?;
         let began = self.clock.now();
         let mut last = self.last.take();
-        let waits = self.slices.waits_for_late_polls();
+        let waits = self.slices.purpose.waits_for_late_polls();
         let half = settling.max(LEAST) / 2;
         let first = if waits { settling } else { half };
         let seen = last.as_mut().map(|slice| &mut slice.seen);
@@ -332,7 +332,7 @@ impl<C: Clock> Measuring<C> {
         if !waits {
             last.take().map_or(Ok(()), |last| self.finish(last))?;
             if let Some(next) = next {
-                self.slices.prepare(next);
+                self.slices.purpose.prepare(next.pass);
             }
             self.sleep_until((began + settling).max(self.clock.now() + LEAST), &mut []);
         }

@@ -11,14 +11,14 @@ use run_format::plan::sums::SliceSums;
 use run_format::{Measurement, Messages, NodeMessage, Pass, RunConfig, Site, SliceRow};
 
 use super::changes::Changes;
-use super::purpose::{self, Purpose};
+use super::purpose::{Purpose, purpose_of_launch};
 use super::sample::Clocks;
 use crate::connected::Connected;
 
 /// Plans the slices, fills them with what is seen, and writes them.
 pub(super) struct VariantSlices {
     pub(super) central: Connected,
-    purpose: Box<dyn Purpose>,
+    pub(super) purpose: Box<dyn Purpose>,
     /// The empty replay of a new slice.
     replay: Replay,
     installed: VariantId,
@@ -31,12 +31,19 @@ pub(super) struct VariantSlices {
     changes: Changes,
     /// The sums of the slices of this block so far.
     block: Vec<(usize, SliceSums)>,
-    /// For each variant, the number of complete slices and of polls that a budget ended.
-    fired: Vec<(u32, u64)>,
+    /// How often the budgets of each variant ended a poll.
+    fired: Vec<Fired>,
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
     /// an hour, so a request to stop ends it at once, and it is not kept.
     pub(super) rows: Option<Duration>,
+}
+
+/// The number of complete slices of a variant, and of the polls in them that a budget ended.
+#[derive(Clone, Copy, Default)]
+struct Fired {
+    slices: u32,
+    yields: u64,
 }
 
 /// A slice that has begun and may have turns left.
@@ -54,7 +61,7 @@ pub(super) struct OpenSlice {
 impl VariantSlices {
     pub(super) fn new(mut central: Connected) -> Result<VariantSlices> {
         let config = central.task.config.clone();
-        let purpose = purpose::of_launch(&mut central)?;
+        let purpose = purpose_of_launch(&mut central)?;
         let (writer, rows) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
             Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
@@ -70,7 +77,7 @@ impl VariantSlices {
             writer,
             changes: Changes::new(variants),
             block: Vec::new(),
-            fired: vec![(0, 0); variants],
+            fired: vec![Fired::default(); variants],
             messages: vec![Messages::default(); variants],
             rows,
             central,
@@ -91,17 +98,13 @@ impl VariantSlices {
         self.config().node.workload.has_answers()
     }
 
-    /// How long all peers may be silent before that is an error. Long turns allow more.
-    pub(super) fn patience(&self) -> Duration {
-        // In a soak, peers may be restarted.
-        Duration::from_secs(self.rows.map_or(10, |_| 120))
-    }
-
-    /// Refuses to go on if peers are silent for too long, because such turns measure nothing.
+    /// Refuses to go on if peers are silent for too long, because such turns measure nothing. Long turns allow more.
     pub(super) fn refuse_silence(&self, silence: Duration) -> Result<()> {
         let config = self.config();
+        // In a soak, peers may be restarted.
+        let patience = Duration::from_secs(self.rows.map_or(10, |_| 120));
         // Over long links the first answers need several round trips.
-        let begin = self.patience() + 20 * config.cell.rtt_ms.duration();
+        let begin = patience + 20 * config.cell.rtt_ms.duration();
         if silence > begin.max(4 * config.plan.turn()) {
             let seconds = silence.as_secs_f64();
             bail!("no peer has answered anything for {seconds:.0} s");
@@ -112,9 +115,9 @@ impl VariantSlices {
     /// The slices for warming up. A soak has none, because it measures the start, too.
     pub(super) fn warm_up(&self) -> Vec<PlannedSlice> {
         let variants = self.config().variants.iter().enumerate();
-        let first = variants.filter(|(at, variant)| self.purpose.warms_up(*at, variant.role));
-        first
-            .map(|(at, _)| PlannedSlice::new(Pass::Compare, at))
+        variants
+            .filter(|(variant, config)| self.purpose.warms_up(*variant, config.role))
+            .map(|(variant, _)| PlannedSlice::new(Pass::Compare, variant))
             .collect()
     }
 
@@ -133,10 +136,10 @@ impl VariantSlices {
     /// slice, which shows whether that remains so.
     fn is_idle(&self, variant: usize) -> bool {
         const ENOUGH: u32 = 2;
-        let (slices, yields) = self.fired[variant];
+        let fired = self.fired[variant];
         let budgets = self.config().variants[variant].budgets;
         let acts_by_firing = !budgets.is_none() && budgets.remedies().next().is_none();
-        acts_by_firing && slices >= ENOUGH && yields == 0
+        acts_by_firing && fired.slices >= ENOUGH && fired.yields == 0
     }
 
     /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.
@@ -152,21 +155,15 @@ impl VariantSlices {
             };
             self.installed = in_force.install();
             self.central.findings.switched_to(variant);
-            self.switched_ns = self.central.observers.recorder.now_ns();
+            self.switched_ns = self.now_ns();
         }
         Ok(())
     }
 
-    /// Prepares what the next slice needs from its start. This is called while the turn settles.
-    pub(super) fn prepare(&mut self, slice: PlannedSlice) {
-        self.purpose.prepare(slice.pass);
-    }
-
     pub(super) fn open(&mut self, slice: PlannedSlice) -> ObservedSlice {
         let keeps_polls = self.purpose.begin(slice.pass);
-        let now_ns = self.central.observers.recorder.now_ns();
         let peers = self.config().cell.peers;
-        let mut seen = ObservedSlice::open(self.installed, now_ns, self.switched_ns, peers);
+        let mut seen = ObservedSlice::open(self.installed, self.now_ns(), self.switched_ns, peers);
         seen.paused_ns = self.paused_ns.clone();
         let sites = self.central.sites.iter().map(|named| named.site);
         seen.connections = Site::of_connections(sites);
@@ -180,10 +177,6 @@ impl VariantSlices {
         seen.reopen(self.switched_ns, self.now_ns());
     }
 
-    pub(super) fn waits_for_late_polls(&self) -> bool {
-        self.purpose.waits_for_late_polls()
-    }
-
     /// Empties the buffers into the slices. Each entry goes to the slice to which it belongs.
     pub(super) fn collect(&mut self, into: &mut [&mut ObservedSlice]) {
         self.central.observers.collect(into);
@@ -192,16 +185,17 @@ impl VariantSlices {
 
     /// Ends a turn. Polls that began in it may still be collected.
     pub(super) fn close(&mut self, slice: PlannedSlice, seen: &mut ObservedSlice) {
-        seen.close(self.central.observers.recorder.now_ns());
-        self.purpose.end_turn(slice.pass, &self.central.activity);
+        seen.close(self.now_ns());
+        self.purpose.end_turn(slice.pass);
     }
 
     /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when to
     /// stop.
     pub(super) fn add_to_changes(&mut self, slice: &OpenSlice) {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
-        let is_watched = matches!(pass, Pass::Compare | Pass::Normal);
-        if is_watched && self.purpose.has_changes() {
+        let is_compared = matches!(pass, Pass::Compare | Pass::Normal);
+        // A soak compares nothing.
+        if is_compared && self.rows.is_none() {
             let sums = SliceSums {
                 beyond_ns: seen.site(seen.connections).sums().beyond_ns,
                 requests: seen.requests().sum(),
@@ -209,9 +203,9 @@ impl VariantSlices {
                 cpu_ns: slice.used.row.central_cpu_ns,
             };
             self.block.push((variant, sums));
-            let (slices, yields) = &mut self.fired[variant];
-            *slices += 1;
-            *yields += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
+            let fired = &mut self.fired[variant];
+            fired.slices += 1;
+            fired.yields += seen.yielded() + slice.used.row.peers_yielded.unwrap_or(0);
         }
     }
 
@@ -254,10 +248,6 @@ impl VariantSlices {
         let is_idle = |variant| self.is_idle(variant);
         let is_precise = || self.changes.are_within(precision, answers, is_idle);
         self.purpose.is_enough(blocks, &is_precise)
-    }
-
-    pub(super) fn has_time_limit(&self, blocks: u32) -> bool {
-        self.purpose.has_time_limit(blocks)
     }
 
     /// Writes what is kept for the whole run, and waits until everything is on disk. Returns the counts of messages.

@@ -7,7 +7,7 @@ mod soak;
 
 use anyhow::{Context, Result};
 use node_ab::slices::ObservedSlice;
-use run_format::plan::block::PlannedSlice;
+use run_format::plan::block::{PlannedSlice, to_compare};
 use run_format::{BASELINE, BlockReport, Measurement, Pass, Role, SliceRow, SoakRow};
 
 use self::beside_tcp::BesideTcp;
@@ -17,7 +17,6 @@ use self::soak::Soak;
 use super::changes::Changes;
 use super::sample::Clocks;
 use crate::connected::Connected;
-use crate::observe::activity::Activity;
 
 /// The purpose of a launch. The default methods are those of a comparison.
 pub(super) trait Purpose {
@@ -27,7 +26,9 @@ pub(super) trait Purpose {
     }
 
     /// The slices of a block.
-    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice>;
+    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
+        to_compare(number, variants)
+    }
 
     /// Whether each slice has one turn.
     fn has_one_turn(&self) -> bool {
@@ -56,12 +57,7 @@ pub(super) trait Purpose {
     /// Empties buffers before they are full.
     fn collect(&mut self) {}
 
-    fn end_turn(&mut self, _: Pass, _: &Activity) {}
-
-    /// Whether changes are computed from the slices.
-    fn has_changes(&self) -> bool {
-        true
-    }
+    fn end_turn(&mut self, _: Pass) {}
 
     /// The row that is reported instead of a slice.
     fn soak_row(&self, _: &ObservedSlice, _: &Clocks) -> Option<SoakRow> {
@@ -94,8 +90,15 @@ pub(super) trait Purpose {
     }
 }
 
+/// The slices of a block of a comparison without those that only record children.
+fn without_children(number: u32, variants: usize) -> Vec<PlannedSlice> {
+    let mut slices = to_compare(number, variants);
+    slices.retain(|slice| slice.pass == Pass::Compare);
+    slices
+}
+
 /// The purpose of the launch that the task names. It takes what only that purpose needs out of `central`.
-pub(super) fn of_launch(central: &mut Connected) -> Result<Box<dyn Purpose>> {
+pub(super) fn purpose_of_launch(central: &mut Connected) -> Result<Box<dyn Purpose>> {
     let config = &central.task.config;
     Ok(match &config.measurement {
         Measurement::Compare => Box::new(Compare {

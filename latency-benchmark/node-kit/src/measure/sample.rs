@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use crate::scope::{UserCounts, UserWork};
 use anyhow::Result;
 use nix::time::ClockId;
-use node_ab::slices::{CpuTime, Sums, sums};
+use node_ab::slices::{CpuTime, Sums, ns, sums};
 use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
 use crate::connected::Connected;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
+use crate::scope::{UserCounts, UserWork};
 use crate::shared_page::SharedPage;
 
 pub(super) struct Sampler {
@@ -38,8 +38,10 @@ pub(super) struct Sampler {
     /// The lines of `/proc/stat` that are read: that of all cores, or those of the cell's cores if other cells are measured at
     /// the same time.
     own_cores: Vec<String>,
-    /// The sum of all round-trip times that were read, and their number.
-    rtts: (u64, u64),
+    /// The sum of all round-trip times that were read.
+    rtts_ns: u64,
+    /// The number of round-trip times that were read.
+    rtts: u64,
     /// The sum of all states of yamux that were read.
     muxers: MuxerCounts,
 }
@@ -56,6 +58,7 @@ pub(super) struct Clocks {
     pub(super) quic: Option<QuicCounts>,
 }
 sums!(Clocks: row, workers, quic);
+sums!(UserCounts: instructions, cycles);
 
 impl Sampler {
     pub(super) fn new(connected: &Connected) -> Result<Sampler> {
@@ -87,7 +90,8 @@ impl Sampler {
                 }
             },
             central_cores,
-            rtts: (0, 0),
+            rtts_ns: 0,
+            rtts: 0,
             muxers: MuxerCounts::default(),
         })
     }
@@ -109,11 +113,7 @@ impl Sampler {
             .flatten()
             .map(UserWork::read)
             .collect();
-        let add = |one: UserCounts, other: UserCounts| UserCounts {
-            instructions: one.instructions + other.instructions,
-            cycles: one.cycles + other.cycles,
-        };
-        let user = counts.into_iter().flatten().reduce(add);
+        let user = counts.into_iter().flatten().reduce(Sums::plus);
         Clocks {
             row: SliceRow {
                 sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
@@ -146,11 +146,11 @@ impl Sampler {
     /// later one.
     fn quic(&mut self) -> Option<QuicCounts> {
         let now = quic_counts().into_iter().reduce(Sums::plus)?;
-        self.rtts = (self.rtts.0 + now.rtt_ns, self.rtts.1 + now.connections);
-        let (rtt_ns, connections) = self.rtts;
+        self.rtts_ns += now.rtt_ns;
+        self.rtts += now.connections;
         Some(QuicCounts {
-            rtt_ns,
-            connections,
+            rtt_ns: self.rtts_ns,
+            connections: self.rtts,
             ..now
         })
     }
@@ -202,10 +202,10 @@ impl Sampler {
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
             other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
-            central_tcp_retransmits: process::of_namespaces(main, process::retransmits),
-            peers_tcp_retransmits: process::of_namespaces(&self.peers, process::retransmits),
-            central_queue_drops: process::of_namespaces(main, process::queue_drops),
-            peers_queue_drops: process::of_namespaces(&self.peers, process::queue_drops),
+            central_tcp_retransmits: process::sum_over_namespaces(main, process::retransmits),
+            peers_tcp_retransmits: process::sum_over_namespaces(&self.peers, process::retransmits),
+            central_queue_drops: process::sum_over_namespaces(main, process::queue_drops),
+            peers_queue_drops: process::sum_over_namespaces(&self.peers, process::queue_drops),
             suspended_ms: process::ahead_ms(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
             clock_set_ms: process::ahead_ms(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
             ..BlockRow::default()
@@ -230,8 +230,4 @@ impl Clocks {
             receive_calls: counts.receive_calls,
         })
     }
-}
-
-pub(super) fn ns(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX)
 }

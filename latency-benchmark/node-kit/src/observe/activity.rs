@@ -6,10 +6,10 @@ use std::sync::{Arc, Mutex};
 
 use nix::unistd::{SysconfVar, sysconf};
 use node_ab::slices::sums;
+use poll_probe::locked;
 use tokio::runtime;
 
 use super::self_wakes::SelfWakeCounter;
-use crate::stack_task::locked;
 
 /// Counts of connections, which the network stack notes.
 #[derive(Debug, Default)]

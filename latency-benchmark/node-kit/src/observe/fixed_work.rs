@@ -8,9 +8,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use chacha20poly1305::{AeadInPlace, ChaCha20Poly1305, KeyInit};
+use poll_probe::locked;
 use tokio::runtime;
-
-use crate::stack_task::locked;
 
 /// About as many bytes as a frame of noise holds.
 const BYTES: usize = 16 * 1024;

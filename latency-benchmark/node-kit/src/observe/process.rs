@@ -2,15 +2,15 @@
 
 use std::str::FromStr;
 use std::sync::mpsc;
-use std::time::Duration;
 use std::{fs, io, thread};
 
-use crate::scope::{Spinner, UserWork};
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
-use node_ab::slices::{CpuTime, Sums, sums};
+use node_ab::slices::{CpuTime, Sums, ns, sums};
 use run_format::Cores;
+
+use crate::scope::{Spinner, UserWork};
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl Observee {
 
     pub(crate) fn usage(self) -> Usage {
         let (stat, status) = (self.read("stat"), self.read("status"));
-        let ms = |at: usize| Some(fields(&stat).nth(at)?.parse::<f64>().ok()? * tick_ms()?);
+        let ms = |field| Some(fields(&stat).nth(field)?.parse::<f64>().ok()? * tick_ms()?);
         Usage {
             // Fields 14 and 15.
             user_ms: ms(11),
@@ -138,7 +138,7 @@ impl Observee {
     /// alone.
     pub(crate) fn cpu_time(self) -> CpuTime {
         let schedstat = self.read("schedstat");
-        let number = |at| schedstat.split_whitespace().nth(at)?.parse().ok();
+        let number = |column| schedstat.split_whitespace().nth(column)?.parse().ok();
         CpuTime {
             cpu_ns: number(0),
             runqueue_ns: number(1),
@@ -163,8 +163,7 @@ pub(crate) fn processes_cpu_ns(processes: &[Observee]) -> Option<u64> {
             return None;
         };
         let clock = clock_getcpuclockid(Pid::from_raw(id)).ok()?;
-        let used = Duration::from(clock_gettime(clock).ok()?);
-        u64::try_from(used.as_nanos()).ok()
+        Some(ns(clock_gettime(clock).ok()?.into()))
     };
     let sum: Option<u64> = processes.iter().map(cpu_ns).sum();
     sum.filter(|_| !processes.is_empty())
@@ -212,7 +211,10 @@ pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
 }
 
 /// The sum of a count over the network namespaces of the observees. It is absent if the count of one is, or if there are none.
-pub(crate) fn of_namespaces(observees: &[Observee], count: fn(&str) -> Option<u64>) -> Option<u64> {
+pub(crate) fn sum_over_namespaces(
+    observees: &[Observee],
+    count: fn(&str) -> Option<u64>,
+) -> Option<u64> {
     let folders = observees.iter().map(|observee| observee.folder() + "/net");
     let sum: Option<u64> = folders.map(|folder| count(&folder)).sum();
     sum.filter(|_| !observees.is_empty())
@@ -222,8 +224,8 @@ pub(crate) fn retransmits(folder: &str) -> Option<u64> {
     let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
     let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
     let [mut names, mut values] = [lines.next()?, lines.next()?].map(str::split_whitespace);
-    let at = names.position(|name| name == "RetransSegs")?;
-    values.nth(at)?.parse().ok()
+    let column = names.position(|name| name == "RetransSegs")?;
+    values.nth(column)?.parse().ok()
 }
 
 /// The number of packets that found a queue of the delay line full. Absent if there is no such queue. Each line of the file is

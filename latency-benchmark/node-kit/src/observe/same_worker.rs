@@ -7,9 +7,9 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
 use node_ab::slices::cotenant::{Bell, PAUSE_NS, WakeReceiver, bell};
-use poll_probe::Recorder;
+use poll_probe::{Recorder, locked};
 
-use crate::stack_task::{StackTask, locked};
+use crate::stack_task::StackTask;
 
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,

@@ -9,6 +9,7 @@ use std::{io, iter};
 
 use nix::sys::resource::{UsageWho, getrusage};
 use nix::time::ClockId;
+use node_ab::slices::ns;
 use perf_event::events::Hardware;
 use perf_event::{Builder, Counter, ReadFormat};
 
@@ -181,7 +182,7 @@ fn read_usage(whose: Whose) -> Option<[u64; OF_KERNEL.len()]> {
     let usage = getrusage(usage).ok()?;
     let switches = usage.voluntary_context_switches() + usage.involuntary_context_switches();
     Some([
-        time.tv_sec() as u64 * 1_000_000_000 + time.tv_nsec() as u64,
+        ns(time.into()),
         switches as u64,
         usage.minor_page_faults() as u64,
         usage.major_page_faults() as u64,

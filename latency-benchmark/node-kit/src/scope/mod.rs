@@ -19,8 +19,9 @@ mod user_work;
 
 pub use allocations::CountingAllocator;
 pub use counters::Counters;
-pub use sampler::{StackSample, StackSampler};
+pub use sampler::StackSampler;
 pub use spinner::Spinner;
+pub use stack_writer::{Moment, SampledObject, StackReader, StackSample};
 pub use symbols::Symbols;
 pub use unobservable::Unobservable;
 pub use user_work::{UserCounts, UserWork};

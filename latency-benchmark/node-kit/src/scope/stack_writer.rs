@@ -1,5 +1,6 @@
 //! Walks the calling thread's stack and writes its frames to a ring, which another thread reads.
 
+use std::iter;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -24,12 +25,44 @@ const FRAMES: usize = 256;
 /// How many stacks the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
 const STACKS: usize = 1 << 13;
 
-/// Three numbers that go with the frames of a stack. The owner of the writer says what they mean.
-pub(crate) type Head = [u64; 3];
+/// A thread's stack at one moment.
+#[derive(Clone, Debug)]
+pub struct StackSample {
+    /// When and why the sample was taken.
+    pub moment: Moment,
+    /// The thread's position, followed by the return addresses of the calling functions, innermost first. There are at
+    /// most 256. If the thread was not on its own stack, there is only the position. At an allocation, the position is in the
+    /// allocator.
+    pub frames: Vec<usize>,
+}
+
+/// A moment at which a timer sent a signal, or at which the thread allocated an object.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Moment {
+    /// The time on the clock of the caller.
+    pub at: u64,
+    /// How long a signal kept the thread from its work. The kernel's part is in it only if it was
+    /// [timed](crate::scope::StackSampler::time_signals). It is 0 at an allocation.
+    pub took: u64,
+    /// Whether a signal found the thread in a system call.
+    pub in_kernel: bool,
+    /// The allocated object.
+    pub object: Option<SampledObject>,
+}
+
+/// An object that represents others.
+#[derive(Clone, Copy, Debug)]
+pub struct SampledObject {
+    /// The requested number of bytes.
+    pub size: u64,
+    /// The number of objects that this one represents. Every object has the same chance to be sampled, one in this number, so
+    /// sums of these numbers are right on average.
+    pub stands_for: u64,
+}
 
 #[derive(Clone, Copy)]
 struct Stack {
-    head: Head,
+    moment: Moment,
     found: usize,
     frames: [usize; FRAMES],
 }
@@ -45,20 +78,26 @@ pub(crate) struct StackWriter {
     lost: Arc<AtomicU64>,
 }
 
-pub(crate) struct StackReader {
+/// Reads the samples of a thread, on any thread.
+pub struct StackReader {
     ring: Consumer<Stack>,
     lost: Arc<AtomicU64>,
 }
 
 impl StackReader {
-    /// Passes the stacks since the last call to `each`, in their order.
-    pub(crate) fn drain(&mut self, mut each: impl FnMut(Head, &[usize])) {
-        while let Ok(stack) = self.ring.pop() {
-            each(stack.head, &stack.frames[..stack.found]);
-        }
+    /// Takes the samples since the last call, in their order.
+    pub fn take(&mut self) -> impl Iterator<Item = StackSample> {
+        iter::from_fn(move || {
+            let stack = self.ring.pop().ok()?;
+            Some(StackSample {
+                moment: stack.moment,
+                frames: stack.frames[..stack.found].to_vec(),
+            })
+        })
     }
 
-    pub(crate) fn lost(&self) -> u64 {
+    /// The number of samples that were lost because the buffer was full.
+    pub fn lost(&self) -> u64 {
         self.lost.load(Ordering::Relaxed)
     }
 }
@@ -81,7 +120,7 @@ impl StackWriter {
             thread,
             cache: CacheNative::new_in(),
             stack: Stack {
-                head: [0; 3],
+                moment: Moment::default(),
                 found: 0,
                 frames: [0; FRAMES],
             },
@@ -91,13 +130,13 @@ impl StackWriter {
         Ok((writer, reader))
     }
 
-    /// Writes one stack, or counts it as lost. `head` is called last. If the thread is not on its own stack, there is only
+    /// Writes one stack, or counts it as lost. `moment` is called last. If the thread is not on its own stack, there is only
     /// one frame, `registers.ip`.
-    pub(crate) fn write(&mut self, head: impl FnOnce() -> Head, registers: Registers) {
+    pub(crate) fn write(&mut self, moment: impl FnOnce() -> Moment, registers: Registers) {
         self.stack.frames[0] = registers.ip;
         let stack = self.thread.used(registers.sp());
         self.stack.found = stack.map_or(1, |stack| self.walk(registers, &stack));
-        self.stack.head = head();
+        self.stack.moment = moment();
         if self.ring.push(self.stack).is_err() {
             self.lost.fetch_add(1, Ordering::Relaxed);
         }

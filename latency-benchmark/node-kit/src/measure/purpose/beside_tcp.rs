@@ -3,10 +3,10 @@
 use std::time::Duration;
 
 use anyhow::Result;
-use run_format::plan::block::{PlannedSlice, to_compare};
-use run_format::{BlockReport, Pass, Role, RunConfig};
+use run_format::plan::block::PlannedSlice;
+use run_format::{BlockReport, Role, RunConfig};
 
-use super::Purpose;
+use super::{Purpose, without_children};
 use crate::measure::changes::Changes;
 use crate::paths::{TrafficPath, TurnSwitch};
 
@@ -35,9 +35,7 @@ impl Purpose for BesideTcp {
     }
 
     fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
-        let mut slices = to_compare(number, variants);
-        slices.retain(|slice| slice.pass == Pass::Compare);
-        slices
+        without_children(number, variants)
     }
 
     fn switch(&self, slice: Option<PlannedSlice>) -> Result<()> {

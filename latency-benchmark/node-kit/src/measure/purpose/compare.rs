@@ -1,7 +1,5 @@
 //! Variants take turns, and the launch ends when their changes are known.
 
-use run_format::plan::block::{PlannedSlice, to_compare};
-
 use super::Purpose;
 
 pub(super) struct Compare {
@@ -10,10 +8,6 @@ pub(super) struct Compare {
 }
 
 impl Purpose for Compare {
-    fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
-        to_compare(number, variants)
-    }
-
     fn is_enough(&self, _: u32, is_precise: &dyn Fn() -> bool) -> bool {
         self.ends_when_precise && is_precise()
     }

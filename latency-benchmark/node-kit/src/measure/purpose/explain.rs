@@ -9,7 +9,6 @@ use super::Purpose;
 use crate::connected::Connected;
 use crate::evidence::{Evidence, Watch};
 use crate::measure::changes::Changes;
-use crate::observe::activity::Activity;
 
 pub(super) struct Explain {
     plan: ExplainPlan,
@@ -68,7 +67,7 @@ impl Purpose for Explain {
         self.evidence.collect();
     }
 
-    fn end_turn(&mut self, pass: Pass, _: &Activity) {
+    fn end_turn(&mut self, pass: Pass) {
         self.evidence.end(pass);
     }
 

@@ -3,31 +3,37 @@
 use std::time::Instant;
 
 use node_ab::slices::{ObservedSlice, Sums};
-use run_format::plan::block::{PlannedSlice, to_compare};
+use run_format::plan::block::PlannedSlice;
 use run_format::{BlockReport, HistogramOf, Pass, Role, SLOW_NS, Site, SoakRow};
 
-use super::Purpose;
+use super::{Purpose, without_children};
 use crate::connected::Connected;
 use crate::measure::changes::Changes;
 use crate::measure::sample::Clocks;
 use crate::observe::activity::{Activity, Snapshot};
 
 pub(super) struct Soak {
+    activity: Activity,
     began: Instant,
-    /// The time at which the last row ended, in seconds, and the counts until then.
-    ended: (f64, Snapshot),
+    /// The time at which the last row ended.
+    ended_s: f64,
+    /// The counts until the last row ended.
+    counts: Snapshot,
     /// The counts of the last row.
-    counted: Snapshot,
+    row_counts: Snapshot,
     has_tasks: bool,
 }
 
 impl Soak {
     pub(super) fn new(central: &Connected) -> Soak {
-        let counted = central.activity.snapshot();
+        let activity = central.activity.clone();
+        let counts = activity.snapshot();
         Soak {
+            activity,
             began: Instant::now(),
-            ended: (0.0, counted),
-            counted,
+            ended_s: 0.0,
+            counts,
+            row_counts: counts,
             has_tasks: central.sites.iter().any(|named| named.site == Site::Task),
         }
     }
@@ -40,9 +46,7 @@ impl Purpose for Soak {
     }
 
     fn block(&self, number: u32, variants: usize) -> Vec<PlannedSlice> {
-        let mut slices = to_compare(number, variants);
-        slices.retain(|slice| slice.pass == Pass::Compare);
-        slices
+        without_children(number, variants)
     }
 
     /// Rows are reported at once.
@@ -50,14 +54,11 @@ impl Purpose for Soak {
         false
     }
 
-    fn end_turn(&mut self, _: Pass, activity: &Activity) {
-        let now = activity.snapshot();
-        self.counted = now.since(self.ended.1);
-        self.ended = (self.began.elapsed().as_secs_f64(), now);
-    }
-
-    fn has_changes(&self) -> bool {
-        false
+    fn end_turn(&mut self, _: Pass) {
+        let now = self.activity.snapshot();
+        self.row_counts = now.since(self.counts);
+        self.counts = now;
+        self.ended_s = self.began.elapsed().as_secs_f64();
     }
 
     fn soak_row(&self, slice: &ObservedSlice, used: &Clocks) -> Option<SoakRow> {
@@ -67,10 +68,10 @@ impl Purpose for Soak {
         let wake = |q| histograms.quantile(woken, q);
         let slow_polls = |site| histograms.slower_than(HistogramOf::Polls(site), SLOW_NS);
         let lost: u64 = slice.sites.iter().map(|site| site.row.lost).sum();
-        let counted = &self.counted;
+        let counts = &self.row_counts;
         Some(SoakRow {
-            at_s: to_ms(self.ended.0),
-            interval_s: to_ms(slice.duration_ns as f64 / 1e9),
+            at_s: rounded_to_ms(self.ended_s),
+            interval_s: rounded_to_ms(slice.duration_ns as f64 / 1e9),
             connection_polls: connection.row.polls,
             connection_slow_polls: slow_polls(slice.connections),
             task_polls: self.has_tasks.then_some(task.row.polls),
@@ -83,14 +84,14 @@ impl Purpose for Soak {
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
             wake_p99_ns: wake(0.99),
-            resident_bytes: counted.resident_bytes,
-            connections: counted.links.connections,
-            peers_connected: counted.links.peers,
-            tasks: counted.tasks,
-            dials: counted.links.dials,
-            dial_failures: counted.links.dial_failures,
-            connections_opened: counted.links.opened,
-            connections_closed: counted.links.closed,
+            resident_bytes: counts.resident_bytes,
+            connections: counts.links.connections,
+            peers_connected: counts.links.peers,
+            tasks: counts.tasks,
+            dials: counts.links.dials,
+            dial_failures: counts.links.dial_failures,
+            connections_opened: counts.links.opened,
+            connections_closed: counts.links.closed,
             restarts: None,
             central_cpu_ns: used.row.central_cpu_ns,
             lost_records: lost + slice.lost_entries,
@@ -103,6 +104,6 @@ impl Purpose for Soak {
 }
 
 /// Rounds seconds to milliseconds.
-fn to_ms(seconds: f64) -> f64 {
+fn rounded_to_ms(seconds: f64) -> f64 {
     (seconds * 1e3).round() / 1e3
 }

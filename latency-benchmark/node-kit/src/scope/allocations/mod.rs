@@ -11,60 +11,21 @@ pub use self::watched::{AllocationTotals, of_this_thread};
 use crate::scope::Unobservable;
 use crate::scope::stack_writer::StackReader;
 
-/// The stack of a thread at the moment when it allocated an object.
-#[derive(Clone, Copy, Debug)]
-pub struct AllocationSample<'a> {
-    /// The time on the clock of the watched thread.
-    pub at: u64,
-    /// The requested number of bytes.
-    pub size: u64,
-    /// The number of objects that this sample represents. Every object has the same chance to be sampled, one
-    /// in this number, so sums of these numbers are right on average.
-    pub stands_for: u64,
-    /// The position in the allocator, followed by the return addresses of the calling functions, innermost first.
-    pub frames: &'a [usize],
-}
-
-/// The sampled allocations of a thread.
-pub struct AllocationSampler {
-    stacks: StackReader,
-}
-
-impl AllocationSampler {
-    /// Passes the samples since the last call to `each`, in their order.
-    pub fn drain(&mut self, mut each: impl FnMut(&AllocationSample<'_>)) {
-        self.stacks.drain(|[at, size, stands_for], frames| {
-            each(&AllocationSample {
-                at,
-                size,
-                stands_for,
-                frames,
-            });
-        });
-    }
-
-    /// The number of samples that were lost because the buffer was full.
-    pub fn lost(&self) -> u64 {
-        self.stacks.lost()
-    }
-}
-
 /// Counts the allocations of the calling thread while counting is on, and takes the stack of one in `sample_every` objects,
-/// chosen at random. Another thread may drain the samples.
+/// chosen at random. Another thread may take the samples.
 ///
 /// The allocator calls `clock`, so `clock` must not allocate. The memory for watching a thread is kept until the process ends,
 /// so a thread should be watched only once.
 pub fn watch_this_thread(
     sample_every: u64,
     clock: impl Fn() -> u64 + Send + Sync + 'static,
-) -> Result<AllocationSampler, Unobservable> {
+) -> Result<StackReader, Unobservable> {
     if !is_installed() {
         let why = "this node program was built without the allocator that counts them \
              (to build the one with it: cargo build --profile explain -p libp2p-node --bin libp2p-node-counting --features symbols)";
         return Err(Unobservable::new("allocations", why));
     }
-    let stacks = watched::watch(sample_every, Box::new(clock))?;
-    Ok(AllocationSampler { stacks })
+    watched::watch(sample_every, Box::new(clock))
 }
 
 /// Switches counting on or off for all watched threads.

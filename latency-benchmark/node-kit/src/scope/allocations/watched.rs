@@ -6,7 +6,7 @@ use std::ptr;
 
 use crate::scope::Unobservable;
 use crate::scope::registers::Registers;
-use crate::scope::stack_writer::{Clock, StackReader, StackWriter};
+use crate::scope::stack_writer::{Clock, Moment, SampledObject, StackReader, StackWriter};
 
 /// The allocations of a thread. Freed memory is counted, but not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -108,9 +108,16 @@ pub(super) struct WatchedThread {
 impl WatchedThread {
     /// Takes the stack of the function whose registers these are.
     pub(super) fn take_stack(&self, size: u64, registers: Registers) {
-        let head = [(self.clock)(), size, self.sample_every];
+        let moment = Moment {
+            at: (self.clock)(),
+            object: Some(SampledObject {
+                size,
+                stands_for: self.sample_every,
+            }),
+            ..Moment::default()
+        };
         // SAFETY: this is the watched thread, and nothing in here allocates.
-        unsafe { &mut *self.stacks.get() }.write(|| head, registers);
+        unsafe { &mut *self.stacks.get() }.write(|| moment, registers);
     }
 
     /// A random distance. Every object has the same chance to be sampled, independently of all others, so periodic code

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use self::thread::SampledThread;
 use crate::scope::Unobservable;
-use crate::scope::stack_writer::StackReader;
+use crate::scope::stack_writer::{StackReader, StackSample};
 
 /// Samples a thread's stack at random intervals, including while the thread sleeps or is in the kernel.
 ///
@@ -19,21 +19,6 @@ pub struct StackSampler {
     thread: &'static SampledThread,
     /// How long the kernel keeps the thread for a signal. It is 0 if it was not timed.
     signal: u64,
-}
-
-/// A thread's stack at one moment.
-#[derive(Clone, Copy, Debug)]
-pub struct StackSample<'a> {
-    /// The time on the clock of the sampler.
-    pub at: u64,
-    /// How long the thread was kept from its work to take the sample. The kernel's part is in it only if it was
-    /// [timed](StackSampler::time_signals).
-    pub took: u64,
-    /// Whether the thread was in a system call.
-    pub in_kernel: bool,
-    /// The thread's position, followed by the return addresses of the calling functions, innermost first. There are at
-    /// most 256. If the thread was not on its own stack, there is only the position.
-    pub frames: &'a [usize],
 }
 
 impl StackSampler {
@@ -70,14 +55,14 @@ impl StackSampler {
         let (start, mut last) = (Instant::now(), clock());
         while start.elapsed() < PAUSE || gaps.len() < FEWEST_GAPS && start.elapsed() < PATIENCE {
             let now = clock();
-            self.drain(|stack| sample = Some((stack.at, stack.took)));
-            if let Some((_, took)) = sample.take_if(|(at, _)| *at <= now) {
-                gaps.push((now - last).saturating_sub(took));
+            sample = self.take().last().map(|newest| newest.moment).or(sample);
+            if let Some(sample) = sample.take_if(|sample| sample.at <= now) {
+                gaps.push((now - last).saturating_sub(sample.took));
             }
             last = now;
         }
         self.set_recording(false);
-        self.drain(|_| {});
+        self.take().for_each(drop);
         gaps.sort_unstable();
         self.signal = gaps.get(gaps.len() / 2).copied().unwrap_or(0);
     }
@@ -88,17 +73,13 @@ impl StackSampler {
         self.thread.set_recording(recording);
     }
 
-    /// Passes the samples since the last call to `each`, in their order.
-    pub fn drain(&mut self, mut each: impl FnMut(&StackSample<'_>)) {
+    /// Takes the samples since the last call, in their order.
+    pub fn take(&mut self) -> impl Iterator<Item = StackSample> {
         let signal = self.signal;
-        self.samples.drain(|[at, in_kernel, took], frames| {
-            each(&StackSample {
-                at,
-                took: took + signal,
-                in_kernel: in_kernel != 0,
-                frames,
-            });
-        });
+        self.samples.take().map(move |mut sample| {
+            sample.moment.took += signal;
+            sample
+        })
     }
 
     /// The number of samples that were lost because the buffer was full.

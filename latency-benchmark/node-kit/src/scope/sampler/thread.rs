@@ -18,7 +18,7 @@ use nix::unistd::{Pid, gettid};
 
 use crate::scope::Unobservable;
 use crate::scope::registers::Registers;
-use crate::scope::stack_writer::{Clock, StackReader, StackWriter};
+use crate::scope::stack_writer::{Clock, Moment, StackReader, StackWriter};
 
 /// The size of the handler's stack in units of 16 bytes, to which a stack is aligned. The alternative stack
 /// of a thread is small, and unwinding needs more.
@@ -110,9 +110,14 @@ impl SampledThread {
 
     fn sample(&self, at: u64, context: &libc::ucontext_t, stacks: &mut StackWriter) {
         let registers = Registers::interrupted(context);
-        let is_in_kernel = stacks.code.is_in_system_call(registers.ip);
-        let head = || [at, is_in_kernel.into(), (self.clock)() - at];
-        stacks.write(head, registers);
+        let in_kernel = stacks.code.is_in_system_call(registers.ip);
+        let moment = || Moment {
+            at,
+            took: (self.clock)() - at,
+            in_kernel,
+            object: None,
+        };
+        stacks.write(moment, registers);
 
         // The interval is random, so that periodic code cannot coincide with the sampling.
         self.set_timer(self.interval / 2 + self.interval.mul_f64(stacks.random()));

@@ -5,7 +5,7 @@ use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
-use node_kit::scope::{StackSampler, Symbols};
+use node_kit::scope::{StackSample, StackSampler, Symbols};
 
 /// The interval of samples, and the longest time that a test waits for them.
 pub(crate) const INTERVAL: Duration = Duration::from_micros(300);
@@ -100,16 +100,13 @@ pub(crate) fn clock() -> impl Fn() -> u64 + Copy + Send + Sync + 'static {
 }
 
 pub(crate) fn drain(sampler: &mut StackSampler, symbols: &mut Symbols) -> Vec<Named> {
-    let mut samples = Vec::new();
-    sampler.drain(|sample| {
-        samples.push(Named {
-            at: sample.at,
-            in_kernel: sample.in_kernel,
-            frames: sample.frames.len(),
-            stack: symbols.stack(sample.frames),
-        });
-    });
-    samples
+    let named = |sample: StackSample| Named {
+        at: sample.moment.at,
+        in_kernel: sample.moment.in_kernel,
+        frames: sample.frames.len(),
+        stack: symbols.stack(&sample.frames),
+    };
+    sampler.take().map(named).collect()
 }
 
 pub(crate) fn wait_for(sampler: &mut StackSampler, wanted: usize) -> Vec<Named> {

@@ -1,18 +1,17 @@
 //! Finds and grafts crates in a source tree of the user's.
 
-use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
-use fs_err as fs;
+use anyhow::{Result, bail};
 use run_format::Budgets;
 use toml_edit::{DocumentMut, value};
 use walkdir::{DirEntry, WalkDir};
 
 use crate::budget_patch::{self, MANIFEST};
 use crate::crate_source::CrateSource;
-use crate::diff;
+use crate::edits::{Edits, read_toml};
 use crate::graft::{Graft, graft};
+use crate::leave;
 use crate::sites::SiteLevels;
 
 /// Finds the crates with these names in `dir`, which is a crate, a workspace, or a folder of crates.
@@ -74,11 +73,6 @@ fn workspace_version(top: &Path, crate_dir: &Path) -> Result<Option<String>> {
     Ok(None)
 }
 
-pub(crate) fn read_toml(path: &Path) -> Result<DocumentMut> {
-    let document = fs::read_to_string(path)?.parse();
-    document.with_context(|| format!("cannot parse {}", path.display()))
-}
-
 fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     let mut item = manifest.as_item();
     for key in path {
@@ -87,58 +81,18 @@ fn text<'a>(manifest: &'a DocumentMut, path: &[&str]) -> Option<&'a str> {
     item.as_str()
 }
 
-/// The files that were changed, each with its text before the first change.
-#[derive(Debug, Default)]
-pub struct Edits(BTreeMap<PathBuf, String>);
-
-impl Edits {
-    /// Keeps the text of a file that is about to be changed or made.
-    pub(crate) fn begin(&mut self, path: PathBuf) {
-        let path = fs::canonicalize(&path).unwrap_or(path);
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        self.0.entry(path).or_insert(text);
-    }
-
-    pub(crate) fn write(&mut self, path: PathBuf, text: &str) -> Result<()> {
-        self.begin(path.clone());
-        Ok(fs::write(path, text)?)
-    }
-
-    /// Changes a manifest or a lock file.
-    pub(crate) fn toml(
-        &mut self,
-        path: PathBuf,
-        change: impl FnOnce(&mut DocumentMut),
-    ) -> Result<()> {
-        let mut document = read_toml(&path)?;
-        change(&mut document);
-        self.write(path, &document.to_string())
-    }
-
-    /// All changes as one diff, with paths relative to `folder`.
-    pub(crate) fn diff(&self, folder: &Path) -> Result<String> {
-        let mut text = String::new();
-        for (path, before) in &self.0 {
-            // A diff may have removed the file.
-            let after = std::fs::read_to_string(path).unwrap_or_default();
-            let below = path.strip_prefix(folder)?.display().to_string();
-            text += &diff::of_file(&below, before, &after);
-        }
-        Ok(text)
-    }
-}
-
 /// Applies the patch of a budget to crates, in place.
 pub fn patch(sources: &[CrateSource], budgets: &Budgets, edits: &mut Edits) -> Result<()> {
     for source in sources {
-        for file in budget_patch::files_to_measure(source, budgets)? {
+        // The graft, which follows, recognises the variables of the budgets by their names.
+        for file in budget_patch::files(source, budgets, MANIFEST, leave::INSERTED)? {
             let mut text = file.grafted();
-            if file.file == MANIFEST {
+            if file.path == MANIFEST {
                 // A program that uses yamux only through libp2p cannot turn on this feature, so it is on by default.
                 let feature = "tokio = [\"dep:tokio\"]";
                 text = text.replace(feature, &format!("default = [\"tokio\"]\n{feature}"));
             }
-            edits.write(source.dir.join(&file.file), &text)?;
+            edits.write(source.dir.join(&file.path), &text)?;
         }
     }
     Ok(())
@@ -174,7 +128,7 @@ pub fn grafted(source: &CrateSource, probe: &Path) -> Result<Grafted> {
     let Graft { files, sites } = graft(source)?;
     let changed = files
         .iter()
-        .map(|file| (source.dir.join(&file.file), file.grafted()));
+        .map(|file| (source.dir.join(&file.path), file.grafted()));
     Ok(Grafted {
         source: source.clone(),
         files: changed.chain([(path, manifest.to_string())]).collect(),

@@ -3,34 +3,31 @@
 use std::collections::BTreeMap;
 use std::mem;
 
-use crate::scope::Symbols;
 use anyhow::Result;
 use node_ab::slices::{PollPlace, WholePolls};
 use run_format::{IN_KERNEL, NamedSite, SLOW_NS, Site, TableWriters, Text};
 
 use super::watch::Watch;
+use crate::scope::{StackSample, Symbols};
 
-struct Moment {
-    at_ns: u64,
-    /// How long the sample kept the thread from its work.
-    took_ns: u64,
-    frames: Vec<usize>,
-    in_kernel: bool,
-    count: u64,
-    amount: Option<u64>,
+/// Slow polls of connections, and the samples that were taken in them. The time of samples does not make a poll slow.
+#[derive(Clone, Copy, Default)]
+pub(super) struct SlowPolls {
+    pub(super) polls: u64,
+    pub(super) samples: u64,
 }
 
 /// The stacks since the last slice.
-pub(super) struct Moments {
+pub(super) struct Stacks {
     symbols: Symbols,
     sites: Vec<NamedSite>,
     connections: Site,
-    seen: Vec<Moment>,
+    seen: Vec<StackSample>,
 }
 
-impl Moments {
-    pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> Moments {
-        Moments {
+impl Stacks {
+    pub(super) fn new(sites: Vec<NamedSite>, connections: Site) -> Stacks {
+        Stacks {
             symbols: Symbols::default(),
             sites,
             connections,
@@ -40,53 +37,39 @@ impl Moments {
 
     pub(super) fn collect(&mut self, watch: &mut Watch) {
         if let Some(stacks) = &mut watch.stacks {
-            stacks.drain(|sample| {
-                self.seen.push(Moment {
-                    at_ns: sample.at,
-                    took_ns: sample.took,
-                    frames: sample.frames.to_vec(),
-                    in_kernel: sample.in_kernel,
-                    count: 1,
-                    amount: None,
-                });
-            });
+            self.seen.extend(stacks.take());
         }
         if let Some(stacks) = &mut watch.allocations {
-            stacks.drain(|sample| {
-                self.seen.push(Moment {
-                    at_ns: sample.at,
-                    took_ns: 0,
-                    frames: sample.frames.to_vec(),
-                    in_kernel: false,
-                    count: sample.stands_for,
-                    amount: Some(sample.size * sample.stands_for),
-                });
-            });
+            self.seen.extend(stacks.take());
         }
     }
 
-    /// Writes the stacks of the slice. Returns how many polls of connections were slow, without the time of samples, and how
-    /// many samples were in these polls.
+    /// Writes the stacks of the slice to `table`.
     pub(super) fn write(
         &mut self,
-        (tables, table): (&mut TableWriters, &'static str),
+        tables: &mut TableWriters,
+        table: &'static str,
         slice: u32,
         polls: &mut WholePolls,
-    ) -> Result<[u64; 2]> {
+    ) -> Result<SlowPolls> {
         let mut seen = mem::take(&mut self.seen);
-        for moment in seen.iter().filter(|moment| moment.took_ns > 0) {
-            polls.sampled(moment.at_ns, moment.took_ns);
+        for StackSample { moment, .. } in &seen {
+            if moment.took > 0 {
+                polls.sampled(moment.at, moment.took);
+            }
         }
-        seen.retain(|moment| polls.window_ns.contains(&moment.at_ns));
-        let (mut sums, mut slow) = (BTreeMap::new(), 0);
-        for moment in seen {
-            for place in polls.places(moment.at_ns) {
-                let by = (place, self.name(&moment, place));
+        seen.retain(|sample| polls.window_ns.contains(&sample.moment.at));
+        let (mut sums, mut samples) = (BTreeMap::new(), 0);
+        for sample in seen {
+            let object = sample.moment.object;
+            let stands_for = object.map_or(1, |object| object.stands_for);
+            for place in polls.places(sample.moment.at) {
+                let by = (place, self.name(&sample, place));
                 let (count, amount) = sums.entry(by).or_insert((0, None));
-                *count += moment.count;
-                *amount = moment.amount.map(|more| amount.unwrap_or(0) + more);
+                *count += stands_for;
+                *amount = object.map(|object| amount.unwrap_or(0) + object.size * stands_for);
                 if place.site == Some(self.connections) && place.from_ns >= Some(SLOW_NS) {
-                    slow += moment.count;
+                    samples += stands_for;
                 }
             }
         }
@@ -95,13 +78,20 @@ impl Moments {
         };
         tables.rows(table, sums.into_iter().map(row))?;
         let connections = polls.of_site(self.connections).iter();
-        let slow_polls = connections.filter(|poll| poll.own_ns() > SLOW_NS).count();
-        Ok([slow_polls as u64, slow])
+        let slow = connections.filter(|poll| poll.own_ns() > SLOW_NS);
+        Ok(SlowPolls {
+            polls: slow.count() as u64,
+            samples,
+        })
     }
 
-    fn name(&mut self, moment: &Moment, place: PollPlace) -> Text {
-        let stack = self.symbols.stack(&moment.frames);
-        let end = if moment.in_kernel { IN_KERNEL } else { "" };
+    fn name(&mut self, sample: &StackSample, place: PollPlace) -> Text {
+        let stack = self.symbols.stack(&sample.frames);
+        let end = if sample.moment.in_kernel {
+            IN_KERNEL
+        } else {
+            ""
+        };
         (line(&self.sites, stack, place.site) + end).into()
     }
 }
