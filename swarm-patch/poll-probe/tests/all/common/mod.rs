@@ -79,11 +79,11 @@ impl Kept {
         self.polls.iter().map(poll).collect()
     }
 
-    /// How long the polls of children took in one iteration.
+    /// How long the polls of children ran in one iteration.
     pub(crate) fn children_ns(&self, iteration: u32) -> u64 {
         let polls = self.polls.iter();
         let own = polls.filter(|poll| poll.iteration == iteration);
-        own.map(|poll| poll.duration_ns).sum()
+        own.map(ChildPoll::own_ns).sum()
     }
 }
 
