@@ -330,8 +330,8 @@ impl Verdict {
     }
 
     /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, whether
-    /// polls or the waits of another task get shorter, whether nothing is worse, how many others they are shown to shorten polls
-    /// more than, how few sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
+    /// polls or the waits of another task get shorter, whether nothing is worse, how many rows of the tables get better, how many
+    /// others they are shown to shorten polls more than, how few sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let mut leaders = self.leaders();
         let guaranteed = |candidate: &Candidate| {
@@ -353,6 +353,7 @@ impl Verdict {
                     Reverse(candidate.ends),
                     !candidate.shortens(),
                     !candidate.class().helps(),
+                    Reverse(self.rows_gained(candidate)),
                     Reverse(self.outdone(at)),
                     candidate.yields.len(),
                     candidate.class(),
@@ -362,6 +363,15 @@ impl Verdict {
         });
         let leaders = leaders.into_iter();
         leaders.map(|at| &self.candidates[at]).collect()
+    }
+
+    fn rows_gained(&self, candidate: &Candidate) -> usize {
+        let deciding = candidate.deciding();
+        let is_gained = |(quantity, _): &&(Quantity, f64)| {
+            let mut gains = deciding.iter();
+            gains.any(|gain| gain.quantity == *quantity && gain.is(Outcome::Better))
+        };
+        self.rows().iter().filter(is_gained).count()
     }
 
     /// The number of candidates that are shown to shorten polls, or waits if polls were not recorded, less than this one.

@@ -22,13 +22,14 @@ impl Judged {
         )
     }
 
-    /// "throughput may be up to 2.3 % lower", with the digits of the interval.
+    /// "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more tells nobody anything.
     fn greatest_loss(&self) -> String {
         let decimals = text::decimals_of_change(self.value, self.interval);
-        let by = match self.loss().high {
-            high if text::is_far_away(high) => "by any amount".to_owned(),
-            high => format!("up to {} {}", fixed(high, decimals), self.quantity.unit()),
-        };
+        let high = self.loss().high;
+        if high >= 100.0 || high.is_nan() {
+            return format!("{} is not known", self.quantity.words);
+        }
+        let by = format!("up to {} {}", fixed(high, decimals), self.quantity.unit());
         let worse = match self.quantity.is_lower_better() {
             true => "higher",
             false => "lower",
