@@ -55,6 +55,11 @@ impl Quantity {
         unit(self.metric)
     }
 
+    /// "time beyond 50 µs", where a text is about one threshold.
+    pub(crate) fn words_beyond(self, threshold: &str) -> String {
+        self.words.replace("the threshold", threshold)
+    }
+
     /// "0.5 pp"
     pub(crate) fn with_unit(self, change: f64) -> String {
         format!("{change} {}", self.unit())

@@ -167,7 +167,7 @@ impl<'a> Effects<'a> {
         let candidates = self.candidates.iter().copied();
         let first = candidates.clone().find_map(&judged_of);
         let before = first.and_then(|judged| Some(level(judged.levels?[0])));
-        let words = quantity.words.replace("the threshold", threshold);
+        let words = quantity.words_beyond(threshold);
         let row = Row::new(capitalised(&self.place()), words).with_any("before", before);
         candidates.fold(row, |row, candidate| {
             let judged = judged_of(candidate);

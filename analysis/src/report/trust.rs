@@ -250,7 +250,7 @@ fn taken_percent(summary: &Summary) -> Option<(f64, f64)> {
     Some((taken.median, taken.greatest))
 }
 
-/// What a reader has to know of the machine before anything else, if others took much of it.
+/// Warns the reader before anything else if others took much of central's core.
 pub(super) fn warning(summary: &Summary) -> Option<String> {
     const MOST_PERCENT: f64 = 5.0;
     let (median, _) = taken_percent(summary)?;

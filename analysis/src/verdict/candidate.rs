@@ -157,12 +157,19 @@ impl Candidate {
 
     /// The judged quantities that decide: those of every regime where there are several, else those over all cells.
     pub(crate) fn deciding(&self) -> Vec<Judged> {
-        match &self.regimes[..] {
-            [] => self.judged.clone(),
-            regimes => regimes
-                .iter()
-                .flat_map(|regime| regime.judged.clone())
-                .collect(),
+        let judged = self.deciding_by_place().into_iter();
+        judged.map(|(_, judged)| judged).collect()
+    }
+
+    /// The judged quantities that decide, each with the place of its regime. The place is empty if all cells are in one regime.
+    pub(super) fn deciding_by_place(&self) -> Vec<(&str, Judged)> {
+        let of_regimes = self.regimes.iter().flat_map(|regime| {
+            let judged = regime.judged.iter();
+            judged.map(|judged| (&*regime.place, *judged))
+        });
+        match self.regimes.is_empty() {
+            true => self.judged.iter().map(|judged| ("", *judged)).collect(),
+            false => of_regimes.collect(),
         }
     }
 

@@ -333,7 +333,6 @@ impl Verdict {
     /// polls or the waits of another task get shorter, whether nothing is worse, how many rows of the tables get better, how many
     /// others they are shown to shorten polls more than, how few sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
-        let mut leaders = self.leaders();
         let guaranteed = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {
@@ -344,25 +343,25 @@ impl Verdict {
             };
             RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
         };
-        leaders.sort_by(|&a, &b| {
-            let by_gain =
-                guaranteed(&self.candidates[a]).total_cmp(&guaranteed(&self.candidates[b]));
-            let [a, b] = [a, b].map(|at| {
-                let candidate = &self.candidates[at];
-                (
-                    Reverse(candidate.ends),
-                    !candidate.shortens(),
-                    !candidate.class().helps(),
-                    Reverse(self.rows_gained(candidate)),
-                    Reverse(self.outdone(at)),
-                    candidate.yields.len(),
-                    candidate.class(),
-                )
-            });
-            a.cmp(&b).then(by_gain)
+        let leaders = self.leaders().into_iter().map(|at| {
+            let candidate = &self.candidates[at];
+            let rank = (
+                Reverse(candidate.ends),
+                !candidate.shortens(),
+                !candidate.class().helps(),
+                Reverse(self.rows_gained(candidate)),
+                Reverse(self.outdone(at)),
+                candidate.yields.len(),
+                candidate.class(),
+            );
+            (rank, guaranteed(candidate), candidate)
+        });
+        let mut leaders: Vec<_> = leaders.collect();
+        leaders.sort_by(|(a, gain_of_a, _), (b, gain_of_b, _)| {
+            a.cmp(b).then(gain_of_a.total_cmp(gain_of_b))
         });
         let leaders = leaders.into_iter();
-        leaders.map(|at| &self.candidates[at]).collect()
+        leaders.map(|(_, _, candidate)| candidate).collect()
     }
 
     fn rows_gained(&self, candidate: &Candidate) -> usize {

@@ -162,9 +162,9 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let open = self.greatest_losses(
-            best.placed(|cost| !cost.quantity.is_benefit && cost.is(Outcome::Unknown)),
-        );
+        let mut open = best.deciding_by_place();
+        open.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        let open = self.greatest_losses(open);
         let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
@@ -201,29 +201,29 @@ impl Verdict {
     /// "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %": the least and the greatest shown gain
     /// over the groups of cells, of the first row that is a benefit and of the first that is a cost.
     fn gained(&self, candidate: &Candidate) -> String {
-        let shown = candidate.placed(|gain| gain.is(Outcome::Better));
-        let of_row = |quantity: Quantity| {
-            let mut gains: Vec<&Judged> = shown.iter().map(|(_, gain)| gain).collect();
-            gains.retain(|gain| gain.quantity == quantity);
-            gains.sort_by(|a, b| a.value.abs().total_cmp(&b.value.abs()));
-            let (least, greatest) = (gains.first()?, gains.last()?);
-            let words = quantity.words.replace("the threshold", &self.threshold);
-            let (least, greatest) = (least.estimate(), greatest.estimate());
-            let range = match least == greatest {
-                true => greatest,
-                false => format!("{least} to {greatest}"),
+        let mut gains = candidate.deciding();
+        gains.retain(|gain| gain.is(Outcome::Better));
+        gains.sort_by(|a, b| a.value.abs().total_cmp(&b.value.abs()));
+        let in_words = |quantity: Quantity| {
+            let mut estimates = gains
+                .iter()
+                .filter(|gain| gain.quantity == quantity)
+                .map(Judged::estimate);
+            let least = estimates.next()?;
+            let range = match estimates.next_back() {
+                Some(greatest) if greatest != least => format!("{least} to {greatest}"),
+                _ => least,
             };
-            Some((quantity, format!("{words} {range} {}", quantity.unit())))
+            let words = quantity.words_beyond(&self.threshold);
+            Some(format!("{words} {range} {}", quantity.unit()))
         };
-        let rows = self.rows().into_iter();
-        let (benefits, costs): (Vec<_>, Vec<_>) = rows
-            .filter_map(|(quantity, _)| of_row(quantity))
-            .partition(|(quantity, _)| quantity.is_benefit);
-        let firsts = [benefits, costs].into_iter();
-        joined(
-            firsts.filter_map(|gains| Some(gains.first()?.1.clone())),
-            ", ",
-        )
+        let rows = self.rows();
+        let firsts = [true, false].into_iter().filter_map(|is_benefit| {
+            let quantities = rows.iter().map(|(quantity, _)| *quantity);
+            let mut of_kind = quantities.filter(|quantity| quantity.is_benefit == is_benefit);
+            of_kind.find_map(in_words)
+        });
+        joined(firsts, ", ")
     }
 
     /// "throughput −10.3 % [−13.4, −7.0]", for each quantity that is worse in the groups of cells in which the candidate has this
@@ -232,8 +232,11 @@ impl Verdict {
         let regimes = candidate.regimes.iter();
         let of_class = regimes.filter(|regime| regime.class() == class);
         let places: Vec<&str> = of_class.map(|regime| &*regime.place).collect();
-        let mut losses = candidate.placed(|cost| cost.is(Outcome::Worse));
-        losses.retain(|(place, _)| candidate.regimes.is_empty() || places.contains(place));
+        let mut losses = candidate.deciding_by_place();
+        losses.retain(|(place, loss)| {
+            let is_of_class = candidate.regimes.is_empty() || places.contains(place);
+            is_of_class && loss.is(Outcome::Worse)
+        });
         let losses = self.greatest_losses(losses);
         let losses = losses.iter().map(|(place, loss)| {
             let place = if places.len() > 1 { place } else { "" };
@@ -345,25 +348,6 @@ impl Candidate {
                 Class::TradeOff,
             ),
         }
-    }
-
-    /// The deciding quantities that `is_wanted` holds for, each with the name of its group of cells. The name is empty if there
-    /// is one group.
-    fn placed(&self, is_wanted: fn(&Judged) -> bool) -> Vec<(&str, Judged)> {
-        let groups: Vec<(&str, &[Judged])> = match &self.regimes[..] {
-            [] => vec![("", &self.judged)],
-            regimes => {
-                let groups = regimes.iter();
-                groups
-                    .map(|group| (&*group.place, &*group.judged))
-                    .collect()
-            }
-        };
-        let placed = groups.into_iter().flat_map(|(place, judged)| {
-            let wanted = judged.iter().filter(|judged| is_wanted(judged));
-            wanted.map(move |judged| (place, *judged))
-        });
-        placed.collect()
     }
 
     /// Names the regimes in which the candidate has one of these classes, as [`places`] does.

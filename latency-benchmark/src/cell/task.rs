@@ -1,4 +1,4 @@
-//! What a session tells the process of a cell, and what that process answers.
+//! The messages between a session and the process of a cell.
 
 use std::path::PathBuf;
 
