@@ -3,9 +3,12 @@
 //! which one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A launch
 //! is 25 turns of each.
 //!
+//! A program that only exchanges requests polls far more often than an application does. With BUSY_US each request also takes
+//! that much CPU time, which lowers the rate of polls.
+//!
 //! The cost of a poll while `node-ab` is off is a row of poll-probe's example `overhead`.
 //!
-//!     cargo run --release -p node-ab --example cost -- [WORKERS] [LAUNCHES] [KIB]
+//!     cargo run --release -p node-ab --example cost -- [WORKERS] [LAUNCHES] [KIB] [BUSY_US]
 
 use std::future::poll_fn;
 use std::io::{BufRead, BufReader, Lines, Write};
@@ -21,7 +24,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::time::{ClockId, clock_gettime};
 use nix::unistd::Pid;
 use node_ab::NodeAb;
-use run_format::SliceRow;
+use run_format::{SiteRow, SliceRow};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_util::compat::{Compat, TokioAsyncReadCompatExt};
 use yamux::{Config, Connection, Mode, Stream};
@@ -38,28 +41,37 @@ fn main() -> Result<()> {
         eprintln!("warning: not optimised; run with --release");
     }
     let argument = |at, default| env::args().nth(at).map_or(Ok(default), |text| text.parse());
-    let (workers, launches, kib) = (argument(1, 4)?, argument(2, 40)?, argument(3, 64)?);
+    let load = Load {
+        workers: argument(1, 4)?,
+        kib: argument(3, 64)?,
+        busy_us: argument(4, 0)?,
+    };
     match env::var("COST_NODE_IS_ON") {
-        Ok(is_on) => node(workers, kib << 10, is_on.parse()?),
-        Err(_) => compare(workers, launches, kib),
+        Ok(is_on) => node(load, is_on.parse()?),
+        Err(_) => compare(load, argument(2, 40)?),
     }
 }
 
-fn compare(workers: usize, launches: usize, kib: usize) -> Result<()> {
-    let (mut changes, mut sums) = (Vec::new(), [[0.0; 3]; 2]);
+#[derive(Clone, Copy)]
+struct Load {
+    workers: usize,
+    kib: usize,
+    busy_us: usize,
+}
+
+fn compare(load: Load, launches: usize) -> Result<()> {
+    let (mut changes, mut sums) = (Vec::new(), [[0.0; 4]; 2]);
     for _ in 0..launches {
-        let measured = launch(workers, kib)?;
+        let measured = launch(load)?;
         let [[off_us, ..], [on_us, ..]] = measured;
         changes.push(100.0 * (on_us / off_us - 1.0));
         for (sum, value) in sums.iter_mut().flatten().zip(measured.iter().flatten()) {
             *sum += value / launches as f64;
         }
     }
-    let [[off_us, _, off_kib], [on_us, recording, on_kib]] = sums;
-    println!(
-        "memory with {workers} workers: {:.0} KiB more",
-        on_kib - off_kib
-    );
+    let [[off_us, _, _, off_kib], [on_us, polls, recording, on_kib]] = sums;
+    println!("memory: {:.0} KiB more", on_kib - off_kib);
+    println!("polls of connections per second of CPU time: {polls:.0}");
     println!("CPU time of the recording thread: {recording:.2} % of the process");
     println!(
         "CPU time per request: off {off_us:.2} µs, on {on_us:.2} µs, change {} %",
@@ -69,12 +81,9 @@ fn compare(workers: usize, launches: usize, kib: usize) -> Result<()> {
 }
 
 /// Measures the process without recording, and the one with it. The figures of each are its CPU time per request in µs, the
-/// share of the recording thread in percent, and the memory in KiB.
-fn launch(workers: usize, kib: usize) -> Result<[[f64; 3]; 2]> {
-    let mut nodes = [
-        Node::start(workers, kib, false)?,
-        Node::start(workers, kib, true)?,
-    ];
+/// polls of connections per second of CPU time, the share of the recording thread in percent, and the memory in KiB.
+fn launch(load: Load) -> Result<[[f64; 4]; 2]> {
+    let mut nodes = [Node::start(load, false)?, Node::start(load, true)?];
     for node in &mut nodes {
         node.say("begin")?;
     }
@@ -100,9 +109,9 @@ impl Node {
     /// Starts a node, whose connections exchange requests for a second, and stops it. Memory of the recording thread keeps
     /// glibc from giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. So neither
     /// process gives memory back, and recording alone is compared.
-    fn start(workers: usize, kib: usize, is_on: bool) -> Result<Node> {
+    fn start(load: Load, is_on: bool) -> Result<Node> {
         let mut child = Command::new(env::current_exe()?)
-            .args([workers, 0, kib].map(|number| number.to_string()))
+            .args([load.workers, 0, load.kib, load.busy_us].map(|number| number.to_string()))
             .env("COST_NODE_IS_ON", is_on.to_string())
             .env("MALLOC_TRIM_THRESHOLD_", u32::MAX.to_string())
             .stdin(Stdio::piped())
@@ -140,7 +149,7 @@ impl Node {
         Pid::from_raw(self.child.id().cast_signed())
     }
 
-    fn end(&mut self) -> Result<[f64; 3]> {
+    fn end(&mut self) -> Result<[f64; 4]> {
         self.say("end")?;
         self.go_on()?;
         let line = self.hear()?;
@@ -173,13 +182,13 @@ fn mean(values: &[f64]) -> String {
     format!("{mean:.2} [{low:.2}, {high:.2}] (mean of {count} launches and two standard errors)")
 }
 
-fn node(workers: usize, request: usize, is_on: bool) -> Result<()> {
+fn node(load: Load, is_on: bool) -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(workers)
+        .worker_threads(load.workers)
         .enable_all()
         .build()?;
-    for _ in 0..2 * workers {
-        runtime.block_on(pair(request))?;
+    for _ in 0..2 * load.workers {
+        runtime.block_on(pair(load))?;
     }
     let dir = tempfile::tempdir()?;
     let run = dir.path().join("run");
@@ -204,14 +213,14 @@ fn node(workers: usize, request: usize, is_on: bool) -> Result<()> {
     let used_us = cpu_after.saturating_sub(cpu).as_secs_f64() * 1e6;
     let us = used_us / (requests_after - requests) as f64;
     let kib = anonymous_kib()?;
-    let recording = match running {
+    let [polls, recording] = match running {
         Some(running) => {
             running.finish()?;
-            recording_percent(&run)?
+            recorded(&run)?
         }
-        None => 0.0,
+        None => [0.0; 2],
     };
-    println!("{us} {recording} {kib}");
+    println!("{us} {polls} {recording} {kib}");
     Ok(())
 }
 
@@ -222,8 +231,9 @@ fn used() -> nix::Result<(Duration, u64)> {
 }
 
 /// Starts two connections, one of which answers the other.
-async fn pair(request: usize) -> Result<()> {
+async fn pair(load: Load) -> Result<()> {
     const STREAMS: usize = 4;
+    let request = load.kib << 10;
     let listener = TcpListener::bind("127.0.0.1:0").await?;
     let one = TcpStream::connect(listener.local_addr()?).await?;
     let (other, _) = listener.accept().await?;
@@ -234,7 +244,8 @@ async fn pair(request: usize) -> Result<()> {
     let mut asking = connection(one, Mode::Client);
     for _ in 0..STREAMS {
         let stream = poll_fn(|cx| asking.poll_new_outbound(cx)).await?;
-        tokio::spawn(ask(stream, vec![0; request]));
+        let busy = Duration::from_micros(load.busy_us as u64);
+        tokio::spawn(ask(stream, vec![0; request], busy));
     }
     tokio::spawn(drive(asking, request));
     Ok(())
@@ -254,8 +265,9 @@ async fn drive(mut connection: Connection<Compat<TcpStream>>, request: usize) {
 }
 
 /// Asks until the runtime ends, which closes the stream.
-async fn ask(mut stream: Stream, mut bytes: Vec<u8>) {
+async fn ask(mut stream: Stream, mut bytes: Vec<u8>, busy: Duration) {
     while stream.write_all(&bytes).await.is_ok() && stream.read_exact(&mut bytes).await.is_ok() {
+        work(busy);
         ANSWERED.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -264,16 +276,28 @@ async fn answer(mut stream: Stream, mut bytes: Vec<u8>) {
     while stream.read_exact(&mut bytes).await.is_ok() && stream.write_all(&bytes).await.is_ok() {}
 }
 
-/// The share of the recording thread in the CPU time of the process, from the slices of the run.
-fn recording_percent(run: &Path) -> Result<f64> {
-    let (mut own_ns, mut all_ns) = (0, 0);
-    let slices = run.join("cells/application/run-1/slices.csv");
-    for slice in run_format::read_table::<SliceRow>(&slices, true)? {
-        let recording_ns = slice.observers_cpu_ns.unwrap_or(0);
-        own_ns += recording_ns;
-        all_ns += recording_ns + slice.central_cpu_ns.unwrap_or(0);
+/// Takes so much CPU time of this thread.
+fn work(busy: Duration) {
+    let now = || clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map(Duration::from);
+    let Ok(end) = now().map(|start| start + busy) else {
+        return;
+    };
+    while now().is_ok_and(|now| now < end) {}
+}
+
+/// The polls of connections per second of CPU time, and the share of the recording thread in the CPU time of the process, from
+/// the slices of the run.
+fn recorded(run: &Path) -> Result<[f64; 2]> {
+    let launch = run.join("cells/application/run-1");
+    let (mut recording_ns, mut all_ns) = (0, 0);
+    for slice in run_format::read_table::<SliceRow>(&launch.join("slices.csv"), true)? {
+        let observers_ns = slice.observers_cpu_ns.unwrap_or(0);
+        recording_ns += observers_ns;
+        all_ns += observers_ns + slice.central_cpu_ns.unwrap_or(0);
     }
-    Ok(100.0 * own_ns as f64 / all_ns as f64)
+    let sites = run_format::read_table::<SiteRow>(&launch.join("sites.csv"), true)?;
+    let polls: u64 = sites.iter().map(|row| row.polls).sum();
+    Ok([1e9 * polls as f64, 100.0 * recording_ns as f64].map(|sum| sum / all_ns as f64))
 }
 
 fn anonymous_kib() -> Result<u64> {
