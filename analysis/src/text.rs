@@ -389,7 +389,10 @@ mod tests {
             low: -10.0,
             high: 110.0,
         };
-        assert_eq!(level(50.0, "% of packets", interval), "50 % of packets [0, 100]");
+        assert_eq!(
+            level(50.0, "% of packets", interval),
+            "50 % of packets [0, 100]"
+        );
         assert_eq!(level(50.0, "ms", interval), "50 ms [0, 110]");
     }
 

@@ -81,7 +81,10 @@ impl Figure for (CountName, u64) {
     fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
         let is_forbidden = |letter: char| letter.is_control() || letter == '`';
         let child = self.0.child.as_deref().unwrap_or_default();
-        ensure!(!child.contains(is_forbidden), "{column}: it has what is no letter");
+        ensure!(
+            !child.contains(is_forbidden),
+            "{column}: it has what is no letter"
+        );
         self.1.check_in(column, range, extent)
     }
 }

@@ -133,7 +133,10 @@ fn damaged_counts_are_refused_or_make_figures_that_can_be() {
         assert!(matches!(output.status.code(), Some(0 | 1)), "{what}");
         let report = fs::read_to_string(bench.run_dir().join("gate.md")).unwrap();
         let is_command = |letter: char| letter.is_control() && letter != '\n';
-        assert!(!report.contains(is_command) && !report.contains("\n# d"), "{what}");
+        assert!(
+            !report.contains(is_command) && !report.contains("\n# d"),
+            "{what}"
+        );
         // Why a cell failed may quote what was damaged.
         let counted = said.lines().filter(|line| !line.contains("failed: "));
         let numbers = counted.flat_map(str::split_whitespace);
@@ -161,7 +164,14 @@ fn a_cell_whose_runs_differ_runs_again_until_two_agree() {
         let node = bench.dir.path().join("counts");
         let counted = COUNTED.replacen('8', "'$polls'", 1);
         write_program(&node, &format!("#!/bin/sh\n{polls}\necho '{counted}'\n"));
-        let compared = ["--budget", "none", "--budget", "muxer=1", "--workload", "stream"];
+        let compared = [
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1",
+            "--workload",
+            "stream",
+        ];
         let program = ["--node", node.to_str().unwrap()];
         let output = gate(&bench, &[&SMALL[..], &compared, &program].concat());
         let said = printed(&output, code);

@@ -191,7 +191,11 @@ pub(crate) fn possible(report: &Path) -> Result<(), String> {
         let levels = ["value", "low", "high"].map(|name| row[column(name)?].parse::<f64>().ok());
         let most = if is_share { 100.0 } else { f64::MAX };
         if numbers.any(|number| !number.is_finite())
-            || (metric.is_some() && levels.into_iter().flatten().any(|level| !(0.0..=most).contains(&level)))
+            || (metric.is_some()
+                && levels
+                    .into_iter()
+                    .flatten()
+                    .any(|level| !(0.0..=most).contains(&level)))
         {
             return Err(format!("a figure that no run can have: {row:?}"));
         }

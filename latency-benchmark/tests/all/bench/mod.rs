@@ -146,7 +146,10 @@ impl Bench {
         let cargo = self.dir.path().join("cargo");
         let build = "build) sleep 1000 & wait ;;";
         let others = format!("*) exec {} \"$@\" ;;", env!("CARGO"));
-        write_program(&cargo, &format!("#!/bin/sh\ncase $1 in {build} {others} esac\n"));
+        write_program(
+            &cargo,
+            &format!("#!/bin/sh\ncase $1 in {build} {others} esac\n"),
+        );
         let subject = "--peers 1 --rtt 0 --payload 4KiB --subject released+muxer=1/deferred";
         let mut sweep = self.sweep(&words(subject));
         sweep.env("CARGO", cargo);
