@@ -11,7 +11,7 @@ use crate::load::{ComparedRole, ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{BareEstimate, quotient};
+use crate::stats::{BareEstimate, Share};
 use crate::summary::{CellFigure, CellSummary, Identity, Summary};
 
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
@@ -57,7 +57,6 @@ fn cells(text: &[u8]) -> Result<Vec<CellSummary>> {
 }
 
 fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
-    const PERCENT: f64 = 100.0;
     let number = |name: &str| {
         let field = row
             .get(name)
@@ -70,8 +69,9 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
         Ok(number)
     };
     let share = |slow: &str, all: &str| -> Result<Option<f64>> {
-        let (slow, all) = (number(slow)?, number(all)?);
-        Ok(quotient(PERCENT * slow, all))
+        let [part, whole] = [number(slow)?, number(all)?];
+        ensure!(part <= whole, "{slow} is more than {all}");
+        Ok(Share::part(part, whole).map(Share::percent))
     };
     let cell = Cell {
         peers: number("n_peers")? as usize,

@@ -114,10 +114,14 @@ pub(crate) fn mean_change(mean: &MeanChange, unit: &str) -> String {
     change(mean.value(), unit, mean.interval(CONFIDENCE))
 }
 
-/// A value that is not negative with its interval, formatted like a change.
+/// A value that is not negative with its interval, formatted like a change. A share is at most 100 %.
 pub(crate) fn level(value: f64, unit: &str, interval: Interval) -> String {
+    let most = match unit.starts_with('%') {
+        true => 100.0,
+        false => f64::INFINITY,
+    };
     with_interval(value, unit, interval, |value, decimals| {
-        fixed(value.max(0.0), decimals)
+        fixed(value.clamp(0.0, most), decimals)
     })
 }
 
@@ -162,7 +166,7 @@ pub(crate) fn not_a_formula(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A table on disk. `head` has the names of the columns with commas between them.
+/// A table on disk, in which no text is a formula. `head` has the names of the columns with commas between them.
 pub(crate) fn csv<const N: usize>(
     head: &str,
     rows: impl IntoIterator<Item = [String; N]>,
@@ -170,7 +174,11 @@ pub(crate) fn csv<const N: usize>(
     let mut csv = csv::Writer::from_writer(Vec::new());
     csv.write_record(head.split(','))?;
     for row in rows {
-        csv.write_record(row)?;
+        let fields = row.iter().map(|field| match field.parse::<f64>() {
+            Ok(_) => field.into(),
+            Err(_) => not_a_formula(field),
+        });
+        csv.write_record(fields.map(Cow::into_owned))?;
     }
     Ok(csv.into_inner()?)
 }
@@ -376,11 +384,29 @@ mod tests {
     }
 
     #[test]
+    fn no_end_of_a_level_is_one_that_no_level_has() {
+        let interval = Interval {
+            low: -10.0,
+            high: 110.0,
+        };
+        assert_eq!(
+            level(50.0, "% of packets", interval),
+            "50 % of packets [0, 100]"
+        );
+        assert_eq!(level(50.0, "ms", interval), "50 ms [0, 110]");
+    }
+
+    #[test]
     fn no_text_of_a_table_is_a_formula() {
-        for text in ["=1+1", "+1", "-1", "@SUM(A1)"] {
+        for text in ["=1+1", "+a", "-a", "@SUM(A1)"] {
             assert_eq!(not_a_formula(text), format!("'{text}"));
+            let table = csv("text", [[text.to_owned()]]).expect("a table");
+            assert_eq!(table, format!("text\n'{text}\n").into_bytes());
         }
-        assert_eq!(not_a_formula("muxer=1/deferred"), "muxer=1/deferred");
+        for text in ["muxer=1/deferred", "-1.5"] {
+            let table = csv("text", [[text.to_owned()]]).expect("a table");
+            assert_eq!(table, format!("text\n{text}\n").into_bytes());
+        }
     }
 
     #[test]

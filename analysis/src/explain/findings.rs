@@ -17,7 +17,7 @@ use crate::load::{CellEvidence, name_in_files};
 use crate::measure::OWN;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
-use crate::stats::{CONFIDENCE, Interval, Trend, quotient, trend};
+use crate::stats::{CONFIDENCE, Interval, Share, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
 
 /// These sites together contain all children except those of nested sites, each child once.
@@ -185,12 +185,12 @@ impl FindingSearch<'_> {
             (Site::Swarm, Site::Swarm, of_central, central_polls),
             (Site::Task, Site::Connection, of_task, task_polls),
         ] {
-            let share = wakes.and_then(|wakes| quotient(wakes, polls as f64));
-            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| quotient(idle, polls));
+            let share = wakes.and_then(|wakes| Share::part(wakes, polls as f64));
+            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| Share::part(idle, polls));
             let (Some(share), Some(idle)) = (share, idle) else {
                 continue;
             };
-            let (percent, idle_percent) = (100.0 * share, 100.0 * idle);
+            let (percent, idle_percent) = (share.percent(), idle.percent());
             // A task that finds something to do after it woke itself had a reason.
             if polls >= FEWEST_POLLS && idle_percent >= SELF_WAKING_IDLE_PERCENT {
                 let (kind, compared) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
@@ -208,8 +208,8 @@ impl FindingSearch<'_> {
                 continue;
             };
             let per_s = quotient(idle, sums.seconds()).unwrap_or(0.0);
-            if let Some(share) = quotient(idle, polls).filter(|_| per_s > IDLE_PER_S) {
-                let (kind, compared) = (FindingKind::IdlePolls, (100.0 * share, threshold));
+            if let Some(share) = Share::part(idle, polls).filter(|_| per_s > IDLE_PER_S) {
+                let (kind, compared) = (FindingKind::IdlePolls, (share.percent(), threshold));
                 self.add(kind, Some(site), "", compared, number(per_s));
             }
         }

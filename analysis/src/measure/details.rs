@@ -10,7 +10,7 @@ use super::metric::{Metric, MetricKey, Place};
 use super::sums::CellSums;
 use crate::load::LoadedRun;
 use crate::prose::{self, prose};
-use crate::stats::RatioPart;
+use crate::stats::{RatioPart, Share};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
@@ -123,7 +123,7 @@ fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
         let number = run.slices[*block.first()?].row.block;
         let row: &BlockRow = run.block_rows.iter().find(|row| row.block == number)?;
         let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
-        Some(100.0 * waited_ms / row.duration_ms)
+        Share::part(waited_ms, row.duration_ms).map(Share::percent)
     };
     run.blocks.iter().map(waited_in_block).collect()
 }

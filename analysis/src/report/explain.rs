@@ -14,7 +14,7 @@ use crate::explain::{Explanation, FOLDER, VariantKey, warm_core, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{CellEstimate, Share, change, quotient};
+use crate::stats::{CellEstimate, Share, change};
 use crate::summary::CONFIDENCE;
 use crate::text::{self, count, joined, number, uncertain};
 
@@ -157,7 +157,7 @@ impl Section<'_> {
             warm_percent: f64 = 100.0 * with,
             change: Option<(String, bool)> = pp(1.0).map(|change| (change, is_resolved)),
             prevented: String = pp(-1.0).unwrap_or_default().replace('+', ""),
-            share_percent: Option<f64> = quotient(normal - with, normal).map(|part| 100.0 * part.min(1.0)),
+            share_percent: Option<f64> = Share::part(normal - with, normal).map(Share::percent),
         })))
     }
 

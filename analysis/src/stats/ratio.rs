@@ -44,7 +44,12 @@ pub(crate) fn ratio(parts: &[Vec<RatioPart>], kind: RatioKind) -> Option<CellEst
     if den <= 0.0 {
         return None;
     }
-    let value = num / den;
+    let most = match kind {
+        // Packets of one slice may be lost in the next.
+        RatioKind::Share => 1.0,
+        RatioKind::Count | RatioKind::Amount => f64::INFINITY,
+    };
+    let value = (num / den).min(most);
     // To first order, the error of a ratio is the sum of these.
     let deviation = |part: &RatioPart| (part.num - value * part.den) / den;
     let by_block = |run: &Vec<RatioPart>| run.iter().map(deviation).collect();
@@ -112,6 +117,14 @@ mod tests {
             .deviations;
         assert!(deviations.iter().flatten().sum::<f64>().abs() < 1e-12);
         assert_eq!(deviations[0][1], 0.0);
+    }
+
+    #[test]
+    fn a_share_is_at_most_all() {
+        let parts = [vec![part(5.0, 4.0), part(3.0, 3.0)]];
+        let of_kind = |kind| ratio(&parts, kind).map(|estimate| estimate.value);
+        assert_eq!(of_kind(RatioKind::Share), Some(1.0));
+        assert_eq!(of_kind(RatioKind::Count), Some(8.0 / 7.0));
     }
 
     #[test]

@@ -135,9 +135,7 @@ fn row(summary: &Summary, cell: &CellSummary, side_by_side: &SideBySide) -> [Str
         number(Some(side_by_side.predicted.estimate.value)),
         low,
         high,
-        variant.map_or_else(String::new, |variant| {
-            text::not_a_formula(&variant.label).into_owned()
-        }),
+        variant.map_or_else(String::new, |variant| variant.label.clone()),
         number(measured.map(|figure| figure.estimate.value)),
         measured_low,
         measured_high,

@@ -70,6 +70,14 @@ fn a_behaviour_that_wakes_itself_is_the_first_finding() {
         &copy.explain_file("findings.csv"),
         &["self-waking,swarm,,95,50,", "idle-polls,swarm,,97.5,60,"],
     );
+    // No poll is idle twice.
+    set(&copy, "central_self_wakes", |_| 1900);
+    set(&copy, "swarm_polls_idle", |_| 3900);
+    assert_eq!(kinds(&copy), ["self-waking", "idle-polls"]);
+    holds(
+        &copy.explain_file("findings.csv"),
+        &["self-waking,swarm,,100,50,", "idle-polls,swarm,,100,60,"],
+    );
 }
 
 #[test]

@@ -118,6 +118,20 @@ impl Original {
     }
 }
 
+/// The folder of a gate. No verb of the analysis reads one.
+fn counted() -> Original {
+    const COUNTS: &str = "cell,program,attempt,kind,site,child,count,requests\n\
+        \"memory, plaintext, stream, N=1, 16 KiB\",base,1,polls,muxer,own code,8,4\n\
+        \"memory, plaintext, stream, N=1, 16 KiB\",head,1,polls,muxer,own code,9,4\n";
+    let folder = TempDir::new().expect("a folder");
+    let dir = folder.path().join("run");
+    fs::create_dir_all(dir.join("report")).expect("a folder");
+    fs::write(dir.join("counts.csv"), COUNTS).expect("a table");
+    fs::write(dir.join("gate.md"), "**No count changed**, in 1 cell.\n").expect("a report");
+    let figures = String::new();
+    Original { folder, figures }
+}
+
 fn committed(name: &str) -> impl FnOnce(&Path) {
     let from = bench::fixture().with_file_name(name);
     move |to| copy(&from, to)
@@ -161,6 +175,7 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
             Original::report(committed("fixture-rr"), &FAST[..2]),
             &FAST[..2],
         ),
+        (counted(), &FAST[..]),
     ];
     fuzz(&ONCE_MISSED, |seed| {
         let mut rng = StdRng::seed_from_u64(seed);

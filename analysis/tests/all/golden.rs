@@ -313,6 +313,7 @@ fn a_subject_that_always_fails_does_not_cost_the_others() {
     let table = copy.text("summary.csv");
     let has = |label: &str| table.lines().any(|line| line.contains(label));
     assert!(has(",released,") && !has(",broken,"), "{table}");
+    holds(&copy.text("report.md"), &["because 1 candidate fired"]);
 }
 
 #[test]

@@ -5,7 +5,8 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Copy, analysis, edit, path};
+use crate::bench::evidence::{self, CELL};
+use crate::bench::{Copy, RUN, analysis, edit, path};
 
 /// Text that means something in Markdown, HTML and terminals.
 const HOSTILE: &str =
@@ -62,6 +63,40 @@ fn text_from_outside_is_no_markup_and_commands_no_terminal() {
         assert!(!text.contains(active), "{active:?}");
     }
     assert!(!ended.out.contains('\u{1b}'), "{}", ended.out);
+}
+
+/// A spreadsheet computes what begins with one of these characters.
+#[test]
+fn no_text_from_outside_is_a_formula_in_a_table() {
+    let copy = Copy::explained();
+    let dir = copy.dir();
+    let evidence = evidence::dir(&copy);
+    let runs = [RUN, "cells/pl004096_rtt000_n02/run-1"].map(|run| dir.join(run));
+    let runs = runs.iter().chain([&evidence]);
+    let files = runs.map(|run| run.join("run.json"));
+    for file in files.chain([dir.join("manifest.json")]) {
+        edit(&file, |text| {
+            text.replace("\"label\": \"muxer=1/deferred\"", "\"label\": \"=1+1\"")
+        });
+    }
+    evidence::change(&copy, "allocations.csv", |text| {
+        let text = text.replace("handler.poll", "@SUM(A1)");
+        text.replace(",4400,44000", ",11000000,440000000")
+    });
+    copy.report(&["--format", "svg", "--picture", "time"])
+        .succeeds();
+    let has_field = |table: &str, field: &str| {
+        let table = copy.text(table);
+        let mut reader = csv::Reader::from_reader(table.as_bytes());
+        let rows: Vec<_> = reader.records().map(|row| row.expect("a row")).collect();
+        let mut fields = rows.iter().flat_map(|row| row.iter());
+        let is_formula = |field: &str| field.starts_with(['=', '@']);
+        assert!(!fields.clone().any(is_formula), "{table}");
+        fields.any(|other| other == field)
+    };
+    assert!(has_field("summary.csv", "'=1+1"));
+    assert!(has_field("explain/findings.csv", "'@SUM(A1)"));
+    assert!(has_field(&format!("explain/{CELL}.worst.csv"), "'=1+1"));
 }
 
 #[test]

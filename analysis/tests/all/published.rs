@@ -58,6 +58,9 @@ fn a_table_that_is_not_a_published_one_is_refused() {
     let table = copy.beside("published.csv");
     fs::write(&table, PUBLISHED.replace("poll_samples", "samples")).expect("a table");
     analysis(["published", path(&table)]).refuses(&["published.csv", "poll_samples"]);
+    fs::write(&table, PUBLISHED.replace(",250,", ",1001,")).expect("a table");
+    let more = "line 2: poll_slow_count is more than poll_samples";
+    analysis(["published", path(&table)]).refuses(&["published.csv", more]);
     fs::write(&table, format!("{PUBLISHED}2,0,4096,1,1,1,1,1,1,1,1,1\n")).expect("a table");
     analysis(["published", path(&table)]).refuses(&["line 4", "twice"]);
     fs::write(&table, PUBLISHED.replace("7450.5\n2", "fast\n2")).expect("a table");

@@ -2,10 +2,12 @@
 //! [`GateCounts`] as JSON.
 
 use std::fmt;
+use std::ops::RangeInclusive;
 
+use anyhow::{Result, ensure};
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{COUNT, Figure, LARGEST, limits};
+use crate::limits::{COUNT, Extent, Figure, LARGEST, limits};
 use crate::{Budgets, Load, Pace, Security, Site, Workload, shown_as_serialised};
 
 /// A cell: central and its peers in one process, on one thread.
@@ -75,8 +77,15 @@ pub struct GateCounts {
 }
 
 impl Figure for (CountName, u64) {
-    fn figure(&self) -> Option<f64> {
-        Some(self.1 as f64)
+    /// Refuses a number out of the range, and a name that would end the line or the code in which a report shows it.
+    fn check_in(&self, column: &str, range: &RangeInclusive<f64>, extent: &Extent) -> Result<()> {
+        let is_forbidden = |letter: char| letter.is_control() || letter == '`';
+        let child = self.0.child.as_deref().unwrap_or_default();
+        ensure!(
+            !child.contains(is_forbidden),
+            "{column}: it has what is no letter"
+        );
+        self.1.check_in(column, range, extent)
     }
 }
 

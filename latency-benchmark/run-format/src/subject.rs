@@ -241,3 +241,22 @@ pub enum CrateOrigin {
     Subject,
     Layer,
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{from_value, json};
+
+    use super::*;
+
+    #[test]
+    fn a_crate_that_a_diff_changes_is_said_to_be_changed() {
+        let subject: SubjectConfig = from_value(json!({
+            "label": "a", "role": "candidate", "spec": "released+a.diff", "libp2p": {"kind": "released"}, "build": null, "peers": 0,
+            "layers": {"yamux": {"kind": "released"}, "tokio": {"kind": "release", "version": "1.48.0"}},
+        }))
+        .expect("a subject");
+        let sources = subject.sources();
+        assert!(sources.contains("; yamux changed by a diff"), "{sources}");
+        assert!(sources.contains("; tokio of release 1.48.0"), "{sources}");
+    }
+}

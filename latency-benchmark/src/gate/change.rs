@@ -121,3 +121,14 @@ pub(super) fn rounded(number: f64) -> String {
         false => text,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_per_request_has_four_digits() {
+        let shown = [2.048_780_487_804_878, 771_410.25, 0.0, 12.5].map(rounded);
+        assert_eq!(shown, ["2.049", "771410", "0", "12.5"]);
+    }
+}

@@ -14,7 +14,7 @@ mod strace;
 use std::path::Path;
 
 use anyhow::Result;
-use program::{Failure, interrupts_seen, print};
+use program::{Failure, interrupts_seen, print, printable};
 use run_format::files::{COUNTS, GATE_REPORT, write_whole};
 use run_format::{CountName, GateCountRow, TableWriters};
 
@@ -52,7 +52,8 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
         format!("{what} were not counted, since {tool} is not installed (Debian: apt-get install {tool}).")
     });
     let report = GateReport::new(&sides, &cells, &gate.allow, not_counted.collect());
-    let text = report.text();
+    // The names of functions come from outside.
+    let text = printable(&report.text()).into_owned();
     write_whole(&dir.join(GATE_REPORT), &text)?;
     print(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);

@@ -195,7 +195,10 @@ impl<'a> GateReport<'a> {
             return String::new();
         };
         let lines = rows.iter().take(MOST);
-        let lines = lines.map(|(name, change)| format!("- {change:+.0} `{name}`\n"));
+        let lines = lines.map(|(name, change)| {
+            let name = name.replace('`', "'");
+            format!("- {change:+.0} `{name}`\n")
+        });
         let lines: String = lines.collect();
         format!("\nInstructions per request by function, head less base, in {cell}:\n\n{lines}")
     }

@@ -392,20 +392,21 @@ fn schedulers_number_the_shards() {
 
 /// Options of which none runs another program.
 #[rustfmt::skip]
-const OPTIONS: [&str; 33] = [
+const OPTIONS: [&str; 37] = [
     "--peers", "--rtt", "--payload", "--quick", "--budget", "--runtime-setting", "--no-aa", "--stack", "--workload",
     "--security", "--transport", "--outstanding", "--rate", "--runtime", "--workers", "--crowd", "--delay", "--loss",
     "--jitter", "--congestion-control", "--receive-on", "--central-core", "--peer-cores", "--repeat", "--turn", "--settle",
-    "--time", "--max-cell-seconds", "--precision", "--jobs", "--shard", "--seed", "--nothing",
+    "--time", "--max-cell-seconds", "--precision", "--jobs", "--shard", "--seed", "--prove", "--node",
+    "--name", "--allow", "--nothing",
 ];
 
 /// What options take, and what none takes.
 #[rustfmt::skip]
-const VALUES: [&str; 40] = [
+const VALUES: [&str; 41] = [
     "1", "2", "5,10", "0", "-1", "1.5", "250", "251", "18446744073709551616", "1e300", "NaN", "inf", "", " ", ",", "4KiB",
     "256KiB,4KiB", "17MiB", "none", "connection=8", "muxer=1/deferred", "muxer=1@both", "task=coop", "muxer=0", "libp2p",
     "h2", "iroh", "stream", "gossipsub", "noise", "quic", "multi-thread", "24x100us@30%", "netem", "20ms", "2ms,5%", "1/3",
-    "3/1", "../../etc/passwd", "\u{1b}[2J\u{202e}",
+    "3/1", "../../etc/passwd", "/dev/zero", "\u{1b}[2J\u{202e}",
 ];
 
 /// `FUZZ_TRIES` says how many.

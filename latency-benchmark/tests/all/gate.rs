@@ -93,12 +93,16 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
     assert!(written("pipe, ") > written("memory, "));
 }
 
-/// What a program prints that counts, and what one of its values becomes.
+/// What a program prints that counts, the values in it, and what one of them becomes.
 const COUNTED: &str = r#"{"requests":4,"counts":[[{"kind":"polls","site":"muxer","child":null},8],[{"kind":"bytes","site":"muxer","child":"a"},3],[{"kind":"wakes","site":null,"child":null},9]]}"#;
-const PLACES: [&str; 3] = ["4,", "8]", "polls"];
 #[rustfmt::skip]
-const VALUES: [&str; 5] = [
-    "0", "1e300", "NaN", "1000000000000001", "18446744073709551615",
+const PLACES: [&str; 8] = [
+    "4", "8", "\"polls\"", "\"muxer\"", "null", "\"a\"", "3", "9",
+];
+#[rustfmt::skip]
+const VALUES: [&str; 11] = [
+    "0", "-1", "1e300", "NaN", "1000000000000001", "18446744073709551615", "null", "[]", "\"x\"", "\"`\\n# d|\"",
+    r#""\u001b[2J""#,
 ];
 
 #[test]
@@ -108,8 +112,7 @@ fn damaged_counts_are_refused_or_make_figures_that_can_be() {
         .flat_map(|place| VALUES.map(|value| (place, value)))
     {
         let bench = Bench::new();
-        let end = place.trim_start_matches(|letter: char| letter.is_alphanumeric());
-        let damaged = COUNTED.replacen(place, &format!("{value}{end}"), 1);
+        let damaged = COUNTED.replacen(place, value, 1);
         let node = bench.dir.path().join("counts");
         let script = format!(
             "#!/bin/sh\ncase $1 in *muxer*) cat <<'END'\n{damaged}\nEND\n;; *) cat <<'END'\n{COUNTED}\nEND\n;; esac\n"
@@ -128,6 +131,12 @@ fn damaged_counts_are_refused_or_make_figures_that_can_be() {
         let said = text(&output.stdout);
         let what = format!("{damaged}: {said}{}", text(&output.stderr));
         assert!(matches!(output.status.code(), Some(0 | 1)), "{what}");
+        let report = fs::read_to_string(bench.run_dir().join("gate.md")).unwrap();
+        let is_command = |letter: char| letter.is_control() && letter != '\n';
+        assert!(
+            !report.contains(is_command) && !report.contains("\n# d"),
+            "{what}"
+        );
         // Why a cell failed may quote what was damaged.
         let counted = said.lines().filter(|line| !line.contains("failed: "));
         let numbers = counted.flat_map(str::split_whitespace);
@@ -137,6 +146,36 @@ fn damaged_counts_are_refused_or_make_figures_that_can_be() {
         // A count of 10^15 for one request is not refused.
         let can_be = |number: f64| number.is_finite() && number <= 1e18;
         assert!(numbers.all(can_be), "{what}");
+    }
+}
+
+/// A program whose first run differs from all others, and one whose runs all differ.
+#[test]
+fn a_cell_whose_runs_differ_runs_again_until_two_agree() {
+    for (polls, code, says) in [
+        (
+            "if mkdir ${0%/*}/first 2>/dev/null; then polls=9; else polls=8; fi",
+            0,
+            "Counted more than twice, since two runs of a program differed: 1 cell.",
+        ),
+        ("polls=$$", 3, "base, 5 runs: `muxer`: polls "),
+    ] {
+        let bench = Bench::new();
+        let node = bench.dir.path().join("counts");
+        let counted = COUNTED.replacen('8', "'$polls'", 1);
+        write_program(&node, &format!("#!/bin/sh\n{polls}\necho '{counted}'\n"));
+        let compared = [
+            "--budget",
+            "none",
+            "--budget",
+            "muxer=1",
+            "--workload",
+            "stream",
+        ];
+        let program = ["--node", node.to_str().unwrap()];
+        let output = gate(&bench, &[&SMALL[..], &compared, &program].concat());
+        let said = printed(&output, code);
+        assert!(said.contains(says), "{said}");
     }
 }
 

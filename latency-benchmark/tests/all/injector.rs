@@ -21,6 +21,7 @@ enum Fault {
     Kill(&'static str),
     Stop(&'static str),
     Signal(Signal),
+    SignalInBuild(Signal),
     SignalTwice,
     Deleted,
     Replaced,
@@ -28,7 +29,7 @@ enum Fault {
     FilesLimited,
 }
 
-const FAULTS: [Fault; 17] = [
+const FAULTS: [Fault; 20] = [
     Fault::Kill("central"),
     Fault::Kill("peer"),
     Fault::Kill("delay-line"),
@@ -41,6 +42,9 @@ const FAULTS: [Fault; 17] = [
     Fault::Stop("sweep"),
     Fault::Signal(Signal::SIGINT),
     Fault::Signal(Signal::SIGHUP),
+    Fault::SignalInBuild(Signal::SIGINT),
+    Fault::SignalInBuild(Signal::SIGTERM),
+    Fault::SignalInBuild(Signal::SIGHUP),
     Fault::SignalTwice,
     Fault::Deleted,
     Fault::Replaced,
@@ -92,6 +96,9 @@ fn start(bench: &Bench, fault: Fault, rng: &mut StdRng) -> Child {
         Fault::FilesLimited => format!("ulimit -f {}; exec {sweep}", rng.random_range(4..80)),
         _ => format!("exec {sweep}"),
     };
+    if matches!(fault, Fault::SignalInBuild(_)) {
+        return bench.endless_build().spawn().unwrap();
+    }
     fs::create_dir_all(bench.out()).unwrap();
     let mut command = bench::with_default_signals();
     if matches!(fault, Fault::DiskFull) {
@@ -119,7 +126,7 @@ fn inject(fault: Fault, bench: &Bench, sweep: &Child, rng: &mut StdRng) -> bool 
             sleep(Duration::from_millis(rng.random_range(100..1500)));
             stopped && send(it, Signal::SIGCONT)
         }),
-        Fault::Signal(signal) => send(pid(sweep), signal),
+        Fault::Signal(signal) | Fault::SignalInBuild(signal) => send(pid(sweep), signal),
         Fault::SignalTwice => {
             let once = send(pid(sweep), Signal::SIGTERM);
             sleep(Duration::from_millis(20));
@@ -264,10 +271,11 @@ fn one(number: u64, seed: u64) -> (String, String) {
     let bench = Bench::new();
     let before = machine(&bench);
     let sweep = start(&bench, fault, &mut rng);
-    // The folder is there when the programs have been looked at.
+    // The folder is there when the programs have been looked at, and built.
+    let is_in_build = matches!(fault, Fault::SignalInBuild(_));
     let _ = (0..1000).find(|_| {
         sleep(Duration::from_millis(5));
-        bench.run_dir().join("manifest.json").exists()
+        is_in_build || bench.run_dir().join("manifest.json").exists()
     });
     sleep(Duration::from_millis(rng.random_range(0..4500)));
     let had = finished(&bench);
@@ -287,6 +295,7 @@ fn one(number: u64, seed: u64) -> (String, String) {
         fs::remove_dir_all(bench.out()).unwrap();
         fs::rename(copy, bench.out()).unwrap();
     }
+    assert!(!is_in_build || !bench.run_dir().exists(), "{what}: {said}");
     let has_folder = !matches!(fault, Fault::Deleted | Fault::Replaced);
     if has_folder {
         let has = finished(&bench);

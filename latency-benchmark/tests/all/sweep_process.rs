@@ -239,29 +239,14 @@ fn one_signal_ends_a_sweep_whose_processes_are_stopped() {
     bench.assert_nothing_left();
 }
 
-/// A program in cargo's place that never ends a build, nor does what it has started.
 #[test]
 fn a_signal_ends_a_build() {
     let bench = Bench::new();
-    let cargo = bench.dir.path().join("cargo");
-    let script = format!(
-        "#!/bin/sh\ncase $1 in build) sleep 1000 & wait ;; *) exec {} \"$@\" ;; esac\n",
-        env!("CARGO")
-    );
-    fs::write(&cargo, script).unwrap();
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
-    let arguments = "--peers 1 --rtt 0 --payload 4KiB --subject released+muxer=1/deferred";
-    let with_cargo = |arguments: &[&str]| {
-        let mut sweep = bench.sweep(&words(arguments.first().unwrap()));
-        sweep.args(&arguments[1..]).env("CARGO", &cargo);
-        sweep.env("CARGO_TARGET_DIR", bench.dir.path().join("target"));
-        sweep
-    };
-    let planned = with_cargo(&[arguments, "--dry-run"]).output().unwrap();
+    let planned = bench.endless_build().arg("--dry-run").output().unwrap();
     let planned = text(&planned.stdout);
     let to_build = "to be built: released+muxer=1/deferred";
     assert!(planned.lines().any(|line| line == to_build), "{planned}");
-    let sweep = with_cargo(&[arguments]).spawn().unwrap();
+    let sweep = bench.endless_build().spawn().unwrap();
     bench::eventually("a build", || {
         let mut processes = bench.processes().into_iter();
         processes.find(|(_, command)| command.starts_with("sleep 1000"))

@@ -174,28 +174,35 @@ impl Ended {
     }
 }
 
-/// Checks that a run can have the figures of a report: they are finite numbers, and shares are at most 100 %.
+/// Checks that a run can have the figures of a report: they are finite numbers, and shares and the ends of their intervals are at
+/// most 100 %.
 pub(crate) fn possible(report: &Path) -> Result<(), String> {
     let figures = fs::read(report.join("summary.csv")).expect("a table");
     let mut reader = csv::Reader::from_reader(&figures[..]);
     let headers = reader.headers().expect("a header").clone();
     let column = |name| headers.iter().position(|header| header == name);
-    let (metric, value) = (column("metric"), column("value"));
+    let metric = column("metric");
     for row in reader.records() {
         let row = row.expect("a row");
         let mut numbers = row.iter().filter_map(|field| field.parse::<f64>().ok());
         // Several busy cores are more than 100 % of one.
         let is_share = |name: &str| name.ends_with("_percent") && name != "central_busy_percent";
         let is_share = metric.is_some_and(|at| is_share(&row[at]));
-        let value = value.and_then(|at| row[at].parse::<f64>().ok());
+        let levels = ["value", "low", "high"].map(|name| row[column(name)?].parse::<f64>().ok());
         let most = if is_share { 100.0 } else { f64::MAX };
         if numbers.any(|number| !number.is_finite())
-            || value.is_some_and(|value| !(0.0..=most).contains(&value))
+            || (metric.is_some()
+                && levels
+                    .into_iter()
+                    .flatten()
+                    .any(|level| !(0.0..=most).contains(&level)))
         {
             return Err(format!("a figure that no run can have: {row:?}"));
         }
     }
-    let text = fs::read_to_string(report.join("report.md")).expect("a report");
+    let mut text = fs::read_to_string(report.join("report.md")).expect("a report");
+    // Not every kind of report has a comment.
+    text += &fs::read_to_string(report.join("comment.md")).unwrap_or_default();
     let mut header = "";
     for line in text.lines() {
         if !line.starts_with('|') {
@@ -204,13 +211,13 @@ pub(crate) fn possible(report: &Path) -> Result<(), String> {
             header = line;
         }
         let is_odd = |word: &str| matches!(word.trim_matches(['(', ')', ',']), "NaN" | "inf");
-        // A change, a comparison and the time of several cores can be more than 100 %.
+        // A change (which has a sign), a comparison and the time of several cores can be more than 100 %.
         let may_be_more = ["comparison", "compared", "other processes", "of a core"];
         let has = |words: &&str| line.contains(words) || header.contains(words);
         let words: Vec<&str> = line.split_whitespace().collect();
         let mut shares = words
             .windows(2)
-            .filter(|pair| pair[1].starts_with('%'))
+            .filter(|pair| pair[1].starts_with('%') && !pair[0].starts_with('+'))
             .filter_map(|pair| pair[0].parse::<f64>().ok());
         let is_share = !may_be_more.iter().any(has);
         if words.iter().any(|word| is_odd(word)) || (is_share && shares.any(|share| share > 100.0))

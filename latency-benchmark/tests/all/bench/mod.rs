@@ -141,6 +141,22 @@ impl Bench {
         })
     }
 
+    /// A sweep with a subject to build, for which a program in cargo's place never ends a build, nor does what it has started.
+    pub(crate) fn endless_build(&self) -> Command {
+        let cargo = self.dir.path().join("cargo");
+        let build = "build) sleep 1000 & wait ;;";
+        let others = format!("*) exec {} \"$@\" ;;", env!("CARGO"));
+        write_program(
+            &cargo,
+            &format!("#!/bin/sh\ncase $1 in {build} {others} esac\n"),
+        );
+        let subject = "--peers 1 --rtt 0 --payload 4KiB --subject released+muxer=1/deferred";
+        let mut sweep = self.sweep(&words(subject));
+        sweep.env("CARGO", cargo);
+        sweep.env("CARGO_TARGET_DIR", self.dir.path().join("target"));
+        sweep
+    }
+
     /// A node program that does as a script says in one verb. In the script, `$NODE` is the program that works.
     pub(crate) fn with_node(&self, verb: &str, script: &str) -> PathBuf {
         let node = node_program("libp2p-node");
