@@ -9,7 +9,7 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{BY_TYPE, beyond, from_about, length, limits, part_of};
+use crate::limits::{BY_TYPE, between, beyond, from_about, length, limits, part_of};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name. The writer has it as a constant, and the reader owns it.
@@ -315,7 +315,10 @@ fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
     let band = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
     let to_ns = band.map_or(Some(0), |band| BANDS_FROM_NS.get(band + 1).copied());
     let polls = polls as f64;
-    from_ns as f64 * polls..=to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls)
+    between(
+        from_ns as f64 * polls,
+        to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls),
+    )
 }
 
 /// A row of `bands.csv`.
@@ -395,7 +398,7 @@ limits! { BoundRow, |extent|;
         0 => 0.0..=SLOW_NS as f64,
         _ => SLOW_NS as f64..=*extent.launch_ns().end(),
     };
-    beyond_ns: *slow_pieces as f64..=*slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64;
+    beyond_ns: between(*slow_pieces as f64, *slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64);
 }
 
 /// A row of `peers.csv`.
@@ -450,9 +453,9 @@ limits! { WorkerRow, |extent|;
 }
 
 /// The limits of a number of datagrams. Each call has at least one, and segmentation offload has a limit.
-fn of_calls(calls: u64) -> RangeInclusive<f64> {
+fn datagrams(calls: u64) -> RangeInclusive<f64> {
     const MOST: f64 = 4096.0;
-    calls as f64..=MOST * calls as f64
+    between(calls as f64, MOST * calls as f64)
 }
 
 /// A row of `quic.csv`, over all connections.
@@ -486,6 +489,6 @@ limits! { QuicRow, |extent|;
     slice: BY_TYPE;
     rtt_ns: extent.launch_ns();
     packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: extent.events();
-    datagrams_sent: of_calls(*send_calls);
-    datagrams_received: of_calls(*receive_calls);
+    datagrams_sent: datagrams(*send_calls);
+    datagrams_received: datagrams(*receive_calls);
 }
