@@ -91,7 +91,7 @@ fn run_all(arguments: &[&str]) -> ExitCode {
 
 fn spec(peers: usize, rtt: &str) -> LabSpec {
     let topology = Topology::of_this_process().expect("a machine with cores");
-    let placement = topology.place(1, None, None).expect("at least one core");
+    let placement = topology.place(1, None).expect("at least one core");
     LabSpec {
         rtt: rtt.parse().expect("a time"),
         ..LabSpec::new(peers, placement)

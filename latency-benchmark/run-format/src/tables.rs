@@ -178,7 +178,7 @@ pub struct BlockRow {
     /// stopped central makes it long.
     pub latest_ms: Option<f64>,
     /// How often a peer or the delay line was found stopped by a signal. They are checked in turn, one every 50 ms or more
-    /// often, so a short stop may not be found. Empty with the verb `central`, and if the peers are on other hosts.
+    /// often, so a short stop may not be found. Empty if the peers are on other hosts.
     pub stops_found: Option<u64>,
     /// How long the machine was suspended, to 1 ms.
     pub suspended_ms: Option<f64>,

@@ -281,7 +281,7 @@ fn no_program_of_the_working_folder_is_run() {
 #[test]
 fn help_shows_examples_and_exit_codes() {
     let bench = Bench::new();
-    for verb in ["sweep", "explain", "rr", "soak", "peer", "central", "lab"] {
+    for verb in ["sweep", "explain", "rr", "soak", "lab"] {
         let output = bench.command(&[verb, "--help"]).output().unwrap();
         assert!(
             output.status.success() && text(&output.stdout).contains("Examples:"),
@@ -289,7 +289,7 @@ fn help_shows_examples_and_exit_codes() {
         );
     }
     let bare = bench.command(&[]).output().unwrap();
-    assert!(complaint(&bare).contains("sweep, explain, rr, soak, peer, central, lab, preflight"));
+    assert!(complaint(&bare).contains("sweep, explain, rr, soak, lab, preflight"));
 }
 
 /// `./sweep.sh` in a fresh clone, with a program in cargo's place that notes that it was called.
@@ -392,10 +392,10 @@ fn schedulers_number_the_shards() {
 
 /// Options of which none runs another program.
 #[rustfmt::skip]
-const OPTIONS: [&str; 33] = [
+const OPTIONS: [&str; 32] = [
     "--peers", "--rtt", "--payload", "--quick", "--budget", "--runtime-setting", "--no-aa", "--stack", "--workload",
     "--security", "--transport", "--outstanding", "--rate", "--runtime", "--workers", "--crowd", "--delay", "--loss",
-    "--jitter", "--congestion-control", "--receive-on", "--central-core", "--peer-cores", "--repeat", "--turn", "--settle",
+    "--jitter", "--congestion-control", "--receive-on", "--central-core", "--repeat", "--turn", "--settle",
     "--time", "--max-cell-seconds", "--precision", "--jobs", "--shard", "--seed", "--nothing",
 ];
 

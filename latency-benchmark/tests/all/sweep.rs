@@ -5,8 +5,7 @@ use std::fs;
 use std::path::Path;
 
 use crate::bench::{
-    Bench, Row, SMALL, can_run, every_column_is_documented, json, kill, number, pid, table, text,
-    words,
+    Bench, Row, SMALL, can_run, every_column_is_documented, json, number, table, text, words,
 };
 use hdrhistogram::serialization::Deserializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
@@ -302,43 +301,4 @@ fn exhaustive_the_smallest_and_the_largest_payload_run() {
     let output = command.arg(bench.out()).output().unwrap();
     assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(bench.runs("run-1").len(), 2);
-}
-
-#[test]
-fn peer_and_central_work_without_a_lab() {
-    let bench = Bench::new();
-    let mut peer = bench
-        .command(&["peer", "--listen", "/ip4/127.0.0.1/tcp/0"])
-        .spawn()
-        .unwrap();
-    let mut line = String::new();
-    std::io::BufRead::read_line(
-        &mut std::io::BufReader::new(peer.stdout.take().unwrap()),
-        &mut line,
-    )
-    .unwrap();
-    let mut central = bench.command(&[
-        "central",
-        "--peer",
-        line.trim(),
-        "--seconds",
-        "1",
-        "--payload",
-        "4KiB",
-    ]);
-    central
-        .args([
-            "--budget", "none", "--budget", "muxer=1", "--slice", "100", "--out",
-        ])
-        .arg(bench.out());
-    let output = central.output().unwrap();
-    kill(pid(&peer));
-    peer.wait().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert!(
-        text(&output.stdout).contains("block 1: none "),
-        "{}",
-        text(&output.stdout)
-    );
-    assert!(!table(&bench.out().join("slices.csv")).is_empty());
 }
