@@ -119,7 +119,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
         created_unix_s: unix_s(),
         config,
         tool: tool(&description),
-        machine: Machine::of_this_host(),
+        machine: Machine::this_host(),
         end: None,
     };
     write_whole(&dir.join(EDITS), &description.edits)?;

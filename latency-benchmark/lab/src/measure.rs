@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn at_the_last_chance_one_answer_is_sufficient_only_if_it_is_not_too_long() {
-        let schedule = ConnectSchedule::new(&LabSpec::of_tests(), 20.6);
+        let schedule = ConnectSchedule::new(&LabSpec::for_tests(), 20.6);
         for (connects_ms, is_done) in [
             (&[][..], false),
             (&[20.1], true),

@@ -29,7 +29,7 @@ struct Core {
 
 impl Topology {
     /// The cores in the affinity mask of this process. The mask respects the process's cpuset.
-    pub fn of_this_process() -> Result<Topology> {
+    pub fn for_this_process() -> Result<Topology> {
         let mask = sched_getaffinity(Pid::from_raw(0))
             .context("the cores of this machine could not be read")?;
         let available = (0..CpuSet::count()).filter(|core| mask.is_set(*core) == Ok(true));
@@ -320,7 +320,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let topology = Topology::of_this_process().expect("sysfs and an affinity mask");
+        let topology = Topology::for_this_process().expect("sysfs and an affinity mask");
         topology.place(1, None).expect("at least one core");
     }
 }

@@ -159,7 +159,7 @@ impl Setup {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             debug_assertions: cfg!(debug_assertions),
             created_unix_s: unix_s(),
-            machine: Machine::of_this_host(),
+            machine: Machine::this_host(),
             runtime: RuntimeConfig {
                 scheduler: match runtime.runtime_flavor() {
                     RuntimeFlavor::CurrentThread => Scheduler::CurrentThread,

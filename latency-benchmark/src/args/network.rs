@@ -64,7 +64,7 @@ impl NetworkArgs {
                 cores.count()
             );
         }
-        let placement = Topology::of_this_process()?.place(workers, asked.cloned());
+        let placement = Topology::for_this_process()?.place(workers, asked.cloned());
         let network = LabConfig {
             backend: self.delay,
             loss_percent: self.loss,

@@ -109,7 +109,7 @@ impl PartArgs {
         let Some(jobs) = self.jobs else {
             return Ok(());
         };
-        let topology = Topology::of_this_process()?;
+        let topology = Topology::for_this_process()?;
         let most = match jobs {
             Jobs::AsManyAsFit => usize::MAX,
             Jobs::Count(jobs) => jobs,

@@ -57,7 +57,7 @@ pub(crate) fn carry_out(
             let largest = cells.max_by_key(|cell| cell.peers);
             if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
                 let run = plan::run::launch_config(&config, cell, 1, None, config.seed);
-                let peer = programs.of_launch(None, None).peer;
+                let peer = programs.for_launch(None, None).peer;
                 config.axes.rtt_ms = vec![round_trip(&run, &peer)?];
             }
             let description = programs.describe()?;
@@ -95,7 +95,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
         Some(jobs) => jobs.peers(),
         None => config.lab.placement.peers.clone(),
     };
-    let machine = Machine::of_this_host();
+    let machine = Machine::this_host();
     let sweep = RunningSweep {
         config,
         programs,

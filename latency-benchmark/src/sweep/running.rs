@@ -152,7 +152,7 @@ impl RunningSweep<'_> {
         let others_before = others();
         session.folder.check()?;
         let partial = run_dir.begin()?;
-        let programs = self.programs.of_launch(launch.subject, config.layout);
+        let programs = self.programs.for_launch(launch.subject, config.layout);
         let mut last_block = None;
         let row = session.measure(config, &programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
@@ -256,7 +256,7 @@ impl RunningSweep<'_> {
     ) -> Result<Option<RunRow>> {
         const LONGEST_MS: u64 = 2000;
         let subject = &self.config.subjects[number];
-        let mut programs = self.programs.of_launch(Some(number), None);
+        let mut programs = self.programs.for_launch(Some(number), None);
         programs.central = self.programs.without_lines(subject)?;
         if subject.peers == number {
             programs.peer = programs.central.clone();

@@ -379,14 +379,14 @@ fn schedulers_number_the_shards() {
     };
     let second = plan("2/4", &[]);
     assert!(second.starts_with("3 cells,"), "{second}");
-    let of_slurm = [
+    let slurm = [
         ("SLURM_ARRAY_TASK_ID", "2"),
         ("SLURM_ARRAY_TASK_COUNT", "4"),
     ];
-    assert_eq!(plan("slurm", &of_slurm), second);
-    assert_eq!(plan("slurm/4", &of_slurm[..1]), second);
-    let of_kubernetes = [("JOB_COMPLETION_INDEX", "1")];
-    assert_eq!(plan("kubernetes/4", &of_kubernetes), second);
+    assert_eq!(plan("slurm", &slurm), second);
+    assert_eq!(plan("slurm/4", &slurm[..1]), second);
+    let kubernetes = [("JOB_COMPLETION_INDEX", "1")];
+    assert_eq!(plan("kubernetes/4", &kubernetes), second);
     assert_ne!(plan("3/4", &[]), second);
 }
 

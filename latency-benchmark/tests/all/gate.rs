@@ -72,14 +72,14 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         let is_it = |row: &Row| row["kind"] == kind && row["site"] == site && row["child"] == child;
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
     }
-    if lacks_nothing(["strace"].into_iter().filter(|it| !tool(it).is_file())) {
+    if lacks_nothing(["strace"].into_iter().filter(|name| !tool(name).is_file())) {
         let is_call =
             |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("socket");
         let calls: Vec<&Row> = counts.iter().filter(is_call).collect();
         for call in ["sendto", "recvfrom"] {
             // Both programs run the cell twice.
-            let of_call = calls.iter().filter(|row| row["child"] == call);
-            assert_eq!(of_call.count(), 4, "{call}: {calls:?}");
+            let call_rows = calls.iter().filter(|row| row["child"] == call);
+            assert_eq!(call_rows.count(), 4, "{call}: {calls:?}");
         }
     }
     // The pipe takes less than a frame at once.
@@ -338,7 +338,7 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
         assert_eq!(code, Some(expected), "{edit:?}: {said}");
         assert!(said.contains(named), "{edit:?}: {said}");
     }
-    if !lacks_nothing(["valgrind"].into_iter().filter(|it| !tool(it).is_file())) {
+    if !lacks_nothing(["valgrind"].into_iter().filter(|name| !tool(name).is_file())) {
         return;
     }
     // Only instructions tell of a lock.

@@ -113,7 +113,7 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
     assert_eq!(interfaces, ["v1", "v2"]);
     if tool("ethtool").is_file() {
         let offloads = cards[0]["offloads"].as_array().unwrap();
-        let segmentation = |it: &Value| it == "tcp-segmentation-offload";
+        let segmentation = |offload: &Value| offload == "tcp-segmentation-offload";
         assert!(offloads.iter().any(segmentation), "{offloads:?}");
     }
     let slices = table(&run.join("slices.csv"));

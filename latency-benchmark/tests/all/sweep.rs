@@ -108,17 +108,17 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
         .iter()
         .filter(|site| detailed.contains(&site["slice"].as_str()))
     {
-        let of_site = children
+        let site_children = children
             .iter()
             .filter(|child| child["site"] == site["site"]);
-        assert!(of_site.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "own_ns"));
+        assert!(site_children.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "own_ns"));
     }
     // Uncut, pieces are the polls; cut after each iteration, they are the iterations.
     let bounds = table(&run.join("bounds.csv"));
-    assert!(bounds.iter().any(|it| it["budget"] == "muxer=1"));
+    assert!(bounds.iter().any(|row| row["budget"] == "muxer=1"));
     for row in &bounds {
-        let mut of_slice = sites.iter().filter(|it| it["slice"] == row["slice"]);
-        let site = of_slice.find(|it| it["site"] == row["site"]).unwrap();
+        let mut slice_sites = sites.iter().filter(|site_row| site_row["slice"] == row["slice"]);
+        let site = slice_sites.find(|site_row| site_row["site"] == row["site"]).unwrap();
         match row["budget"].as_str() {
             "none" => assert_eq!(row["pieces"], site["polls"]),
             "connection=1" | "muxer=1" => assert_eq!(row["pieces"], site["iterations"]),
@@ -143,8 +143,8 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
     }
     assert!(yielded > 0, "{sites:?}");
     // Tokio-metrics counted the same tasks, a moment earlier and later.
-    let of_tasks = sites.iter().filter(|site| site["site"] == "task");
-    let ours: u64 = of_tasks.map(|site| number(site, "polls")).sum();
+    let task_sites = sites.iter().filter(|site| site["site"] == "task");
+    let ours: u64 = task_sites.map(|site| number(site, "polls")).sum();
     let theirs = slices.iter().map(|row| number(row, "monitor_task_polls"));
     let theirs: u64 = theirs.sum();
     assert!(ours.abs_diff(theirs) <= ours / 2, "{ours} {theirs}");

@@ -219,8 +219,8 @@ fn budgets_without_a_patch_are_refused_in_one_line() {
         let text = complaint(&["diff", "--budget", budget], 2);
         assert!(text.contains(part), "{budget}: {text}");
     }
-    let of_the_other = ["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"];
-    let text = complaint(&of_the_other, 2);
+    let other_crate = ["diff", "--budget", "muxer=2", "--crate", "libp2p-swarm"];
+    let text = complaint(&other_crate, 2);
     assert!(text.contains("muxer=2 changes only yamux"), "{text}");
 }
 

@@ -193,8 +193,8 @@ fn counts(budgets: &str, requests_each_way: u64) -> Vec<Counts> {
             marks: 0,
         }));
         recorder.attach();
-        let of_thread = Arc::clone(&recorder);
-        runtime.on_thread_start(move || of_thread.attach());
+        let thread_recorder = Arc::clone(&recorder);
+        runtime.on_thread_start(move || thread_recorder.attach());
         let built = runtime.worker_threads(2).enable_all().build().unwrap();
         let started = Instant::now();
         built.block_on(exchange(requests_each_way));

@@ -86,7 +86,7 @@ fn judge(
 }
 
 fn cores() -> Result<PreflightFinding> {
-    let topology = Topology::of_this_process()?;
+    let topology = Topology::for_this_process()?;
     let placement = topology.place(1, None)?;
     let count = topology.available().count();
     let smt = if topology.has_smt { "SMT" } else { "no SMT" };

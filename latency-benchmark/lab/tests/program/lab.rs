@@ -91,7 +91,7 @@ fn preflight(json: bool) -> Result<ExitCode, Failure> {
 
 impl LabRunArguments {
     fn run(self) -> Result<ExitCode, Failure> {
-        let topology = Topology::of_this_process()?;
+        let topology = Topology::for_this_process()?;
         let placement = topology.place(1, self.central_core).map_err(bad_input)?;
         let mut spec = LabSpec::new(self.peers, placement);
         spec.rtt = self.rtt;

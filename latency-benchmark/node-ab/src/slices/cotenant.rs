@@ -54,7 +54,7 @@ impl Workers {
 
     /// The place of the current thread. A thread without a place takes the first free one.
     fn this_thread(&self) -> Option<usize> {
-        let clock = ThreadClock::of_this_thread()?;
+        let clock = ThreadClock::for_this_thread()?;
         let mut known = self.0.iter();
         known.position(|place| *place.get_or_init(|| clock) == clock)
     }

@@ -109,13 +109,13 @@ impl WholePolls {
         });
     }
 
-    pub fn of_site(&self, site: Site) -> &[WholePoll] {
+    pub fn at_site(&self, site: Site) -> &[WholePoll] {
         &self.by_site[site as usize]
     }
 
     /// The index of the poll of `site` that was under way at that time.
     fn index_at(&self, site: Site, at_ns: u64) -> Option<usize> {
-        let polls = self.of_site(site);
+        let polls = self.at_site(site);
         let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
         let last = begun.checked_sub(1)?;
         (at_ns < polls[last].end_ns()).then_some(last)
@@ -134,7 +134,7 @@ impl WholePolls {
     /// place is outside of all polls.
     pub fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
         let place = move |site| {
-            let poll = &self.of_site(site)[self.index_at(site, at_ns)?];
+            let poll = &self.at_site(site)[self.index_at(site, at_ns)?];
             Some(poll.place(poll.child_at(at_ns)))
         };
         let mut inside = Site::ALL.into_iter().filter_map(place).peekable();

@@ -34,7 +34,7 @@ struct Attached {
 
 impl Strace {
     /// Makes a counter for the calling thread. It attaches once, to learn whether this machine permits it.
-    pub(super) fn of_this_thread() -> Result<Strace, Unobservable> {
+    pub(super) fn for_this_thread() -> Result<Strace, Unobservable> {
         let worker = gettid();
         let tried = Attached::to(worker).and_then(Attached::detach);
         let unobservable = |error| Unobservable::new("system calls", format!("{error:#}"));
@@ -151,7 +151,7 @@ strace: Process 7 detached
 
     #[test]
     fn calls_of_a_thread_are_counted_from_attaching_to_detaching() {
-        let mut strace = match Strace::of_this_thread() {
+        let mut strace = match Strace::for_this_thread() {
             Ok(strace) => strace,
             Err(missing) => {
                 assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{missing}");

@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn a_short_time_without_a_slow_poll_proves_little() {
-        let of_length = |seconds: f64| {
+        let with_seconds = |seconds: f64| {
             let mut changes = Changes::new(1);
             for _ in 0..4 {
                 changes.add(
@@ -204,9 +204,9 @@ mod tests {
             }
             changes
         };
-        assert!(!are_within(&of_length(0.005)), "20 ms");
-        assert!(are_within(&of_length(0.06)), "240 ms");
-        assert!(!of_length(1e6).are_within(Precision::EXACT, false, |_| false));
+        assert!(!are_within(&with_seconds(0.005)), "20 ms");
+        assert!(are_within(&with_seconds(0.06)), "240 ms");
+        assert!(!with_seconds(1e6).are_within(Precision::EXACT, false, |_| false));
     }
 
     #[test]

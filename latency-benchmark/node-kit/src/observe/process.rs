@@ -77,7 +77,7 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
 /// The counters of a worker's instructions. None if the processor's counters cannot be read.
 pub(crate) fn user_work(worker: &Observee) -> Option<UserWork> {
     match worker {
-        Observee::Thread(id) => UserWork::of_thread(*id).ok(),
+        Observee::Thread(id) => UserWork::for_thread(*id).ok(),
         Observee::Process(_) => None,
     }
 }

@@ -105,7 +105,7 @@ impl StackReader {
 impl StackWriter {
     /// Makes a writer for stacks of the calling thread, and their reader. An error says that `what` cannot be observed.
     pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
-        let thread = StackRange::of_this_thread().map_err(|error| {
+        let thread = StackRange::for_this_thread().map_err(|error| {
             Unobservable::new(what, format!("it is unknown where the stack is: {error}"))
         })?;
         let (filling, emptying) = RingBuffer::new(STACKS);

@@ -190,8 +190,8 @@ fn a_sample_takes_the_time_of_the_signal_too() {
         sampler.time_signals();
         took.into_iter().min()
     };
-    let of_handler = shortest();
-    assert!(shortest() > of_handler);
+    let in_handler = shortest();
+    assert!(shortest() > in_handler);
 }
 
 #[test]
