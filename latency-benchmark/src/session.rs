@@ -161,7 +161,7 @@ impl Session {
     }
 }
 
-/// What follows from the interrupts so far.
+/// The consequence of the interrupts so far.
 enum Obeyed {
     GoOn,
     AskedToStop,

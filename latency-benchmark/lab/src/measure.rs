@@ -128,7 +128,7 @@ const ALLOWANCE: Duration = Duration::from_millis(500);
 /// The allowance if packets are lost on purpose. It is short, because many connects are given up then.
 const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
-/// How often to look whether the lab still works.
+/// The interval between looks whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
 struct TimedLink {
@@ -145,7 +145,7 @@ struct ConnectSchedule {
     deadline: Instant,
     /// A link with a longer time seems too long.
     limit_ms: f64,
-    /// How long a connect waits for an answer. If the first packet of a connect is sent again, the connect's time
+    /// The time for which a connect waits for an answer. If the first packet of a connect is sent again, the connect's time
     /// is not the round-trip time of the link.
     give_up: Duration,
 }

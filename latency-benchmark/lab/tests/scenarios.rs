@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Like libtest: runs the scenarios whose names contain one of the arguments, or all scenarios.
+/// Runs the scenarios whose names contain one of the arguments, or all scenarios, like libtest.
 fn run_all(arguments: &[&str]) -> ExitCode {
     let words: Vec<&&str> = arguments
         .iter()

@@ -1,4 +1,4 @@
-//! How the programs of this workspace read their arguments, start other programs, print, and end: an error is one line, and
+//! Functions by which all programs here read arguments, start other programs, print, and end: an error is one line, and
 //! the exit code is 2 where the input was wrong.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 

@@ -25,16 +25,16 @@ const MOST_CORES: f64 = 8192.0;
 /// No poll, request, packet or change of thread takes less time.
 const SHORTEST_NS: f64 = 10.0;
 
-/// How much time and how many threads there were while a row was measured. Most limits follow from these.
+/// The time and the threads that there were while a row was measured. Most limits follow from these.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// How long the row was measured.
+    /// The time for which the row was measured.
     pub ms: f64,
     /// The number of pieces in which it was measured.
     pub turns: f64,
     /// The number of threads that run central's runtime.
     pub threads: f64,
-    /// How long the whole launch took.
+    /// The time that the whole launch took.
     pub took_ms: f64,
 }
 
@@ -173,7 +173,7 @@ pub(crate) const UNIX_S: RangeInclusive<f64> = 0.0..=253_402_300_799.0;
 /// Up to three years.
 pub(crate) const MS: RangeInclusive<f64> = 0.0..=1e11;
 
-/// How long a call of the probe or a reading of counters takes.
+/// The time that a call of the probe or a reading of counters takes.
 pub(crate) const CALL_NS: RangeInclusive<f64> = 0.0..=1e6;
 
 pub(crate) const PEERS: RangeInclusive<f64> = 0.0..=MAX_PEERS as f64;

@@ -9,14 +9,14 @@ use crate::Site;
 #[derive(Debug)]
 pub struct RemedyWay {
     pub name: &'static str,
-    /// What a program with this way does. In a sentence, these words follow the label of a variant.
+    /// Says what a program with this way does. In a sentence, these words follow the label of a variant.
     pub does: &'static str,
 }
 
 /// A remedy. Its text form is `NAME=WAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// When yamux hands to the system what it has written.
+    /// Changes when yamux hands to the system what it has written.
     Flush,
 }
 

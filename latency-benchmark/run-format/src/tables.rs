@@ -142,7 +142,7 @@ limits! { SliceRow, |extent|;
 /// A row of `blocks.csv`: readings of the machine, which take too long to be made in every turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
-    /// As in `slices.csv`.
+    /// Number of the block, as in `slices.csv`.
     pub block: u32,
     /// Length of the block. If programs take turns, it includes the turns of the others.
     pub duration_ms: f64,
@@ -227,7 +227,7 @@ limits! { IdleRow, |extent|;
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRow {
-    /// As in `slices.csv`.
+    /// Number of the block, as in `slices.csv`.
     pub block: u32,
     /// The median time of that work: the longer, the slower the machine was then.
     pub work_ns: u64,
@@ -241,7 +241,7 @@ limits! { WorkRow, |extent|;
 /// A row of `turns.csv`: polls of the site of connections, by how long after the change of variant they began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnRow {
-    /// As in `slices.csv`.
+    /// Number of the slice, as in `slices.csv`.
     pub slice: u32,
     /// Lower end of the range: 0, 2, 5, 10, 20, 50, 100, 200, 500 or 1000.
     pub from_ms: u64,
@@ -324,7 +324,7 @@ fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
@@ -348,7 +348,7 @@ limits! { BandRow, |extent|;
 /// A row of `children.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The bucket of the poll of `site` that contains the child's poll, as in `bands.csv`.
@@ -374,7 +374,7 @@ limits! { ChildRow, |extent|;
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The budget, such as `muxer=2`. `none` leaves every poll whole, so that its `pieces` are the `polls` of

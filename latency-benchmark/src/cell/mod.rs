@@ -88,7 +88,7 @@ struct CellRun<'a> {
     lines: Receiver<&'static str>,
     stage: Stage,
     stage_since: Instant,
-    /// How long the processes were paused while other programs had their turns.
+    /// The time for which the processes were paused while other programs had their turns.
     paused: Duration,
     /// The number of restarts of peers.
     restarted: u64,
@@ -250,9 +250,9 @@ impl CellRun<'_> {
         Ok(())
     }
 
-    /// How long central may take for the current stage.
+    /// The time that central may take for the current stage.
     fn longest_stage(&self) -> Duration {
-        /// How much longer than planned a run may take, for example on a busy machine.
+        /// A run may take this much longer than planned, for example on a busy machine.
         const PATIENCE: Duration = Duration::from_secs(120);
         /// A node waits for half of this time until all peers have answered its dials.
         const CONNECTING: Duration = Duration::from_secs(40);

@@ -20,7 +20,7 @@ use crate::manifest;
 use crate::node_program::NodeProgramArgs;
 use crate::sweep::time::fitted_into;
 
-/// What to measure, or which sweep to continue.
+/// The arguments of a sweep that is to be measured or continued.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, override_usage = "./sweep.sh [OPTIONS]")]
 pub(crate) struct SweepArgs {
@@ -162,7 +162,7 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, folder))
     }
 
-    /// What the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
+    /// Returns what the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
     /// and then begins with the grid of a first look.
     pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;

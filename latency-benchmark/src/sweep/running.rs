@@ -34,7 +34,7 @@ pub(super) struct RunningSweep<'a> {
 pub(super) struct SweepState {
     pub(super) time: SavedTime,
     pub(super) counts: RunCounts,
-    /// How often each subject failed in a cell after its nodes had begun.
+    /// The number of failures of each subject in a cell after its nodes had begun.
     pub(super) failures: BTreeMap<(String, Option<usize>), u32>,
     /// The first launch of each program of a subject in which central failed, by the id of its build.
     pub(super) first_failures: BTreeMap<String, RunConfig>,

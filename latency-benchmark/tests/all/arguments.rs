@@ -399,7 +399,7 @@ const OPTIONS: [&str; 32] = [
     "--time", "--max-cell-seconds", "--precision", "--jobs", "--shard", "--seed", "--nothing",
 ];
 
-/// What options take, and what none takes.
+/// Values that options take, and values that none takes.
 #[rustfmt::skip]
 const VALUES: [&str; 40] = [
     "1", "2", "5,10", "0", "-1", "1.5", "250", "251", "18446744073709551616", "1e300", "NaN", "inf", "", " ", ",", "4KiB",

@@ -33,7 +33,7 @@ fn budgets(bench: &Bench, head: &str, more: &[&str]) -> Output {
     gate(bench, &[&SMALL[..], &node, &compared, more].concat())
 }
 
-/// What a gate printed that ended with that exit code.
+/// Returns what a gate printed that ended with that exit code.
 fn printed(output: &Output, code: i32) -> String {
     let said = text(&output.stdout);
     let errors = text(&output.stderr);
@@ -93,7 +93,7 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
     assert!(written("pipe, ") > written("memory, "));
 }
 
-/// What a program prints that counts, and what one of its values becomes.
+/// The output of a program that counts, and the values that one of its places gets.
 const COUNTED: &str = r#"{"requests":4,"counts":[[{"kind":"polls","site":"muxer","child":null},8],[{"kind":"bytes","site":"muxer","child":"a"},3],[{"kind":"wakes","site":null,"child":null},9]]}"#;
 const PLACES: [&str; 3] = ["4,", "8]", "polls"];
 #[rustfmt::skip]

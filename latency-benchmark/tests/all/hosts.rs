@@ -252,7 +252,7 @@ fn hosts_that_cannot_be_used_are_one_line_and_nothing_is_written() {
     bench.assert_nothing_left();
 }
 
-/// What the report says of the folder `run`.
+/// Returns the report of the folder `run`.
 fn report(bench: &Bench) -> String {
     let mut report = Command::new(analysis());
     report.arg("report").arg(bench.run_dir());

@@ -48,7 +48,7 @@ const FAULTS: [Fault; 17] = [
     Fault::FilesLimited,
 ];
 
-/// What a sweep must not leave on the machine.
+/// Traces that a sweep must not leave on the machine.
 fn machine(bench: &Bench) -> [BTreeSet<String>; 3] {
     let names = |dir: &str| -> BTreeSet<String> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();

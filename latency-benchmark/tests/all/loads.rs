@@ -33,7 +33,7 @@ impl Measured {
     }
 }
 
-/// With requests under either budget.
+/// Measures under two budgets, and checks that each had requests.
 fn measured(load: &[&str]) -> Option<Measured> {
     let measured = measured_in(&SMALL, load)?;
     for variant in ["0", "1"] {

@@ -1,4 +1,4 @@
-//! How precise sweeps of other lengths will be is expected from the committed evidence.
+//! The precision of sweeps of other lengths is expected from the committed evidence.
 
 use std::collections::BTreeMap;
 use std::fs;

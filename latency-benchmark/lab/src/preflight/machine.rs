@@ -220,7 +220,7 @@ fn idle_states() -> PreflightFinding {
     )
 }
 
-/// How many cores are busy at the moment. A load average would still count a build that has just ended.
+/// The number of cores that are busy at the moment. A load average would still count a build that has just ended.
 pub fn busy_cores() -> Option<f64> {
     const MOMENT: Duration = Duration::from_millis(250);
     const TICKS_PER_S: f64 = 100.0;

@@ -45,7 +45,7 @@ pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 #[derive(Default)]
 struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
 
-/// How long each worker has run. A place without a worker has None.
+/// The time that each worker has run. A place without a worker has None.
 type RanNs = [Option<u64>; Workers::MOST];
 
 impl Workers {

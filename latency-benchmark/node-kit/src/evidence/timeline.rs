@@ -9,7 +9,7 @@ use poll_probe::{ChildPoll, Outcome};
 use run_format::files::TIMELINE;
 use run_format::{Site, SliceRow, TableWriters, TimelineRow};
 
-/// How many polls of each variant are kept.
+/// The number of polls of each variant that are kept.
 const KEPT: usize = 100;
 /// The site whose polls happen inside polls of connections.
 const INNER: Site = Site::Muxer;

@@ -56,7 +56,7 @@ fn split(
 struct Work {
     part: Part,
     began: Instant,
-    /// For each peer and stream, the turn of the newest chunk that has arrived.
+    /// The turn of the newest chunk that has arrived, for each peer and stream.
     newest: Mutex<HashMap<(usize, StreamId), u64>>,
     /// Only requests of the first part are noted.
     log: Arc<Mutex<RequestLog>>,

@@ -119,7 +119,7 @@ pub fn soak_config(soak: &SoakConfig) -> RunConfig {
     }
 }
 
-/// How long the slices of a cell are, and how long it is measured.
+/// The lengths of the slices of a cell, and of its measurement.
 pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     let plan = match sweep.measurement {
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
@@ -143,7 +143,7 @@ pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// How long a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
+/// The time for which a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
 pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;

@@ -80,7 +80,7 @@ fn checked_table<Row: DeserializeOwned + Limited>(run: &Path, name: &str) -> Res
 pub struct Quantity {
     /// The parts of the numerator and the denominator that come from a slice. None if they were not measured.
     pub parts: fn(&SliceSums) -> Option<(f64, f64)>,
-    /// How much one event adds to the numerator. It is zero if every slice has events.
+    /// The amount that one event adds to the numerator. It is zero if every slice has events.
     pub event: f64,
 }
 

@@ -382,7 +382,7 @@ pub(crate) fn every_column_is_documented(run: &Path) {
     }
 }
 
-/// As nodes that speak QUIC have.
+/// Checks that every slice has the counts of nodes that speak QUIC.
 pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
     every_column_is_documented(run);
     let counts = table(&run.join("quic.csv"));
