@@ -347,17 +347,6 @@ fn refuse_other_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The same sweep with the length that it has without options for its time.
-pub(super) fn with_default_time(config: &SweepConfig) -> SweepConfig {
-    SweepConfig {
-        repeat: VISITS,
-        far_repeat: Some(FAR_VISITS),
-        max_cell_ms: None,
-        time_scale: VISIT_SCALE,
-        ..config.clone()
-    }
-}
-
 fn rtts(ms: &[f64]) -> Vec<Rtt> {
     let rtts = ms.iter().map(|ms| Rtt::from_ms(*ms));
     rtts.map(|rtt| rtt.expect("the defaults are times"))

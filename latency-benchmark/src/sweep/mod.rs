@@ -81,9 +81,6 @@ pub(crate) fn carry_out(
 
 fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> Result<u8> {
     let config = &manifest.config;
-    if let Some(precision) = list::expected_precision(config) {
-        say(precision);
-    }
     if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
         say(format!("warning: {amiss}"));
     }
