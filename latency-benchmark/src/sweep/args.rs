@@ -207,19 +207,7 @@ impl SweepArgs {
                 "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
             );
         }
-        // In a short look, and where the time of a run was asked for, each cell has one run unless --repeat says otherwise.
-        let is_visited_often =
-            length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
-        let (repeat, far_repeat) = match (is_visited_often, has_subjects) {
-            (false, _) => (length.repeat.unwrap_or(1), None),
-            (true, true) => (SUBJECT_VISITS, Some(FAR_SUBJECT_VISITS)),
-            (true, false) => (VISITS, Some(FAR_VISITS)),
-        };
-        let max_cell_ms = match length.max_cell_seconds {
-            Some(seconds) => Some(seconds * 1000),
-            None if has_subjects && is_visited_often && length.time.is_none() => Some(SUBJECT_MS),
-            None => None,
-        };
+        let visits = length.visits(quick, has_subjects);
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
@@ -237,15 +225,14 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat,
-            far_repeat,
+            repeat: visits.near,
+            far_repeat: visits.far,
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms,
-            time_scale: match (grid.quick, is_visited_often) {
-                (true, _) => QUICK_SCALE,
-                (_, true) => VISIT_SCALE,
-                _ => 1.0,
+            max_cell_ms: visits.max_ms,
+            time_scale: match grid.quick {
+                true => QUICK_SCALE,
+                false => visits.scale,
             },
             precision: length.precision,
             seed: self.new_run.seed(),
@@ -274,6 +261,40 @@ impl SweepArgs {
                 && unknown_site(stack, node, budgets).is_none()
         };
         budgets.filter(can_be_measured).collect()
+    }
+}
+
+/// The launches of a cell and their time.
+struct Visits {
+    near: u32,
+    /// The number of launches where the round trip is long, if that is another one.
+    far: Option<u32>,
+    max_ms: Option<u64>,
+    scale: f64,
+}
+
+impl LengthArgs {
+    /// The launches of each cell. In a `short` look, and where the time of a run was asked for, it has one unless --repeat says
+    /// otherwise.
+    fn visits(&self, short: bool, has_subjects: bool) -> Visits {
+        if short || self.repeat.is_some() || self.max_cell_seconds.is_some() {
+            return Visits {
+                near: self.repeat.unwrap_or(1),
+                far: None,
+                max_ms: self.max_cell_seconds.map(|seconds| seconds * 1000),
+                scale: 1.0,
+            };
+        }
+        let (near, far) = match has_subjects {
+            true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
+            false => (VISITS, FAR_VISITS),
+        };
+        Visits {
+            near,
+            far: Some(far),
+            max_ms: (has_subjects && self.time.is_none()).then_some(SUBJECT_MS),
+            scale: VISIT_SCALE,
+        }
     }
 }
 
