@@ -3,7 +3,7 @@
 
 use run_format::{BlockReport, Role, VariantConfig};
 
-/// With more candidates, only the lowest one is shown.
+/// If there are more candidates, only the lowest one is shown.
 const MOST_CANDIDATES: usize = 3;
 
 const BEYOND: &str = "ms per s beyond 50 µs";

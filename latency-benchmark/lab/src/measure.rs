@@ -139,9 +139,9 @@ struct TimedLink {
 
 struct ConnectSchedule {
     start: Instant,
-    /// Until then, a link that seems too long is tried again.
+    /// The time until which a link that seems too long is tried again.
     second_chance_ends: Instant,
-    /// Until then, a link that does not answer is tried again.
+    /// The time until which a link that does not answer is tried again.
     deadline: Instant,
     /// A link with a longer time seems too long.
     limit_ms: f64,

@@ -285,7 +285,7 @@ mod tests {
             (Polls, CONNECTION, Some("c"), 1.0, 0.5),
         ];
         let mut cells = [cell(1, &counts)];
-        // As the total of central has not risen.
+        // They are not refused if the total of central has not risen.
         for change in &mut cells[0].changes {
             change.is_refused = false;
         }

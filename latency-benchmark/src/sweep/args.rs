@@ -378,7 +378,7 @@ const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
-/// With this scale, all visits of a cell take about as long as one long run.
+/// All visits of a cell together take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
 /// Subjects are compared in few cells, each thoroughly. Between launches, which have different layouts, their changes differ
 /// about as much as between seconds of one launch, and a launch takes a second longer than it measures. Therefore many short

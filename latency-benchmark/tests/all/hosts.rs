@@ -80,7 +80,7 @@ fn with_hosts(bench: &Bench, script: &str) -> Output {
 const SWEEP: &str = r#"set -- sweep --measure-only --out "$OUT" --name run --payload 4KiB --budget none --turn 100
     "$TOOL" "$@" --peer-hosts root@10.77.1.2,root@10.77.2.2=10.77.2.2 --peer-command "$SSH" --max-cell-seconds "#;
 
-/// Until the nodes are connected.
+/// Runs a sweep in the background and waits until its first slice is written.
 const RUNNING: &str = "8 & sweep=$!; \
     until [ -s \"$OUT\"/run/cells/*/run-1.partial/slices.csv ]; do sleep 0.05; done; ";
 

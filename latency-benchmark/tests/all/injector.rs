@@ -147,7 +147,7 @@ fn end(mut sweep: Child, what: &str) -> Output {
     bench::finish(sweep)
 }
 
-/// In blocks that are said to be ordinary, slices are as long as planned.
+/// Slices must be as long as planned, except in blocks whose tables say that they were late.
 fn no_slice_is_too_long(bench: &Bench, what: &str) {
     for run in finished(bench).keys() {
         let plan = json(&run.join("run.json"))["config"]["plan"].clone();
