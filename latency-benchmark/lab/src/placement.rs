@@ -78,7 +78,9 @@ impl Topology {
         let available = self.available();
         let mut asked_cores = asked.iter().flat_map(Cores::iter);
         if let Some(core) = asked_cores.find(|core| !available.contains(*core)) {
-            bail!("--central-core {core}: this process cannot use that core (available: {available})");
+            bail!(
+                "--central-core {core}: this process cannot use that core (available: {available})"
+            );
         }
         let central = asked.unwrap_or_else(|| self.cores_for_central(workers));
         let peers = self.cores_for_peers(&central);

@@ -6,7 +6,9 @@ use anyhow::anyhow;
 use clap::{Args, ValueEnum};
 use program::number::decimal;
 use program::{Failure, bad_input, reject};
-use run_format::{NodeConfig, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport, Workload};
+use run_format::{
+    NodeConfig, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport, Workload,
+};
 use swarm_patch::stacks::{LIBP2P, Stack};
 
 use super::offers::offers;

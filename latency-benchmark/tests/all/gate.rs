@@ -338,7 +338,11 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
         assert_eq!(code, Some(expected), "{edit:?}: {said}");
         assert!(said.contains(named), "{edit:?}: {said}");
     }
-    if !lacks_nothing(["valgrind"].into_iter().filter(|name| !tool(name).is_file())) {
+    if !lacks_nothing(
+        ["valgrind"]
+            .into_iter()
+            .filter(|name| !tool(name).is_file()),
+    ) {
         return;
     }
     // Only instructions tell of a lock.

@@ -113,7 +113,9 @@ fn inject(fault: Fault, bench: &Bench, sweep: &Child, rng: &mut StdRng) -> bool 
     };
     let send = |pid: i32, signal: Signal| kill(Pid::from_raw(pid), signal).is_ok();
     match fault {
-        Fault::Kill(verb) => victim(verb, rng).is_some_and(|process| send(process, Signal::SIGKILL)),
+        Fault::Kill(verb) => {
+            victim(verb, rng).is_some_and(|process| send(process, Signal::SIGKILL))
+        }
         Fault::Stop(verb) => victim(verb, rng).is_some_and(|process| {
             let stopped = send(process, Signal::SIGSTOP);
             sleep(Duration::from_millis(rng.random_range(100..1500)));

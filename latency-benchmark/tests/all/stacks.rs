@@ -101,7 +101,8 @@ fn messages(run: &Path, variants: Option<usize>) {
     assert_eq!(found.map(Vec::len), variants);
     // A busy machine can lose some.
     for messages in found.into_iter().flatten() {
-        let [expected, delivered] = ["expected", "delivered"].map(|column| messages[column].as_u64());
+        let [expected, delivered] =
+            ["expected", "delivered"].map(|column| messages[column].as_u64());
         assert!(delivered.is_some() && delivered <= expected, "{messages}");
     }
     let peers = table(&run.join("peers.csv"));

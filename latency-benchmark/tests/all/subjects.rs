@@ -266,7 +266,9 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
         assert_eq!(row["status"], "ok");
         assert_eq!(row["config"]["subject"], subject);
         let sites = table(&run.join("sites.csv"));
-        let quic_sites = sites.iter().filter(|site| site["site"] == "quic-connection");
+        let quic_sites = sites
+            .iter()
+            .filter(|site| site["site"] == "quic-connection");
         let yielded: u64 = quic_sites.map(|site| number(site, "yielded")).sum();
         assert!(yielded > 0, "{name}: its budget");
     }

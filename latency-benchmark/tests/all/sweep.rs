@@ -111,14 +111,20 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
         let site_children = children
             .iter()
             .filter(|child| child["site"] == site["site"]);
-        assert!(site_children.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "own_ns"));
+        assert!(
+            site_children.map(|child| number(child, "ns")).sum::<u64>() <= number(site, "own_ns")
+        );
     }
     // Uncut, pieces are the polls; cut after each iteration, they are the iterations.
     let bounds = table(&run.join("bounds.csv"));
     assert!(bounds.iter().any(|row| row["budget"] == "muxer=1"));
     for row in &bounds {
-        let mut slice_sites = sites.iter().filter(|site_row| site_row["slice"] == row["slice"]);
-        let site = slice_sites.find(|site_row| site_row["site"] == row["site"]).unwrap();
+        let mut slice_sites = sites
+            .iter()
+            .filter(|site_row| site_row["slice"] == row["slice"]);
+        let site = slice_sites
+            .find(|site_row| site_row["site"] == row["site"])
+            .unwrap();
         match row["budget"].as_str() {
             "none" => assert_eq!(row["pieces"], site["polls"]),
             "connection=1" | "muxer=1" => assert_eq!(row["pieces"], site["iterations"]),

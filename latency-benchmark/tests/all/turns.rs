@@ -26,7 +26,10 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
 
     let turns_of = |label: &str| -> Vec<u64> {
         let variants = row["config"]["variants"].as_array().unwrap();
-        let variant = variants.iter().position(|variant| variant["label"] == label).unwrap();
+        let variant = variants
+            .iter()
+            .position(|variant| variant["label"] == label)
+            .unwrap();
         let variant = variant.to_string();
         let of = slices
             .iter()

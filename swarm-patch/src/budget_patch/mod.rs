@@ -170,7 +170,10 @@ fn add_remedy(
         return Err(Refused::new(&place, looked_for, occurrences(old)).into());
     }
     let file = (remedy.file, &*text);
-    patch.file(file).replacements.extend(remedy_patch.replacements);
+    patch
+        .file(file)
+        .replacements
+        .extend(remedy_patch.replacements);
     let end = text.lines().count() + 1;
     patch.add_lines(spec, file, end, remedy.unit_test);
     Ok(())

@@ -141,7 +141,8 @@ impl Ours {
     /// The features of the program that turn on a feature of the same name of the stack's crate.
     pub(super) fn optional_features(&self, stack: &Stack) -> Result<Vec<String>> {
         let features = self.package(&stack.program())?.features.iter();
-        let passed_on = features.filter(|(name, on)| on.contains(&format!("{}/{name}", stack.name)));
+        let passed_on =
+            features.filter(|(name, on)| on.contains(&format!("{}/{name}", stack.name)));
         Ok(passed_on.map(|(name, _)| name.clone()).collect())
     }
 }

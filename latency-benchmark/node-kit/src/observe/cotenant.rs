@@ -22,8 +22,8 @@ pub(crate) fn start(
 ) -> io::Result<Vec<Cotenant>> {
     let (mut bell, wake) = Cotenant::with_bell(clock);
     let timer = Cotenant::on_timers(clock, seed);
-    let same_worker = same_worker
-        .map(|wakes| Cotenant::on_rings(HistogramOf::CotenantSameWorker, wakes, clock));
+    let same_worker =
+        same_worker.map(|wakes| Cotenant::on_rings(HistogramOf::CotenantSameWorker, wakes, clock));
     let clock = Arc::clone(clock);
     // The thread is not on central's core, since central would delay it there. The pauses are random, so that they cannot
     // coincide with periodic work.
