@@ -17,7 +17,7 @@ fn main() {
     }
 }
 
-/// What git prints; none for an archive without git.
+/// Returns what git prints. Returns None in an archive without git.
 fn git(words: &str) -> Option<String> {
     let output = Command::new("git").args(words.split(' ')).output().ok()?;
     let text = String::from_utf8(output.stdout).ok()?;

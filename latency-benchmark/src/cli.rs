@@ -7,7 +7,7 @@ use program::{Failure, count_interrupts, interrupts_seen};
 
 use crate::progress::INTERRUPTED;
 use crate::sweep::rr;
-use crate::{bundle, cell, central, explain, lab_verb, peer, pipeline, soak};
+use crate::{bundle, cell, explain, lab_verb, pipeline, soak};
 
 /// Measures the polls of a swarm of nodes over peers × round-trip time × payload.
 #[derive(Parser)]
@@ -32,10 +32,6 @@ enum BenchmarkVerb {
     Rr(Box<rr::RrArgs>),
     /// Measure one cell for hours, as a series over time, while peers are restarted
     Soak(Box<soak::SoakArgs>),
-    /// Run one peer alone: listen, print the address, and serve
-    Peer(peer::PeerArgs),
-    /// Run central alone: connect to peers, send them requests, and measure
-    Central(central::CentralArgs),
     /// Run a command in a lab, in central's namespace
     Lab(lab_verb::LabArgs),
     /// List what this machine can and cannot do
@@ -61,8 +57,6 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         BenchmarkVerb::Explain(args) => counting_interrupts(|| explain::run(args)),
         BenchmarkVerb::Rr(args) => counting_interrupts(|| rr::run(*args)),
         BenchmarkVerb::Soak(args) => counting_interrupts(|| soak::run(*args)),
-        BenchmarkVerb::Peer(args) => peer::run(args),
-        BenchmarkVerb::Central(args) => counting_interrupts(|| central::run(args)),
         BenchmarkVerb::Lab(args) => lab_verb::run(args),
         BenchmarkVerb::Preflight(args) => lab_verb::preflight(&args),
         BenchmarkVerb::Bundled(args) => counting_interrupts(|| bundle::run(&args)),

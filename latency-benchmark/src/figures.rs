@@ -3,7 +3,7 @@
 
 use run_format::{BlockReport, Role, VariantConfig};
 
-/// With more candidates, only the lowest one is shown.
+/// If there are more candidates, only the lowest one is shown.
 const MOST_CANDIDATES: usize = 3;
 
 const BEYOND: &str = "ms per s beyond 50 µs";
@@ -15,7 +15,7 @@ pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Optio
         false => (&block.requests_per_s, "requests per s"),
     };
     let [baseline, mut candidates] =
-        [Role::Baseline, Role::Candidate].map(|role| known(variants, role, values, &[]));
+        [Role::Baseline, Role::Candidate].map(|role| known(variants, role, values));
     let count = candidates.len();
     if count > MOST_CANDIDATES {
         candidates.sort_by(|one, other| one.value.total_cmp(&other.value));
@@ -25,35 +25,18 @@ pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Optio
     joined(&[baseline, candidates], unit)
 }
 
-/// The value of each variant, with half the width of its interval. None while no value is known.
-pub(crate) fn with_margins(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
-    let (values, margins) = (&block.beyond_ms_per_s, &block.margin_ms_per_s);
-    // The A/A control is not shown, since it tells of noise only.
-    let sides =
-        [Role::Baseline, Role::Candidate].map(|role| known(variants, role, values, margins));
-    joined(&sides, BEYOND)
-}
-
 struct Figure {
     value: f64,
     text: String,
 }
 
 /// The known values of the variants with that role.
-fn known(
-    variants: &[VariantConfig],
-    role: Role,
-    values: &[Option<f64>],
-    margins: &[Option<f64>],
-) -> Vec<Figure> {
+fn known(variants: &[VariantConfig], role: Role, values: &[Option<f64>]) -> Vec<Figure> {
     let numbered = variants.iter().enumerate();
     let with_role = numbered.filter(|(_, variant)| variant.role == role);
     let figures = with_role.filter_map(|(number, variant)| {
         let value = (*values.get(number)?)?;
-        let mut text = format!("{} {}", variant.label, three_digits(value));
-        if let Some(Some(margin)) = margins.get(number) {
-            text += &format!(" ± {}", three_digits(*margin));
-        }
+        let text = format!("{} {}", variant.label, three_digits(value));
         Some(Figure { value, text })
     });
     figures.collect()
@@ -150,25 +133,6 @@ mod tests {
         assert_eq!(
             in_short(&block, &variants(&["none", "muxer=1"])).as_deref(),
             Some("none 21500 → muxer=1 10000 requests per s")
-        );
-    }
-
-    #[test]
-    fn a_margin_needs_more_than_one_slice() {
-        let mut block = BlockReport {
-            beyond_ms_per_s: vec![Some(483.0), None, Some(54.8)],
-            margin_ms_per_s: vec![None; 3],
-            ..BlockReport::default()
-        };
-        let variants = variants(&["none", "muxer=1"]);
-        assert_eq!(
-            with_margins(&block, &variants).as_deref(),
-            Some("none 483 → muxer=1 54.8 ms per s beyond 50 µs")
-        );
-        block.margin_ms_per_s = vec![Some(12.04), None, Some(3.0)];
-        assert_eq!(
-            with_margins(&block, &variants).as_deref(),
-            Some("none 483 ± 12 → muxer=1 54.8 ± 3 ms per s beyond 50 µs")
         );
     }
 }

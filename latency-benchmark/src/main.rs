@@ -5,7 +5,6 @@
 mod args;
 mod bundle;
 mod cell;
-mod central;
 mod cli;
 mod conversation;
 mod explain;
@@ -14,7 +13,6 @@ mod gate;
 mod lab_verb;
 mod manifest;
 mod node_program;
-mod peer;
 mod pipeline;
 mod programs;
 mod progress;

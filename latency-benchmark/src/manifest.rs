@@ -48,7 +48,7 @@ pub(crate) fn begin(
         created_unix_s: unix_s(),
         config,
         tool: tool(node),
-        machine: Machine::of_this_host(),
+        machine: Machine::this_host(),
     };
     write_whole(&dir.join(EDITS), &node.edits)?;
     write_json(&dir.join(name), &manifest)?;
@@ -74,7 +74,7 @@ pub(crate) fn check_same(
             then.version, then.profile, then.rustc
         ));
     }
-    let (then, now) = (&manifest.machine, Machine::of_this_host());
+    let (then, now) = (&manifest.machine, Machine::this_host());
     let fields = [
         ("kernel", &then.kernel, &now.kernel),
         ("CPU", &then.cpu, &now.cpu),

@@ -67,7 +67,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
         explain::args::refuse_multi_thread(&config)?;
     }
     prepare(&args, &program, &config)?;
-    let cores = Topology::of_this_process()?.available();
+    let cores = Topology::for_this_process()?.available();
     let mut code = sweep::carry_out(asked, MANIFEST, &program)?;
     if config.shard.is_some() {
         // All shards have one report.
@@ -95,7 +95,7 @@ pub(crate) fn run(args: PipelineArgs) -> Result<u8, Failure> {
 fn search(args: &PipelineArgs) -> Result<u8, Failure> {
     let dir = args.search.begin_or_resume(&args.sweep)?;
     prepare(args, &args.sweep.program, &search::read(&dir)?.config)?;
-    let cores = Topology::of_this_process()?.available();
+    let cores = Topology::for_this_process()?.available();
     let code = search::run(&dir, &args.sweep, &cores)?;
     move_to(&cores)?;
     Ok(first_failure(code, report(&dir)?))

@@ -34,7 +34,7 @@ impl Programs {
         config: &mut SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        if let Some(own) = Programs::of_this_workspace(config, node, Program::Measuring)? {
+        if let Some(own) = Programs::own_programs(config, node, Program::Measuring)? {
             refuse_stable_tokio(config, &own.programs[0])?;
             refuse_unable_peers(config, &own.programs[0])?;
             return Ok(own);
@@ -65,7 +65,7 @@ impl Programs {
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        if let Some(own) = Programs::of_this_workspace(config, node, Program::Measuring)? {
+        if let Some(own) = Programs::own_programs(config, node, Program::Measuring)? {
             return Ok(own);
         }
         let builder = builder(node.stack)?;
@@ -83,7 +83,7 @@ impl Programs {
         config: &SweepConfig,
         node: &NodeProgramArgs,
     ) -> Result<Programs, Failure> {
-        if let Some(own) = Programs::of_this_workspace(config, node, Program::Explaining)? {
+        if let Some(own) = Programs::own_programs(config, node, Program::Explaining)? {
             return Ok(own);
         }
         let programs = build_all(&config.subjects, node.stack, Program::Explaining)?;
@@ -91,7 +91,7 @@ impl Programs {
     }
 
     /// This workspace's own program, which is that of every subject. None if a subject has other sources.
-    fn of_this_workspace(
+    fn own_programs(
         config: &SweepConfig,
         node: &NodeProgramArgs,
         kind: Program,
@@ -121,7 +121,7 @@ impl Programs {
     }
 
     /// The programs of a launch.
-    pub(crate) fn of_launch(&self, subject: Option<usize>, layout: Option<u32>) -> CellPrograms {
+    pub(crate) fn for_launch(&self, subject: Option<usize>, layout: Option<u32>) -> CellPrograms {
         let central = subject.unwrap_or(0);
         let peer = self
             .subjects

@@ -1,4 +1,4 @@
-//! What is shown while something is measured, and how the runs ended. A terminal has a bar, any other output has a line for each
+//! Shows how far a measurement is, and how its runs ended. A terminal has a bar, any other output has a line for each
 //! run.
 
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(crate) const MEASURED: u8 = 0;
 pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// What a terminal shows: a line with the bar, a line about what is measured now, and a line about the run that ended last. All
+/// The lines on a terminal: a line with the bar, a line about what is measured now, and a line about the run that ended last. All
 /// are hidden where standard error is no terminal.
 pub(crate) struct Progress {
     lines: MultiProgress,

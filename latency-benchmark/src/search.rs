@@ -83,11 +83,11 @@ impl SearchArgs {
 }
 
 /// All budgets of a search. In central alone: counts and times at each site and at muxer and task together, with both wakes.
-/// At both ends, as after a merge: the ways of the remedies and some bounds of the muxer, alone and together.
+/// At both ends, as after a merge: the remedy and some bounds of the muxer, alone and together.
 fn every_budget() -> Vec<Budgets> {
     const LIMITS: &str = "1 2 3 4 6 8 16 32 10us 25us 50us 100us 200us";
     const PLACES: [&[&str]; 4] = [&["connection"], &["muxer"], &["task"], &["muxer", "task"]];
-    const REMEDIES: [&str; 3] = ["flush=late", "flush=32KiB", "flush=burst"];
+    const REMEDY: &str = "flush=32KiB";
     const MUXER_BOUNDS: [&str; 3] = ["muxer=1/deferred", "muxer=2/deferred", "muxer=4/deferred"];
     let with_wakes = |limit: &str| [limit.to_owned(), format!("{limit}/deferred")];
     let bounds = LIMITS.split(' ').flat_map(with_wakes);
@@ -97,10 +97,8 @@ fn every_budget() -> Vec<Budgets> {
             parts.collect::<Vec<_>>().join(",")
         })
     });
-    let pairs = REMEDIES
-        .into_iter()
-        .flat_map(|remedy| MUXER_BOUNDS.map(|bound| format!("{remedy},{bound}")));
-    let alone = REMEDIES.into_iter().chain(MUXER_BOUNDS).map(str::to_owned);
+    let pairs = MUXER_BOUNDS.map(|bound| format!("{REMEDY},{bound}"));
+    let alone = [REMEDY].into_iter().chain(MUXER_BOUNDS).map(str::to_owned);
     let at_both = alone.chain(pairs).map(|budgets| budgets + "@both");
     let all = in_central.chain(at_both);
     all.map(|budgets| budgets.parse().expect("it is a budget"))

@@ -85,6 +85,7 @@ impl Session {
         Ok(row)
     }
 
+    /// Starts the process of a cell and passes its messages on until it ends.
     fn follow(
         &self,
         task: &CellTask,
@@ -125,31 +126,48 @@ impl Session {
                     bail!("it {}", ended_saying(cell.process.child.wait()?, &errors));
                 }
             }
-            match asking {
+            if asking.is_some() {
                 // The processes are paused on purpose.
-                Some(_) => watch.pause(),
-                None => {
-                    if let Some(stopped) = watch.look() {
-                        bail!("{stopped}, so nothing is heard of it");
-                    }
-                }
+                watch.pause();
+            } else if let Some(stopped) = watch.look() {
+                bail!("{stopped}, so nothing is heard of it");
             }
-            match interrupts_seen() {
-                0 => {}
-                1 if cell.ask_to_stop() => {
-                    asking = None;
-                    self.progress
-                        .warn("finishing the slice; Ctrl-C again stops at once");
-                }
-                1 if !cell.is_overdue() => {}
-                1 => {
+            // Dropping the cell kills its process.
+            match self.obey_interrupts(&mut cell) {
+                Obeyed::GoOn => {}
+                Obeyed::AskedToStop => asking = None,
+                Obeyed::Overdue => {
                     let config = task.config.clone();
                     return Ok(Some(row_without_figures(config, End::INTERRUPTED)));
                 }
-                _ => return Ok(None), // Dropping the cell kills it.
+                Obeyed::StopAtOnce => return Ok(None),
             }
         }
     }
+
+    /// Asks the cell to stop after the first interrupt.
+    fn obey_interrupts(&self, cell: &mut Conversation<CellMessage>) -> Obeyed {
+        match interrupts_seen() {
+            0 => Obeyed::GoOn,
+            1 if cell.ask_to_stop() => {
+                self.progress
+                    .warn("finishing the slice; Ctrl-C again stops at once");
+                Obeyed::AskedToStop
+            }
+            1 if cell.is_overdue() => Obeyed::Overdue,
+            1 => Obeyed::GoOn,
+            _ => Obeyed::StopAtOnce,
+        }
+    }
+}
+
+/// The consequence of the interrupts so far.
+enum Obeyed {
+    GoOn,
+    AskedToStop,
+    /// The cell was asked to stop and has not done so.
+    Overdue,
+    StopAtOnce,
 }
 
 /// Whether to go on after a run. A run that an interrupt cut short, even the last one, is not done.

@@ -9,14 +9,14 @@ use program::{Failure, in_one_line, in_words, reject};
 use run_format::checksums::of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
 use run_format::{
-    BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, End, Machine, RuntimeConfig, SoakConfig,
-    SoakEnd, SoakFile, SoakRow, TableWriters, plan,
+    BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, End, Load, Machine, PAYLOAD_FORMS, Payload,
+    RuntimeConfig, SoakConfig, SoakEnd, SoakFile, SoakRow, TableWriters, plan,
 };
 
-use crate::args::{CellArgs, HostArgs, NewRunArgs, RttArg, refuse_unknown_sites};
+use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, refuse_unknown_sites};
 use crate::cell::{CellMessage, CellPrograms, round_trip, row_without_figures};
 use crate::manifest::{command, tool};
-use crate::node_program::describe;
+use crate::node_program::{NodeProgramArgs, describe};
 use crate::progress::{Progress, RunCounts};
 use crate::results_folder::{self, ResultsFolder};
 use crate::session::Session;
@@ -33,7 +33,11 @@ pub(crate) struct SoakArgs {
     #[command(flatten)]
     rtt: RttArg,
     #[command(flatten)]
-    cell: CellArgs,
+    node: NodeArgs,
+    #[arg(long, value_name = "SIZE", default_value = "64KiB", help = format!("What a request carries: {PAYLOAD_FORMS}"))]
+    payload: Payload,
+    #[command(flatten)]
+    program: NodeProgramArgs,
     #[arg(long, value_name = "K/TIME", default_value = "none", allow_hyphen_values = true, help = format!("Restart one peer at a time, in turn, this often: {CHURN_FORMS}"))]
     churn: Churn,
     #[arg(long, value_name = "BUDGET", default_value = "none", help = format!("The budgets in force: {BUDGET_FORMS}"))]
@@ -75,21 +79,23 @@ impl SoakArgs {
             );
         }
         let (peers, rtt_ms) = (self.peers, self.rtt.rtt);
-        let (node, load) = self.cell.node(peers)?;
-        refuse_unknown_sites(self.cell.program.stack, &node, &self.budget)?;
+        let node = self.node.node(self.program.stack)?;
+        let payload = self.node.profile_payload(peers)?.unwrap_or(self.payload);
+        let pace = self.node.pace(&[payload])?;
+        refuse_unknown_sites(self.program.stack, &node, &self.budget)?;
         let lab = self.hosts.network(&[peers], &[rtt_ms], 1)?;
         Ok(SoakConfig {
             cell: Cell {
                 peers,
                 rtt_ms,
-                payload_bytes: load.payload,
+                payload_bytes: payload,
             },
             duration_ms,
             interval_ms,
             churn: self.churn,
             budgets: self.budget,
             node,
-            load,
+            load: Load { payload, pace },
             runtime: RuntimeConfig::CURRENT_THREAD,
             lab,
             seed: self.new_run.seed(),
@@ -101,7 +107,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
     let mut config = args.config()?;
     let dir = args.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
-    let program = args.cell.program.measuring(&config.node)?;
+    let program = args.program.measuring(&config.node)?;
     let description = describe(&program)?;
     if config.lab.peer_hosts.is_some() {
         config.cell.rtt_ms = round_trip(&plan::run::soak_config(&config), &program)?;
@@ -113,7 +119,7 @@ pub(crate) fn run(args: SoakArgs) -> Result<u8, Failure> {
         created_unix_s: unix_s(),
         config,
         tool: tool(&description),
-        machine: Machine::of_this_host(),
+        machine: Machine::this_host(),
         end: None,
     };
     write_whole(&dir.join(EDITS), &description.edits)?;

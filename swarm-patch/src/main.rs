@@ -37,8 +37,7 @@ struct PatchArgs {
 
 const EXAMPLES: &str = "Examples:
   swarm-patch sites                          list what is recorded of each site, and everything that is inserted
-  swarm-patch sites --source ../rust-libp2p  the same for a checkout
-  swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of it
+  swarm-patch sites --subject ../rust-libp2p@my-fix  the same for a revision of a checkout
   swarm-patch diff                           print the whole graft as a unified diff
   swarm-patch diff --stack h2                the same for HTTP/2
   swarm-patch diff --budget muxer=1/deferred print the budget alone, for `git apply` in upstream's repositories
@@ -50,13 +49,7 @@ Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong 
 #[derive(Subcommand)]
 enum PatchCommand {
     /// List which levels of each site are recorded, and every piece of inserted code with its crate, file, line, site and child
-    Sites {
-        /// Use a crate, a checkout or a folder of crates instead of the pristine sources of this build
-        #[arg(long, value_name = "DIR", conflicts_with = "subject")]
-        source: Option<PathBuf>,
-        #[command(flatten)]
-        subject: SubjectSpecs,
-    },
+    Sites(SubjectSpecs),
     /// Print the inserted lines as a unified diff
     ///
     /// The diff applies in DIR of --source. Without --source, it applies in the root of upstream's repository if there is
@@ -119,14 +112,11 @@ fn run() -> Result<ExitCode, Failure> {
         Err(ended) => return ended,
     };
     let text = match args.command {
-        PatchCommand::Sites { source, subject } => match &subject.subject {
-            None => sites_table(&sources(source.as_deref(), subject.stack)?)?,
-            Some(_) => {
-                let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
-                let sources = crates::sources(subject.stack, &subject.resolve()?, copies.path())?;
-                sites_table(&sources)?
-            }
-        },
+        PatchCommand::Sites(subject) => {
+            let copies = tempfile::tempdir().context("cannot make a temporary folder")?;
+            let sources = crates::sources(subject.stack, &subject.resolve()?, copies.path())?;
+            sites_table(&sources)?
+        }
         PatchCommand::Diff(args) => {
             let found = sources(args.source.as_deref(), args.stack)?;
             match &args.budget {

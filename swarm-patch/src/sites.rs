@@ -85,7 +85,7 @@ impl Rewrite {
 }
 
 impl SiteSpec {
-    /// How the function's name ends in sampled stacks. The future of a task has the name of the probe's future.
+    /// The end of the function's name in sampled stacks. The future of a task has the name of the probe's future.
     pub fn symbol(&self) -> String {
         let module = self.file.trim_start_matches("src/").trim_end_matches(".rs");
         match (self.shape, module) {
@@ -104,7 +104,7 @@ impl SiteSpec {
     }
 }
 
-/// For each level of a site, the reason if the level is missing.
+/// The levels of a site. A level that is missing has the reason.
 #[derive(Clone, Debug)]
 pub struct SiteLevels {
     pub spec: SiteSpec,

@@ -111,7 +111,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "9e9",
             "slice 1: duration_ms is 9000000000 (possible: ",
         ),
-        ("slices.csv", "1,", 5, "1e300", "line 2: duration_ms"),
+        ("slices.csv", "1,", 5, "1e300", "slice 1: duration_ms is 1"),
         (
             "slices.csv",
             "1,",
@@ -124,7 +124,7 @@ fn figures_that_no_run_can_have_are_refused() {
             "1,",
             8,
             "18446744073709551615",
-            "line 2: requests: 18446744073709551615 is negative or not",
+            "slice 1: requests is 18446744073709552000 (possible: ",
         ),
         (
             "sites.csv",

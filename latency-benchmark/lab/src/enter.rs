@@ -265,12 +265,12 @@ mod tests {
     fn a_refusal_that_no_setting_explains_contains_the_kernels_error() {
         let text = explained(&[("kernel.unprivileged_userns_clone", "1")]);
         assert!(text.contains("EPERM"), "{text}");
-        for of_containers in [
+        for setting in [
             "systempaths=unconfined",
             "unmask=ALL",
             "procMount: Unmasked",
         ] {
-            assert!(text.contains(of_containers), "{text}");
+            assert!(text.contains(setting), "{text}");
         }
     }
 }

@@ -128,7 +128,7 @@ const ALLOWANCE: Duration = Duration::from_millis(500);
 /// The allowance if packets are lost on purpose. It is short, because many connects are given up then.
 const LOSSY_ALLOWANCE: Duration = Duration::from_millis(25);
 
-/// How often to look whether the lab still works.
+/// The interval between looks whether the lab still works.
 const LOOK: Duration = Duration::from_millis(2);
 
 struct TimedLink {
@@ -139,13 +139,13 @@ struct TimedLink {
 
 struct ConnectSchedule {
     start: Instant,
-    /// Until then, a link that seems too long is tried again.
+    /// The time until which a link that seems too long is tried again.
     second_chance_ends: Instant,
-    /// Until then, a link that does not answer is tried again.
+    /// The time until which a link that does not answer is tried again.
     deadline: Instant,
     /// A link with a longer time seems too long.
     limit_ms: f64,
-    /// How long a connect waits for an answer. If the first packet of a connect is sent again, the connect's time
+    /// The time for which a connect waits for an answer. If the first packet of a connect is sent again, the connect's time
     /// is not the round-trip time of the link.
     give_up: Duration,
 }
@@ -287,7 +287,7 @@ mod tests {
 
     #[test]
     fn at_the_last_chance_one_answer_is_sufficient_only_if_it_is_not_too_long() {
-        let schedule = ConnectSchedule::new(&LabSpec::of_tests(), 20.6);
+        let schedule = ConnectSchedule::new(&LabSpec::for_tests(), 20.6);
         for (connects_ms, is_done) in [
             (&[][..], false),
             (&[20.1], true),

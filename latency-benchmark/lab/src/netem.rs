@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn each_end_delays_by_half_of_the_round_trip_and_holds_many_packets() {
-        let mut spec = LabSpec::of_tests();
+        let mut spec = LabSpec::for_tests();
         spec.rtt = "25".parse().expect("a time");
         assert_eq!(
             qdisc("e0", &spec),

@@ -107,7 +107,7 @@ impl DelayLineProcess {
         line
     }
 
-    /// Why the delay line did not print the expected line: its last error, or else how it ended.
+    /// The reason why the delay line did not print the expected line: its last error, or else how it ended.
     fn last_words(&mut self) -> String {
         drop(self.process.child.stdin.take());
         let mut errors = String::new();

@@ -29,7 +29,7 @@ struct Core {
 
 impl Topology {
     /// The cores in the affinity mask of this process. The mask respects the process's cpuset.
-    pub fn of_this_process() -> Result<Topology> {
+    pub fn for_this_process() -> Result<Topology> {
         let mask = sched_getaffinity(Pid::from_raw(0))
             .context("the cores of this machine could not be read")?;
         let available = (0..CpuSet::count()).filter(|core| mask.is_set(*core) == Ok(true));
@@ -67,36 +67,23 @@ impl Topology {
         Cores::new(cores).expect("a process runs on some core")
     }
 
-    fn refuse_unavailable(&self, option: &str, cores: Cores) -> Result<Cores> {
-        let available = self.available();
-        let missing = cores.iter().find(|core| !available.contains(*core));
-        if let Some(core) = missing {
-            bail!("{option} {core}: this process cannot use that core (available: {available})");
-        }
-        Ok(cores)
-    }
-
-    /// Chooses the cores that are not given:
+    /// Chooses the cores:
     ///
-    /// * central gets a core for each of its workers, as far as there are enough, from the cores that the peers do
-    ///   not have. One core is left to the peers, or a physical core if there are several. Workers share physical
-    ///   cores last;
+    /// * central gets those that are asked for. If none are, it gets a core for each of its workers, as far as there are
+    ///   enough. One core is left to the peers, or a physical core if there are several. Workers share physical cores
+    ///   last;
     /// * the peers get all other cores except the SMT siblings of central's; if there are none, the siblings; and
     ///   on a machine with one core, that core.
-    pub fn place(
-        &self,
-        workers: usize,
-        central: Option<Cores>,
-        peers: Option<Cores>,
-    ) -> Result<Placement> {
-        let asked = peers
-            .map(|peers| self.refuse_unavailable("--peer-cores", peers))
-            .transpose()?;
-        let central = match central {
-            Some(central) => self.refuse_unavailable("--central-core", central)?,
-            None => self.cores_for_central(workers, asked.as_ref()),
-        };
-        let peers = asked.unwrap_or_else(|| self.cores_for_peers(&central));
+    pub fn place(&self, workers: usize, asked: Option<Cores>) -> Result<Placement> {
+        let available = self.available();
+        let mut asked_cores = asked.iter().flat_map(Cores::iter);
+        if let Some(core) = asked_cores.find(|core| !available.contains(*core)) {
+            bail!(
+                "--central-core {core}: this process cannot use that core (available: {available})"
+            );
+        }
+        let central = asked.unwrap_or_else(|| self.cores_for_central(workers));
+        let peers = self.cores_for_peers(&central);
         Ok(Placement {
             central: central.first(),
             sharing: self.sharing(&central, &peers),
@@ -105,21 +92,17 @@ impl Topology {
         })
     }
 
-    /// Cores that the peers do not have: one for each of central's workers, as far as there are enough.
-    fn cores_for_central(&self, workers: usize, peers: Option<&Cores>) -> Cores {
-        let is_taken = |core: &Core| peers.is_some_and(|peers| peers.contains(core.number));
-        let free = self.cores.iter().filter(|core| !is_taken(core));
-        let mut physical = grouped(free, |core| core.physical);
-        let mut most = workers;
-        if peers.is_none() {
-            if physical.len() > 1 {
-                physical.pop();
-            } else {
-                most = most.min(physical[0].len() - 1).max(1);
-            }
-        }
-        Cores::new(one_of_each_first(&physical).take(most))
-            .unwrap_or_else(|| Cores::one(self.available().first()))
+    /// A core for each of central's workers, as far as there are enough.
+    fn cores_for_central(&self, workers: usize) -> Cores {
+        let mut physical = grouped(&self.cores, |core| core.physical);
+        let most = if physical.len() > 1 {
+            physical.pop();
+            workers
+        } else {
+            workers.min(physical[0].len() - 1).max(1)
+        };
+        let cores = Cores::new(one_of_each_first(&physical).take(most));
+        cores.expect("a process runs on some core")
     }
 
     /// The cores that are not on central's physical cores, or else all but central's, or else central's.
@@ -226,7 +209,7 @@ mod tests {
     }
 
     fn placed(topology: &Topology) -> (usize, String, Sharing) {
-        let placement = topology.place(1, None, None).expect("nothing is asked for");
+        let placement = topology.place(1, None).expect("nothing is asked for");
         (
             placement.central,
             placement.peers.to_string(),
@@ -263,7 +246,7 @@ mod tests {
     fn a_single_core_is_shared_and_the_text_says_so() {
         let single = topology("5", &[]);
         assert_eq!(placed(&single), (5, "5".into(), Sharing::Core));
-        let placement = single.place(1, None, None).expect("nothing is asked for");
+        let placement = single.place(1, None).expect("nothing is asked for");
         assert!(placement.to_string().contains("shares its core"));
     }
 
@@ -276,18 +259,10 @@ mod tests {
     #[test]
     fn requested_cores_are_used_if_they_exist() {
         let four = topology("0-3", &[]);
-        let asked = four
-            .place(1, Some(cores("3")), Some(cores("0-1")))
-            .expect("both exist");
+        let asked = four.place(1, Some(cores("3"))).expect("it exists");
         assert_eq!((asked.central, asked.sharing), (3, Sharing::Nothing));
-        let beside = four.place(1, None, Some(cores("0"))).expect("it exists");
-        assert_eq!(beside.central, 1);
-        let same = four
-            .place(1, Some(cores("1")), Some(cores("1-2")))
-            .expect("both exist");
-        assert_eq!(same.sharing, Sharing::Core);
         let error = four
-            .place(1, Some(cores("9")), None)
+            .place(1, Some(cores("9")))
             .expect_err("there is no core 9");
         assert_eq!(
             error.to_string(),
@@ -312,7 +287,7 @@ mod tests {
             (&two, 2, "0", "1"),
             (&one_physical, 2, "0", "1"),
         ] {
-            let placement = topology.place(workers, None, None).expect("it fits");
+            let placement = topology.place(workers, None).expect("it fits");
             let found = (
                 placement.central_cores().to_string(),
                 placement.peers.to_string(),
@@ -321,10 +296,8 @@ mod tests {
             let is_short = placement.central_cores().count() < workers;
             assert_eq!(placement.too_few_cores(workers).is_some(), is_short);
         }
-        let asked = plain.place(4, Some(cores("2-5")), None).expect("all exist");
+        let asked = plain.place(4, Some(cores("2-5"))).expect("all exist");
         assert_eq!((asked.central, asked.peers), (2, cores("0-1,6-7")));
-        let beside = plain.place(2, None, Some(cores("0-5"))).expect("all exist");
-        assert_eq!(beside.workers, Some(cores("6-7")));
     }
 
     #[test]
@@ -349,7 +322,7 @@ mod tests {
 
     #[test]
     fn this_machine_can_be_read() {
-        let topology = Topology::of_this_process().expect("sysfs and an affinity mask");
-        topology.place(1, None, None).expect("at least one core");
+        let topology = Topology::for_this_process().expect("sysfs and an affinity mask");
+        topology.place(1, None).expect("at least one core");
     }
 }

@@ -86,7 +86,7 @@ fn tool(name: &'static str, consequence: &str) -> PreflightFinding {
 }
 
 fn try_link(inside: Inside) -> Result<String> {
-    let placement = Topology::of_this_process()?.place(1, None, None)?;
+    let placement = Topology::for_this_process()?.place(1, None)?;
     let report = Lab::wire(inside, LabSpec::new(1, placement))?.measure_rtt()?;
     if let Some(invalid) = report.invalid() {
         bail!("{invalid}");

@@ -62,7 +62,7 @@ mod tests {
 
     impl LabSpec {
         /// A lab with one peer and without delay.
-        pub(crate) fn of_tests() -> LabSpec {
+        pub(crate) fn for_tests() -> LabSpec {
             let placement = Placement {
                 central: 0,
                 workers: None,
@@ -76,7 +76,7 @@ mod tests {
     #[test]
     fn the_delay_line_refuses_loss_and_jitter() {
         for (loss, jitter) in [("0.1%", ""), ("", "1ms"), ("0.1%", "1ms")] {
-            let mut spec = LabSpec::of_tests();
+            let mut spec = LabSpec::for_tests();
             spec.rtt = "50".parse().expect("a time");
             spec.network.backend = Backend::Nfqueue;
             spec.network.loss_percent = run_format::loss(loss).ok();
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn jitter_is_at_most_the_delay() {
-        let mut spec = LabSpec::of_tests();
+        let mut spec = LabSpec::for_tests();
         spec.rtt = "4".parse().expect("a time");
         spec.network.jitter_ms = "2.5ms".parse().ok();
         spec.check().expect_err("2 - 2.5 ms is negative");
@@ -101,7 +101,7 @@ mod tests {
         for peers in [0, MAX_PEERS + 1] {
             let spec = LabSpec {
                 peers,
-                ..LabSpec::of_tests()
+                ..LabSpec::for_tests()
             };
             let refused = spec.check().expect_err("there are too few or too many");
             let expected = format!("--peers {peers}: a cell has from 1 to 250 peers");

@@ -53,7 +53,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Like libtest: runs the scenarios whose names contain one of the arguments, or all scenarios.
+/// Runs the scenarios whose names contain one of the arguments, or all scenarios, like libtest.
 fn run_all(arguments: &[&str]) -> ExitCode {
     let words: Vec<&&str> = arguments
         .iter()
@@ -90,8 +90,8 @@ fn run_all(arguments: &[&str]) -> ExitCode {
 }
 
 fn spec(peers: usize, rtt: &str) -> LabSpec {
-    let topology = Topology::of_this_process().expect("a machine with cores");
-    let placement = topology.place(1, None, None).expect("at least one core");
+    let topology = Topology::for_this_process().expect("a machine with cores");
+    let placement = topology.place(1, None).expect("at least one core");
     LabSpec {
         rtt: rtt.parse().expect("a time"),
         ..LabSpec::new(peers, placement)
@@ -179,11 +179,11 @@ fn packets_are_received_on_the_receivers_core(inside: Inside) {
     fn steered() -> u64 {
         const RECEIVED_RPS: usize = 9;
         let text = std::fs::read_to_string("/proc/net/softnet_stat").expect("the kernel counts");
-        let of_core = |line: &str| {
+        let on_core = |line: &str| {
             let field = line.split_whitespace().nth(RECEIVED_RPS)?;
             u64::from_str_radix(field, 16).ok()
         };
-        text.lines().filter_map(of_core).sum()
+        text.lines().filter_map(on_core).sum()
     }
     assert_eq!(wired(inside, 2, "0").facts().receive_masks, None);
     let mut lab = Lab::wire(inside, asked).expect("this machine can");

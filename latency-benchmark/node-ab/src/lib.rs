@@ -82,7 +82,7 @@ pub struct NodeAb {
 #[derive(Clone)]
 struct SwitchedOn {
     process: Arc<Process>,
-    /// How long to compare.
+    /// The time for which variants are compared.
     time: Duration,
 }
 

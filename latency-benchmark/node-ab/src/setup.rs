@@ -20,7 +20,7 @@ use crate::guard::{Check, Guard};
 use crate::length::PIECE;
 use crate::live::Feed;
 use crate::recording::{Recording, Sampler};
-use crate::slices::cotenant::{timer, woken};
+use crate::slices::cotenant::Cotenant;
 use crate::slices::{Observers, ms};
 use crate::{Error, SwitchedOn};
 
@@ -113,13 +113,13 @@ impl Setup {
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
         let clock = &process.recorder;
-        let (bell, wake) = woken(clock);
+        let (bell, wake) = Cotenant::with_bell(clock);
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
                 recorder: Arc::clone(clock),
                 requests: answered,
-                cotenants: vec![wake, timer(clock, file.seed)],
+                cotenants: vec![wake, Cotenant::on_timers(clock, file.seed)],
             },
             bell,
             guard: Guard::new(self.timer_limit, self.check),
@@ -159,7 +159,7 @@ impl Setup {
             version: env!("CARGO_PKG_VERSION").to_owned(),
             debug_assertions: cfg!(debug_assertions),
             created_unix_s: unix_s(),
-            machine: Machine::of_this_host(),
+            machine: Machine::this_host(),
             runtime: RuntimeConfig {
                 scheduler: match runtime.runtime_flavor() {
                     RuntimeFlavor::CurrentThread => Scheduler::CurrentThread,

@@ -41,7 +41,7 @@ fn spawn(endpoint: Endpoint) -> Gossip {
 
 /// Central, once all peers are in the mesh.
 pub(crate) struct Joined {
-    /// When this is dropped, the topic ends.
+    /// The topic ends when this is dropped.
     _gossip: Gossip,
     topic: GossipTopic,
     /// The peers' numbers, from zero.

@@ -70,8 +70,8 @@ fn run<P: NodeProgram>() -> Result<ExitCode, Failure> {
         Some("describe") => report(&P::describe()),
         Some("peer") => {
             let task: PeerTask = task()?;
-            let answering = task.elsewhere.then(|| be_elsewhere(&task.listen));
-            let _held = answering.transpose()?;
+            let listener = task.elsewhere.then(|| be_elsewhere(&task.listen));
+            let _open_listener = listener.transpose()?;
             P::check(&task.node, &task.measurement)?;
             if let Some(page) = task.page {
                 let budgets = task.budgets.iter().map(Budgets::in_peers);

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 use tokio::sync::watch;
 
-/// How requests travel.
+/// The path of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TrafficPath {
     /// Over a TCP socket.

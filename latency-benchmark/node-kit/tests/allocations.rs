@@ -20,11 +20,11 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> T + Send) -> T {
 }
 
 fn counted(work: impl FnOnce()) -> AllocationTotals {
-    let before = allocations::of_this_thread();
+    let before = allocations::thread_totals();
     allocations::set_counting(true);
     work();
     allocations::set_counting(false);
-    let after = allocations::of_this_thread();
+    let after = allocations::thread_totals();
     AllocationTotals {
         objects: after.objects - before.objects,
         bytes: after.bytes - before.bytes,
@@ -77,25 +77,25 @@ fn growing_counts_as_the_new_size_and_shrinking_does_not() {
 fn nothing_of_other_threads_and_nothing_while_off_is_counted() {
     on_a_thread(|| {
         let mut stacks = allocations::watch_this_thread(1, || 0).unwrap();
-        let before = allocations::of_this_thread();
+        let before = allocations::thread_totals();
         boxes(100);
-        assert_eq!(allocations::of_this_thread(), before);
+        assert_eq!(allocations::thread_totals(), before);
 
         let (go, gone) = std::sync::mpsc::channel::<()>();
         let (done, is_done) = std::sync::mpsc::channel();
         let other = thread::spawn(move || {
             gone.recv().unwrap();
             boxes(100_000);
-            let counted = allocations::of_this_thread();
+            let counted = allocations::thread_totals();
             allocations::set_counting(false);
             done.send(counted).unwrap();
         });
         allocations::set_counting(true);
         go.send(()).unwrap();
-        let of_other = is_done.recv().unwrap();
-        let after = allocations::of_this_thread();
+        let other_thread = is_done.recv().unwrap();
+        let after = allocations::thread_totals();
         other.join().unwrap();
-        assert_eq!(of_other, AllocationTotals::default());
+        assert_eq!(other_thread, AllocationTotals::default());
         // Sending allocates on this thread.
         assert!(after.objects - before.objects < 100);
         assert!(objects(&mut stacks).all(|object| object.size != 24));
@@ -177,17 +177,17 @@ fn the_numbers_of_represented_objects_are_right_on_average() {
             }
         });
         assert_eq!(counted.objects, OBJECTS);
-        let mut of_size = [0_u64; 2];
+        let mut by_size = [0_u64; 2];
         for object in objects(&mut stacks) {
             assert_eq!(object.stands_for, EVERY);
-            of_size[usize::from(object.size == 48)] += object.stands_for;
+            by_size[usize::from(object.size == 48)] += object.stands_for;
         }
         assert_eq!(stacks.lost(), 0);
         // Each object has the same chance, so the number of samples has a binomial distribution.
         let chance = 1.0 / EVERY as f64;
         let expected = (OBJECTS / 2) as f64;
         let deviation = (expected * chance * (1.0 - chance)).sqrt() * EVERY as f64;
-        for estimate in of_size {
+        for estimate in by_size {
             let off = (estimate as f64 - expected).abs();
             assert!(off < 6.0 * deviation, "{estimate}, ± {deviation}");
         }

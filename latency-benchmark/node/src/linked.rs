@@ -33,7 +33,7 @@ pub(crate) enum OnLoss {
 pub struct Linked<B: NetworkBehaviour> {
     pub(crate) swarm: Swarm<B>,
     peers: Vec<(PeerId, Multiaddr)>,
-    /// How often each peer was dialled since its link was lost.
+    /// The number of dials of each peer since its link was lost.
     attempts: Vec<u32>,
     links: Arc<ConnectionCounts>,
     on_loss: OnLoss,
@@ -68,7 +68,7 @@ impl<B: NetworkBehaviour> Linked<B> {
         }
     }
 
-    /// How many peers there are, linked or not.
+    /// The number of peers, linked or not.
     pub(crate) fn peers(&self) -> usize {
         self.peers.len()
     }

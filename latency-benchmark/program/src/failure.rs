@@ -1,4 +1,4 @@
-//! How a program ends when something is wrong.
+//! Ends a program when something is wrong.
 
 use std::os::unix::process::ExitStatusExt;
 use std::process::{ExitCode, ExitStatus};
@@ -10,7 +10,7 @@ use crate::output::{lost, say};
 /// An error, and the exit code that it leads to.
 #[derive(Debug)]
 pub struct Failure {
-    /// What went wrong, with its causes.
+    /// The error with its causes.
     pub error: Error,
     /// 2 for wrong input, else 1.
     pub code: u8,
@@ -68,7 +68,7 @@ pub fn exit_code(status: ExitStatus) -> u8 {
     code.and_then(|code| code.try_into().ok()).unwrap_or(1)
 }
 
-/// How a process ended, to be put after its name.
+/// Says how a process ended. The text follows its name.
 pub fn ended(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         // A shell and the supervisor of a lab pass the signal of their child on like this.
@@ -79,7 +79,7 @@ pub fn ended(status: ExitStatus) -> String {
     }
 }
 
-/// Like [`ended`], followed by the last line of its errors if there is one.
+/// Says the same as [`ended`], followed by the last line of the errors if there is one.
 pub fn ended_saying(status: ExitStatus, errors: &str) -> String {
     let words = last_words(errors).map_or_else(String::new, |words| format!(": {words}"));
     ended(status) + &words

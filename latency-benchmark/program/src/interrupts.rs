@@ -18,7 +18,7 @@ use crate::limits::fail_on_large_files;
 
 static SEEN: AtomicUsize = AtomicUsize::new(0);
 
-/// How often the user has asked for an end. It stays 0 in a process that does not count.
+/// The number of times that the user has asked for an end. It stays 0 in a process that does not count.
 pub fn interrupts_seen() -> usize {
     SEEN.load(Relaxed)
 }

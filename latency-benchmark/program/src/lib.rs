@@ -1,4 +1,4 @@
-//! How the programs of this workspace read their arguments, start other programs, print, and end: an error is one line, and
+//! Functions by which all programs here read arguments, start other programs, print, and end: an error is one line, and
 //! the exit code is 2 where the input was wrong.
 #![cfg_attr(not(test), deny(clippy::print_stdout, clippy::print_stderr))]
 
@@ -32,5 +32,5 @@ pub use {
         Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,
         wait_within,
     },
-    tools::{SYSTEM_PATH, is_program, program_in, tool, tool_folders, user_tool},
+    tools::{SYSTEM_PATH, installed, is_program, program_in, tool, tool_folders, user_tool},
 };

@@ -60,7 +60,7 @@ pub(crate) fn note(written: io::Result<()>) {
     }
 }
 
-/// Why some output was lost, if it was.
+/// The reason why some output was lost, if it was.
 pub(crate) fn lost() -> Option<&'static io::Error> {
     LOST.get()
 }

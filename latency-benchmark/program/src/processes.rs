@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use crate::interrupts::interrupts_seen;
 use crate::output::say;
 
-/// How long a child may run, and how much it may print.
+/// The time that a child may run, and the bytes that it may print.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
     /// The limit of the time from its start to its end.

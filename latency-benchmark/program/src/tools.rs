@@ -5,6 +5,8 @@ use std::env;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use anyhow::{Context, Result};
+
 /// The folders of the system's programs, as `PATH` has them. An ordinary user's `PATH` often lacks some.
 pub const SYSTEM_PATH: &str = "/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -21,6 +23,12 @@ pub fn tool_folders() -> Vec<PathBuf> {
 pub fn tool(name: &str) -> PathBuf {
     let found = program_in(tool_folders(), name);
     found.unwrap_or_else(|| Path::new("/usr/bin").join(name))
+}
+
+/// The path of a program that is not on every machine. The error says how to install it.
+pub fn installed(name: &str) -> Result<PathBuf> {
+    program_in(tool_folders(), name)
+        .with_context(|| format!("{name} is not installed (Debian: apt-get install {name})"))
 }
 
 /// The path of a program that users install for themselves, such as cargo: the first in `PATH`.

@@ -58,7 +58,7 @@ limits! { ApplicationRun;
     lost_records: COUNT;
 }
 
-/// Why the comparison ended. After its end, the variant `none` is in force.
+/// The reason why the comparison ended. After its end, the variant `none` is in force.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "ended", rename_all = "kebab-case")]
 pub enum Ended {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use poll_probe::{Budget, Limit};
 
-use crate::{Remedy, Site, serde_as_text};
+use crate::{Remedy, RemedyWay, Site, serde_as_text};
 
 /// The bounds of a whole process, and which processes have them. The default has no bound.
 ///
@@ -37,12 +37,12 @@ impl Budgets {
         self.bounds.at(site.into())
     }
 
-    /// The remedies that are in force, each with the name of its way.
-    pub fn remedies(&self) -> impl Iterator<Item = (Remedy, &'static str)> {
+    /// The remedies that are in force, each with its way.
+    pub fn remedies(&self) -> impl Iterator<Item = (Remedy, &'static RemedyWay)> {
         let bounds = self.bounds;
         Remedy::ALL.into_iter().filter_map(move |remedy| {
             let way = usize::from(bounds.remedy(remedy.number())).checked_sub(1)?;
-            Some((remedy, remedy.ways()[way]))
+            Some((remedy, &remedy.ways()[way]))
         })
     }
 
@@ -78,7 +78,7 @@ pub const BUDGET_FORMS: &str = "none, or SITE=LIMIT[/WAKE] joined by commas; SIT
      quic-connection, quic-endpoint; LIMIT: a count of iterations (8), a time (50us, in ns, us, ms, s, min or h) or coop, \
      tokio's own budget; quic-connection takes only a count of datagrams (80, or 80x40 for at most 40 in one system call); \
      quic-endpoint takes no coop; WAKE says when the next poll may come: immediate (the default), or deferred until \
-     tokio has polled timers and I/O; flush=late has yamux flush once no frame waits, flush=32KiB also after 32 KiB, flush=burst also after the first frame; @both at the end, as in muxer=1/deferred@both: the peers have the same bounds";
+     tokio has polled timers and I/O; flush=32KiB has yamux flush after 32 KiB and once no frame waits; @both at the end, as in muxer=1/deferred@both: the peers have the same bounds";
 
 /// The suffix for bounds at both ends of a connection.
 const AT_BOTH: &str = "@both";
@@ -123,10 +123,11 @@ impl Budgets {
         };
         let name = name.trim();
         if let Ok(remedy) = name.parse::<Remedy>() {
-            let (number, ways, way) = (remedy.number(), remedy.ways(), value.trim());
-            let Some(index) = ways.iter().position(|known| *known == way) else {
-                let ways = ways.join(", ");
-                return Err(format!("{name} has no way {way:?}, but {ways}"));
+            let (number, asked) = (remedy.number(), value.trim());
+            let ways = remedy.ways().iter().map(|way| way.name);
+            let Some(index) = ways.clone().position(|way| way == asked) else {
+                let ways = ways.collect::<Vec<_>>().join(" or ");
+                return Err(format!("{name} takes {ways}, not {asked:?}"));
             };
             if self.bounds.remedy(number) > 0 {
                 return Err(format!("{name} is named twice"));
@@ -158,7 +159,7 @@ impl fmt::Display for Budgets {
         let part = |site| Some(format!("{site}={}", self.at(site)?));
         let remedies = self
             .remedies()
-            .map(|(remedy, way)| format!("{}={way}", remedy.name()));
+            .map(|(remedy, way)| format!("{}={}", remedy.name(), way.name));
         let bounds = Site::BUDGETED.into_iter().filter_map(part);
         let parts: Vec<String> = remedies.chain(bounds).collect();
         match parts.as_slice() {

@@ -16,9 +16,9 @@ pub type Checksums = BTreeMap<String, String>;
 /// The checksums of all files in the folder of a run. The one of `run.json` is left empty, and [`sealed`] fills it in.
 pub fn of_folder(dir: &Path) -> Result<Checksums> {
     let names = names(dir)?.into_iter().filter(|name| name != RUN);
-    let of_files = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
+    let sums = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
     let empty = Ok((RUN.to_owned(), String::new()));
-    of_files.chain([empty]).collect()
+    sums.chain([empty]).collect()
 }
 
 /// The text of `run.json` with its own checksum. The checksum is computed while its place is empty.

@@ -122,7 +122,7 @@ limits! { ExplainPlan;
     variants blocks: BY_TYPE;
 }
 
-/// How a soak is cut into rows, and how often peers are restarted meanwhile.
+/// The length of the rows of a soak, and the rate at which peers are restarted meanwhile.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SoakPlan {
     pub interval_ms: u64,
@@ -206,7 +206,7 @@ shown_as_serialised!(Transport);
 /// choose another.
 pub const SLOW_NS: u64 = 50_000;
 
-/// How many stack samples in slow polls are enough. With fewer, a share of them is too often wrong by more than 6 percentage
+/// The number of stack samples in slow polls that is enough. With fewer, a share of them is too often wrong by more than 6 percentage
 /// points.
 pub const ENOUGH_SLOW_SAMPLES: u64 = 300;
 

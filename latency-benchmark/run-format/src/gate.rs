@@ -1,4 +1,4 @@
-//! How the tool calls the program that counts for `--gate`: its only argument is a [`GateTask`] as JSON, and it prints a
+//! The call of the program that counts for `--gate`: its only argument is a [`GateTask`] as JSON, and it prints a
 //! [`GateCounts`] as JSON.
 
 use std::fmt;
@@ -59,9 +59,9 @@ pub struct GateTask {
     pub cell: GateCell,
     /// The budgets of central.
     pub budgets: Budgets,
-    /// How many requests are sent before counting begins.
+    /// The number of requests that are sent before counting begins.
     pub warm_up: u64,
-    /// How many requests are sent while the program counts.
+    /// The number of requests that are sent while the program counts.
     pub requests: u64,
     /// False if only callgrind counts.
     pub counts: bool,

@@ -98,7 +98,7 @@ impl Axes {
         cells
     }
 
-    /// How many cells these lists make at most, without making them.
+    /// The number of cells that these lists make at most. It makes none of them.
     pub(crate) fn most_cells(&self) -> f64 {
         let combinations =
             self.peers.len() as f64 * self.rtt_ms.len() as f64 * self.payload_bytes.len() as f64;
@@ -158,12 +158,12 @@ impl Shard {
     }
 }
 
-/// How a sweep measures several cells at the same time.
+/// The configuration of a sweep that measures several cells at the same time.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct JobsConfig {
     /// The cores of each job. There are at least two jobs.
     pub places: Vec<Placement>,
-    /// How many runs are also measured while no other is.
+    /// The number of runs that are also measured while no other is.
     pub alone: usize,
 }
 

@@ -106,10 +106,10 @@ impl FromStr for HistogramTag {
             named
         } else if let Some(peer) = name.strip_prefix(PEER) {
             HistogramOf::PeerLatency(peer.parse().map_err(|_| wrong())?)
-        } else if let Some(of_site) = name.strip_suffix(LONGEST) {
-            HistogramOf::LongestIteration(site(of_site)?)
-        } else if let Some(of_site) = name.strip_suffix(WALL) {
-            HistogramOf::PollsByWall(site(of_site)?)
+        } else if let Some(site_name) = name.strip_suffix(LONGEST) {
+            HistogramOf::LongestIteration(site(site_name)?)
+        } else if let Some(site_name) = name.strip_suffix(WALL) {
+            HistogramOf::PollsByWall(site(site_name)?)
         } else {
             HistogramOf::Polls(site(name)?)
         };

@@ -25,16 +25,16 @@ const MOST_CORES: f64 = 8192.0;
 /// No poll, request, packet or change of thread takes less time.
 const SHORTEST_NS: f64 = 10.0;
 
-/// How much time and how many threads there were while a row was measured. Most limits follow from these.
+/// The time and the threads that there were while a row was measured. Most limits follow from these.
 #[derive(Clone, Copy, Debug)]
 pub struct Extent {
-    /// How long the row was measured.
+    /// The time for which the row was measured.
     pub ms: f64,
     /// The number of pieces in which it was measured.
     pub turns: f64,
     /// The number of threads that run central's runtime.
     pub threads: f64,
-    /// How long the whole launch took.
+    /// The time that the whole launch took.
     pub took_ms: f64,
 }
 
@@ -56,75 +56,84 @@ impl Extent {
 
     /// Time of all central's threads together.
     pub(crate) fn ms(&self) -> RangeInclusive<f64> {
-        0.0..=self.most_ms(self.threads)
+        up_to(self.most_ms(self.threads))
     }
 
     pub(crate) fn ns(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.most_ms(self.threads)
+        up_to(1e6 * self.most_ms(self.threads))
     }
 
     /// Time of one thread.
     pub(crate) fn ns_of_one(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.most_ms(1.0)
+        up_to(1e6 * self.most_ms(1.0))
     }
 
     /// Time of the whole machine, or of several machines.
     pub(crate) fn ms_of_all(&self) -> RangeInclusive<f64> {
-        0.0..=self.most_ms(MOST_CORES)
+        up_to(self.most_ms(MOST_CORES))
     }
 
     pub(crate) fn ns_of_all(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.most_ms(MOST_CORES)
+        up_to(1e6 * self.most_ms(MOST_CORES))
     }
 
     /// Events that central's threads cause one after the other.
     pub(crate) fn events(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.most_ms(self.threads) / SHORTEST_NS
+        up_to(1e6 * self.most_ms(self.threads) / SHORTEST_NS)
     }
 
     /// Events that other threads, other hosts or the kernel cause.
     pub(crate) fn events_of_all(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.most_ms(MOST_CORES) / SHORTEST_NS
+        up_to(1e6 * self.most_ms(MOST_CORES) / SHORTEST_NS)
     }
 
     /// Cycles or instructions: at most ten in a nanosecond.
     pub(crate) fn cycles(&self) -> RangeInclusive<f64> {
-        0.0..=1e7 * self.most_ms(self.threads)
+        up_to(1e7 * self.most_ms(self.threads))
     }
 
     /// Bytes: at most 100 in a nanosecond.
     pub(crate) fn bytes(&self) -> RangeInclusive<f64> {
-        0.0..=1e8 * self.most_ms(self.threads)
+        up_to(1e8 * self.most_ms(self.threads))
     }
 
     /// Values at the end of each turn, added up.
     pub(crate) fn buffered(&self) -> RangeInclusive<f64> {
         const TIB: f64 = (1_u64 << 40) as f64;
-        0.0..=self.turns * TIB
+        up_to(self.turns * TIB)
     }
 
     /// A time that may begin before the row was measured, or end later.
     pub(crate) fn launch_ms(&self) -> RangeInclusive<f64> {
-        0.0..=SLACK * (self.took_ms + SLACK_MS)
+        up_to(SLACK * (self.took_ms + SLACK_MS))
     }
 
     pub(crate) fn launch_s(&self) -> RangeInclusive<f64> {
-        0.0..=self.launch_ms().end() / 1e3
+        up_to(self.launch_ms().end() / 1e3)
     }
 
     pub(crate) fn launch_ns(&self) -> RangeInclusive<f64> {
-        0.0..=1e6 * self.launch_ms().end()
+        up_to(1e6 * self.launch_ms().end())
     }
 
     /// Times like those of `launch_ns`, read at the end of each turn and added up.
     pub(crate) fn launch_ns_of_turns(&self) -> RangeInclusive<f64> {
-        0.0..=self.turns * self.launch_ns().end()
+        up_to(self.turns * self.launch_ns().end())
     }
 
     /// Times like those of `launch_ns` of each of central's threads, added up.
     pub(crate) fn launch_ns_of_threads(&self) -> RangeInclusive<f64> {
-        0.0..=self.threads * self.launch_ns().end()
+        up_to(self.threads * self.launch_ns().end())
     }
+}
+
+/// A range that ends at the largest number, if not before.
+pub(crate) fn between(least: f64, most: f64) -> RangeInclusive<f64> {
+    least..=most.min(LARGEST)
+}
+
+fn up_to(most: f64) -> RangeInclusive<f64> {
+    between(0.0, most)
 }
 
 /// A length that something is divided by, so that it cannot be zero.
@@ -164,7 +173,7 @@ pub(crate) const UNIX_S: RangeInclusive<f64> = 0.0..=253_402_300_799.0;
 /// Up to three years.
 pub(crate) const MS: RangeInclusive<f64> = 0.0..=1e11;
 
-/// How long a call of the probe or a reading of counters takes.
+/// The time that a call of the probe or a reading of counters takes.
 pub(crate) const CALL_NS: RangeInclusive<f64> = 0.0..=1e6;
 
 pub(crate) const PEERS: RangeInclusive<f64> = 0.0..=MAX_PEERS as f64;

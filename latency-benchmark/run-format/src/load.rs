@@ -51,7 +51,7 @@ limits! { Load;
     payload pace: BY_TYPE;
 }
 
-/// When the next request is sent.
+/// The rule for when the next request is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
@@ -87,7 +87,7 @@ pub struct Part {
     pub streams: Option<NonZeroU8>,
     /// The numbers of the peers, from 1. None means all.
     pub peers: Option<Vec<NonZeroUsize>>,
-    /// When the part sends. None means always.
+    /// The time in which the part sends. None means always.
     pub phase: Option<Phase>,
 }
 
@@ -213,7 +213,7 @@ limits! { Phase;
 }
 
 impl Phase {
-    /// How long to wait from that time of the run until the next moment of the phase.
+    /// The time from that moment of the run to the next moment of the phase.
     pub fn wait(&self, at: Duration) -> Duration {
         let at = at.as_secs_f64() % self.of;
         match (self.from..self.to).contains(&at) {

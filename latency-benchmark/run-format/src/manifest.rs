@@ -80,7 +80,7 @@ limits! { Machine;
 }
 
 impl Machine {
-    pub fn of_this_host() -> Machine {
+    pub fn this_host() -> Machine {
         let line = |path: &str| Some(fs::read_to_string(path).ok()?.trim().to_owned());
         let field = |path: &str, name: &str| {
             let text = fs::read_to_string(path).ok()?;

@@ -143,9 +143,7 @@ pub struct BlockReport {
     pub block: u32,
     /// The time of polls of connections after their first 50 µs, added up.
     pub beyond_ms_per_s: Vec<Option<f64>>,
-    /// Half the width of the 95 % interval of that time.
-    pub margin_ms_per_s: Vec<Option<f64>>,
-    /// Takes the place of both if no poll is recorded.
+    /// The requests per second take the place of that time if no poll is recorded.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub requests_per_s: Vec<Option<f64>>,
     /// Stack samples in slow polls. Empty unless a cell is explained.

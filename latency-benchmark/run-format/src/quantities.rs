@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::limits::{COUNT, limits};
 use crate::serde_as_text;
 
-/// How many bytes a request, a chunk or a message carries.
+/// The number of bytes that a request, a chunk or a message carries.
 #[derive(
     Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
 )]
@@ -92,7 +92,7 @@ const PER_HOUR: Number = Number {
     most: 3600.0,
 };
 
-/// How many peers are restarted in an hour, if any.
+/// The number of peers that are restarted in an hour, if any.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Churn(Option<u32>);
 

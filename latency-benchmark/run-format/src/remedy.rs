@@ -5,10 +5,18 @@ use std::str::FromStr;
 
 use crate::Site;
 
+/// A way of a remedy.
+#[derive(Debug)]
+pub struct RemedyWay {
+    pub name: &'static str,
+    /// Says what a program with this way does. In a sentence, these words follow the label of a variant.
+    pub does: &'static str,
+}
+
 /// A remedy. Its text form is `NAME=WAY`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
-    /// When yamux hands to the system what it has written.
+    /// Changes when yamux hands to the system what it has written.
     Flush,
 }
 
@@ -33,23 +41,13 @@ impl Remedy {
         self as usize
     }
 
-    /// Describes one of its ways. The words follow the label of a variant.
-    pub fn says(self, way: &str) -> &'static str {
-        match (self, way) {
-            (Remedy::Flush, "late") => "has yamux flush once no frame waits to be sent",
-            (Remedy::Flush, "32KiB") => {
-                "has yamux flush after 32 KiB and once no frame waits to be sent"
-            }
-            (Remedy::Flush, _) => {
-                "has yamux flush after the first frame, after 32 KiB and once no frame waits to be sent"
-            }
-        }
-    }
-
-    /// The names of its ways, which have the numbers 1, 2 and so on. The way 0 is upstream's and has no name.
-    pub fn ways(self) -> &'static [&'static str] {
+    /// Its ways, which have the numbers 1, 2 and so on. The way 0 is upstream's and has no name.
+    pub fn ways(self) -> &'static [RemedyWay] {
         match self {
-            Remedy::Flush => &["late", "32KiB", "burst"],
+            Remedy::Flush => &[RemedyWay {
+                name: "32KiB",
+                does: "has yamux flush after 32 KiB and once no frame waits to be sent",
+            }],
         }
     }
 }

@@ -76,7 +76,7 @@ impl RunRow {
     }
 }
 
-/// How many messages of peers reached central, in slices of one variant.
+/// The messages of peers that reached central, in slices of one variant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Messages {
     pub expected: u64,
@@ -103,7 +103,7 @@ limits! { Stall;
     after_ms: MS;
 }
 
-/// How many bytes of its application one end of a stream has sent and received.
+/// The bytes of its application that one end of a stream has sent and received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StreamEnd {
     pub sent_bytes: u64,

@@ -9,7 +9,7 @@ use crate::Cores;
 use serde::{Deserialize, Serialize};
 
 pub use self::disturbance::Disturbance;
-use crate::limits::{BY_TYPE, beyond, from_about, length, limits, part_of};
+use crate::limits::{BY_TYPE, between, beyond, from_about, length, limits, part_of};
 use crate::{Budgets, SLOW_NS, Site, shown_as_serialised};
 
 /// A name. The writer has it as a constant, and the reader owns it.
@@ -142,7 +142,7 @@ limits! { SliceRow, |extent|;
 /// A row of `blocks.csv`: readings of the machine, which take too long to be made in every turn.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct BlockRow {
-    /// As in `slices.csv`.
+    /// Number of the block, as in `slices.csv`.
     pub block: u32,
     /// Length of the block. If programs take turns, it includes the turns of the others.
     pub duration_ms: f64,
@@ -178,7 +178,7 @@ pub struct BlockRow {
     /// stopped central makes it long.
     pub latest_ms: Option<f64>,
     /// How often a peer or the delay line was found stopped by a signal. They are checked in turn, one every 50 ms or more
-    /// often, so a short stop may not be found. Empty with the verb `central`, and if the peers are on other hosts.
+    /// often, so a short stop may not be found. Empty if the peers are on other hosts.
     pub stops_found: Option<u64>,
     /// How long the machine was suspended, to 1 ms.
     pub suspended_ms: Option<f64>,
@@ -227,7 +227,7 @@ limits! { IdleRow, |extent|;
 /// A row of `work.csv`: how long a fixed piece of work took just before a block.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct WorkRow {
-    /// As in `slices.csv`.
+    /// Number of the block, as in `slices.csv`.
     pub block: u32,
     /// The median time of that work: the longer, the slower the machine was then.
     pub work_ns: u64,
@@ -241,7 +241,7 @@ limits! { WorkRow, |extent|;
 /// A row of `turns.csv`: polls of the site of connections, by how long after the change of variant they began.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct TurnRow {
-    /// As in `slices.csv`.
+    /// Number of the slice, as in `slices.csv`.
     pub slice: u32,
     /// Lower end of the range: 0, 2, 5, 10, 20, 50, 100, 200, 500 or 1000.
     pub from_ms: u64,
@@ -315,13 +315,16 @@ fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
     let band = BANDS_FROM_NS.iter().position(|from| *from == from_ns);
     let to_ns = band.map_or(Some(0), |band| BANDS_FROM_NS.get(band + 1).copied());
     let polls = polls as f64;
-    from_ns as f64 * polls..=to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls)
+    between(
+        from_ns as f64 * polls,
+        to_ns.map_or(f64::INFINITY, |to_ns| to_ns as f64 * polls),
+    )
 }
 
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
@@ -345,7 +348,7 @@ limits! { BandRow, |extent|;
 /// A row of `children.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The bucket of the poll of `site` that contains the child's poll, as in `bands.csv`.
@@ -371,7 +374,7 @@ limits! { ChildRow, |extent|;
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRow {
-    /// As in `sites.csv`.
+    /// Number of the slice, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The budget, such as `muxer=2`. `none` leaves every poll whole, so that its `pieces` are the `polls` of
@@ -395,7 +398,7 @@ limits! { BoundRow, |extent|;
         0 => 0.0..=SLOW_NS as f64,
         _ => SLOW_NS as f64..=*extent.launch_ns().end(),
     };
-    beyond_ns: *slow_pieces as f64..=*slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64;
+    beyond_ns: between(*slow_pieces as f64, *slow_pieces as f64 * longest_ns.saturating_sub(SLOW_NS) as f64);
 }
 
 /// A row of `peers.csv`.
@@ -450,9 +453,9 @@ limits! { WorkerRow, |extent|;
 }
 
 /// The limits of a number of datagrams. Each call has at least one, and segmentation offload has a limit.
-fn of_calls(calls: u64) -> RangeInclusive<f64> {
+fn datagrams(calls: u64) -> RangeInclusive<f64> {
     const MOST: f64 = 4096.0;
-    calls as f64..=MOST * calls as f64
+    between(calls as f64, MOST * calls as f64)
 }
 
 /// A row of `quic.csv`, over all connections.
@@ -486,6 +489,6 @@ limits! { QuicRow, |extent|;
     slice: BY_TYPE;
     rtt_ns: extent.launch_ns();
     packets_sent packets_lost congestion_events acks_sent acks_received send_calls receive_calls: extent.events();
-    datagrams_sent: of_calls(*send_calls);
-    datagrams_received: of_calls(*receive_calls);
+    datagrams_sent: datagrams(*send_calls);
+    datagrams_received: datagrams(*receive_calls);
 }

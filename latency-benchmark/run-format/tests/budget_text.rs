@@ -26,7 +26,7 @@ fn what_is_written_is_read_back() {
         "quic-connection=80x40",
         "quic-connection=20x4294967295/deferred",
         "none@both",
-        "flush=late",
+        "flush=32KiB",
         "flush=32KiB,muxer=1/deferred@both",
         "connection=8,muxer=1/deferred@both",
     ] {
@@ -110,8 +110,8 @@ quic-connection=8x0 => "quic-connection=8x0" => zero
 quic-connection=x4 => "quic-connection=x4" => not a number
 none,muxer=2 => "none" => stands alone
 @both => "@both" => empty
-flush=soon => "flush=soon" => no way "soon", but late, 32KiB, burst
-flush=late,flush=late => "flush=late" => twice
+flush=soon => "flush=soon" => flush takes 32KiB, not "soon"
+flush=32KiB,flush=32KiB => "flush=32KiB" => twice
 connection=8@both,muxer=2 => "connection=8@both" => unknown unit "@both"
 "#;
 

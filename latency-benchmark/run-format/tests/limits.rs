@@ -1,4 +1,4 @@
-//! What a real measurement wrote is not refused.
+//! Rows that real measurements wrote are not refused.
 
 use run_format::{Extent, Limited, SliceRow};
 

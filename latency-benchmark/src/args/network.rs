@@ -39,9 +39,6 @@ pub(crate) struct NetworkArgs {
     /// Central's cores, one for each worker, such as 2 or 2-5 [default: the first]
     #[arg(long, value_name = "CORES")]
     central_core: Option<Cores>,
-    /// The cores of the peers and of the delay line, such as 1,4-7 [default: all others]
-    #[arg(long, value_name = "CORES")]
-    peer_cores: Option<Cores>,
 }
 
 impl NetworkArgs {
@@ -60,14 +57,14 @@ impl NetworkArgs {
         }
         let known = check_congestion_control(&self.congestion_control);
         known.context("--congestion-control").map_err(bad_input)?;
-        let (own, others) = (self.central_core.clone(), self.peer_cores.clone());
-        if let Some(cores) = own.as_ref().filter(|cores| cores.count() > workers) {
+        let asked = self.central_core.as_ref();
+        if let Some(cores) = asked.filter(|cores| cores.count() > workers) {
             reject!(
                 "--central-core {cores}: there is one core for each worker (accepted: --workers {})",
                 cores.count()
             );
         }
-        let placement = Topology::of_this_process()?.place(workers, own, others);
+        let placement = Topology::for_this_process()?.place(workers, asked.cloned());
         let network = LabConfig {
             backend: self.delay,
             loss_percent: self.loss,

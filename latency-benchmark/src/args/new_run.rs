@@ -54,7 +54,7 @@ impl NewRunArgs {
 #[command(next_help_heading = "Parts of a sweep")]
 pub(crate) struct PartArgs {
     /// Measure this many cells at once, each on its own cores; auto: as many as fit [default: 1]
-    #[arg(long, value_name = "COUNT", value_parser = parse_jobs, conflicts_with_all = ["central_core", "peer_cores", "peer_hosts"])]
+    #[arg(long, value_name = "COUNT", value_parser = parse_jobs, conflicts_with_all = ["central_core", "peer_hosts"])]
     jobs: Option<Jobs>,
     #[arg(long, value_name = "I/N", value_parser = parse_shard, requires_all = ["seed", "name"], conflicts_with = "peer_hosts", help = format!("Measure the I-th of N equally long parts into NAME-shard-I-of-N, or continue it; needs --seed and --name; `analysis merge` joins them. Forms: {SHARD_FORMS}"))]
     pub(crate) shard: Option<Shard>,
@@ -109,7 +109,7 @@ impl PartArgs {
         let Some(jobs) = self.jobs else {
             return Ok(());
         };
-        let topology = Topology::of_this_process()?;
+        let topology = Topology::for_this_process()?;
         let most = match jobs {
             Jobs::AsManyAsFit => usize::MAX,
             Jobs::Count(jobs) => jobs,

@@ -7,15 +7,13 @@ use clap::{Args, ValueEnum};
 use program::number::decimal;
 use program::{Failure, bad_input, reject};
 use run_format::{
-    Load, NodeConfig, PAYLOAD_FORMS, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport,
-    Workload,
+    NodeConfig, Pace, Part, Payload, SMALLEST_MESSAGE, Security, Transport, Workload,
 };
 use swarm_patch::stacks::{LIBP2P, Stack};
 
 use super::offers::offers;
 use super::pace::pace;
 use super::profile::{self, AskedWorkload};
-use crate::node_program::NodeProgramArgs;
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Nodes and their load")]
@@ -162,26 +160,4 @@ pub(crate) fn refuse_what_is_not_offered(stack: &Stack, node: &NodeConfig) -> Re
     refuse(stack, "--workload", &node.workload, offers.workloads)?;
     refuse(stack, "--security", &node.security, offers.security)?;
     refuse(stack, "--transport", &node.transport, offers.transports)
-}
-
-/// The nodes of a single cell.
-#[derive(Args, Clone, Debug)]
-pub(crate) struct CellArgs {
-    #[command(flatten)]
-    node: NodeArgs,
-    #[arg(long, value_name = "SIZE", default_value = "64KiB", help = format!("What a request carries: {PAYLOAD_FORMS}"))]
-    payload: Payload,
-    #[command(flatten)]
-    pub(crate) program: NodeProgramArgs,
-}
-
-impl CellArgs {
-    /// The configuration of the nodes and their load, for this number of peers.
-    pub(crate) fn node(&self, peers: usize) -> Result<(NodeConfig, Load), Failure> {
-        let node = self.node.node(self.program.stack)?;
-        let of_profile = self.node.profile_payload(peers)?;
-        let payload = of_profile.unwrap_or(self.payload);
-        let pace = self.node.pace(&[payload])?;
-        Ok((node, Load { payload, pace }))
-    }
 }

@@ -25,9 +25,9 @@ const OFFERS: [(&str, Offers); 3] = [
     ("iroh", IROH_OFFERS),
 ];
 
-/// The first budgets are for yamux: its bound, which helps other tasks most, in central alone and at both ends as after a merge,
-/// then the cheaper flush at both ends, and both changes together. The others are for QUIC. Two of them are quinn's own bound with another wake, and
-/// less time for receiving.
+/// The first budgets are for yamux. Its bound helps other tasks most. It is measured in central alone, and at both ends as
+/// after a merge. The cheaper flush follows, and then both changes together. The other budgets are for QUIC. One is quinn's
+/// own bound with another wake, and one gives less time to receiving.
 pub(crate) const LIBP2P_OFFERS: Offers = Offers {
     workloads: &[
         Workload::RequestResponse,

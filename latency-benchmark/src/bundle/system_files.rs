@@ -122,7 +122,7 @@ fn names(path: &Path) -> Vec<PathBuf> {
     all.flatten().collect()
 }
 
-/// What a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the program is
+/// Returns what a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the program is
 /// not installed.
 fn said(command: &mut Command) -> String {
     let output = Limits::OF_AN_ANSWER.output(command);

@@ -6,6 +6,7 @@ mod peers;
 mod task;
 
 use std::io::{self, BufRead};
+use std::iter::Peekable;
 use std::path::Path;
 use std::process::Command;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -43,6 +44,8 @@ pub(crate) fn run() -> Result<u8, Failure> {
         lines: lines_or_end([STOP_LINE, TURN_LINE])?,
         stage: Stage::WiringLab,
         stage_since: started,
+        paused: Duration::ZERO,
+        restarted: 0,
         // The end is a placeholder until the run is over.
         row: row_without_figures(task.config.clone(), End::INTERRUPTED),
         measured: None,
@@ -85,6 +88,10 @@ struct CellRun<'a> {
     lines: Receiver<&'static str>,
     stage: Stage,
     stage_since: Instant,
+    /// The time for which the processes were paused while other programs had their turns.
+    paused: Duration,
+    /// The number of restarts of peers.
+    restarted: u64,
     row: RunRow,
     measured: Option<Measured>,
 }
@@ -167,23 +174,6 @@ impl CellRun<'_> {
         Ok(End::Ok { stop })
     }
 
-    /// Waits for the next line while processes are paused. Every 3 s they run for a moment, which is not measured, because
-    /// libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
-    fn next_line_while_paused(&self, processes: &[&Reaped]) -> &'static str {
-        const LONGEST_PAUSE: Duration = Duration::from_secs(3);
-        const MOMENT: Duration = Duration::from_millis(30);
-        loop {
-            match self.lines.recv_timeout(LONGEST_PAUSE) {
-                Ok(line) => return line,
-                Err(RecvTimeoutError::Disconnected) => return STOP_LINE,
-                Err(RecvTimeoutError::Timeout) => {}
-            }
-            processes.iter().for_each(|process| process.resume());
-            sleep(MOMENT);
-            processes.iter().for_each(|process| process.pause());
-        }
-    }
-
     /// Forwards the reports of central until it closes its output. In a soak it also restarts peers.
     fn follow(
         &mut self,
@@ -192,46 +182,25 @@ impl CellRun<'_> {
         mut lab: Option<&mut Lab>,
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
-        /// How much longer than planned a run may take, for example on a busy machine.
-        const PATIENCE: Duration = Duration::from_secs(120);
-        /// A node waits for half of this time until all peers have answered its dials.
-        const CONNECTING: Duration = Duration::from_secs(40);
         let config = &self.task.config;
-        // For up to a quarter of the time, disturbed blocks are measured again.
-        let repeats = Duration::from_millis(config.plan.max_ms / 4);
-        let longest = plan::block::longest_run(config) + plan::block::longest_block(config);
-        let planned = longest + repeats;
-        let mut limit = CONNECTING;
-        let mut deadline = Instant::now() + limit;
-        let mut restarts_since = None;
-        let mut restarted = 0;
+        let mut restarts = match &config.measurement {
+            Measurement::Soak(plan) => {
+                Some(restarts(plan.churn, config.cell.peers, config.seed).peekable())
+            }
+            _ => None,
+        };
         loop {
             match central.messages.recv_timeout(LOOK_AROUND) {
                 Ok(NodeMessage::Connected { probe_ns }) => {
                     self.row.probe_ns = probe_ns;
                     self.enter(Stage::Measuring);
-                    limit = planned + PATIENCE;
-                    deadline = Instant::now() + limit;
-                    if let Measurement::Soak(plan) = &config.measurement {
-                        let times = restarts(plan.churn, config.cell.peers, config.seed);
-                        restarts_since = Some((times.peekable(), Instant::now()));
-                    }
                 }
                 Ok(NodeMessage::Block(block)) => report(&CellMessage::Block(block))?,
                 Ok(NodeMessage::AsksForTurn(block)) => {
-                    // Peers on other hosts have nothing to do while central is paused.
-                    let peers = peers.processes().filter(|_| lab.is_some());
-                    let processes: Vec<_> = peers.chain([&central.process]).collect();
-                    processes.iter().for_each(|process| process.pause());
-                    report(&CellMessage::AsksForTurn(block))?;
-                    let paused = Instant::now();
-                    let line = self.next_line_while_paused(&processes);
-                    deadline += paused.elapsed();
-                    processes.iter().for_each(|process| process.resume());
-                    central.say(line);
+                    self.pause_until_turn(block, central, peers, lab.is_some())?;
                 }
                 Ok(NodeMessage::Row(mut row)) => {
-                    row.restarts = Some(restarted);
+                    row.restarts = Some(self.restarted);
                     report(&CellMessage::Row(row))?;
                 }
                 Ok(NodeMessage::Stalled(stall)) => self.row.stall = Some(stall),
@@ -242,27 +211,96 @@ impl CellRun<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            if self.measured.is_some() {
-                continue; // The nodes are about to end, and the delay line with them.
-            }
-            if let Some(lab) = &mut lab {
-                lab.check()?;
-            }
-            if let Some((restarts, began)) = &mut restarts_since
-                && peers.all_listen()?
-                && let Some((_, number)) = restarts.next_if(|(at, _)| *at <= began.elapsed())
-            {
-                peers.restart(lab.as_deref(), number)?;
-                restarted += 1;
-            }
-            if self.lines.try_recv().is_ok() {
-                central.ask_to_stop();
-            }
-            if Instant::now() > deadline {
-                let (stage, seconds) = (self.stage, limit.as_secs_f64());
-                bail!("central was not done with {stage} within {seconds:.0} s");
+            // Once it has measured, the nodes are about to end, and the delay line with them.
+            if self.measured.is_none() {
+                self.look_after(central, peers, lab.as_deref_mut(), &mut restarts)?;
             }
         }
+    }
+
+    /// Fails if the lab, a peer of a soak or central does not go on. Restarts the next peer when that is due, and passes on
+    /// that central should stop.
+    fn look_after(
+        &mut self,
+        central: &mut Conversation<NodeMessage>,
+        peers: &mut Peers<'_>,
+        mut lab: Option<&mut Lab>,
+        restarts: &mut Option<Peekable<impl Iterator<Item = (Duration, usize)>>>,
+    ) -> Result<()> {
+        if let Some(lab) = &mut lab {
+            lab.check()?;
+        }
+        let is_due = |(at, _): &(Duration, usize)| *at <= self.stage_since.elapsed();
+        if let Some(restarts) = restarts
+            && self.stage == Stage::Measuring
+            && peers.all_listen()?
+            && let Some((_, number)) = restarts.next_if(is_due)
+        {
+            peers.restart(lab.as_deref(), number)?;
+            self.restarted += 1;
+        }
+        if self.lines.try_recv().is_ok() {
+            central.ask_to_stop();
+        }
+        let limit = self.longest_stage();
+        if self.stage_since.elapsed() > limit + self.paused {
+            let (stage, seconds) = (self.stage, limit.as_secs_f64());
+            bail!("central was not done with {stage} within {seconds:.0} s");
+        }
+        Ok(())
+    }
+
+    /// The time that central may take for the current stage.
+    fn longest_stage(&self) -> Duration {
+        /// A run may take this much longer than planned, for example on a busy machine.
+        const PATIENCE: Duration = Duration::from_secs(120);
+        /// A node waits for half of this time until all peers have answered its dials.
+        const CONNECTING: Duration = Duration::from_secs(40);
+        let config = &self.task.config;
+        match self.stage {
+            Stage::Measuring => {
+                // For up to a quarter of the time, disturbed blocks are measured again.
+                let repeats = Duration::from_millis(config.plan.max_ms / 4);
+                let block = plan::block::longest_block(config);
+                plan::block::longest_run(config) + block + repeats + PATIENCE
+            }
+            _ => CONNECTING,
+        }
+    }
+
+    /// Asks for a turn for central, and pauses the processes of the cell until it comes. Every 3 s they run for a moment, which
+    /// is not measured, because libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
+    fn pause_until_turn(
+        &mut self,
+        block: u32,
+        central: &mut Conversation<NodeMessage>,
+        peers: &Peers<'_>,
+        is_lab: bool,
+    ) -> Result<()> {
+        const LONGEST_PAUSE: Duration = Duration::from_secs(3);
+        const MOMENT: Duration = Duration::from_millis(30);
+        // Peers on other hosts have nothing to do while central is paused.
+        let peers = peers.processes().filter(|_| is_lab);
+        let processes: Vec<&Reaped> = peers.chain([&central.process]).collect();
+        let pause = || processes.iter().for_each(|process| process.pause());
+        let resume = || processes.iter().for_each(|process| process.resume());
+        pause();
+        report(&CellMessage::AsksForTurn(block))?;
+        let began = Instant::now();
+        let line = loop {
+            match self.lines.recv_timeout(LONGEST_PAUSE) {
+                Ok(line) => break line,
+                Err(RecvTimeoutError::Disconnected) => break STOP_LINE,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            resume();
+            sleep(MOMENT);
+            pause();
+        };
+        resume();
+        central.say(line);
+        self.paused += began.elapsed();
+        Ok(())
     }
 }
 

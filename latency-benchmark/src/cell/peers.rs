@@ -27,7 +27,7 @@ use sha2::{Digest, Sha256};
 use super::nodes::{self, errors_in};
 use super::task::{CellPrograms, CellTask};
 
-/// How long a peer may take until it listens.
+/// The time that a peer may take until it listens.
 const STARTING: Duration = Duration::from_secs(20);
 
 pub(super) struct Peers<'a> {
@@ -301,7 +301,7 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
-/// When peers are restarted, counted from when measuring began, and which ones. Each period has one restart, at a random time
+/// The times at which peers are restarted, counted from when measuring began, and their numbers. Each period has one restart, at a random time
 /// in it. Every peer is restarted once before any is restarted again. A late restart does not delay the next ones.
 pub(super) fn restarts(
     churn: Churn,

@@ -164,7 +164,7 @@ fn measure(
     let config = plan::run::launch_config(&asked.config, chosen.cell, 1, subject, seed);
     let planned = u64::from(asked.plan.blocks);
     let mut done = 0;
-    let programs = programs.of_launch(subject, None);
+    let programs = programs.for_launch(subject, None);
     let row = session.measure(config, &programs, dir, None, |message| {
         let CellMessage::Block(block) = message else {
             return Ok(());
@@ -173,8 +173,8 @@ fn measure(
             done += 1;
             progress.advance(1);
         }
-        let of_variant = |&variant: &usize| block.slow_samples.get(variant);
-        let samples = asked.plan.variants.iter().filter_map(of_variant);
+        let slow_samples_in = |&variant: &usize| block.slow_samples.get(variant);
+        let samples = asked.plan.variants.iter().filter_map(slow_samples_in);
         let samples: Vec<String> = samples.map(u64::to_string).collect();
         progress.show(&format!(
             "{name}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",

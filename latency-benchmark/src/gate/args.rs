@@ -28,7 +28,7 @@ pub(crate) struct GateArgs {
     pub(crate) no_instructions: bool,
 }
 
-/// How much the counts of a kind may rise.
+/// The rise of the counts of a kind that is allowed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Allowance {
     pub(super) kind: CountKind,

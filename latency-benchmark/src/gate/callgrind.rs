@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use program::{Limits, program_in, tool_folders};
+use program::{Limits, installed, tool};
 
 /// Instructions in user mode.
 pub(super) struct Profile {
@@ -26,15 +26,15 @@ impl Profile {
 pub(super) struct Callgrind(Vec<PathBuf>);
 
 impl Callgrind {
-    pub(super) fn find() -> Option<Callgrind> {
-        let found = |name| program_in(tool_folders(), name);
-        let works = |setarch: &PathBuf| {
-            let tried = Limits::OF_AN_ANSWER.output(Command::new(setarch).args(["-R", "true"]));
-            tried.is_ok_and(|tried| tried.status.success())
+    pub(super) fn find() -> Result<Callgrind> {
+        let setarch = tool("setarch");
+        let tried = Limits::OF_AN_ANSWER.output(Command::new(&setarch).args(["-R", "true"]));
+        let mut words = match tried.is_ok_and(|tried| tried.status.success()) {
+            true => vec![setarch, "-R".into()],
+            false => Vec::new(),
         };
-        let setarch = found("setarch").filter(works).into_iter();
-        let prefix = setarch.flat_map(|setarch| [setarch, "-R".into()]);
-        Some(Callgrind(prefix.chain([found("valgrind")?]).collect()))
+        words.push(installed("valgrind")?);
+        Ok(Callgrind(words))
     }
 
     /// Runs a program that counts for `--gate`. Its profile is written to a file.

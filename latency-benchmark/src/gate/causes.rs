@@ -115,7 +115,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
     for change in changes {
         let name = &change.name;
         // If the site is polled more often, its children are, too.
-        let of_site = |other: &&Change| {
+        let is_polls_of_site = |other: &&Change| {
             let CountName { kind, site, child } = &other.name;
             (kind, site, child) == (&CountKind::Polls, &name.site, &None)
         };
@@ -123,7 +123,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
             |other: &Change| (0.0..=1.0 + 1e-9).contains(&(change.rise() / other.rise()));
         let is_polled_with_site = name.kind == CountKind::Polls
             && name.child.is_some()
-            && changes.iter().filter(of_site).any(explains);
+            && changes.iter().filter(is_polls_of_site).any(explains);
         if change.is_total() || is_polled_with_site {
             follows.insert(name);
         }
@@ -285,7 +285,7 @@ mod tests {
             (Polls, CONNECTION, Some("c"), 1.0, 0.5),
         ];
         let mut cells = [cell(1, &counts)];
-        // As the total of central has not risen.
+        // They are not refused if the total of central has not risen.
         for change in &mut cells[0].changes {
             change.is_refused = false;
         }

@@ -21,7 +21,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
     let asked = node.node(stack)?;
     let mut cells = every_cell();
     cells.retain(|cell| {
-        let of_cell = NodeConfig {
+        let node_of_cell = NodeConfig {
             workload: cell.workload,
             security: cell.security,
             ..asked.clone()
@@ -30,7 +30,7 @@ pub(super) fn cells(args: &SweepArgs) -> Result<Vec<GateCell>, Failure> {
         let has_payload = grid.payload.is_empty() || grid.payload.contains(&cell.load.payload);
         let has_security = node.security.is_none_or(|asked| asked == cell.security);
         let has_workload = workload.is_none_or(|asked| *asked == (cell.workload, Vec::new()));
-        let is_offered = refuse_what_is_not_offered(stack, &of_cell).is_ok();
+        let is_offered = refuse_what_is_not_offered(stack, &node_of_cell).is_ok();
         is_offered && has_peers && has_payload && has_security && has_workload
     });
     if cells.is_empty() {

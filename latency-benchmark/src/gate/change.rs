@@ -92,7 +92,7 @@ pub(super) fn is_nested(kind: CountKind) -> bool {
     CountKind::METERED.contains(&kind)
 }
 
-/// By how much a count may rise per request.
+/// The rise of a count per request that is allowed.
 fn allowed(allow: &[Allowance], kind: CountKind, base: f64) -> f64 {
     const INSTRUCTIONS: Rise = Rise::Percent(1.0);
     let allowance = allow.iter().rfind(|allowance| allowance.kind == kind);

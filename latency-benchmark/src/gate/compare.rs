@@ -49,15 +49,15 @@ fn counts_of(measured: &MeasuredCell, side: usize) -> Result<&Counts, Compared> 
 /// The counts of the head, with the base's names of children. A child is named by the code that polls it, so a refactoring
 /// may rename it. A new child with the same counts as a missing one gets the missing one's name.
 fn with_names_of(base: &Counts, head: &Counts) -> Counts {
-    let [of_base, of_head] = [base, head].map(by_child);
-    let is_gone = |(child, _): &(&Child<'_>, &CountsOfChild)| !of_head.contains_key(*child);
-    let mut gone: Vec<_> = of_base.iter().filter(is_gone).collect();
+    let [base_children, head_children] = [base, head].map(by_child);
+    let is_gone = |(child, _): &(&Child<'_>, &CountsOfChild)| !head_children.contains_key(*child);
+    let mut gone: Vec<_> = base_children.iter().filter(is_gone).collect();
     let mut old_names = BTreeMap::new();
-    for (child, counts) in &of_head {
-        let is_same = |(other, of_other): &(&Child<'_>, &CountsOfChild)| {
-            other.site == child.site && *of_other == counts
+    for (child, counts) in &head_children {
+        let is_same = |(other, other_counts): &(&Child<'_>, &CountsOfChild)| {
+            other.site == child.site && *other_counts == counts
         };
-        if !of_base.contains_key(child)
+        if !base_children.contains_key(child)
             && let Some(index) = gone.iter().position(is_same)
         {
             old_names.insert(*child, gone.swap_remove(index).0.name);

@@ -19,10 +19,10 @@ use super::change::{Count, Counts, changes};
 use super::strace::{self, Strace};
 use crate::progress::Progress;
 
-/// How often each program runs a cell.
+/// The number of times that each program runs a cell.
 pub(super) const ATTEMPTS: usize = 2;
 
-/// How often a program runs a cell at most, if its runs differ.
+/// The number of times that a program runs a cell at most, if its runs differ.
 const MOST_ATTEMPTS: usize = 5;
 
 /// The planned runs of a cell.
@@ -37,14 +37,14 @@ pub(super) struct Tools {
     pub(super) callgrind: Option<Callgrind>,
 }
 
-/// What one program counted in one run of a cell.
+/// The counts of one program in one run of a cell.
 pub(super) struct Counted {
     pub(super) counts: Counts,
     /// The instructions, if callgrind counted them.
     pub(super) profile: Option<Profile>,
 }
 
-/// What both programs counted, the base first.
+/// The counts of both programs, the base first.
 pub(super) struct MeasuredCell {
     pub(super) cell: GateCell,
     /// The attempts of each program. Some are missing after an interrupt.

@@ -35,23 +35,17 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let planned = cells(sweep)?;
     let sides = sides(sweep)?;
     results_folder::create(&dir)?;
-    let tools = Tools {
-        strace: Strace::find(),
-        callgrind: Callgrind::find().filter(|_| !gate.no_instructions),
+    let mut not_counted = Vec::new();
+    let strace = noting(Strace::find(), "System calls", &mut not_counted);
+    let callgrind = match gate.no_instructions {
+        true => None,
+        false => noting(Callgrind::find(), "Instructions", &mut not_counted),
     };
+    let tools = Tools { strace, callgrind };
     let progress = Progress::new((planned.len() * RUNS) as u64, true);
     let cells = measure(&planned, &sides, &tools, &progress)?;
     write_counts(&dir, &cells)?;
-    let lacks_callgrind = tools.callgrind.is_none() && !gate.no_instructions;
-    let lacking = [
-        (tools.strace.is_none(), "System calls", "strace"),
-        (lacks_callgrind, "Instructions", "valgrind"),
-    ];
-    let lacking = lacking.into_iter().filter(|(is_lacking, ..)| *is_lacking);
-    let not_counted = lacking.map(|(_, what, tool)| {
-        format!("{what} were not counted, since {tool} is not installed (Debian: apt-get install {tool}).")
-    });
-    let report = GateReport::new(&sides, &cells, &gate.allow, not_counted.collect());
+    let report = GateReport::new(&sides, &cells, &gate.allow, not_counted);
     // The names of functions come from outside.
     let text = printable(&report.text()).into_owned();
     write_whole(&dir.join(GATE_REPORT), &text)?;
@@ -61,6 +55,13 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
         _ if interrupts_seen() > 0 => INTERRUPTED,
         code => code,
     })
+}
+
+/// Returns the tool that was found, or notes why it does not count `what`.
+fn noting<Tool>(found: Result<Tool>, what: &str, not_counted: &mut Vec<String>) -> Option<Tool> {
+    found
+        .map_err(|why| not_counted.push(format!("{what} were not counted, since {why:#}.")))
+        .ok()
 }
 
 /// One row for each count of each attempt.

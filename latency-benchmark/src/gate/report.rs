@@ -21,7 +21,7 @@ const NOT_DETERMINISTIC: u8 = 3;
 /// The most lines of a list. The table of counts has everything.
 const MOST_LINES: usize = 15;
 
-/// How many paragraphs about code there are. Further code that changed is named in a line.
+/// The most paragraphs about code. Further code that changed is named in a line.
 const MOST_PARAGRAPHS: usize = 3;
 
 /// Everything that the report is about.

@@ -5,8 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result};
-use program::{Limits, tool};
+use anyhow::{Context, Result, ensure};
+use program::{Limits, installed};
 use run_format::{CountKind, CountName};
 
 /// These calls are not counted, because their number depends on where the heap begins.
@@ -18,12 +18,12 @@ const MARK: &str = "getppid";
 pub(super) struct Strace(PathBuf);
 
 impl Strace {
-    /// The installed strace, if it can trace a program on this machine.
-    pub(super) fn find() -> Option<Strace> {
-        let strace = tool("strace");
-        let tried = Limits::OF_AN_ANSWER.output(Command::new(&strace).args(["-qq", "true"]));
-        let works = tried.is_ok_and(|tried| tried.status.success());
-        works.then_some(Strace(strace))
+    /// The installed strace. Fails if it cannot trace a program on this machine.
+    pub(super) fn find() -> Result<Strace> {
+        let strace = installed("strace")?;
+        let tried = Limits::OF_AN_ANSWER.output(Command::new(&strace).args(["-qq", "true"]))?;
+        ensure!(tried.status.success(), "strace cannot trace a program here");
+        Ok(Strace(strace))
     }
 
     /// Runs a program that counts for `--gate`. The calls of its first thread, which does all the work, are written to a file.

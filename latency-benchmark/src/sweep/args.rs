@@ -20,7 +20,7 @@ use crate::manifest;
 use crate::node_program::NodeProgramArgs;
 use crate::sweep::time::fitted_into;
 
-/// What to measure, or which sweep to continue.
+/// The arguments of a sweep that is to be measured or continued.
 #[derive(Args)]
 #[command(after_help = EXAMPLES, override_usage = "./sweep.sh [OPTIONS]")]
 pub(crate) struct SweepArgs {
@@ -162,7 +162,7 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, folder))
     }
 
-    /// What the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
+    /// Returns what the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
     /// and then begins with the grid of a first look.
     pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;
@@ -207,19 +207,7 @@ impl SweepArgs {
                 "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
             );
         }
-        // In a short look, and where the time of a run was asked for, each cell has one run unless --repeat says otherwise.
-        let is_visited_often =
-            length.repeat.is_none() && length.max_cell_seconds.is_none() && !quick && !grid.quick;
-        let (repeat, far_repeat) = match (is_visited_often, has_subjects) {
-            (false, _) => (length.repeat.unwrap_or(1), None),
-            (true, true) => (SUBJECT_VISITS, Some(FAR_SUBJECT_VISITS)),
-            (true, false) => (VISITS, Some(FAR_VISITS)),
-        };
-        let max_cell_ms = match length.max_cell_seconds {
-            Some(seconds) => Some(seconds * 1000),
-            None if has_subjects && is_visited_often && length.time.is_none() => Some(SUBJECT_MS),
-            None => None,
-        };
+        let visits = length.visits(quick, has_subjects);
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
         // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
@@ -237,15 +225,14 @@ impl SweepArgs {
             pace,
             runtime,
             lab: network,
-            repeat,
-            far_repeat,
+            repeat: visits.near,
+            far_repeat: visits.far,
             turn_ms: length.turn,
             settle_ms: length.settle,
-            max_cell_ms,
-            time_scale: match (grid.quick, is_visited_often) {
-                (true, _) => QUICK_SCALE,
-                (_, true) => VISIT_SCALE,
-                _ => 1.0,
+            max_cell_ms: visits.max_ms,
+            time_scale: match grid.quick {
+                true => QUICK_SCALE,
+                false => visits.scale,
             },
             precision: length.precision,
             seed: self.new_run.seed(),
@@ -274,6 +261,40 @@ impl SweepArgs {
                 && unknown_site(stack, node, budgets).is_none()
         };
         budgets.filter(can_be_measured).collect()
+    }
+}
+
+/// The launches of a cell and their time.
+struct Visits {
+    near: u32,
+    /// The number of launches where the round trip is long, if that is another one.
+    far: Option<u32>,
+    max_ms: Option<u64>,
+    scale: f64,
+}
+
+impl LengthArgs {
+    /// The launches of each cell. In a `short` look, and where the time of a run was asked for, it has one unless --repeat says
+    /// otherwise.
+    fn visits(&self, short: bool, has_subjects: bool) -> Visits {
+        if short || self.repeat.is_some() || self.max_cell_seconds.is_some() {
+            return Visits {
+                near: self.repeat.unwrap_or(1),
+                far: None,
+                max_ms: self.max_cell_seconds.map(|seconds| seconds * 1000),
+                scale: 1.0,
+            };
+        }
+        let (near, far) = match has_subjects {
+            true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
+            false => (VISITS, FAR_VISITS),
+        };
+        Visits {
+            near,
+            far: Some(far),
+            max_ms: (has_subjects && self.time.is_none()).then_some(SUBJECT_MS),
+            scale: VISIT_SCALE,
+        }
     }
 }
 
@@ -347,17 +368,6 @@ fn refuse_other_options(config: SweepConfig, dir: &Path) -> Result<(), Failure> 
     Ok(())
 }
 
-/// The same sweep with the length that it has without options for its time.
-pub(super) fn with_default_time(config: &SweepConfig) -> SweepConfig {
-    SweepConfig {
-        repeat: VISITS,
-        far_repeat: Some(FAR_VISITS),
-        max_cell_ms: None,
-        time_scale: VISIT_SCALE,
-        ..config.clone()
-    }
-}
-
 fn rtts(ms: &[f64]) -> Vec<Rtt> {
     let rtts = ms.iter().map(|ms| Rtt::from_ms(*ms));
     rtts.map(|rtt| rtt.expect("the defaults are times"))
@@ -368,7 +378,7 @@ const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
 const VISITS: u32 = 3;
 const FAR_VISITS: u32 = 2;
-/// With this scale, all visits of a cell take about as long as one long run.
+/// All visits of a cell together take about as long as one long run.
 const VISIT_SCALE: f64 = 0.26;
 /// Subjects are compared in few cells, each thoroughly. Between launches, which have different layouts, their changes differ
 /// about as much as between seconds of one launch, and a launch takes a second longer than it measures. Therefore many short

@@ -1,12 +1,9 @@
-//! Tells about a sweep before it is measured: what `--dry-run` prints, and how wide the intervals will be. Their widths come from
-//! the committed evidence.
+//! Prints the plan of a sweep for `--dry-run`.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use program::print;
-use run_format::{Measurement, SweepConfig, plan};
-use serde::Deserialize;
+use run_format::{SweepConfig, plan};
 
 use super::schedule::schedule;
 
@@ -60,57 +57,4 @@ pub(super) fn dry_run(config: &SweepConfig) {
             print(format!("  {place}"));
         }
     }
-    if let Some(precision) = expected_precision(config) {
-        print(precision);
-    }
-}
-
-/// The half-widths of the changes in the committed evidence. The test `figures` compares the file with it, and writes the file.
-const PRECISION: &str = include_str!("expected_precision.csv");
-
-#[derive(Deserialize)]
-struct PrecisionRow {
-    quantity: String,
-    rtt_ms: f64,
-    half_width_percent: f64,
-}
-
-/// The half-width of a change's interval in the median cell, for each quantity. A sweep that compares no variants, or compares
-/// subjects, has nothing like it in the evidence.
-pub(super) fn expected_precision(config: &SweepConfig) -> Option<String> {
-    let compares = matches!(config.measurement, Measurement::Compare) && config.variants.len() > 1;
-    if !compares || !config.subjects.is_empty() {
-        return None;
-    }
-    let mut table = csv::Reader::from_reader(PRECISION.as_bytes());
-    let rows: Result<Vec<PrecisionRow>, _> = table.deserialize().collect();
-    let rows = rows.expect("a test compares it with the evidence");
-    let default = super::args::with_default_time(config);
-    let time_ms = |config: &SweepConfig, cell| {
-        let visits = u64::from(plan::run::visits(config, cell));
-        (visits * plan::run::plan_of_cell(config, cell).max_ms) as f64
-    };
-    let mut text = String::from(
-        "Expected 95 % intervals of changes in the median cell, by the committed evidence (another machine differs):",
-    );
-    for quantity in rows.chunk_by(|one, next| one.quantity == next.quantity) {
-        let widths = plan::cells::cells(config).into_iter().filter_map(|cell| {
-            let distance = |row: &&PrecisionRow| (row.rtt_ms - cell.rtt_ms.ms()).abs();
-            let known = quantity.iter();
-            let nearest = known.min_by(|a, b| distance(a).total_cmp(&distance(b)))?;
-            // The width falls with the square root of the time.
-            let factor = (time_ms(&default, cell) / time_ms(config, cell)).sqrt();
-            Some(nearest.half_width_percent * factor)
-        });
-        if let Some(width) = median(widths.collect()) {
-            let _ = write!(text, " {} ±{width:.1} %,", quantity[0].quantity);
-        }
-    }
-    Some(text.trim_end_matches(',').to_owned())
-}
-
-fn median(mut values: Vec<f64>) -> Option<f64> {
-    values.retain(|value| value.is_finite());
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }

@@ -57,7 +57,7 @@ pub(crate) fn carry_out(
             let largest = cells.max_by_key(|cell| cell.peers);
             if let Some(cell) = largest.filter(|_| config.lab.peer_hosts.is_some()) {
                 let run = plan::run::launch_config(&config, cell, 1, None, config.seed);
-                let peer = programs.of_launch(None, None).peer;
+                let peer = programs.for_launch(None, None).peer;
                 config.axes.rtt_ms = vec![round_trip(&run, &peer)?];
             }
             let description = programs.describe()?;
@@ -81,9 +81,6 @@ pub(crate) fn carry_out(
 
 fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> Result<u8> {
     let config = &manifest.config;
-    if let Some(precision) = list::expected_precision(config) {
-        say(precision);
-    }
     if let Some(amiss) = config.lab.placement.too_few_cores(config.runtime.workers) {
         say(format!("warning: {amiss}"));
     }
@@ -95,7 +92,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
         Some(jobs) => jobs.peers(),
         None => config.lab.placement.peers.clone(),
     };
-    let machine = Machine::of_this_host();
+    let machine = Machine::this_host();
     let sweep = RunningSweep {
         config,
         programs,

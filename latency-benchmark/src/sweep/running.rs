@@ -34,7 +34,7 @@ pub(super) struct RunningSweep<'a> {
 pub(super) struct SweepState {
     pub(super) time: SavedTime,
     pub(super) counts: RunCounts,
-    /// How often each subject failed in a cell after its nodes had begun.
+    /// The number of failures of each subject in a cell after its nodes had begun.
     pub(super) failures: BTreeMap<(String, Option<usize>), u32>,
     /// The first launch of each program of a subject in which central failed, by the id of its build.
     pub(super) first_failures: BTreeMap<String, RunConfig>,
@@ -152,7 +152,7 @@ impl RunningSweep<'_> {
         let others_before = others();
         session.folder.check()?;
         let partial = run_dir.begin()?;
-        let programs = self.programs.of_launch(launch.subject, config.layout);
+        let programs = self.programs.for_launch(launch.subject, config.layout);
         let mut last_block = None;
         let row = session.measure(config, &programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
@@ -256,7 +256,7 @@ impl RunningSweep<'_> {
     ) -> Result<Option<RunRow>> {
         const LONGEST_MS: u64 = 2000;
         let subject = &self.config.subjects[number];
-        let mut programs = self.programs.of_launch(Some(number), None);
+        let mut programs = self.programs.for_launch(Some(number), None);
         programs.central = self.programs.without_lines(subject)?;
         if subject.peers == number {
             programs.peer = programs.central.clone();

@@ -89,7 +89,7 @@ impl Launch {
         run_dir
     }
 
-    /// How long the launch takes if the changes are never known well enough.
+    /// The time that the launch takes if the changes are never known well enough.
     pub(super) fn longest(&self, config: &SweepConfig) -> Duration {
         plan::block::longest_run(&self.config(config)) + self.around()
     }

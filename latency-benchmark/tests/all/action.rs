@@ -72,7 +72,11 @@ fn read(runner: &TempDir, name: &str) -> String {
 
 #[test]
 fn shell_scripts_pass_the_linter() {
-    if lacks_nothing(["shellcheck"].into_iter().filter(|it| !tool(it).is_file())) {
+    if lacks_nothing(
+        ["shellcheck"]
+            .into_iter()
+            .filter(|name| !tool(name).is_file()),
+    ) {
         let scripts = "prepare measure comment ../../sweep.sh $(grep -l '^#!' ../cluster/slurm/*)";
         let mut bash = Command::new("/bin/bash");
         bash.args(["-c", &format!("shellcheck {scripts}")]);

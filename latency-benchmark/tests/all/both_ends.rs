@@ -26,8 +26,10 @@ fn peers_yield_in_the_turns_of_their_budget_and_in_no_others() {
         let slices = slices.iter().filter(|row| row["pass"] == "compare");
         let slices: Vec<&Row> = slices.collect();
         for variant in ["0", "1", "2"] {
-            let of_variant = slices.iter().filter(|row| row["variant"] == variant);
-            let yields: Vec<u64> = of_variant.map(|row| number(row, "peers_yielded")).collect();
+            let variant_slices = slices.iter().filter(|row| row["variant"] == variant);
+            let yields: Vec<u64> = variant_slices
+                .map(|row| number(row, "peers_yielded"))
+                .collect();
             assert!(!yields.is_empty());
             let is_as_it_should_be = match variant {
                 "2" => yields.iter().sum::<u64>() > 0,

@@ -10,7 +10,7 @@ use crate::bench::{self, Bench, analysis, can_run, json, number, table, text};
 
 /// Whether there are so many cores. If not, the test is skipped: `.ci/netem-in-qemu` has enough for it.
 fn has_cores(wanted: usize) -> bool {
-    let there = lab::Topology::of_this_process().unwrap();
+    let there = lab::Topology::for_this_process().unwrap();
     let there = there.available().count();
     if there < wanted {
         println!("skipped: missing {wanted} cores, this machine has {there}");
@@ -147,7 +147,7 @@ fn every_job_has_cores_of_its_own() {
 #[test]
 fn with_too_few_cores_cells_are_measured_one_after_the_other() {
     let bench = Bench::new();
-    let cores = lab::Topology::of_this_process().unwrap();
+    let cores = lab::Topology::for_this_process().unwrap();
     let jobs = cores.available().count().to_string();
     let mut list = bench.sweep(&["--dry-run", "--jobs", &jobs]);
     let output = list.output().unwrap();
@@ -173,7 +173,7 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
     }
     let bench = Bench::new();
     // One more than any machine can give.
-    let workers = lab::Topology::of_this_process().unwrap();
+    let workers = lab::Topology::for_this_process().unwrap();
     let workers = (workers.available().count() + 1).to_string();
     let mut sweep = bench.sweep(&bench::SMALL);
     let output = sweep

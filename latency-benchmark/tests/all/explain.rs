@@ -62,16 +62,16 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
         "timeline",
         "activity",
     ] {
-        let of_it: Vec<_> = slices
+        let matching: Vec<_> = slices
             .iter()
             .filter(|slice| slice["pass"] == pass)
             .collect();
-        if of_it.is_empty() {
+        if matching.is_empty() {
             assert!(missing.contains(&pass), "{pass}: neither there nor missing");
             continue;
         }
         // Two blocks of two variants.
-        assert_eq!(of_it.len(), 4, "{pass}");
+        assert_eq!(matching.len(), 4, "{pass}");
     }
     let pass_of: BTreeMap<u64, &str> = slices
         .iter()
@@ -99,15 +99,15 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
     let calls = table(&cell.join("system_calls.csv"));
     let is_send = |row: &bench::Row| row["what"].starts_with("send") && number(row, "amount") > 0;
     let has_sent = |slice: u64| {
-        let mut of_slice = calls.iter().filter(|row| number(row, "slice") == slice);
-        of_slice.any(is_send)
+        let mut slice_calls = calls.iter().filter(|row| number(row, "slice") == slice);
+        slice_calls.any(is_send)
     };
     let mut traced = pass_of.iter().filter(|(_, pass)| **pass == "system-calls");
     assert!(traced.all(|(slice, _)| has_sent(*slice)), "{calls:?}");
     let activity = table(&cell.join("activity.csv"));
     let gauge = |name: &str| {
-        let of_it = activity.iter().filter(move |row| row["what"] == name);
-        of_it.map(|row| number(row, "count")).collect::<Vec<_>>()
+        let matching = activity.iter().filter(move |row| row["what"] == name);
+        matching.map(|row| number(row, "count")).collect::<Vec<_>>()
     };
     assert_eq!(gauge("connections"), vec![2; slices.len()]);
     assert_eq!(gauge("peers"), vec![2; slices.len()]);

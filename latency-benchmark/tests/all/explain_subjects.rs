@@ -42,7 +42,7 @@ fn every_subject_is_explained_but_the_control() {
         assert!(
             table(&launch.join("slices.csv"))
                 .iter()
-                .any(|it| it["pass"] == "normal")
+                .any(|slice| slice["pass"] == "normal")
         );
     }
     bench.assert_nothing_left();

@@ -1,11 +1,11 @@
-//! What a sweep says when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test all
+//! The lines that a sweep prints when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test all
 //! failure_lines:: -- --nocapture` shows all lines; those of the lab are in its own test of that name.
 
 use std::thread;
 
 use crate::bench::{Bench, can_run, json, text};
 
-/// What goes wrong: the script of a node (`peer` or `central`), the stage, and words of the reason. `$NODE` is the program
+/// Failures: the script of a node (`peer` or `central`), the stage, and words of the reason. `$NODE` is the program
 /// that works.
 const FAILURES: [(&str, &str, &str, &str); 13] = [
     (

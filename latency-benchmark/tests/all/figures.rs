@@ -326,9 +326,9 @@ fn columns_named_here_have_the_evidences_values_without_a_budget() {
         .lines()
         .skip_while(|line| !line.contains("| here"));
     let rows = lines.take_while(|line| line.starts_with('|'));
-    let of_cells: Vec<_> = rows.filter_map(|row| Some((row, cell(row)?))).collect();
-    assert!(!of_cells.is_empty());
-    for (text, [peers, rtt, payload]) in &of_cells {
+    let cell_rows: Vec<_> = rows.filter_map(|row| Some((row, cell(row)?))).collect();
+    assert!(!cell_rows.is_empty());
+    for (text, [peers, rtt, payload]) in &cell_rows {
         for (written, metric) in text.split(" | ").skip(2).step_by(2).zip(HERE) {
             let key = [peers, rtt, payload, "none", "connection", metric];
             let row = summary.iter().find(|row| row.iter().take(6).eq(key));

@@ -24,7 +24,7 @@ fn error(output: &std::process::Output) -> (String, String) {
     assert_eq!(output.status.code(), Some(1), "{said}");
     let errors: Vec<&str> = said
         .lines()
-        .filter(|it| it.starts_with("error: "))
+        .filter(|line| line.starts_with("error: "))
         .collect();
     assert_eq!(errors.len(), 1, "{said}");
     (errors[0].to_owned(), said)

@@ -33,7 +33,7 @@ fn budgets(bench: &Bench, head: &str, more: &[&str]) -> Output {
     gate(bench, &[&SMALL[..], &node, &compared, more].concat())
 }
 
-/// What a gate printed that ended with that exit code.
+/// Returns what a gate printed that ended with that exit code.
 fn printed(output: &Output, code: i32) -> String {
     let said = text(&output.stdout);
     let errors = text(&output.stderr);
@@ -72,14 +72,14 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         let is_it = |row: &Row| row["kind"] == kind && row["site"] == site && row["child"] == child;
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
     }
-    if lacks_nothing(["strace"].into_iter().filter(|it| !tool(it).is_file())) {
+    if lacks_nothing(["strace"].into_iter().filter(|name| !tool(name).is_file())) {
         let is_call =
             |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("socket");
         let calls: Vec<&Row> = counts.iter().filter(is_call).collect();
         for call in ["sendto", "recvfrom"] {
             // Both programs run the cell twice.
-            let of_call = calls.iter().filter(|row| row["child"] == call);
-            assert_eq!(of_call.count(), 4, "{call}: {calls:?}");
+            let call_rows = calls.iter().filter(|row| row["child"] == call);
+            assert_eq!(call_rows.count(), 4, "{call}: {calls:?}");
         }
     }
     // The pipe takes less than a frame at once.
@@ -93,7 +93,7 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
     assert!(written("pipe, ") > written("memory, "));
 }
 
-/// What a program prints that counts, the values in it, and what one of them becomes.
+/// The output of a program that counts, the values in it, and what one of them becomes.
 const COUNTED: &str = r#"{"requests":4,"counts":[[{"kind":"polls","site":"muxer","child":null},8],[{"kind":"bytes","site":"muxer","child":"a"},3],[{"kind":"wakes","site":null,"child":null},9]]}"#;
 #[rustfmt::skip]
 const PLACES: [&str; 8] = [
@@ -377,7 +377,11 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
         assert_eq!(code, Some(expected), "{edit:?}: {said}");
         assert!(said.contains(named), "{edit:?}: {said}");
     }
-    if !lacks_nothing(["valgrind"].into_iter().filter(|it| !tool(it).is_file())) {
+    if !lacks_nothing(
+        ["valgrind"]
+            .into_iter()
+            .filter(|name| !tool(name).is_file()),
+    ) {
         return;
     }
     // Only instructions tell of a lock.

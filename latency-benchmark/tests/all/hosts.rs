@@ -80,7 +80,7 @@ fn with_hosts(bench: &Bench, script: &str) -> Output {
 const SWEEP: &str = r#"set -- sweep --measure-only --out "$OUT" --name run --payload 4KiB --budget none --turn 100
     "$TOOL" "$@" --peer-hosts root@10.77.1.2,root@10.77.2.2=10.77.2.2 --peer-command "$SSH" --max-cell-seconds "#;
 
-/// Until the nodes are connected.
+/// Runs a sweep in the background and waits until its first slice is written.
 const RUNNING: &str = "8 & sweep=$!; \
     until [ -s \"$OUT\"/run/cells/*/run-1.partial/slices.csv ]; do sleep 0.05; done; ";
 
@@ -113,7 +113,7 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
     assert_eq!(interfaces, ["v1", "v2"]);
     if tool("ethtool").is_file() {
         let offloads = cards[0]["offloads"].as_array().unwrap();
-        let segmentation = |it: &Value| it == "tcp-segmentation-offload";
+        let segmentation = |offload: &Value| offload == "tcp-segmentation-offload";
         assert!(offloads.iter().any(segmentation), "{offloads:?}");
     }
     let slices = table(&run.join("slices.csv"));
@@ -252,7 +252,7 @@ fn hosts_that_cannot_be_used_are_one_line_and_nothing_is_written() {
     bench.assert_nothing_left();
 }
 
-/// What the report says of the folder `run`.
+/// Returns the report of the folder `run`.
 fn report(bench: &Bench) -> String {
     let mut report = Command::new(analysis());
     report.arg("report").arg(bench.run_dir());

@@ -52,12 +52,12 @@ const FAULTS: [Fault; 20] = [
     Fault::FilesLimited,
 ];
 
-/// What a sweep must not leave on the machine.
+/// Traces that a sweep must not leave on the machine.
 fn machine(bench: &Bench) -> [BTreeSet<String>; 3] {
     let names = |dir: &str| -> BTreeSet<String> {
         let entries = fs::read_dir(dir).into_iter().flatten().flatten();
         entries
-            .map(|it| it.file_name().to_string_lossy().into_owned())
+            .map(|entry| entry.file_name().to_string_lossy().into_owned())
             .collect()
     };
     let mounts = fs::read_to_string("/proc/mounts").unwrap();
@@ -120,11 +120,13 @@ fn inject(fault: Fault, bench: &Bench, sweep: &Child, rng: &mut StdRng) -> bool 
     };
     let send = |pid: i32, signal: Signal| kill(Pid::from_raw(pid), signal).is_ok();
     match fault {
-        Fault::Kill(verb) => victim(verb, rng).is_some_and(|it| send(it, Signal::SIGKILL)),
-        Fault::Stop(verb) => victim(verb, rng).is_some_and(|it| {
-            let stopped = send(it, Signal::SIGSTOP);
+        Fault::Kill(verb) => {
+            victim(verb, rng).is_some_and(|process| send(process, Signal::SIGKILL))
+        }
+        Fault::Stop(verb) => victim(verb, rng).is_some_and(|process| {
+            let stopped = send(process, Signal::SIGSTOP);
             sleep(Duration::from_millis(rng.random_range(100..1500)));
-            stopped && send(it, Signal::SIGCONT)
+            stopped && send(process, Signal::SIGCONT)
         }),
         Fault::Signal(signal) | Fault::SignalInBuild(signal) => send(pid(sweep), signal),
         Fault::SignalTwice => {
@@ -154,7 +156,7 @@ fn end(mut sweep: Child, what: &str) -> Output {
     bench::finish(sweep)
 }
 
-/// In blocks that are said to be ordinary, slices are as long as planned.
+/// Slices must be as long as planned, except in blocks whose tables say that they were late.
 fn no_slice_is_too_long(bench: &Bench, what: &str) {
     for run in finished(bench).keys() {
         let plan = json(&run.join("run.json"))["config"]["plan"].clone();
@@ -165,7 +167,7 @@ fn no_slice_is_too_long(bench: &Bench, what: &str) {
                 continue; // It is left out.
             }
             let slices = table(&run.join("slices.csv")).into_iter();
-            for slice in slices.filter(|it| it["block"] == block["block"]) {
+            for slice in slices.filter(|slice| slice["block"] == block["block"]) {
                 let turns = value(&slice, "turns");
                 let late_ms =
                     value(&slice, "duration_ms") - turns * plan["turn_ms"].as_f64().unwrap();
@@ -194,26 +196,26 @@ fn figures_are_those_of_the_tables(bench: &Bench, what: &str) {
         used.retain(is_used);
         let slices = table(&run.join("slices.csv")).into_iter();
         let slices: Vec<bench::Row> = slices
-            .filter(|it| it["pass"] == "compare")
-            .filter(|it| used.iter().any(|block| block["block"] == it["block"]))
+            .filter(|slice| slice["pass"] == "compare")
+            .filter(|slice| used.iter().any(|block| block["block"] == slice["block"]))
             .collect();
-        let sum = |column: &str| slices.iter().map(|it| value(it, column)).sum::<f64>();
+        let sum = |column: &str| slices.iter().map(|slice| value(slice, column)).sum::<f64>();
         let polls: f64 = table(&run.join("sites.csv"))
             .iter()
-            .filter(|it| it["site"] == "connection")
-            .filter(|it| slices.iter().any(|slice| slice["slice"] == it["slice"]))
-            .map(|it| value(it, "polls"))
+            .filter(|site| site["site"] == "connection")
+            .filter(|site| slices.iter().any(|slice| slice["slice"] == site["slice"]))
+            .map(|site| value(site, "polls"))
             .sum();
         let cell = json(&run.join("run.json"))["config"]["cell"].clone();
         for (metric, expected) in [
             ("requests_per_s", sum("requests") / sum("duration_ms") * 1e3),
             ("polls_per_request", polls / sum("requests")),
         ] {
-            let found = summary.iter().find(|it| {
-                value(it, "payload_bytes") == cell["payload_bytes"].as_f64().unwrap()
-                    && it["variant"] == "none"
-                    && it["metric"] == metric
-                    && ["", "connection"].contains(&it["site"].as_str())
+            let found = summary.iter().find(|row| {
+                value(row, "payload_bytes") == cell["payload_bytes"].as_f64().unwrap()
+                    && row["variant"] == "none"
+                    && row["metric"] == metric
+                    && ["", "connection"].contains(&row["site"].as_str())
             });
             if used.is_empty() {
                 assert!(found.is_none(), "{what}: {metric} of no block");
@@ -251,7 +253,7 @@ fn report(bench: &Bench, what: &str) -> &'static str {
                 ": invalid: ",
                 "Cells without a measurement",
             ];
-            let names_it = words.iter().any(|it| report.contains(it));
+            let names_it = words.iter().any(|word| report.contains(word));
             assert!(is_whole || names_it, "{what}: {report}");
             figures_are_those_of_the_tables(bench, what);
             "report"
@@ -306,7 +308,7 @@ fn one(number: u64, seed: u64) -> (String, String) {
     let reported = report(&bench, &what);
     let mut outcome = format!(
         "exit {}, {reported}",
-        code.map_or("by signal".to_owned(), |it| it.to_string())
+        code.map_or("by signal".to_owned(), |code| code.to_string())
     );
     if has_folder && bench.run_dir().join("manifest.json").exists() && rng.random_bool(0.3) {
         let resumed = bench.resume().output().unwrap();

@@ -20,26 +20,26 @@ impl Measured {
     /// A peer that counts otherwise than central ends the run with an error.
     fn delivers_all(&self) -> serde_json::Value {
         let row = json(&self.run.join("run.json"));
-        let of_variants = row["messages"].as_array().unwrap();
-        assert_eq!(of_variants.len(), 2);
-        for messages in of_variants {
+        let variants = row["messages"].as_array().unwrap();
+        assert_eq!(variants.len(), 2);
+        for messages in variants {
             assert_eq!(messages["delivered"], messages["expected"]);
         }
-        let delivered = of_variants
+        let delivered = variants
             .iter()
-            .map(|it| it["delivered"].as_u64().unwrap());
-        assert!(delivered.sum::<u64>() > 0, "{of_variants:?}");
+            .map(|messages| messages["delivered"].as_u64().unwrap());
+        assert!(delivered.sum::<u64>() > 0, "{variants:?}");
         row
     }
 }
 
-/// With requests under either budget.
+/// Measures under two budgets, and checks that each had requests.
 fn measured(load: &[&str]) -> Option<Measured> {
     let measured = measured_in(&SMALL, load)?;
     for variant in ["0", "1"] {
         let slices = measured.slices.iter();
-        let of_variant = slices.filter(|row| row["variant"] == variant);
-        let requests: u64 = of_variant.map(|row| number(row, "requests")).sum();
+        let variant_slices = slices.filter(|row| row["variant"] == variant);
+        let requests: u64 = variant_slices.map(|row| number(row, "requests")).sum();
         assert!(requests > 0, "{load:?}: variant {variant}");
     }
     Some(measured)

@@ -4,7 +4,7 @@
 use crate::bench::{Bench, can_run, has_netem, json, text};
 use serde_json::Value;
 
-/// What `run.json` says after a sweep over one small cell, and the exit code.
+/// Returns `run.json` after a sweep over one small cell, and the exit code.
 fn swept(arguments: &[&str]) -> (Value, Option<i32>) {
     let bench = Bench::new();
     let mut command = bench.sweep(&["--peers", "2", "--payload", "4KiB", "--seed", "1"]);

@@ -30,7 +30,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
     let slices = table(&run.join("slices.csv"));
     let mut seen = BTreeSet::new();
     for site in table(&run.join("sites.csv")) {
-        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let slice = slices.iter().find(|slice| slice["slice"] == site["slice"]);
         // On a busy machine a slice can pass without traffic.
         if number(slice.unwrap(), "requests") == 0 {
             continue;
@@ -60,7 +60,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
         "self.conn.state.lock",
         "self.0.state.lock",
     ] {
-        assert!(children.iter().any(|it| it["child"] == child), "{child}");
+        assert!(children.iter().any(|row| row["child"] == child), "{child}");
     }
 
     every_slice_has_counts(run, &slices);
@@ -80,9 +80,9 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
     }
     let summary = table(&bench.run_dir().join("report/summary.csv"));
     for metric in ["quic_lost_percent", "quic_acks_sent_per_request"] {
-        let rows = summary.iter().filter(|it| it["metric"] == metric);
-        let values = rows.map(|it| it["value"].parse::<f64>().unwrap());
-        assert_eq!(values.filter(|it| *it >= 0.0).count(), 2, "{metric}");
+        let rows = summary.iter().filter(|row| row["metric"] == metric);
+        let values = rows.map(|row| row["value"].parse::<f64>().unwrap());
+        assert_eq!(values.filter(|value| *value >= 0.0).count(), 2, "{metric}");
     }
     assert!(!markdown.contains("yamux Active::poll"), "{markdown}");
 }

@@ -111,7 +111,7 @@ fn is_complete(run: &Path, payload: u64) {
 
 const PEERS: u64 = 2;
 
-/// By tag.
+/// The histograms by tag.
 fn histograms(run: &Path) -> BTreeMap<String, Histogram<u64>> {
     use base64::Engine;
     let log = fs::read(run.join("histograms.hlog")).unwrap();

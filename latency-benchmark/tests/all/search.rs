@@ -31,7 +31,7 @@ fn labels(round: &Path) -> Vec<String> {
     let variants = manifest["config"]["variants"].as_array().unwrap().clone();
     variants
         .iter()
-        .map(|it| it["label"].as_str().unwrap().to_owned())
+        .map(|variant| variant["label"].as_str().unwrap().to_owned())
         .collect()
 }
 

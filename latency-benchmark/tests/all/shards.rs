@@ -37,7 +37,7 @@ fn runs(dir: &Path) -> BTreeMap<PathBuf, (Vec<String>, u64)> {
         for run in fs::read_dir(cell.path()).unwrap().flatten() {
             let files = fs::read_dir(run.path()).unwrap().flatten();
             let mut files: Vec<String> = files
-                .map(|it| it.file_name().into_string().unwrap())
+                .map(|entry| entry.file_name().into_string().unwrap())
                 .collect();
             files.sort();
             let seed = json(&run.path().join("run.json"))["config"]["seed"].as_u64();
@@ -51,7 +51,7 @@ fn runs(dir: &Path) -> BTreeMap<PathBuf, (Vec<String>, u64)> {
 fn names(dir: &Path) -> Vec<String> {
     let entries = fs::read_dir(dir).unwrap().flatten();
     let mut names: Vec<String> = entries
-        .map(|it| it.file_name().into_string().unwrap())
+        .map(|entry| entry.file_name().into_string().unwrap())
         .filter(|name| name != ".lock")
         .collect();
     names.sort();

@@ -26,7 +26,7 @@ fn sum(rows: &[Row], column: &str) -> u64 {
     rows.iter().map(|row| number(row, column)).sum()
 }
 
-/// So many rows, as they are written.
+/// Waits until the soak has written `count` rows.
 fn wait_for_rows(bench: &Bench, count: usize) {
     let path = bench.run_dir().join("soak.csv");
     eventually("a few rows", || {

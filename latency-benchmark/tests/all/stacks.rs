@@ -74,7 +74,7 @@ fn sites_of_http2_are_counted_bounded_and_named() {
     let [slices, sites] = tables(&bench);
     assert_eq!(sites.len(), slices.len(), "one site in each slice");
     for site in &sites {
-        let slice = slices.iter().find(|it| it["slice"] == site["slice"]);
+        let slice = slices.iter().find(|slice| slice["slice"] == site["slice"]);
         let (slice, polls) = (slice.unwrap(), number(site, "polls"));
         assert_eq!(site["site"], "connection");
         assert!(slice["variant"] == "0" || number(site, "iterations") <= polls);
@@ -100,12 +100,13 @@ fn messages(run: &Path, variants: Option<usize>) {
     let found = found.as_array();
     assert_eq!(found.map(Vec::len), variants);
     // A busy machine can lose some.
-    for of_variant in found.into_iter().flatten() {
-        let [expected, delivered] = ["expected", "delivered"].map(|it| of_variant[it].as_u64());
-        assert!(delivered.is_some() && delivered <= expected, "{of_variant}");
+    for messages in found.into_iter().flatten() {
+        let [expected, delivered] =
+            ["expected", "delivered"].map(|column| messages[column].as_u64());
+        assert!(delivered.is_some() && delivered <= expected, "{messages}");
     }
     let peers = table(&run.join("peers.csv"));
-    let answered = peers.iter().filter(|it| number(it, "requests") > 0);
+    let answered = peers.iter().filter(|peer| number(peer, "requests") > 0);
     assert!(answered.clone().next().is_some(), "{peers:?}");
     for peer in answered {
         assert!(number(peer, "latency_p50_ns") > 0, "{peer:?}");
@@ -127,10 +128,10 @@ fn explains(bench: &Bench) {
         ("timeline.csv", "timeline"),
     ] {
         let rows = table(&cell.join(name));
-        let mut of_driver = rows.iter().filter(|it| it["site"] == "quic-connection");
+        let mut driver_rows = rows.iter().filter(|row| row["site"] == "quic-connection");
         let is_there = match name {
-            "stacks.csv" => of_driver.any(|it| it["what"].contains("ConnectionDriver::poll")),
-            _ => of_driver.next().is_some(),
+            "stacks.csv" => driver_rows.any(|row| row["what"].contains("ConnectionDriver::poll")),
+            _ => driver_rows.next().is_some(),
         };
         assert!(is_there || missing.contains(pass), "{name}: {rows:?}");
     }
@@ -151,8 +152,8 @@ fn exhaustive_sites_of_iroh_are_counted_bounded_and_named() {
         assert_eq!(manifest["config"]["node"]["transport"], "quic");
         assert_eq!(manifest["config"]["node"]["security"], "tls");
         let [slices, sites] = tables(&bench);
-        let of_stack = if is_gossip { 3 } else { 2 };
-        assert_eq!(sites.len(), of_stack * slices.len());
+        let expected_sites = if is_gossip { 3 } else { 2 };
+        assert_eq!(sites.len(), expected_sites * slices.len());
         // That there are requests, `every_slice_has_counts` checks.
         for slice in &slices {
             assert_eq!(slice["monitor_task_polls"], "");
@@ -160,7 +161,7 @@ fn exhaustive_sites_of_iroh_are_counted_bounded_and_named() {
         let run = &bench.runs("run-1")[0];
         every_slice_has_counts(run, &slices);
         let children = table(&run.join("children.csv"));
-        let is_there = |name| children.iter().any(|it| it["child"] == name);
+        let is_there = |name| children.iter().any(|child| child["child"] == name);
         assert!(is_there("socket.poll_recv") && is_there("self.sender.as_mut().poll_send"));
         assert_eq!(is_there("self.state.handle"), is_gossip);
         messages(run, (workload != "request-response").then_some(2));

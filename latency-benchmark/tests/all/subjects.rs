@@ -255,7 +255,7 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
     let subject = &manifest["config"]["subjects"][1];
     assert_eq!(subject["label"], "checkout");
     let noq = subject["build"]["crates"].as_array().unwrap();
-    let noq = noq.iter().find(|it| it["name"] == "noq").unwrap();
+    let noq = noq.iter().find(|package| package["name"] == "noq").unwrap();
     assert_eq!(
         (&noq["from"], &noq["grafted"]),
         (&"subject".into(), &true.into())
@@ -266,8 +266,10 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
         assert_eq!(row["status"], "ok");
         assert_eq!(row["config"]["subject"], subject);
         let sites = table(&run.join("sites.csv"));
-        let of_quic = sites.iter().filter(|it| it["site"] == "quic-connection");
-        let yielded: u64 = of_quic.map(|it| number(it, "yielded")).sum();
+        let quic_sites = sites
+            .iter()
+            .filter(|site| site["site"] == "quic-connection");
+        let yielded: u64 = quic_sites.map(|site| number(site, "yielded")).sum();
         assert!(yielded > 0, "{name}: its budget");
     }
     let mut report = Command::new(analysis());

@@ -184,7 +184,7 @@ fn a_second_interrupt_stops_at_once() {
     bench.assert_nothing_left();
 }
 
-/// As in the background of a script. A signal that is ignored when a verb starts stays ignored, whichever it is.
+/// A signal that is ignored when a verb starts stays ignored, whichever it is. A script in the background ignores some.
 #[test]
 fn what_is_ignored_at_the_start_stays_ignored() {
     if !can_run(false) {
@@ -214,7 +214,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
     bench.assert_nothing_left();
 }
 
-/// What is stopped ends by nothing but SIGKILL.
+/// A process that is stopped ends by nothing but SIGKILL.
 #[test]
 fn one_signal_ends_a_sweep_whose_processes_are_stopped() {
     if !can_run(false) {

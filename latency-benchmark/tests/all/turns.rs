@@ -26,7 +26,10 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
 
     let turns_of = |label: &str| -> Vec<u64> {
         let variants = row["config"]["variants"].as_array().unwrap();
-        let variant = variants.iter().position(|it| it["label"] == label).unwrap();
+        let variant = variants
+            .iter()
+            .position(|variant| variant["label"] == label)
+            .unwrap();
         let variant = variant.to_string();
         let of = slices
             .iter()
@@ -44,11 +47,11 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
     assert!(idle[..2].iter().all(|turns| *turns == 3) && idle[2..].iter().all(|turns| *turns == 1));
 
     for slice in &slices {
-        let of_slice = |row: &&Row| row["slice"] == slice["slice"];
+        let is_of_slice = |row: &&Row| row["slice"] == slice["slice"];
         let connection = sites
             .iter()
-            .find(|row| of_slice(row) && row["site"] == "connection");
-        let by_time = turns.iter().filter(of_slice);
+            .find(|row| is_of_slice(row) && row["site"] == "connection");
+        let by_time = turns.iter().filter(is_of_slice);
         let by_time = by_time.map(|row| number(row, "polls")).sum::<u64>();
         assert_eq!(by_time, number(connection.unwrap(), "polls"));
     }
@@ -73,8 +76,8 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
     assert_eq!(blocks.len() as u64, row["blocks"].as_u64().unwrap());
     let ms = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
     for block in &blocks {
-        let of_block = slices.iter().filter(|row| row["block"] == block["block"]);
-        let measured: f64 = of_block.map(|row| ms(row, "sampled_ms")).sum();
+        let block_slices = slices.iter().filter(|row| row["block"] == block["block"]);
+        let measured: f64 = block_slices.map(|row| ms(row, "sampled_ms")).sum();
         assert!(measured > 0.0 && measured <= ms(block, "duration_ms"));
         // The kernel rounds the sum over cores and each core by itself, to ticks of 10 ms.
         assert!(ms(block, "central_core_steal_ms") <= ms(block, "steal_ms") + 10.0);

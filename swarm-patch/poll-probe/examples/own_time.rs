@@ -64,7 +64,7 @@ fn main() -> Result<()> {
     }
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
-    let clock = ThreadClock::of_this_thread().ok_or("this system has no clock of a thread")?;
+    let clock = ThreadClock::for_this_thread().ok_or("this system has no clock of a thread")?;
     let reading_ns = empty_ns(clock);
     let server = runtime::Builder::new_current_thread()
         .enable_all()

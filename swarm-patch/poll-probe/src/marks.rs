@@ -15,7 +15,7 @@ impl Mark {
     const ITERATION_BITS: u32 = 20;
     const OFFSET_SHIFT: u32 = Self::CHILD_BITS + Self::ITERATION_BITS;
     const LAST_ITERATION: u64 = (1 << Self::ITERATION_BITS) - 1;
-    /// In ticks of the time-stamp counter this is some 20 seconds.
+    /// The largest offset: some 20 seconds in ticks of the time-stamp counter.
     const LAST_OFFSET: u64 = u64::MAX >> Self::OFFSET_SHIFT;
 
     /// The offset is counted in clock ticks from the start of the invocation.

@@ -41,7 +41,7 @@ pub struct ThreadClock(#[cfg(target_os = "linux")] libc::clockid_t);
 #[cfg(target_os = "linux")]
 impl ThreadClock {
     /// The clock of the current thread.
-    pub fn of_this_thread() -> Option<ThreadClock> {
+    pub fn for_this_thread() -> Option<ThreadClock> {
         let mut id = 0;
         // SAFETY: the thread exists, because it is this one.
         let failed = unsafe { libc::pthread_getcpuclockid(libc::pthread_self(), &raw mut id) };
@@ -74,7 +74,7 @@ fn this_thread_ran_ns() -> Option<u64> {
 #[cfg(not(target_os = "linux"))]
 impl ThreadClock {
     /// Always none: only Linux has such a clock.
-    pub fn of_this_thread() -> Option<ThreadClock> {
+    pub fn for_this_thread() -> Option<ThreadClock> {
         None
     }
 

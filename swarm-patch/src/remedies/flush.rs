@@ -1,19 +1,14 @@
-use super::{RemedySpec, Way};
+use super::{RemedyPatch, RemedySpec};
 use crate::sites::Rewrite;
 
-/// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. Here it
-/// flushes once no frame waits to be sent. Until then noise collects frames, and sends them when its buffer is full. With
-/// `32KiB` yamux also flushes after so many bytes, and with `burst` also after the first frame, so that the receiver can begin.
+/// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. With
+/// this remedy yamux flushes once no frame waits to be sent, and after 32 KiB, so that the receiver can begin.
 pub const FLUSH: RemedySpec = RemedySpec {
     name: "flush",
     package: "yamux",
-    fields: ("Active", "unflushed: usize, is_burst: bool,"),
+    fields: ("Active", "unflushed: usize,"),
     rewrites: &[
-        Rewrite::new(
-            "Active::new",
-            "IntMap::default()",
-            "{}, unflushed: 0, is_burst: false",
-        ),
+        Rewrite::new("Active::new", "IntMap::default()", "{}, unflushed: 0"),
         Rewrite::new(
             "Active::poll",
             "self.socket.start_send_unpin(frame)?",
@@ -23,111 +18,27 @@ pub const FLUSH: RemedySpec = RemedySpec {
         Rewrite::new(
             "Active::poll",
             "self.socket.poll_flush_unpin(cx)?",
-            "if match (probe.remedy(0), self.is_burst) { (0, _) => true, (1, _) => false, \
-                      (3, false) => self.unflushed > 0, _ => self.unflushed >= 32 * 1024 } \
-                      { self.is_burst = self.unflushed > 0; self.unflushed = 0; {} } else { Poll::Ready(()) }",
+            "if probe.remedy(0) == 0 || self.unflushed >= 32 * 1024 { self.unflushed = 0; {} } else { Poll::Ready(()) }",
         ),
         Rewrite::new(
             "Active::poll",
             "self.pending_read_frame.is_none()",
-            "{ if probe.remedy(0) > 0 { self.unflushed = 0; self.is_burst = false; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
+            "{ if probe.remedy(0) > 0 { self.unflushed = 0; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
         ),
     ],
     file: "src/connection.rs",
-    ways: &[
-        Way {
-            name: "late",
-            replacements: &[
-                (OLD_FLUSH, ""),
-                (
-                    BEFORE_READING,
-                    "            // Frames that are sent together share system calls and messages of the layer below.
-            // Now none waits to be sent, or the socket has no room.
-            let _ = self.socket.poll_flush_unpin(cx)?;
-
-            if self.pending_read_frame.is_none() {
-",
-                ),
-            ],
-            news: "Flush once no frame waits to be sent, and not after every frame.",
-        },
-        Way {
-            name: "32KiB",
-            replacements: &[
-                FIELD,
-                FIELD_BEGINS,
-                COUNT,
-                CONSTANT,
-                (
-                    OLD_FLUSH,
-                    "            if self.unflushed >= MAX_UNFLUSHED {
-                self.unflushed = 0;
-                let _ = self.socket.poll_flush_unpin(cx)?;
-            }
-
-",
-                ),
-                (
-                    BEFORE_READING,
-                    "            // No frame waits to be sent, or the socket has no room.
-            self.unflushed = 0;
-            let _ = self.socket.poll_flush_unpin(cx)?;
-
-            if self.pending_read_frame.is_none() {
-",
-                ),
-            ],
-            news: "Flush after 32 KiB or once no frame waits to be sent, and not after every frame.",
-        },
-        Way {
-            name: "burst",
-            replacements: &[
-                (
-                    FIELD.0,
-                    "    accumulated_max_stream_windows: Arc<Mutex<usize>>,
-
-    /// How many bytes were written since the last flush.
-    unflushed: usize,
-    /// Whether frames were flushed since the last time that none waited to be sent.
-    is_burst: bool,
-}
-",
-                ),
-                (
-                    FIELD_BEGINS.0,
-                    "            accumulated_max_stream_windows: Default::default(),
-            unflushed: 0,
-            is_burst: false,
-",
-                ),
-                COUNT,
-                CONSTANT,
-                (
-                    OLD_FLUSH,
-                    "            // The receiver can begin with the first frame. Later ones share a flush.
-            let most = if self.is_burst { MAX_UNFLUSHED } else { 1 };
-            if self.unflushed >= most {
-                self.is_burst = true;
-                self.unflushed = 0;
-                let _ = self.socket.poll_flush_unpin(cx)?;
-            }
-
-",
-                ),
-                (
-                    BEFORE_READING,
-                    "            // No frame waits to be sent, or the socket has no room.
-            self.is_burst = false;
-            self.unflushed = 0;
-            let _ = self.socket.poll_flush_unpin(cx)?;
-
-            if self.pending_read_frame.is_none() {
-",
-                ),
-            ],
-            news: "Flush after the first frame, after 32 KiB and once no frame waits to be sent, and not after every frame.",
-        },
-    ],
+    patches: &[RemedyPatch {
+        way: "32KiB",
+        replacements: &[
+            FIELD,
+            INITIAL_VALUE,
+            COUNT,
+            CONSTANT,
+            FLUSH_AFTER_A_FRAME,
+            FLUSH_BEFORE_READING,
+        ],
+        news: "Flush after 32 KiB or once no frame waits to be sent, and not after every frame.",
+    }],
     unit_test: r#"
 #[cfg(test)]
 mod flush_tests {
@@ -198,14 +109,6 @@ mod flush_tests {
 "#,
 };
 
-const OLD_FLUSH: &str = "            match self.socket.poll_flush_unpin(cx)? {
-                Poll::Ready(()) => {}
-                Poll::Pending => {}
-            }
-
-";
-const BEFORE_READING: &str = "            if self.pending_read_frame.is_none() {
-";
 const FIELD: (&str, &str) = (
     "    accumulated_max_stream_windows: Arc<Mutex<usize>>,
 }
@@ -217,7 +120,7 @@ const FIELD: (&str, &str) = (
 }
 ",
 );
-const FIELD_BEGINS: (&str, &str) = (
+const INITIAL_VALUE: (&str, &str) = (
     "            accumulated_max_stream_windows: Default::default(),
 ",
     "            accumulated_max_stream_windows: Default::default(),
@@ -242,5 +145,29 @@ const CONSTANT: (&str, &str) = (
 const MAX_UNFLUSHED: usize = 32 * 1024;
 
 /// The active state of [`Connection`].
+",
+);
+const FLUSH_AFTER_A_FRAME: (&str, &str) = (
+    "            match self.socket.poll_flush_unpin(cx)? {
+                Poll::Ready(()) => {}
+                Poll::Pending => {}
+            }
+
+",
+    "            if self.unflushed >= MAX_UNFLUSHED {
+                self.unflushed = 0;
+                let _ = self.socket.poll_flush_unpin(cx)?;
+            }
+
+",
+);
+const FLUSH_BEFORE_READING: (&str, &str) = (
+    "            if self.pending_read_frame.is_none() {
+",
+    "            // No frame waits to be sent, or the socket has no room.
+            self.unflushed = 0;
+            let _ = self.socket.poll_flush_unpin(cx)?;
+
+            if self.pending_read_frame.is_none() {
 ",
 );

@@ -17,18 +17,19 @@ pub struct RemedySpec {
     /// Code around expressions of the function of a site, and of functions beside it. It asks the
     /// invocation for the way in force, by the remedy's number.
     pub rewrites: &'static [Rewrite],
-    /// The file of the patch.
+    /// The file that the patches change.
     pub file: &'static str,
-    pub ways: &'static [Way],
-    /// The patch adds this at the end of that file.
+    /// A patch for each way.
+    pub patches: &'static [RemedyPatch],
+    /// Every patch adds this at the end of that file.
     pub unit_test: &'static str,
 }
 
 /// A way of a remedy, as a patch for upstream.
 #[derive(Debug)]
-pub struct Way {
-    /// Its name in `run_format::Remedy`.
-    pub name: &'static str,
+pub struct RemedyPatch {
+    /// The name of the way in `run_format::Remedy`.
+    pub way: &'static str,
     /// Pairs of a text that is there once, and the one that the patch puts in its place.
     pub replacements: &'static [(&'static str, &'static str)],
     /// The line of the changelog.

@@ -92,7 +92,7 @@ impl Build<'_> {
     /// Copies the sources of a subject and our own sources, and grafts those of the subject.
     fn lay_out(&mut self) -> Result<()> {
         let (ours, stack) = (&self.builder.ours, self.builder.stack);
-        let (of_checkout, layers) = self.subject.lay_out(stack, &self.dir, &mut self.edits)?;
+        let (checkout_crates, layers) = self.subject.lay_out(stack, &self.dir, &mut self.edits)?;
         let mut replacing = layers.clone();
         if self.subject.source.checkout.is_some() {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
@@ -128,7 +128,7 @@ impl Build<'_> {
             // A timer without a thread takes the place of futures-timer.
             replacing.push(virtual_timer::write(self.dir.join("crate-futures-timer"))?);
         }
-        let with_sites = of_checkout.iter().chain(&layers).chain(&copied);
+        let with_sites = checkout_crates.iter().chain(&layers).chain(&copied);
         for source in with_sites.filter(|source| stack.packages.contains(&&*source.name)) {
             self.graft(source)?;
         }

@@ -86,11 +86,11 @@ impl Subject {
         to: &Path,
         edits: &mut Edits,
     ) -> Result<(Vec<CrateSource>, Vec<CrateSource>)> {
-        let mut of_checkout = Vec::new();
+        let mut checkout_crates = Vec::new();
         if self.source.checkout.is_some() {
             let copy = to.join(UPSTREAM);
             self.source.copy(stack.name, &copy, edits)?;
-            of_checkout = with_sites(&copy, stack)?;
+            checkout_crates = with_sites(&copy, stack)?;
         }
         let mut layers = Vec::new();
         for (name, source) in &self.layers {
@@ -100,7 +100,7 @@ impl Subject {
             let found = packages.find(|package| package.name == *name);
             layers.push(found.with_context(|| format!("there is no package {name} in it"))?);
         }
-        Ok((of_checkout, layers))
+        Ok((checkout_crates, layers))
     }
 
     /// The patches that the sources get before the graft.
@@ -153,8 +153,8 @@ fn with_sites(dir: &Path, stack: &Stack) -> Result<Vec<CrateSource>> {
 pub fn sources(stack: &Stack, subject: &Subject, to: &Path) -> Result<Vec<CrateSource>> {
     let mut edits = Edits::default();
     let mut sources = subject.source.registry_crates(stack)?;
-    let (of_checkout, layers) = subject.lay_out(stack, to, &mut edits)?;
-    sources.extend(of_checkout);
+    let (checkout_crates, layers) = subject.lay_out(stack, to, &mut edits)?;
+    sources.extend(checkout_crates);
     sources.retain(|source| layers.iter().all(|layer| layer.name != source.name));
     sources.extend(layers);
     sources.retain(|source| stack.packages.contains(&&*source.name));

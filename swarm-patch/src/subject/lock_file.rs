@@ -18,10 +18,10 @@ pub(super) fn begin(ours: &Path, replaced: &[&str]) -> Result<String> {
     all.retain(|package| package.contains_key("source"));
     for package in packages(&mut pristine)?.iter() {
         if sites_of(name(package)).next().is_some() {
-            let mut of_registry = package.clone();
+            let mut pristine_entry = package.clone();
             // Its dependencies may have versions that only the other lock file has.
-            of_registry.remove("dependencies");
-            all.push(of_registry);
+            pristine_entry.remove("dependencies");
+            all.push(pristine_entry);
         }
     }
     all.retain(|package| !replaced.contains(&name(package)));

@@ -133,16 +133,17 @@ impl Ours {
     /// The features of the stack's crate that the nodes of subjects are built with: all features that a sweep may need.
     pub(super) fn features(&self, stack: &Stack) -> Result<Vec<String>> {
         let dependencies = self.package(&stack.program())?.dependencies.iter();
-        let of_stack = dependencies.filter(|dependency| dependency.name == stack.name);
-        let features = of_stack.flat_map(|dependency| dependency.features.clone());
+        let on_stack = dependencies.filter(|dependency| dependency.name == stack.name);
+        let features = on_stack.flat_map(|dependency| dependency.features.clone());
         Ok(features.chain(self.optional_features(stack)?).collect())
     }
 
     /// The features of the program that turn on a feature of the same name of the stack's crate.
     pub(super) fn optional_features(&self, stack: &Stack) -> Result<Vec<String>> {
         let features = self.package(&stack.program())?.features.iter();
-        let of_stack = features.filter(|(name, on)| on.contains(&format!("{}/{name}", stack.name)));
-        Ok(of_stack.map(|(name, _)| name.clone()).collect())
+        let passed_on =
+            features.filter(|(name, on)| on.contains(&format!("{}/{name}", stack.name)));
+        Ok(passed_on.map(|(name, _)| name.clone()).collect())
     }
 }
 
@@ -276,12 +277,12 @@ mod tests {
             let asked: Vec<_> = packages.flat_map(|package| &package.dependencies).collect();
             let mut own = asked.iter().filter(|dependency| dependency.path.is_some());
             assert!(own.all(|dependency| members.contains(&dependency.name)));
-            let of_stack = asked
+            let on_stack = asked
                 .iter()
                 .find(|dependency| dependency.name == stack.name)
                 .expect("the program needs it");
-            assert_eq!(of_stack.req.to_string(), "=9.9.9");
-            assert_eq!(of_stack.uses_default_features, stack.name != "iroh");
+            assert_eq!(on_stack.req.to_string(), "=9.9.9");
+            assert_eq!(on_stack.uses_default_features, stack.name != "iroh");
         }
     }
 

@@ -46,12 +46,16 @@ fn a_diff_of_a_release_needs_no_checkout() {
     assert_eq!(id(subject), by_crate);
     assert_ne!(id(find("released").expect("a release")), by_crate);
 
-    let of_tokio = find(&format!("released+tokio=released+{diff}")).expect_err("another crate");
-    assert!(of_tokio.contains("does not apply: git says"), "{of_tokio}");
+    let tokio_refusal =
+        find(&format!("released+tokio=released+{diff}")).expect_err("another crate");
+    assert!(
+        tokio_refusal.contains("does not apply: git says"),
+        "{tokio_refusal}"
+    );
     fs::write(&path, diff::file_diff(FILE, "x\n", "y\n")).expect("the folder is ours");
-    let of_none = find(&format!("released+{diff}")).expect_err("no crate has this line");
+    let other_refusal = find(&format!("released+{diff}")).expect_err("no crate has this line");
     let says = "applies to none of libp2p-swarm, yamux, quinn";
-    assert!(of_none.contains(says), "{of_none}");
+    assert!(other_refusal.contains(says), "{other_refusal}");
 }
 
 #[test]

@@ -343,8 +343,8 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
     let dir = folder();
     let root = repository(dir.path(), "tree");
     let path = root.display().to_string();
-    let by_source = text(&sites(&["--source", &path]).stdout);
-    assert!(by_source.contains("muxing.poll_unpin"), "{by_source}");
+    let before = text(&sites(&["--subject", &path]).stdout);
+    assert!(before.contains("muxing.poll_unpin"), "{before}");
     let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"));
     replace(
         &swarm.expect("it is there"),
@@ -353,7 +353,7 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
         "fn poll_next_thing(",
     );
     for spec in [format!("{path}@main"), format!("{path}@first")] {
-        assert_eq!(text(&sites(&["--subject", &spec]).stdout), by_source);
+        assert_eq!(text(&sites(&["--subject", &spec]).stdout), before);
     }
     let output = sites(&["--subject", &path]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));

@@ -48,7 +48,7 @@ fn main() {
         records: 1 << 12,
         marks: 1,
     }));
-    let of_threads = recorder.clone();
+    let thread_recorder = recorder.clone();
     Variant {
         budgets: Budgets::NONE,
         mode: Mode::Minimal,
@@ -58,7 +58,7 @@ fn main() {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(1)
         .enable_all()
-        .on_thread_start(move || of_threads.attach())
+        .on_thread_start(move || thread_recorder.attach())
         .build()
         .expect("a runtime");
     runtime.block_on(exchange_a_ping());

@@ -210,7 +210,7 @@ impl HeldPackets {
         }
     }
 
-    /// When to release the next packet, with the lead subtracted.
+    /// The time to release the next packet, with the lead subtracted.
     fn next_release_ns(&self) -> Option<Ns> {
         let (_, due_ns) = self.packets.front()?;
         Some(due_ns.saturating_sub(self.lead_ns))

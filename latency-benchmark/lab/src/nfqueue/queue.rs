@@ -127,7 +127,7 @@ fn verdict(last: u32) -> Vec<u8> {
 
 fn message(kind: c_int, flags: c_int, attributes: &[(c_int, &[u8])]) -> Vec<u8> {
     let mut bytes = vec![0; 4];
-    bytes.extend((of_queue(kind) as u16).to_ne_bytes());
+    bytes.extend((queue_kind(kind) as u16).to_ne_bytes());
     bytes.extend((flags as u16).to_ne_bytes());
     bytes.extend([0; 8]);
     bytes.extend([0, 0]);
@@ -151,7 +151,7 @@ pub(super) struct Packet {
 }
 
 fn packet(message: &[u8]) -> Option<Packet> {
-    if kind(message)? != of_queue(NFQNL_MSG_PACKET) {
+    if kind(message)? != queue_kind(NFQNL_MSG_PACKET) {
         return None;
     }
     let mut packet = None;
@@ -186,7 +186,7 @@ fn acknowledgement(message: &[u8]) -> Option<nix::Result<()>> {
     })
 }
 
-fn of_queue(kind: c_int) -> c_int {
+fn queue_kind(kind: c_int) -> c_int {
     (NFNL_SUBSYS_QUEUE << 8) | kind
 }
 

@@ -21,7 +21,7 @@ impl Topology {
         }
         let count = most.min(fits(&caches));
         if count < 2 {
-            return Ok(vec![self.place(workers, None, None)?]);
+            return Ok(vec![self.place(workers, None)?]);
         }
         let mut places_of = vec![0; caches.len()];
         for _ in 0..count {
@@ -42,7 +42,7 @@ impl Topology {
                     cores: cores[from..to].concat(),
                     has_smt: self.has_smt,
                 };
-                places.push(part.place(workers, None, None)?);
+                places.push(part.place(workers, None)?);
             }
         }
         Ok(places)

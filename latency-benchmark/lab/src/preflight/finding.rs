@@ -1,4 +1,4 @@
-//! What the checks of this machine found, and how it is printed.
+//! The findings of the checks of this machine, and their text.
 
 use std::fmt;
 

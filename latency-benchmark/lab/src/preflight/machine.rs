@@ -86,8 +86,8 @@ fn judge(
 }
 
 fn cores() -> Result<PreflightFinding> {
-    let topology = Topology::of_this_process()?;
-    let placement = topology.place(1, None, None)?;
+    let topology = Topology::for_this_process()?;
+    let placement = topology.place(1, None)?;
     let count = topology.available().count();
     let smt = if topology.has_smt { "SMT" } else { "no SMT" };
     let is_shared = placement.sharing != Sharing::Nothing;
@@ -220,7 +220,7 @@ fn idle_states() -> PreflightFinding {
     )
 }
 
-/// How many cores are busy at the moment. A load average would still count a build that has just ended.
+/// The number of cores that are busy at the moment. A load average would still count a build that has just ended.
 pub fn busy_cores() -> Option<f64> {
     const MOMENT: Duration = Duration::from_millis(250);
     const TICKS_PER_S: f64 = 100.0;

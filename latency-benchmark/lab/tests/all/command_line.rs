@@ -52,8 +52,8 @@ fn central_and_peers_run_on_the_cores_of_the_placement() {
     if !has(Need::Links, lab) {
         return;
     }
-    let topology = lab::Topology::of_this_process().expect("a machine with cores");
-    let placement = topology.place(1, None, None).expect("at least one core");
+    let topology = lab::Topology::for_this_process().expect("a machine with cores");
+    let placement = topology.place(1, None).expect("at least one core");
     // The peer's command ends central's command by its process id: all processes share a process table.
     let where_am_i = "grep Cpus_allowed_list /proc/self/status";
     let central = output(lab(&["run", "--", "sh", "-c", where_am_i]));

@@ -5,8 +5,8 @@ use lab::{LabSpec, Topology, check_congestion_control};
 use run_format::{Backend, Cores, Placement, Sharing};
 
 fn placement_error() -> anyhow::Error {
-    let topology = Topology::of_this_process().expect("this machine can be read");
-    let placed = topology.place(1, Some(Cores::one(1023)), None);
+    let topology = Topology::for_this_process().expect("this machine can be read");
+    let placed = topology.place(1, Some(Cores::one(1023)));
     placed.expect_err("no machine of ours has so many cores")
 }
 

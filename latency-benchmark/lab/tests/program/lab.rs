@@ -53,9 +53,6 @@ struct LabRunArguments {
     /// Cores of the central node, such as 2 or 2-5 [default: the first]
     #[arg(long)]
     central_core: Option<Cores>,
-    /// Cores of the peers and of the delay line, such as 1,4-7 [default: all others]
-    #[arg(long)]
-    peer_cores: Option<Cores>,
     /// Shell command to run in every peer's namespace at the same time; LAB_PEER holds the peer's number
     #[arg(long, value_name = "COMMAND")]
     peer_command: Option<String>,
@@ -94,10 +91,8 @@ fn preflight(json: bool) -> Result<ExitCode, Failure> {
 
 impl LabRunArguments {
     fn run(self) -> Result<ExitCode, Failure> {
-        let topology = Topology::of_this_process()?;
-        let placement = topology
-            .place(1, self.central_core, self.peer_cores)
-            .map_err(bad_input)?;
+        let topology = Topology::for_this_process()?;
+        let placement = topology.place(1, self.central_core).map_err(bad_input)?;
         let mut spec = LabSpec::new(self.peers, placement);
         spec.rtt = self.rtt;
         spec.network.backend = self.delay;

@@ -45,7 +45,7 @@ pub const PAUSE_NS: Range<u64> = 500_000..1_500_000;
 #[derive(Default)]
 struct Workers([OnceLock<ThreadClock>; Workers::MOST]);
 
-/// How long each worker has run. A place without a worker has None.
+/// The time that each worker has run. A place without a worker has None.
 type RanNs = [Option<u64>; Workers::MOST];
 
 impl Workers {
@@ -54,7 +54,7 @@ impl Workers {
 
     /// The place of the current thread. A thread without a place takes the first free one.
     fn this_thread(&self) -> Option<usize> {
-        let clock = ThreadClock::of_this_thread()?;
+        let clock = ThreadClock::for_this_thread()?;
         let mut known = self.0.iter();
         known.position(|place| *place.get_or_init(|| clock) == clock)
     }
@@ -65,9 +65,9 @@ impl Workers {
 }
 
 /// The longest time that one worker has run from `since` to `now`, because any of them could have run the task. None if the
-/// worker `answering` was unknown when the bell rang, because the task may have waited for that one.
-fn longest_run_ns(now: &RanNs, since: &RanNs, answering: Option<usize>) -> Option<u64> {
-    since[answering?]?;
+/// `worker` that ran it was unknown when the bell rang, because the task may have waited for that one.
+fn longest_run_ns(now: &RanNs, since: &RanNs, worker: Option<usize>) -> Option<u64> {
+    since[worker?]?;
     let pairs = now.iter().zip(since);
     let ran = pairs.filter_map(|(now, since)| Some((*now)?.saturating_sub((*since)?)));
     ran.max()
@@ -109,42 +109,49 @@ impl Bell {
 
 /// A bell, and the receiver for the co-tenant that it wakes.
 pub fn bell() -> (Bell, WakeReceiver) {
-    let (ringing, rung) = RingBuffer::new(CAPACITY);
+    let (sender, rings) = RingBuffer::new(CAPACITY);
     let (bell, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
     let receiver = WakeReceiver {
         bell: Arc::clone(&bell),
-        rings: rung,
+        rings,
         workers: Arc::clone(&workers),
     };
     let bell = Bell {
         bell,
-        rings: ringing,
+        rings: sender,
         workers,
     };
     (bell, receiver)
 }
 
-/// Starts a task on the current runtime that the bell wakes.
-pub fn woken(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
-    let (bell, rung) = bell();
-    (bell, answering(HistogramOf::CotenantWake, rung, clock))
-}
+impl Cotenant {
+    /// Starts a task on the current runtime that a new bell wakes.
+    pub fn with_bell(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
+        let (bell, wakes) = bell();
+        let cotenant = Cotenant::on_rings(HistogramOf::CotenantWake, wakes, clock);
+        (bell, cotenant)
+    }
 
-/// Starts a task on the current runtime that answers the wakes.
-pub fn answering(histogram: HistogramOf, wakes: WakeReceiver, clock: &Arc<Recorder>) -> Cotenant {
-    let (log, delays) = log(CAPACITY);
-    tokio::spawn(note_rings(wakes, Arc::clone(clock), log));
-    Cotenant { histogram, delays }
-}
+    /// Starts a task on the current runtime that the bell of the receiver wakes.
+    pub fn on_rings(
+        histogram: HistogramOf,
+        wakes: WakeReceiver,
+        clock: &Arc<Recorder>,
+    ) -> Cotenant {
+        let (log, delays) = log(CAPACITY);
+        tokio::spawn(note_rings(wakes, Arc::clone(clock), log));
+        Cotenant { histogram, delays }
+    }
 
-/// Starts a task on the current runtime that a timer wakes. The delays include up to a millisecond, the resolution of tokio's
-/// timers.
-pub fn timer(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
-    let (log, delays) = log(CAPACITY);
-    tokio::spawn(note_timers(Arc::clone(clock), log, seed));
-    Cotenant {
-        histogram: HistogramOf::CotenantTimer,
-        delays,
+    /// Starts a task on the current runtime that timers wake. The delays include up to a millisecond, the resolution of
+    /// tokio's timers.
+    pub fn on_timers(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
+        let (log, delays) = log(CAPACITY);
+        tokio::spawn(note_timers(Arc::clone(clock), log, seed));
+        Cotenant {
+            histogram: HistogramOf::CotenantTimer,
+            delays,
+        }
     }
 }
 
@@ -159,10 +166,10 @@ impl Drop for Bell {
 async fn note_rings(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
         wakes.bell.notified().await;
-        let answering = wakes.workers.this_thread();
+        let worker = wakes.workers.this_thread();
         let ran_ns = wakes.workers.ran_ns();
         while let Ok(ring) = wakes.rings.pop() {
-            let own_ns = longest_run_ns(&ran_ns, &ring.ran_ns, answering);
+            let own_ns = longest_run_ns(&ran_ns, &ring.ran_ns, worker);
             log.note(delay(&clock, ring.at_ns, own_ns));
         }
     }

@@ -73,7 +73,7 @@ pub struct Answered {
     /// The bytes in both directions.
     pub bytes: u64,
     pub peer: usize,
-    /// For a message: how many messages of its peer should have arrived since the last one that did.
+    /// The number of messages of its peer that should have arrived since the last one that did. Only messages have it.
     pub expected: u64,
     /// Whether it is the last of the messages that were sent at once.
     pub is_last: bool,

@@ -116,8 +116,8 @@ mod tests {
         let measured = ["muxer=5/deferred", "muxer=8", "muxer=1ms,task=coop"]
             .map(|budgets| budgets.parse().expect("budgets"));
         let Replay(pieces) = Replay::new(measured.into_iter());
-        let of_muxer = pieces.iter().filter(|pieces| pieces.site == Site::Muxer);
-        let mut budgets: Vec<String> = of_muxer.map(|pieces| pieces.budget.to_string()).collect();
+        let in_muxer = pieces.iter().filter(|pieces| pieces.site == Site::Muxer);
+        let mut budgets: Vec<String> = in_muxer.map(|pieces| pieces.budget.to_string()).collect();
         assert_eq!(pieces.len(), 3 * 14 + 2);
         assert!(
             ["none", "muxer=5", "muxer=1ms"]

@@ -48,7 +48,7 @@ impl Histograms {
         self.get(kind).map_or(0, Histogram::len)
     }
 
-    /// How many durations are over `threshold_ns`, to the histogram's precision.
+    /// The number of durations over `threshold_ns`, to the histogram's precision.
     pub fn slower_than(&self, kind: HistogramOf, threshold_ns: u64) -> u64 {
         self.get(kind).map_or(0, |histogram| {
             histogram.len() - histogram.count_between(0, threshold_ns)
@@ -95,7 +95,7 @@ pub struct ObservedSlice {
     pub whole: Option<WholePolls>,
 }
 
-/// When a turn is measured, and when its variant was put in force.
+/// The time of a turn, and the time at which its variant was put in force.
 #[derive(Clone, Default)]
 pub struct TurnWindow {
     ns: Range<u64>,

@@ -25,7 +25,7 @@ pub struct WholePoll {
 
 #[derive(Default)]
 pub struct WholePolls {
-    /// When the slice was measured, once it is over.
+    /// The time in which the slice was measured, once it is over.
     pub window_ns: Range<u64>,
     pub idle: IdlePolls,
     /// The index is `Site as usize`. The polls of a site are in the order in which they began, and do not overlap on one
@@ -69,7 +69,7 @@ impl WholePoll {
         self.start_ns + self.duration_ns
     }
 
-    /// How long the poll ran, without the time of samples.
+    /// The own time of the poll, without the time of samples.
     pub fn own_ns(&self) -> u64 {
         let other_ns = self.lost_ns + self.sampled_ns;
         self.duration_ns.saturating_sub(other_ns)
@@ -109,13 +109,13 @@ impl WholePolls {
         });
     }
 
-    pub fn of_site(&self, site: Site) -> &[WholePoll] {
+    pub fn at_site(&self, site: Site) -> &[WholePoll] {
         &self.by_site[site as usize]
     }
 
     /// The index of the poll of `site` that was under way at that time.
     fn index_at(&self, site: Site, at_ns: u64) -> Option<usize> {
-        let polls = self.of_site(site);
+        let polls = self.at_site(site);
         let begun = polls.partition_point(|poll| poll.start_ns <= at_ns);
         let last = begun.checked_sub(1)?;
         (at_ns < polls[last].end_ns()).then_some(last)
@@ -134,7 +134,7 @@ impl WholePolls {
     /// place is outside of all polls.
     pub fn places(&self, at_ns: u64) -> impl Iterator<Item = PollPlace> {
         let place = move |site| {
-            let poll = &self.of_site(site)[self.index_at(site, at_ns)?];
+            let poll = &self.at_site(site)[self.index_at(site, at_ns)?];
             Some(poll.place(poll.child_at(at_ns)))
         };
         let mut inside = Site::ALL.into_iter().filter_map(place).peekable();
@@ -150,7 +150,7 @@ impl WholePolls {
 #[derive(Debug, Default)]
 pub struct IdlePolls {
     pub counts: IdleCounts,
-    /// For each thread, the time at which the last busy poll of a muxer began. Polls of muxers are not nested, so the poll that
+    /// The time at which the last busy poll of a muxer began, for each thread. Polls of muxers are not nested, so the poll that
     /// ends last also began last.
     busy_muxer_ns: HashMap<usize, u64>,
 }

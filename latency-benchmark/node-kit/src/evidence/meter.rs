@@ -45,7 +45,7 @@ pub(super) fn read_by_this_thread(counters: Counters) {
 /// are.
 pub(super) fn read(into: &mut [u64; METERS]) {
     if !READS_COUNTERS.load(Ordering::Relaxed) {
-        let allocated = allocations::of_this_thread();
+        let allocated = allocations::thread_totals();
         into[OBJECTS] = allocated.objects;
         into[BYTES] = allocated.bytes;
         return;

@@ -17,14 +17,14 @@ pub(super) fn write_counters(
     slice: u32,
     polls: &WholePolls,
     watch: &Watch,
-    of_process: Vec<u64>,
+    process_counts: Vec<u64>,
 ) -> Result<()> {
     for (place, (_, counts)) in sums(polls) {
         let counts = watch.file.counters.iter().flatten().zip(counts);
         let rows = counts.map(|(name, count)| place.row(slice, name.clone(), count, None));
         tables.rows(COUNTERS, rows)?;
     }
-    let counts = watch.process_counters.names().iter().zip(of_process);
+    let counts = watch.process_counters.names().iter().zip(process_counts);
     let nowhere = PollPlace::default();
     let rows = counts.map(|(name, count)| nowhere.row(slice, name.clone(), count, None));
     tables.rows(COUNTERS, rows)
@@ -48,7 +48,7 @@ pub(super) fn write_allocations(
 /// beyond the readings of its children.
 fn sums(polls: &WholePolls) -> BTreeMap<PollPlace, (u64, [u64; METERS])> {
     let mut sums = BTreeMap::new();
-    for poll in Site::ALL.iter().flat_map(|site| polls.of_site(*site)) {
+    for poll in Site::ALL.iter().flat_map(|site| polls.at_site(*site)) {
         for reading in &poll.readings {
             let place = poll.place(reading.child);
             let (polls, counts) = sums.entry(place).or_insert((0, [0; METERS]));

@@ -121,8 +121,8 @@ impl Evidence {
                 metered::write_allocations(tables, number, polls)?;
             }
             Pass::Counters => {
-                let of_process = self.counted.take().unwrap_or_default();
-                metered::write_counters(tables, number, polls, &self.watch, of_process)?;
+                let counts = self.counted.take().unwrap_or_default();
+                metered::write_counters(tables, number, polls, &self.watch, counts)?;
             }
             Pass::SystemCalls => {
                 let calls = self.watch.strace.as_mut().map(Strace::take).transpose()?;

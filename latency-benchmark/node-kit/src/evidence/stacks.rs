@@ -77,7 +77,7 @@ impl Stacks {
             place.row(slice, what, count, amount)
         };
         tables.rows(table, sums.into_iter().map(row))?;
-        let connections = polls.of_site(self.connections).iter();
+        let connections = polls.at_site(self.connections).iter();
         let slow = connections.filter(|poll| poll.own_ns() > SLOW_NS);
         Ok(SlowPolls {
             polls: slow.count() as u64,

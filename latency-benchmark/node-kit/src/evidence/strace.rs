@@ -1,12 +1,12 @@
 //! Counts the system calls of central's worker with the program `strace`, which is attached to the worker during a slice.
 
-use std::io::{BufRead, BufReader, ErrorKind, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, ChildStderr, Command, Stdio};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
-use program::{one_line, tool};
+use program::{installed, one_line};
 
 use crate::scope::Unobservable;
 
@@ -34,7 +34,7 @@ struct Attached {
 
 impl Strace {
     /// Makes a counter for the calling thread. It attaches once, to learn whether this machine permits it.
-    pub(super) fn of_this_thread() -> Result<Strace, Unobservable> {
+    pub(super) fn for_this_thread() -> Result<Strace, Unobservable> {
         let worker = gettid();
         let tried = Attached::to(worker).and_then(Attached::detach);
         let unobservable = |error| Unobservable::new("system calls", format!("{error:#}"));
@@ -68,7 +68,7 @@ impl Strace {
 
 impl Attached {
     fn to(worker: Pid) -> Result<Attached> {
-        let mut command = Command::new(tool("strace"));
+        let mut command = Command::new(installed("strace")?);
         // The probe asks for the thread's time after long polls, and strace makes polls long.
         let others = "trace=!clock_gettime";
         command
@@ -76,12 +76,7 @@ impl Attached {
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::piped());
-        let mut strace = command.spawn().map_err(|error| match error.kind() {
-            ErrorKind::NotFound => {
-                anyhow!("strace is not installed (Debian: apt-get install strace)")
-            }
-            _ => anyhow!("strace cannot be started: {error}"),
-        })?;
+        let mut strace = command.spawn().context("strace cannot be started")?;
         let said = strace.stderr.take().context("strace has no stderr")?;
         let mut said = BufReader::new(said);
         let mut complaint = String::new();
@@ -156,7 +151,7 @@ strace: Process 7 detached
 
     #[test]
     fn calls_of_a_thread_are_counted_from_attaching_to_detaching() {
-        let mut strace = match Strace::of_this_thread() {
+        let mut strace = match Strace::for_this_thread() {
             Ok(strace) => strace,
             Err(missing) => {
                 assert_ne!(std::env::var("CI").as_deref(), Ok("true"), "{missing}");

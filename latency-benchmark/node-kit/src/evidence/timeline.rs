@@ -9,7 +9,7 @@ use poll_probe::{ChildPoll, Outcome};
 use run_format::files::TIMELINE;
 use run_format::{Site, SliceRow, TableWriters, TimelineRow};
 
-/// How many polls of each variant are kept.
+/// The number of polls of each variant that are kept.
 const KEPT: usize = 100;
 /// The site whose polls happen inside polls of connections.
 const INNER: Site = Site::Muxer;
@@ -30,7 +30,7 @@ impl Timeline {
 
     pub(super) fn keep(&mut self, slice: &SliceRow, polls: &WholePolls) {
         let slowest = self.slowest.entry(slice.variant).or_default();
-        for poll in polls.of_site(self.outer) {
+        for poll in polls.at_site(self.outer) {
             let slower = slowest.partition_point(|kept| kept[0].duration_ns >= poll.own_ns());
             if slower < KEPT {
                 slowest.truncate(KEPT - 1);
@@ -52,7 +52,7 @@ impl Timeline {
 fn rows(slice: &SliceRow, poll: &WholePoll, polls: &WholePolls) -> Vec<TimelineRow> {
     let mut rows = invocation(slice, poll, 0);
     let inside = poll.start_ns..poll.end_ns();
-    let inner = polls.of_site(INNER);
+    let inner = polls.at_site(INNER);
     let first = inner.partition_point(|inner| inner.start_ns < inside.start);
     let inner = inner[first..].iter();
     for inner in inner.take_while(|inner| inside.contains(&inner.start_ns)) {

@@ -39,7 +39,7 @@ impl Watch {
             let recorder = Arc::clone(recorder);
             move || recorder.now_ns()
         };
-        let counters = Counters::of_this_thread();
+        let counters = Counters::for_this_thread();
         let mut file = EvidenceFile {
             counters: Some(counters.names().to_vec()),
             counter_reading_ns: Some(meter::reading_ns(&counters)),
@@ -54,10 +54,10 @@ impl Watch {
         let mut watch = Watch {
             stacks: available(&mut file, Pass::Stacks, stacks),
             allocations: available(&mut file, Pass::Allocations, allocations),
-            strace: available(&mut file, Pass::SystemCalls, Strace::of_this_thread()),
+            strace: available(&mut file, Pass::SystemCalls, Strace::for_this_thread()),
             spinner: available(&mut file, Pass::Warm, Spinner::start(core)),
             // These count only threads that are started from here on.
-            process_counters: Counters::of_process(),
+            process_counters: Counters::for_process(),
             file,
         };
         watch.file.stack_interval_ns = watch.stacks.as_mut().map(|stacks| {

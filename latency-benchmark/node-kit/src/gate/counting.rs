@@ -26,7 +26,7 @@ pub(super) fn count_wake(is_superfluous: bool) {
 
 /// The counters of this thread, in the order of [`CountKind::METERED`].
 fn meter(counts: &mut MeterCounts) {
-    let allocated = allocations::of_this_thread();
+    let allocated = allocations::thread_totals();
     let now = [
         NECESSARY_WAKES.load(Relaxed),
         SUPERFLUOUS_WAKES.load(Relaxed),

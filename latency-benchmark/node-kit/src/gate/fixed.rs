@@ -9,7 +9,7 @@ use std::ffi::{c_int, c_void};
 pub use libc::{clockid_t, epoll_event, timespec};
 
 const SECOND: u64 = 1_000_000_000;
-/// How many ns pass with each look at the clock.
+/// The time that passes with each look at the clock, in ns.
 const LOOK: u64 = 1_000;
 const BEGIN: u64 = 1_000_000 * SECOND;
 

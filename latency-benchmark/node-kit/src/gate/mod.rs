@@ -24,7 +24,7 @@ use self::counting::Counting;
 pub use self::program::main;
 pub use self::watched::Watcher;
 
-/// How many bytes a connection's pipe holds in each direction. That is less than a frame of 16 KiB.
+/// The number of bytes that a connection's pipe holds in each direction. That is less than a frame of 16 KiB.
 pub const PIPE_BYTES: usize = 8 << 10;
 
 /// Central, its peers and their connections. Each of them ends only with an error.

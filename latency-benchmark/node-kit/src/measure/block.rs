@@ -18,7 +18,7 @@ pub(super) struct Interruptions {
     pub(super) awake: Instant,
     /// The longest time by which the measuring thread woke up late.
     late: Duration,
-    /// How often another process of the cell was found stopped.
+    /// The number of times that another process of the cell was found stopped.
     pub(super) stops: Option<u64>,
 }
 

@@ -72,22 +72,21 @@ impl Changes {
     }
 
     pub(super) fn report(&self, block: u32) -> BlockReport {
-        let variants = self.variants.iter();
-        let ratios = variants.map(|slices| RatioOfSums::from_slices(slices, BEYOND_TIME));
-        let ratios: Vec<Option<RatioOfSums>> = ratios.collect();
-        let values = ratios.iter().map(|ratio| Some(ratio.as_ref()?.value));
-        let margins = ratios.iter().map(|ratio| ratio.as_ref()?.half_width());
         BlockReport {
             block,
-            beyond_ms_per_s: values.collect(),
-            margin_ms_per_s: margins.collect(),
+            beyond_ms_per_s: self.values(BEYOND_TIME),
             ..BlockReport::default()
         }
     }
 
     pub(super) fn requests_per_s(&self) -> Vec<Option<f64>> {
-        let rate = |slices| Some(RatioOfSums::from_slices(slices, THROUGHPUT)?.value);
-        self.variants.iter().map(|slices| rate(slices)).collect()
+        self.values(THROUGHPUT)
+    }
+
+    /// The value of each variant. None while it is unknown.
+    fn values(&self, quantity: Quantity) -> Vec<Option<f64>> {
+        let value = |slices| Some(RatioOfSums::from_slices(slices, quantity)?.value);
+        self.variants.iter().map(|slices| value(slices)).collect()
     }
 }
 
@@ -180,15 +179,19 @@ mod tests {
     #[test]
     fn the_margin_is_that_of_students_t() {
         // Mean 250, standard deviation 129.1, t with 3 degrees of freedom 3.182.
-        let report = changes(&[&[100, 200, 300, 400], &[100], &[]]).report(4);
+        let changes = changes(&[&[100, 200, 300, 400], &[100], &[]]);
+        let report = changes.report(4);
         assert_eq!(report.beyond_ms_per_s, [Some(250.0), Some(100.0), None]);
-        assert!((report.margin_ms_per_s[0].expect("more than one") - 205.4).abs() < 0.1);
-        assert_eq!(report.margin_ms_per_s[1..], [None, None]);
+        let margin = |variant: usize| {
+            RatioOfSums::from_slices(&changes.variants[variant], BEYOND_TIME)?.half_width()
+        };
+        assert!((margin(0).expect("more than one") - 205.4).abs() < 0.1);
+        assert_eq!([margin(1), margin(2)], [None, None]);
     }
 
     #[test]
     fn a_short_time_without_a_slow_poll_proves_little() {
-        let of_length = |seconds: f64| {
+        let with_seconds = |seconds: f64| {
             let mut changes = Changes::new(1);
             for _ in 0..4 {
                 changes.add(
@@ -201,9 +204,9 @@ mod tests {
             }
             changes
         };
-        assert!(!are_within(&of_length(0.005)), "20 ms");
-        assert!(are_within(&of_length(0.06)), "240 ms");
-        assert!(!of_length(1e6).are_within(Precision::EXACT, false, |_| false));
+        assert!(!are_within(&with_seconds(0.005)), "20 ms");
+        assert!(are_within(&with_seconds(0.06)), "240 ms");
+        assert!(!with_seconds(1e6).are_within(Precision::EXACT, false, |_| false));
     }
 
     #[test]

@@ -31,7 +31,7 @@ pub(super) struct VariantSlices {
     changes: Changes,
     /// The sums of the slices of this block so far.
     block: Vec<(usize, SliceSums)>,
-    /// How often the budgets of each variant ended a poll.
+    /// The number of polls that the budgets of each variant ended.
     fired: Vec<Fired>,
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
@@ -263,7 +263,7 @@ impl VariantSlices {
     }
 }
 
-/// How much the poll functions record in a slice of a pass.
+/// The mode in which the poll functions record in a slice of a pass.
 fn mode(pass: Pass) -> Mode {
     match pass {
         Pass::Compare | Pass::SystemCalls | Pass::Activity | Pass::Normal | Pass::Warm => {

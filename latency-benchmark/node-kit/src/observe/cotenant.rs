@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use std::{io, thread};
 
-use node_ab::slices::cotenant::{Cotenant, PAUSE_NS, WakeReceiver, answering, timer, woken};
+use node_ab::slices::cotenant::{Cotenant, PAUSE_NS, WakeReceiver};
 use poll_probe::Recorder;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -20,10 +20,10 @@ pub(crate) fn start(
     seed: u64,
     same_worker: Option<WakeReceiver>,
 ) -> io::Result<Vec<Cotenant>> {
-    let (mut bell, wake) = woken(clock);
-    let timer = timer(clock, seed);
+    let (mut bell, wake) = Cotenant::with_bell(clock);
+    let timer = Cotenant::on_timers(clock, seed);
     let same_worker =
-        same_worker.map(|rung| answering(HistogramOf::CotenantSameWorker, rung, clock));
+        same_worker.map(|wakes| Cotenant::on_rings(HistogramOf::CotenantSameWorker, wakes, clock));
     let clock = Arc::clone(clock);
     // The thread is not on central's core, since central would delay it there. The pauses are random, so that they cannot
     // coincide with periodic work.

@@ -77,7 +77,7 @@ pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()
 /// The counters of a worker's instructions. None if the processor's counters cannot be read.
 pub(crate) fn user_work(worker: &Observee) -> Option<UserWork> {
     match worker {
-        Observee::Thread(id) => UserWork::of_thread(*id).ok(),
+        Observee::Thread(id) => UserWork::for_thread(*id).ok(),
         Observee::Process(_) => None,
     }
 }
@@ -86,7 +86,7 @@ pub(crate) fn this_thread() -> Observee {
     Observee::Thread(gettid().as_raw())
 }
 
-/// What an observee has used so far. A field is absent if the kernel does not tell it.
+/// The resources that an observee has used so far. A field is absent if the kernel does not tell it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) user_ms: Option<f64>,
@@ -200,7 +200,7 @@ impl CoreTimes {
     }
 }
 
-/// By how many ms the clock `after` is ahead of `before`.
+/// The time in ms by which the clock `after` is ahead of `before`.
 pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     let ms = |id| {
         let now = clock_gettime(id).ok()?;

@@ -19,13 +19,13 @@ pub(crate) struct SameWorker {
 
 impl SameWorker {
     pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, WakeReceiver) {
-        let (bell, rung) = bell();
+        let (bell, wakes) = bell();
         let same_worker = SameWorker {
             clock: Arc::clone(clock),
             due_ns: AtomicU64::new(0),
             bell: Mutex::new(bell),
         };
-        (Arc::new(same_worker), rung)
+        (Arc::new(same_worker), wakes)
     }
 
     /// Wraps the task of a connection. Before some of its polls, the co-tenant is woken.

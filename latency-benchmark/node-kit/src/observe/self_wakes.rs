@@ -203,7 +203,7 @@ mod tests {
         assert!(seen[0].will_wake(&seen[1]));
         assert!(!seen[1].will_wake(&seen[2]));
         seen[2].wake_by_ref();
-        let woken = [first, second].map(|task| task.0.load(Ordering::Relaxed));
-        assert_eq!(woken, [0, 1]);
+        let wakes = [first, second].map(|task| task.0.load(Ordering::Relaxed));
+        assert_eq!(wakes, [0, 1]);
     }
 }

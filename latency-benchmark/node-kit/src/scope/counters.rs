@@ -64,14 +64,14 @@ pub struct Counters {
 
 impl Counters {
     /// Opens all counters that are available on this thread, which alone may read them.
-    pub fn of_this_thread() -> Counters {
+    pub fn for_this_thread() -> Counters {
         Counters::open(Whose::Thread)
     }
 
     /// Opens all counters that are available for the whole process. The processor's count the opening thread and
     /// all threads that it starts later, directly or indirectly. That is the whole process if they are opened before
     /// it has other threads.
-    pub fn of_process() -> Counters {
+    pub fn for_process() -> Counters {
         Counters::open(Whose::Process)
     }
 

@@ -10,7 +10,7 @@ pub(crate) struct StackRange(Range<usize>);
 
 impl StackRange {
     /// All of the calling thread's stack.
-    pub(crate) fn of_this_thread() -> io::Result<StackRange> {
+    pub(crate) fn for_this_thread() -> io::Result<StackRange> {
         let (mut low, mut bytes) = (ptr::null_mut(), 0);
         // SAFETY: all zeros are a valid value of the attributes, which the first call fills with those of a thread that runs.
         let error = unsafe {

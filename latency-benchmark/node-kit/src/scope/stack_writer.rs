@@ -22,13 +22,13 @@ pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 /// The maximum number of frames of a stack. If a stack is deeper, only the innermost frames are kept.
 const FRAMES: usize = 256;
 
-/// How many stacks the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
+/// The number of stacks that the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
 const STACKS: usize = 1 << 13;
 
 /// A thread's stack at one moment.
 #[derive(Clone, Debug)]
 pub struct StackSample {
-    /// When and why the sample was taken.
+    /// The time and the reason of the sample.
     pub moment: Moment,
     /// The thread's position, followed by the return addresses of the calling functions, innermost first. There are at
     /// most 256. If the thread was not on its own stack, there is only the position. At an allocation, the position is in the
@@ -41,7 +41,7 @@ pub struct StackSample {
 pub struct Moment {
     /// The time on the clock of the caller.
     pub at: u64,
-    /// How long a signal kept the thread from its work. The kernel's part is in it only if it was
+    /// The time for which a signal kept the thread from its work. The kernel's part is in it only if it was
     /// [timed](crate::scope::StackSampler::time_signals). It is 0 at an allocation.
     pub took: u64,
     /// Whether a signal found the thread in a system call.
@@ -105,7 +105,7 @@ impl StackReader {
 impl StackWriter {
     /// Makes a writer for stacks of the calling thread, and their reader. An error says that `what` cannot be observed.
     pub(crate) fn new(what: &str, seed: u64) -> Result<(StackWriter, StackReader), Unobservable> {
-        let thread = StackRange::of_this_thread().map_err(|error| {
+        let thread = StackRange::for_this_thread().map_err(|error| {
             Unobservable::new(what, format!("it is unknown where the stack is: {error}"))
         })?;
         let (filling, emptying) = RingBuffer::new(STACKS);

@@ -4,7 +4,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("{what}: {why}")]
 pub struct Unobservable {
-    /// What cannot be observed.
+    /// The quantity that cannot be observed.
     pub what: String,
     /// The reason, as far as it is known.
     pub why: String,

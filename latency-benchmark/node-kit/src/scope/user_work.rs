@@ -27,7 +27,7 @@ pub struct UserWork {
 
 impl UserWork {
     /// Begins to count, unless this machine or its rules do not allow it.
-    pub fn of_thread(thread: i32) -> Result<UserWork, Unobservable> {
+    pub fn for_thread(thread: i32) -> Result<UserWork, Unobservable> {
         UserWork::open(thread, Hardware::INSTRUCTIONS, Hardware::CPU_CYCLES)
             .map_err(|error| unavailable("instructions", &error))
     }
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_machine_that_counts_nothing_says_so() {
-        match UserWork::of_thread(gettid().as_raw()) {
+        match UserWork::for_thread(gettid().as_raw()) {
             Ok(work) => {
                 let before = work.read().expect("counts");
                 let after = work.read().expect("counts");

@@ -56,7 +56,7 @@ fn touch(pages: usize) {
 
 #[test]
 fn each_event_is_counted_or_reported_with_a_reason() {
-    let counters = Counters::of_this_thread();
+    let counters = Counters::for_this_thread();
     let base = |name: &str| name.trim_end_matches(":u").to_owned();
     let mut names: Vec<String> = counters.names().iter().map(|name| base(name)).collect();
     for missing in counters.unavailable() {
@@ -76,7 +76,7 @@ fn each_event_is_counted_or_reported_with_a_reason() {
 #[test]
 fn page_faults_are_at_least_the_pages_written_to() {
     const PAGES: usize = 2000;
-    let counters = Counters::of_this_thread();
+    let counters = Counters::for_this_thread();
     let before = count_of(&counters, "page_faults_minor");
     touch(PAGES);
     let faults = count_of(&counters, "page_faults_minor") - before;
@@ -95,7 +95,7 @@ fn context_switches() -> u64 {
 
 #[test]
 fn context_switches_agree_with_the_status_file() {
-    let counters = Counters::of_this_thread();
+    let counters = Counters::for_this_thread();
     let outer = context_switches();
     let before = count_of(&counters, "context_switches");
     let inner = context_switches();
@@ -113,7 +113,7 @@ fn context_switches_agree_with_the_status_file() {
 
 #[test]
 fn counts_never_fall_and_cpu_time_passes() {
-    let counters = Counters::of_this_thread();
+    let counters = Counters::for_this_thread();
     let first = read(&counters);
     let mut before = first.clone();
     let mut names = counters.names().iter();
@@ -128,7 +128,7 @@ fn counts_never_fall_and_cpu_time_passes() {
 #[test]
 fn counts_are_those_of_one_thread() {
     const PAGES: usize = 2000;
-    let counters = Counters::of_this_thread();
+    let counters = Counters::for_this_thread();
     let before = count_of(&counters, "page_faults_minor");
     thread::spawn(|| touch(PAGES)).join().unwrap();
     let faults = count_of(&counters, "page_faults_minor") - before;
@@ -137,7 +137,7 @@ fn counts_are_those_of_one_thread() {
 
 #[test]
 fn the_counters_of_the_process_include_all_threads() {
-    let counters = Counters::of_process();
+    let counters = Counters::for_process();
     let names = counters.names().iter();
     assert!(
         names

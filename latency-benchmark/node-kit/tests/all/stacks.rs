@@ -54,7 +54,7 @@ fn a_sample_contains_the_whole_chain_of_callers() {
     }
 }
 
-/// So short that most samples are taken while it creates or removes its frame.
+/// This function is so short that most samples are taken while it creates or removes its frame.
 #[inline(never)]
 fn short(value: u64) -> u64 {
     hint::black_box(value) + 1
@@ -190,8 +190,8 @@ fn a_sample_takes_the_time_of_the_signal_too() {
         sampler.time_signals();
         took.into_iter().min()
     };
-    let of_handler = shortest();
-    assert!(shortest() > of_handler);
+    let in_handler = shortest();
+    assert!(shortest() > in_handler);
 }
 
 #[test]

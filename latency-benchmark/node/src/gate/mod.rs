@@ -95,7 +95,7 @@ async fn stream(
 ) -> Result<Infallible> {
     let works = Works::new(parts, linked.peers(), log);
     for number in 0..linked.peers() {
-        for task in works.of_peer(&linked, number) {
+        for task in works.tasks_for_peer(&linked, number) {
             let same = watcher.clone();
             watcher.spawn(Box::pin(async move { same.end(task.await) }));
         }

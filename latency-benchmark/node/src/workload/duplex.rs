@@ -138,7 +138,7 @@ pub(super) struct Progress {
     began: Instant,
     sent: Moved,
     received: Moved,
-    /// How many bytes of the present chunk the stream has not taken yet.
+    /// The number of bytes of the present chunk that the stream has not taken yet.
     unsent: AtomicUsize,
     /// The variant that was in force when the last byte moved.
     variant: AtomicUsize,

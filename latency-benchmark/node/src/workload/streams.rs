@@ -56,7 +56,7 @@ fn split(
 struct Work {
     part: Part,
     began: Instant,
-    /// For each peer and stream, the turn of the newest chunk that has arrived.
+    /// The turn of the newest chunk that has arrived, for each peer and stream.
     newest: Mutex<HashMap<(usize, StreamId), u64>>,
     /// Only requests of the first part are noted.
     log: Arc<Mutex<RequestLog>>,
@@ -151,7 +151,7 @@ impl Works {
     }
 
     /// The tasks that work the peer with this number, counted from zero. A task ends only with an error.
-    pub(crate) fn of_peer(
+    pub(crate) fn tasks_for_peer(
         &self,
         linked: &Linked<Behaviour>,
         number: usize,
@@ -193,7 +193,7 @@ impl NodeWorkload for Streams {
             let spawn = |task: BoxFuture<'static, Error>| {
                 asking.spawn(task.map(move |error| (number, error)))
             };
-            let tasks = works.of_peer(linked, number).map(spawn);
+            let tasks = works.tasks_for_peer(linked, number).map(spawn);
             tasks.collect::<Vec<AbortHandle>>()
         };
         let mut asking = JoinSet::new();

@@ -172,7 +172,7 @@ impl RttReport {
         self.links[peer].min_ms().is_some_and(is_near)
     }
 
-    /// Why nothing measured in this lab counts: the first link out of tolerance, as one line.
+    /// The reason why nothing measured in this lab counts: the first link out of tolerance, as one line.
     pub fn invalid(&self) -> Option<String> {
         let mut out = (0..self.links.len()).filter(|peer| !self.is_valid(*peer));
         let peer = out.next()?;
@@ -209,13 +209,13 @@ limits! { DelayLineReport;
     scheduling queues: BY_TYPE;
 }
 
-/// How promptly the scheduler runs the delay line.
+/// The class in which the scheduler runs the delay line, the most prompt first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SchedulingClass {
     /// Ahead of all ordinary processes.
     Fifo,
-    /// Like an ordinary process, but with short turns.
+    /// The class of ordinary processes, with short turns.
     ShortSlice,
     Ordinary,
 }

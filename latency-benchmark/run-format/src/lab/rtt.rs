@@ -98,7 +98,7 @@ pub fn loss(text: &str) -> Result<f64, String> {
     })
 }
 
-/// How far, at most, the delay at each end of a link strays from its mean: `1ms`.
+/// The largest deviation of the delay at each end of a link from its mean: `1ms`.
 ///
 /// Packets overtake one another where it is larger than the time between them.
 pub fn jitter(text: &str) -> Result<Rtt, String> {

@@ -31,7 +31,7 @@ pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
 /// The slices of a block in which a cell is explained: one for every kind of evidence and every variant, and some of the
 /// baseline on a core that is kept warm and on one that is not. `there_is` says which kinds of evidence are available.
 pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
-    const OF_EACH_VARIANT: [Pass; 6] = [
+    const VARIANT_PASSES: [Pass; 6] = [
         Pass::Stacks,
         Pass::Allocations,
         Pass::Counters,
@@ -40,16 +40,16 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
         Pass::Activity,
     ];
     /// There are two of each, because their difference is of interest.
-    const OF_THE_BASELINE: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
-    let passes = OF_EACH_VARIANT.into_iter().filter(|pass| there_is(*pass));
+    const BASELINE_PASSES: [Pass; 4] = [Pass::Normal, Pass::Warm, Pass::Normal, Pass::Warm];
+    let passes = VARIANT_PASSES.into_iter().filter(|pass| there_is(*pass));
     let variants = config.variants.iter();
-    let of_each = passes.flat_map(|pass| {
+    let slices = passes.flat_map(|pass| {
         let variants = variants.clone();
         variants.map(move |variant| PlannedSlice::new(pass, *variant))
     });
-    let warm = OF_THE_BASELINE.iter().filter(|_| there_is(Pass::Warm));
-    let of_the_baseline = warm.map(|pass| PlannedSlice::new(*pass, BASELINE));
-    of_each.chain(of_the_baseline).collect()
+    let warm = BASELINE_PASSES.iter().filter(|_| there_is(Pass::Warm));
+    let baseline_slices = warm.map(|pass| PlannedSlice::new(*pass, BASELINE));
+    slices.chain(baseline_slices).collect()
 }
 
 /// The longest time that the run may measure, warm-up included.

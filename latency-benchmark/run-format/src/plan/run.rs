@@ -22,20 +22,20 @@ pub fn launch_config(
     subject: Option<usize>,
     seed: u64,
 ) -> RunConfig {
-    let of_subject = subject.and_then(|number| sweep.subjects.get(number));
+    let launched = subject.and_then(|number| sweep.subjects.get(number));
     let compares = sweep.measurement == Measurement::Compare;
     let layout = |subject: &SubjectConfig| {
         let mut cells = sweep.axes.cells().into_iter();
         let number = cells.position(|other| other == cell)?;
         layout_of(number as u32, run, subject.layouts, subject.role)
     };
-    let runtime = of_subject.and_then(|subject| subject.runtime);
+    let runtime = launched.and_then(|subject| subject.runtime);
     RunConfig {
         cell,
         run,
         subject,
         beside: sweep.subjects.len().saturating_sub(1) * usize::from(compares),
-        layout: of_subject.filter(|_| compares).and_then(layout),
+        layout: launched.filter(|_| compares).and_then(layout),
         seed,
         node: sweep.node.clone(),
         load: Load {
@@ -56,12 +56,12 @@ pub fn launch_config(
 fn layout_of(cell: u32, run: u32, layouts: u32, role: Role) -> Option<u32> {
     /// The number of layouts is a power of two, so an odd step reaches all of them.
     const BETWEEN_RUNS: u32 = 3;
-    let of_copy = match role {
+    let first = match role {
         Role::Control => layouts / 2,
         Role::Baseline | Role::Candidate => 0,
     };
     let index = cell.wrapping_add(run.wrapping_mul(BETWEEN_RUNS));
-    Some(index.wrapping_add(of_copy).checked_rem(layouts)? + 1)
+    Some(index.wrapping_add(first).checked_rem(layouts)? + 1)
 }
 
 /// The name of a field in which a launch differs from the sweep, if there is one. Each launch has its own cores and seed, and
@@ -119,7 +119,7 @@ pub fn soak_config(soak: &SoakConfig) -> RunConfig {
     }
 }
 
-/// How long the slices of a cell are, and how long it is measured.
+/// The lengths of the slices of a cell, and of its measurement.
 pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     let plan = match sweep.measurement {
         Measurement::Compare if sweep.variants.len() > MANY_VARIANTS => Plan {
@@ -143,7 +143,7 @@ pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// How long a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
+/// The time for which a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
 pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;
@@ -230,8 +230,8 @@ mod tests {
     #[test]
     fn launches_of_a_cell_and_the_copy_of_a_program_have_other_layouts() {
         let layouts = |role| {
-            let of_run = |run| layout_of(5, run, 16, role).expect("there are layouts");
-            (1..=8).map(of_run).collect::<Vec<u32>>()
+            let layout = |run| layout_of(5, run, 16, role).expect("there are layouts");
+            (1..=8).map(layout).collect::<Vec<u32>>()
         };
         let (program, copy) = (layouts(Role::Baseline), layouts(Role::Control));
         let mut all = [program.clone(), copy.clone()].concat();

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use anyhow::{Context, Result};
+use serde::de::DeserializeOwned;
+
 use crate::files::{BANDS, SITES, SLICES};
-use crate::{BandRow, Pass, SLOW_NS, Site, SiteRow, SliceRow, read_table};
-use anyhow::Result;
+use crate::{BandRow, Extent, Limited, Pass, SLOW_NS, Site, SiteRow, SliceRow, read_table};
 
 /// The figures of a slice. Polls are those of the site of connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,7 +42,7 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     };
     let mut sums = vec![nothing; variants];
     let mut compared = BTreeMap::new();
-    for row in read_table::<SliceRow>(&run.join(SLICES), false)? {
+    for row in checked_table::<SliceRow>(run, SLICES)? {
         if row.pass == Pass::Compare && row.variant < variants {
             sums[row.variant] = sums[row.variant].plus(SliceSums {
                 requests: row.requests.unwrap_or(0),
@@ -51,9 +53,9 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
             compared.insert(row.slice, row.variant);
         }
     }
-    let sites: Vec<SiteRow> = read_table(&run.join(SITES), false)?;
+    let sites: Vec<SiteRow> = checked_table(run, SITES)?;
     let connections = Site::of_connections(sites.iter().map(|row| row.site));
-    for row in read_table::<BandRow>(&run.join(BANDS), false)? {
+    for row in checked_table::<BandRow>(run, BANDS)? {
         if let Some(&variant) = compared.get(&row.slice)
             && row.site == connections
             && row.from_ns >= SLOW_NS
@@ -64,12 +66,21 @@ pub fn of_run(run: &Path, variants: usize) -> Result<Vec<SliceSums>> {
     Ok(sums)
 }
 
+/// Reads a table of a run. Refuses numbers that no measurement has.
+fn checked_table<Row: DeserializeOwned + Limited>(run: &Path, name: &str) -> Result<Vec<Row>> {
+    let path = run.join(name);
+    let rows: Vec<Row> = read_table(&path, false)?;
+    let checked = rows.iter().try_for_each(|row| row.check(&Extent::UNKNOWN));
+    checked.with_context(|| path.display().to_string())?;
+    Ok(rows)
+}
+
 /// A ratio of two sums over slices.
 #[derive(Clone, Copy)]
 pub struct Quantity {
     /// The parts of the numerator and the denominator that come from a slice. None if they were not measured.
     pub parts: fn(&SliceSums) -> Option<(f64, f64)>,
-    /// How much one event adds to the numerator. It is zero if every slice has events.
+    /// The amount that one event adds to the numerator. It is zero if every slice has events.
     pub event: f64,
 }
 
@@ -111,6 +122,8 @@ mod tests {
                 pass,
                 variant,
                 duration_ms: 500.0,
+                sampled_ms: 500.0,
+                turns: 1,
                 requests: Some(7),
                 ..SliceRow::default()
             };

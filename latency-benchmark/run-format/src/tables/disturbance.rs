@@ -2,7 +2,7 @@
 
 use super::BlockRow;
 
-/// Why a block does not count.
+/// The reason why a block does not count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Disturbance {
     CentralStopped,

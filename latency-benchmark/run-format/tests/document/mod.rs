@@ -118,7 +118,7 @@ fn name(field: &Field) -> String {
         .to_string()
 }
 
-/// As the name says. What is neither a time nor a size, and names nothing, is counted.
+/// The unit that the name of a column says. A column that is neither a time nor a size, and names nothing, is counted.
 fn unit(name: &str) -> &'static str {
     const NAMES: [&str; 14] = [
         "slice", "pass", "block", "variant", "site", "child", "budget", "peer", "worker", "cores",

@@ -381,7 +381,7 @@ pub(crate) fn number(row: &Row, column: &str) -> u64 {
         .unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }
 
-/// In RESULTS.md, as is every file.
+/// RESULTS.md must name every file and every column of a run.
 pub(crate) fn every_column_is_documented(run: &Path) {
     let guide =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("run-format/RESULTS.md"))
@@ -398,7 +398,7 @@ pub(crate) fn every_column_is_documented(run: &Path) {
     }
 }
 
-/// As nodes that speak QUIC have.
+/// Checks that every slice has the counts of nodes that speak QUIC.
 pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
     every_column_is_documented(run);
     let counts = table(&run.join("quic.csv"));

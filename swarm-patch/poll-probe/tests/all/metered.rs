@@ -164,7 +164,7 @@ fn sites_inside_others_count_for_the_child_around() {
         (Some("second"), 40),
         (None, 16),
     ];
-    let of_muxers = 2 * 116;
+    let in_muxers = 2 * 116;
     let found: Vec<_> = records
         .iter()
         .map(|record| (record.site, counted(&record.readings)))
@@ -178,14 +178,14 @@ fn sites_inside_others_count_for_the_child_around() {
                 CONNECTION,
                 vec![
                     (Some("a"), 100),
-                    (Some("muxer"), 1000 + of_muxers),
+                    (Some("muxer"), 1000 + in_muxers),
                     (Some("b"), 0),
                     (None, 0),
                 ]
             ),
             (
                 TASK,
-                vec![(Some("connection"), 1110 + of_muxers), (None, 3)]
+                vec![(Some("connection"), 1110 + in_muxers), (None, 3)]
             ),
         ]
     );

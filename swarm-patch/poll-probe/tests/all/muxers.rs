@@ -7,8 +7,8 @@ use poll_probe::{MuxerCounts, muxer_counts, watch_muxer, watch_muxers};
 #[test]
 fn muxers_are_watched_from_when_that_is_asked_for() {
     let [before, after] = [1, 2].map(Arc::new);
-    let read = |it: &u64| MuxerCounts {
-        unread_bytes: *it,
+    let read = |bytes: &u64| MuxerCounts {
+        unread_bytes: *bytes,
         ..MuxerCounts::default()
     };
     watch_muxer(&before, read);

@@ -11,7 +11,7 @@ use poll_probe::{
 
 const OWN: Duration = Duration::from_micros(50);
 
-/// What the functions that it calls are told, and whether it wakes its task itself.
+/// Polls the muxer once. Returns what the functions that it calls are told, and whether it wakes its task itself.
 fn poll(reaches_bound: bool) -> ([usize; 2], Duration, usize, bool) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut told = ([0; 2], OWN, 0, false);

@@ -17,7 +17,7 @@ fn read(packets: &AtomicU64) -> QuicCounts {
 
 #[test]
 fn connections_that_are_there_are_counted_with_their_calls() {
-    let [one, other, elsewhere] = [1, 2, 3].map(|it| Arc::new(AtomicU64::new(it)));
+    let [one, other, elsewhere] = [1, 2, 3].map(|sent| Arc::new(AtomicU64::new(sent)));
     thread::scope(|scope| {
         scope.spawn(|| {
             watch(&elsewhere, read);
@@ -33,7 +33,7 @@ fn connections_that_are_there_are_counted_with_their_calls() {
     sent();
     received();
     one.store(7, Relaxed);
-    let packets = || quic_counts().into_iter().map(|it| it.packets_sent);
+    let packets = || quic_counts().into_iter().map(|counts| counts.packets_sent);
     assert!(packets().eq([7, 2, 0]));
     let calls = quic_counts().pop().expect("there are connections");
     assert_eq!((calls.send_calls, calls.receive_calls), (2, 1));

@@ -63,9 +63,9 @@ impl Purpose for Soak {
 
     fn soak_row(&self, slice: &ObservedSlice, used: &Clocks) -> Option<SoakRow> {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
-        let (histograms, woken) = (&slice.histograms, HistogramOf::CotenantWake);
+        let (histograms, waits) = (&slice.histograms, HistogramOf::CotenantWake);
         let latency = |q| histograms.quantile(HistogramOf::Latency, q);
-        let wake = |q| histograms.quantile(woken, q);
+        let wake = |q| histograms.quantile(waits, q);
         let slow_polls = |site| histograms.slower_than(HistogramOf::Polls(site), SLOW_NS);
         let lost: u64 = slice.sites.iter().map(|site| site.row.lost).sum();
         let counts = &self.row_counts;
@@ -79,8 +79,8 @@ impl Purpose for Soak {
             requests: slice.requests().sum(),
             latency_p50_ns: latency(0.5),
             latency_p99_ns: latency(0.99),
-            wakes: histograms.count(woken),
-            late_wakes: histograms.slower_than(woken, SLOW_NS),
+            wakes: histograms.count(waits),
+            late_wakes: histograms.slower_than(waits, SLOW_NS),
             wake_p50_ns: wake(0.5),
             wake_p90_ns: wake(0.9),
             wake_p99_ns: wake(0.99),

@@ -7,7 +7,7 @@ use std::hint;
 use std::sync::atomic::Ordering;
 
 pub use self::allocator::CountingAllocator;
-pub use self::watched::{AllocationTotals, of_this_thread};
+pub use self::watched::{AllocationTotals, thread_totals};
 use crate::scope::Unobservable;
 use crate::scope::stack_writer::StackReader;
 

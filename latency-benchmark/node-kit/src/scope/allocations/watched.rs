@@ -61,7 +61,7 @@ pub(super) fn watch(sample_every: u64, clock: Clock) -> Result<StackReader, Unob
 /// The allocations of the calling thread since it is watched, while counting was on. This is cheap enough to be called around
 /// every operation.
 #[inline]
-pub fn of_this_thread() -> AllocationTotals {
+pub fn thread_totals() -> AllocationTotals {
     COUNTS.with(|counts| AllocationTotals {
         objects: counts.objects.get(),
         bytes: counts.bytes.get(),

@@ -17,7 +17,7 @@ use crate::scope::stack_writer::{StackReader, StackSample};
 pub struct StackSampler {
     samples: StackReader,
     thread: &'static SampledThread,
-    /// How long the kernel keeps the thread for a signal. It is 0 if it was not timed.
+    /// The time for which the kernel keeps the thread for a signal. It is 0 if it was not timed.
     signal: u64,
 }
 

@@ -161,7 +161,7 @@ pub(crate) fn poll_site(site: Site, wanted: u32, cx: &mut Context<'_>) -> Poll<u
 
 /// Runs until the thread itself has run for this long.
 pub(crate) fn spin(time: Duration) {
-    let clock = ThreadClock::of_this_thread().expect("Linux has one");
+    let clock = ThreadClock::for_this_thread().expect("Linux has one");
     let ran = || Duration::from_nanos(clock.ran_ns().expect("the thread is alive"));
     let start = ran();
     while ran() - start < time {
