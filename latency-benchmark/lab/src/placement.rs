@@ -76,13 +76,12 @@ impl Topology {
     ///   on a machine with one core, that core.
     pub fn place(&self, workers: usize, asked: Option<Cores>) -> Result<Placement> {
         let available = self.available();
-        let mut asked_cores = asked.iter().flat_map(Cores::iter);
-        if let Some(core) = asked_cores.find(|core| !available.contains(*core)) {
+        let central = asked.unwrap_or_else(|| self.cores_for_central(workers));
+        if let Some(core) = central.iter().find(|core| !available.contains(*core)) {
             bail!(
                 "--central-core {core}: this process cannot use that core (available: {available})"
             );
         }
-        let central = asked.unwrap_or_else(|| self.cores_for_central(workers));
         let peers = self.cores_for_peers(&central);
         Ok(Placement {
             central: central.first(),

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use program::in_one_line;
 use run_format::{CountKind, CountName, Site};
 
 use super::args::Allowance;
@@ -32,7 +33,7 @@ fn counts_of(measured: &MeasuredCell, side: usize) -> Result<&Counts, Compared> 
         return Err(Compared::Failed("not counted".to_owned()));
     }
     if let Some(error) = attempts.iter().find_map(|attempt| attempt.as_ref().err()) {
-        return Err(Compared::Failed(format!("{label}: {error:#}")));
+        return Err(Compared::Failed(format!("{label}: {}", in_one_line(error))));
     }
     agreed(attempts).map_err(|[one, other]| {
         let differing = changes(one, other, &[]);
