@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     Ok(Summary {
         identity: Identity {
             name: plain_name(&path.with_extension("")),
-            sites: SiteNames::of_nodes(None),
+            sites: SiteNames::libp2p(),
             ..Identity::default()
         },
         axes,

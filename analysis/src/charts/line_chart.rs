@@ -32,7 +32,7 @@ pub(crate) struct LineChartPanel {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Axis {
-    /// From the least value to the greatest.
+    /// An axis from the least value to the greatest.
     Free,
     FromZero,
     /// A logarithmic axis over two decades below the greatest value. Smaller values are not drawn.
@@ -96,10 +96,10 @@ impl Plot {
             [value.value].into_iter().chain(ends.into_iter().flatten())
         });
         let values = shown.chain((panel.axis == Axis::FromZero).then_some(0.0));
-        let ends = Spread::of_values(values).map(|spread| (spread.least, spread.greatest));
+        let ends = Spread::over(values).map(|spread| (spread.least, spread.greatest));
         let (low, high) = ends.unwrap_or((0.0, 1.0));
         if panel.axis == Axis::TwoDecades {
-            return Plot::of_two_decades(high, area, places);
+            return Plot::with_two_decades(high, area, places);
         }
         let room = match (high - low, low) {
             (0.0, 0.0) => 1.0,
@@ -125,7 +125,7 @@ impl Plot {
         }
     }
 
-    fn of_two_decades(high: f64, area: Rect, places: usize) -> Plot {
+    fn with_two_decades(high: f64, area: Rect, places: usize) -> Plot {
         let greatest = if high > 0.0 { high } else { 1.0 };
         let (low, high) = (greatest / 100.0, 1.2 * greatest);
         let decade = 10f64.powf(high.log10().floor());

@@ -128,7 +128,7 @@ fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
     run.blocks.iter().map(waited_in_block).collect()
 }
 
-/// "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns"
+/// Returns a line such as "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns".
 fn launch(row: &RunRow) -> String {
     prose::text(&prose!('a "launch.txt" { row: &'a RunRow = row }))
 }
