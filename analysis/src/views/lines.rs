@@ -120,7 +120,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let function = scene.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
-    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; values below 1 % of the greatest are left out";
+    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself (an arrow: its end is beyond the axis); values below 1 % of the greatest are left out";
     Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
