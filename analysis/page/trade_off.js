@@ -62,7 +62,7 @@ function drawTradeOff() {
 // What the changes between programs vary by.
 function drawParts() {
   const percent = (variance) => (variance === null ? "–" : `${full(rounded(Math.sqrt(variance)))} %`);
-  const rows = run.parts.map(([metric, variant, { blocks, launches, layouts }, twice]) => [metrics.get(metric).words,
+  const rows = run.parts.map(({ metric, variant, parts: { blocks, launches, layouts }, with_twice_the_time: twice }) => [metrics.get(metric).words,
     run.variants[variant].label, percent(blocks), percent(launches), percent(layouts), `× ${twice.toFixed(2)}`]);
   byId("parts").hidden = rows.length === 0;
   byId("parts-table").replaceChildren(tableOf("Standard deviation of a change in one launch, in percent of the baseline",

@@ -12,7 +12,7 @@ use program::{Failure, print};
 use crate::options::{FigureOptions, Options};
 use crate::packed;
 use crate::search::Search;
-use crate::verbs::{compare, merge, report, verify};
+use crate::verbs::{compare, export, merge, page, published, report, verify};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -143,7 +143,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Report { run, open, options } => report::run(&run, &options, open)?,
         AnalysisVerb::Comment { run, options } => report::print_comment(&run, &options.into())?,
         AnalysisVerb::Verdict { run, options } => report::print_verdict(&run, &options.into())?,
-        AnalysisVerb::Page { runs, options } => report::write_page(&runs, &options.into())?,
+        AnalysisVerb::Page { runs, options } => page::run(&runs, &options.into())?,
         AnalysisVerb::NextRound { search, options } => {
             let next = Search::open(&search, &options.into())?.next();
             print(serde_json::to_string(&next)?);
@@ -153,11 +153,11 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
             after,
             options,
         } => compare::run(&before, &after, &options)?,
-        AnalysisVerb::Export { runs, options } => report::export(&runs, &options.into())?,
+        AnalysisVerb::Export { runs, options } => export::run(&runs, &options.into())?,
         AnalysisVerb::Merge { runs, out } => merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verify::run(&run, report.as_deref())?,
         AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
-        AnalysisVerb::Published { table, options } => report::report_published(&table, &options)?,
+        AnalysisVerb::Published { table, options } => published::run(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

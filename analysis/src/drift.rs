@@ -9,7 +9,7 @@ use polars_core::prelude::DataFrame;
 use run_format::SoakRow;
 
 use crate::prose::{self, prose};
-use crate::stats::{Share, Spread, Trend, confidence_of_each, quotient, trend};
+use crate::stats::{self, Spread, Trend, confidence_of_each, quotient, trend};
 use crate::summary::table::{numbers, texts};
 use crate::text::{change, number, with_unit};
 
@@ -48,7 +48,7 @@ fn scaled(scale: f64, part: u64, whole: f64) -> Option<f64> {
 }
 
 fn percent(part: u64, whole: u64) -> Option<f64> {
-    Share::part(part as f64, whole as f64).map(Share::percent)
+    stats::percent(part as f64, whole as f64)
 }
 
 pub(crate) struct Drifts {
@@ -84,7 +84,7 @@ impl Drifts {
                 trend: None,
             };
             let judged = drift.judged().into_iter();
-            drift.median = Spread::of_values(judged.map(|(_, value)| value))?.median;
+            drift.median = Spread::over(judged.map(|(_, value)| value))?.median;
             Some(drift)
         };
         let mut all: Vec<Drift> = ALL.iter().filter_map(measure).collect();
@@ -116,7 +116,7 @@ impl Drifts {
 }
 
 impl Drift {
-    /// Hours and values after the warm-up.
+    /// The values after the warm-up, each with its time in hours.
     fn judged(&self) -> Vec<(f64, f64)> {
         let values = self.values.iter().filter_map(|(at_s, value)| {
             let is_judged = *at_s > self.warm_up_s;

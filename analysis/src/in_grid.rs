@@ -28,15 +28,15 @@ pub(crate) struct InGrid {
 impl InGrid {
     pub(crate) fn find(folder: &Path, lab: &Path, options: &Options) -> Result<InGrid, Failure> {
         const MOST: usize = 3;
-        let of_lab = lab.display();
+        let lab_folder = lab.display();
         if lab.is_file() {
-            reject!("{of_lab}: a published table has no distribution of poll durations");
+            reject!("{lab_folder}: a published table has no distribution of poll durations");
         }
-        let application = Summary::read(&mut Sweep::open(folder)?, options)?;
+        let application = Summary::read(Sweep::open(folder)?, options)?;
         let site = application.first_site(options);
-        let mut of_site = options.clone();
-        of_site.figures.site = vec![site];
-        let mut lab = Summary::read(&mut Sweep::open(lab)?, &of_site)?;
+        let mut same_site = options.clone();
+        same_site.figures.site = vec![site];
+        let mut lab = Summary::read(Sweep::open(lab)?, &same_site)?;
         let own = longer_polls(&application.cells[0], site, options);
         let cells = mem::take(&mut lab.cells).into_iter().filter_map(|cell| {
             let factor = factor(own.as_ref()?, &longer_polls(&cell, site, options)?);
@@ -45,9 +45,9 @@ impl InGrid {
         let mut by_factor: Vec<(f64, CellSummary)> = cells.collect();
         let compared = by_factor.len();
         if compared == 0 {
-            let of_application = folder.display();
+            let folder = folder.display();
             reject!(
-                "--site {site}: no poll of it was recorded in {of_application}, or none in {of_lab}"
+                "--site {site}: no poll of it was recorded in {folder}, or none in {lab_folder}"
             );
         }
         by_factor.sort_by(|(one, _), (other, _)| one.total_cmp(other));

@@ -11,6 +11,13 @@ use tempfile::TempDir;
 /// The file that marks a folder as a report, and from which the report can be verified.
 pub(crate) const RECORD: &str = "report.json";
 
+/// A file of a folder that is not written yet.
+pub(crate) struct NewFile {
+    /// The path inside the folder.
+    pub(crate) name: String,
+    pub(crate) content: Vec<u8>,
+}
+
 /// Refuses a place for results that is inside one of the inputs, or that would replace one of them.
 pub(crate) fn refuse_inside<'a>(
     out: &Path,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use program::number::time;
 use program::{Failure, reject};
 use run_format::{SLOW_NS, Site};
@@ -12,18 +12,6 @@ use crate::charts::ChartFormat;
 use crate::measure::{Margin, Metric, Place, unit};
 use crate::site::SiteNames;
 use crate::text::{duration, joined, unique};
-
-/// A kind of picture.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum PictureGroup {
-    /// The baseline, a budget, and their difference
-    BeforeAfter,
-    /// All budgets in one picture
-    Budgets,
-    /// Where the time goes
-    Time,
-}
 
 /// The options of every verb that makes figures.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]
@@ -53,9 +41,6 @@ pub(crate) struct PictureOptions {
     /// Budgets to draw before and after; the page shows all [default: the one that the verdict names first]
     #[arg(long, value_name = "BUDGET")]
     pub(crate) budget: Vec<String>,
-    /// Kinds of pictures to draw [default: all]
-    #[arg(long, value_name = "PICTURES")]
-    pub(crate) picture: Vec<PictureGroup>,
     /// File formats of the pictures
     #[arg(
         long,
@@ -106,7 +91,6 @@ impl Options {
             ("--site", !self.figures.site.is_empty()),
             ("--metric", !self.figures.metric.is_empty()),
             ("--budget", !self.pictures.budget.is_empty()),
-            ("--picture", !self.pictures.picture.is_empty()),
         ];
         if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {
             reject!("{option}: {why} (accepted: --format, --link-base, --out)");
@@ -116,7 +100,7 @@ impl Options {
 
     pub(crate) fn first_site(&self, names: &SiteNames) -> Site {
         let asked = self.figures.site.first().copied();
-        asked.unwrap_or(names.of_connections())
+        asked.unwrap_or(names.connection_site())
     }
 
     /// The folder to write: the one that was asked for, or the default.

@@ -27,7 +27,7 @@ pub(crate) fn pack(run: &Path, into: &Path) -> Result<(), Failure> {
     new_folder::refuse_inside(into, [run])?;
     let sweep = Sweep::open(run)?;
     let Manifest { tool, config, .. } = &sweep.manifest;
-    let site = SiteNames::of_nodes(Some((tool, &config.node))).of_connections();
+    let site = SiteNames::recorded(tool, &config.node).connection_site();
     let mut packed = BTreeMap::from([(MANIFEST.into(), files::read(&run.join(MANIFEST))?)]);
     for launch in sweep.cells.iter().flat_map(CellRuns::all) {
         let dir = &launch.dir;

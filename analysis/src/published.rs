@@ -11,7 +11,7 @@ use crate::load::{ComparedRole, ComparedVariant, plain_name};
 use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{BareEstimate, Share};
+use crate::stats::{BareEstimate, percent};
 use crate::summary::{CellFigure, CellSummary, Identity, Summary};
 
 pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
@@ -28,7 +28,7 @@ pub(crate) fn read(path: &Path, options: &Options) -> Result<Summary, Failure> {
     Ok(Summary {
         identity: Identity {
             name: plain_name(&path.with_extension("")),
-            sites: SiteNames::of_nodes(None),
+            sites: SiteNames::libp2p(),
             ..Identity::default()
         },
         axes,
@@ -71,7 +71,7 @@ fn summary(row: &BTreeMap<String, String>) -> Result<CellSummary> {
     let share = |slow: &str, all: &str| -> Result<Option<f64>> {
         let [part, whole] = [number(slow)?, number(all)?];
         ensure!(part <= whole, "{slow} is more than {all}");
-        Ok(Share::part(part, whole).map(Share::percent))
+        Ok(percent(part, whole))
     };
     let cell = Cell {
         peers: number("n_peers")? as usize,

@@ -8,25 +8,25 @@ use program::{Failure, print, reject};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
-use crate::explain::File;
-use crate::new_folder::{self, RECORD};
+use crate::new_folder::{self, NewFile, RECORD};
 use crate::options::Options;
 use crate::page::{self, Page};
 use crate::report::markdown::CHARTS;
-use crate::report::terminal::{self, Line};
-use crate::summary::{Tables, table};
+use crate::report::terminal;
+use crate::summary::{CsvTable, table};
 use crate::views::Entry;
 
 pub(crate) const TEXT: &str = "report.md";
 
 pub(crate) struct Content {
-    /// The lines that are printed on the terminal.
-    pub(crate) on_terminal: Vec<Line>,
-    pub(crate) tables: Tables,
+    /// The lines that are printed on the terminal, as Markdown.
+    pub(crate) on_terminal: Vec<String>,
+    pub(crate) table: CsvTable,
     pub(crate) pictures: Vec<Entry>,
     pub(crate) text: String,
     pub(crate) page: Option<Page>,
-    pub(crate) files: Vec<File>,
+    /// The files beside the tables, the pictures, the text and the page.
+    pub(crate) files: Vec<NewFile>,
     pub(crate) record: ReportRecord,
 }
 
@@ -54,7 +54,7 @@ pub(crate) fn fill(dir: &Path, content: &Content) -> Result<()> {
         let written = fs::create_dir_all(folder).and_then(|()| fs::write(&path, content));
         written.with_context(|| format!("cannot write {}", path.display()))
     };
-    write(table::FILE, &content.tables.csv)?;
+    write(table::FILE, &content.table.text)?;
     fs::create_dir(dir.join(CHARTS)).with_context(|| dir.display().to_string())?;
     let draw = |entry: &Entry| {
         let svg = entry.picture.svg();

@@ -10,7 +10,8 @@ use run_format::{BASELINE, Budgets, Cell, Site};
 use crate::load::Sweep;
 use crate::measure::{Metric, MetricKey, Place};
 use crate::options::Options;
-use crate::summary::{CONFIDENCE, CellSummary, Summary};
+use crate::stats::CONFIDENCE;
+use crate::summary::{CellSummary, Summary};
 use crate::verdict::{Candidate, Judged, RANKS, Verdict};
 
 /// The most candidates that stay after each round. No round follows the last one, so all its candidates stay.
@@ -18,9 +19,14 @@ pub(crate) const MOST_STAY: [usize; 3] = [24, 8, usize::MAX];
 
 pub(crate) struct Search {
     pub(crate) file: search::Search,
-    /// The sweep that chose the cells, and the cells that it chose.
-    first_look: Option<(Summary, Vec<Cell>)>,
+    first_look: Option<FirstLook>,
     pub(crate) rounds: Vec<Round>,
+}
+
+/// The sweep that chose the cells, and the cells that it chose.
+struct FirstLook {
+    summary: Summary,
+    cells: Vec<Cell>,
 }
 
 pub(crate) struct Round {
@@ -40,9 +46,9 @@ impl Search {
         let folder = search::first_look(dir);
         let mut first_look = None;
         if folder.is_dir() {
-            let summary = Summary::read(&mut Sweep::open(&folder)?, options)?;
+            let summary = Summary::read(Sweep::open(&folder)?, options)?;
             let cells = chosen(&summary, options);
-            first_look = Some((summary, cells));
+            first_look = Some(FirstLook { summary, cells });
         }
         Ok(Search {
             file,
@@ -75,7 +81,7 @@ impl Search {
             .candidates()
             .filter(|budgets| !self.is_foreseen(*budgets));
         NextRound {
-            cells: first_look.map_or_else(whole_grid, |(_, cells)| cells.clone()),
+            cells: first_look.map_or_else(whole_grid, |look| look.cells.clone()),
             candidates: candidates.collect(),
         }
     }
@@ -93,8 +99,8 @@ impl Search {
             .filter(|budgets| self.is_foreseen(*budgets))
     }
 
-    pub(crate) fn is_foreseen(&self, budgets: Budgets) -> bool {
-        let Some((summary, cells)) = &self.first_look else {
+    fn is_foreseen(&self, budgets: Budgets) -> bool {
+        let Some(FirstLook { summary, cells }) = &self.first_look else {
             return false;
         };
         if !budgets.acts_by_ending_polls() {
@@ -113,7 +119,7 @@ impl Search {
 
 impl Round {
     fn open(folder: &Path, options: &Options, most: usize) -> Result<Round, Failure> {
-        let summary = Summary::read(&mut Sweep::open(folder)?, options)?;
+        let summary = Summary::read(Sweep::open(folder)?, options)?;
         let verdict = Verdict::new(&summary, options);
         Ok(Round {
             eliminated: eliminate(&summary, &verdict, most),
@@ -215,7 +221,7 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
 fn losses(candidate: &Candidate, metrics: Vec<Metric>) -> impl Iterator<Item = f64> {
     let judged = metrics
         .into_iter()
-        .filter_map(|metric| candidate.of_metric(metric));
+        .filter_map(|metric| candidate.change(metric));
     judged.map(|judged| judged.quantity.loss(judged.value))
 }
 

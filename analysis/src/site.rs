@@ -8,30 +8,34 @@ use crate::text::{joined, quoted};
 pub(crate) struct SiteNames(Vec<(Site, String)>);
 
 impl SiteNames {
-    /// The names that the measured program gave. Published tables have none and are about libp2p.
-    pub(crate) fn of_nodes(measured: Option<(&Tool, &NodeConfig)>) -> SiteNames {
-        const LIBP2P: [(Site, &str); 4] = [
+    /// The names of libp2p's sites.
+    pub(crate) fn libp2p() -> SiteNames {
+        let names = [
             (Site::Connection, "Connection::poll"),
             (Site::Swarm, "Swarm::poll_next_event"),
             (Site::Muxer, "yamux Active::poll"),
             (Site::Task, "a connection task's poll"),
         ];
-        let node = measured.and_then(|(tool, _)| tool.node.as_ref());
-        let named = node.into_iter().flat_map(|node| &node.sites);
-        let mut sites: Vec<(Site, String)> = named
+        SiteNames(names.map(|(site, name)| (site, name.to_owned())).into())
+    }
+
+    /// The names that the measured program gave to the sites of its nodes. Without names it is about libp2p.
+    pub(crate) fn recorded(tool: &Tool, node: &NodeConfig) -> SiteNames {
+        let named = tool.node.iter().flat_map(|program| &program.sites);
+        let mut names: Vec<(Site, String)> = named
             .map(|named| (named.site, named.function.clone()))
             .collect();
-        if sites.is_empty() {
-            sites.extend(LIBP2P.map(|(site, name)| (site, name.to_owned())));
+        if names.is_empty() {
+            names = SiteNames::libp2p().0;
         }
-        sites.retain(|(site, _)| measured.is_none_or(|(_, node)| node.has_site(*site)));
-        SiteNames(sites)
+        names.retain(|(site, _)| node.has_site(*site));
+        SiteNames(names)
     }
 
     /// The names of an application's sites, which it does not name itself. Without a swarm its tasks can be any that it
     /// instruments.
-    pub(crate) fn of_application(sites: &[Site]) -> SiteNames {
-        let libp2p = SiteNames::of_nodes(None);
+    pub(crate) fn in_application(sites: &[Site]) -> SiteNames {
+        let libp2p = SiteNames::libp2p();
         let name = |site: Site| match site {
             Site::Task if !sites.contains(&Site::Swarm) => "a task's poll",
             _ => libp2p.function(site),
@@ -41,7 +45,7 @@ impl SiteNames {
     }
 
     /// The site that a verdict is about, unless an option names another one.
-    pub(crate) fn of_connections(&self) -> Site {
+    pub(crate) fn connection_site(&self) -> Site {
         Site::of_connections(self.0.iter().map(|(site, _)| *site))
     }
 

@@ -21,9 +21,9 @@ pub(crate) struct ColourScale {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Colours {
-    /// For numbers from zero on. Greater ones are darker.
+    /// Colours for numbers from zero on. Greater ones are darker.
     Sequential,
-    /// For differences. Better ones are blue, worse ones are red.
+    /// Colours for differences. Better ones are blue, worse ones are red.
     LowerIsBetter,
     HigherIsBetter,
 }
@@ -52,7 +52,7 @@ impl Colours {
     }
 
     /// The colours as the page needs them: each colour, the colour of letters on it, and its upper end.
-    pub(crate) fn of_page(self) -> Vec<(String, String, f64)> {
+    pub(crate) fn for_page(self) -> Vec<(String, String, f64)> {
         let hex = |RGBColor(red, green, blue): Colour| format!("#{red:02x}{green:02x}{blue:02x}");
         let in_hex = |(shade, end)| (hex(shade), hex(contrasting(shade)), end);
         self.shades().into_iter().map(in_hex).collect()
@@ -73,7 +73,7 @@ impl ColourScale {
         }
     }
 
-    pub(crate) fn is_of_differences(&self) -> bool {
+    pub(crate) fn shows_differences(&self) -> bool {
         self.colours != Colours::Sequential
     }
 
@@ -92,7 +92,7 @@ impl ColourScale {
             Colours::LowerIsBetter => (": better ← → worse", vec![-self.max, 0.0, self.max]),
             Colours::HigherIsBetter => (": worse ← → better", vec![-self.max, 0.0, self.max]),
         };
-        let is_empty = self.is_of_differences() && self.max == 0.0;
+        let is_empty = self.shows_differences() && self.max == 0.0;
         let name = match is_empty {
             true => format!("{}: no cell has a colour", self.name),
             false => format!("{} (square-root scale){direction}", self.name),
@@ -111,7 +111,7 @@ impl ColourScale {
         canvas.outline(bar, grey(0x80));
         let centred = style.aligned(HPos::Center);
         for (index, value) in ends.iter().enumerate() {
-            let label = match self.is_of_differences() {
+            let label = match self.shows_differences() {
                 true => with_plus(*value, short(*value)),
                 false => short(*value),
             };
@@ -164,7 +164,7 @@ mod tests {
     #[test]
     fn the_page_has_the_colours_of_the_pictures() {
         for colours in [Colours::Sequential, Colours::HigherIsBetter] {
-            let (scale, page) = (scale(100.0, colours), colours.of_page());
+            let (scale, page) = (scale(100.0, colours), colours.for_page());
             for value in (-100..=100).map(f64::from) {
                 let shade = page.iter().find(|shade| value / 100.0 < shade.2);
                 let (colour, ..) = shade.or(page.last()).expect("a colour");
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn text_can_be_read_on_every_shade() {
-        // From 1 for no contrast to 21.
+        // The contrast is 1 if there is none, and at most 21.
         let contrast = |one: Colour, other: Colour| {
             let (one, other) = (luminance(one), luminance(other));
             (one.max(other) + 0.05) / (one.min(other) + 0.05)

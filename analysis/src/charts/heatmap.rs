@@ -36,29 +36,6 @@ pub(crate) struct HeatmapCell {
     pub(crate) is_resolved: bool,
 }
 
-impl Facet {
-    pub(crate) fn new<Row, Column>(
-        title: String,
-        scale: usize,
-        rows: &[Row],
-        columns: &[Column],
-        cell: impl Fn(&Row, &Column) -> HeatmapCell,
-    ) -> Facet {
-        let row = |row| columns.iter().map(|column| cell(row, column)).collect();
-        Facet {
-            title,
-            scale,
-            cells: rows.iter().map(row).collect(),
-        }
-    }
-
-    pub(crate) fn coloured(&self) -> impl Iterator<Item = f64> {
-        let cells = self.cells.iter().flatten();
-        let values = cells.filter(|cell| cell.is_resolved);
-        values.filter_map(|cell| Some(cell.value.ok()?.value))
-    }
-}
-
 impl HeatmapCell {
     pub(crate) fn level(value: Result<ChartValue, NoValue>) -> HeatmapCell {
         HeatmapCell {
@@ -68,7 +45,8 @@ impl HeatmapCell {
     }
 }
 
-/// Why a cell has no value. Each reason has a word and a grey that no value has, so that none looks like a small value.
+/// The reason why a cell has no value. Each reason has a word and a grey that no value has, so that none looks like a small
+/// value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum NoValue {
     Failed,
@@ -76,7 +54,6 @@ pub(crate) enum NoValue {
     Invalid,
     Missing,
     NotApplicable,
-    NeverFires,
 }
 
 /// A grey that no value has, and its meaning.
@@ -92,10 +69,6 @@ impl NoValue {
             NoValue::Invalid => (0xd8, "invalid: the network was not as configured"),
             NoValue::Missing => (0xff, "missing: not measured"),
             NoValue::NotApplicable => (0xee, "n/a: no such value in this cell"),
-            NoValue::NeverFires => (
-                0xee,
-                "idle: this budget ended no poll, or would have ended none",
-            ),
         };
         Grey { level, meaning }
     }
@@ -151,7 +124,7 @@ impl Heatmap {
     /// The lettering of values and that of intervals. All cells have the same size, so that no value looks more important.
     fn cell_lettering(&self, area: Rect) -> [Lettering; 2] {
         let texts = self.cells().filter_map(|(facet, cell)| {
-            let is_difference = self.scales[facet.scale].is_of_differences();
+            let is_difference = self.scales[facet.scale].shows_differences();
             Some(cell_text(cell.value.as_ref().ok()?, is_difference))
         });
         let (values, intervals): (Vec<_>, Vec<_>) = texts.map(<(String, String)>::from).unzip();
@@ -275,7 +248,7 @@ fn draw_cell(
             canvas.text(middle(0.5), word, &style);
         }
         Ok(value) => {
-            let [value, interval] = cell_text(&value, scale.is_of_differences());
+            let [value, interval] = cell_text(&value, scale.shows_differences());
             let part = if interval.is_empty() { 0.5 } else { 0.32 };
             canvas.text(middle(part), &value, &style.bold(cell.is_resolved));
             if !interval.is_empty() {

@@ -10,8 +10,8 @@ use super::colour::{Colour, grey};
 use super::lettering::Lettering;
 use super::picture::{Body, TICK, draw_heading, draw_legend};
 use super::values::{Categories, ChartValue};
-use crate::stats::Spread;
-use crate::text::{decimals_for, fixed};
+use crate::stats::{Interval, Spread};
+use crate::text::{decimals_for, fixed, short};
 
 pub(crate) struct LineChart {
     /// The names of the series. If there are none, no line joins the values.
@@ -32,8 +32,9 @@ pub(crate) struct LineChartPanel {
 
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) enum Axis {
-    /// From the least value to the greatest.
+    /// An axis from the least value to the greatest.
     Free,
+    /// An axis that includes zero.
     FromZero,
     /// A logarithmic axis over two decades below the greatest value. Smaller values are not drawn.
     TwoDecades,
@@ -48,6 +49,9 @@ const SMALLEST_LABEL: f64 = 14.0;
 const FURTHEST_APART: f64 = 16.0;
 /// Half the width of the ends of a bar.
 const CAP: f64 = 5.0;
+const ARROW: f64 = 9.0;
+/// Beside fewer other values, an interval is drawn whole, however wide it is.
+const FEWEST_OTHERS: usize = 4;
 
 impl Body for LineChart {
     fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64 {
@@ -91,15 +95,11 @@ struct Plot {
 
 impl Plot {
     fn new(panel: &LineChartPanel, area: Rect, places: usize) -> Plot {
-        let shown = panel.lines.iter().flatten().flatten().flat_map(|value| {
-            let ends = value.interval.map(|ends| [ends.low, ends.high]);
-            [value.value].into_iter().chain(ends.into_iter().flatten())
-        });
-        let values = shown.chain((panel.axis == Axis::FromZero).then_some(0.0));
-        let ends = Spread::of_values(values).map(|spread| (spread.least, spread.greatest));
-        let (low, high) = ends.unwrap_or((0.0, 1.0));
+        let shown: Vec<&ChartValue> = panel.lines.iter().flatten().flatten().collect();
+        let origin = (panel.axis == Axis::FromZero).then_some(0.0);
+        let Interval { low, high } = extent(&shown, origin);
         if panel.axis == Axis::TwoDecades {
-            return Plot::of_two_decades(high, area, places);
+            return Plot::with_two_decades(high, area, places);
         }
         let room = match (high - low, low) {
             (0.0, 0.0) => 1.0,
@@ -125,7 +125,7 @@ impl Plot {
         }
     }
 
-    fn of_two_decades(high: f64, area: Rect, places: usize) -> Plot {
+    fn with_two_decades(high: f64, area: Rect, places: usize) -> Plot {
         let greatest = if high > 0.0 { high } else { 1.0 };
         let (low, high) = (greatest / 100.0, 1.2 * greatest);
         let decade = 10f64.powf(high.log10().floor());
@@ -186,15 +186,37 @@ impl Plot {
             }
             for (place, value) in (0..).zip(&line) {
                 let Some(value) = value else { continue };
-                if let Some(ends) = value.interval {
-                    let (x, low, high) = (x(place), self.y(ends.low), self.y(ends.high));
-                    canvas.line((x, low), (x, high), colour, 2);
-                    for y in [low, high] {
-                        canvas.line((x - CAP, y), (x + CAP, y), colour, 2);
-                    }
+                if let Some(interval) = value.interval {
+                    self.draw_bar(canvas, x(place), interval, colour);
                 }
                 draw_mark(canvas, (x(place), self.y(value.value)), index);
             }
+        }
+    }
+
+    /// Draws an interval. An end outside of the plot has an arrow and its number.
+    fn draw_bar(&self, canvas: &mut Canvas, x: f64, interval: Interval, colour: Colour) {
+        let (top, bottom) = (self.area.y, self.area.bottom());
+        let [low, high] = [interval.low, interval.high].map(|end| self.y(end));
+        canvas.line((x, low.min(bottom)), (x, high.max(top)), colour, 2);
+        for (end, y) in [(interval.low, low), (interval.high, high)] {
+            let (edge, to_tip) = match y < top {
+                true => (top, -ARROW),
+                false => (bottom, ARROW),
+            };
+            if (top..=bottom).contains(&y) {
+                canvas.line((x - CAP, y), (x + CAP, y), colour, 2);
+                continue;
+            }
+            let base = edge - to_tip;
+            canvas.polygon([(x, edge), (x - CAP, base), (x + CAP, base)], colour);
+            let is_right = x > self.area.centre().0;
+            let (align, aside) = match is_right {
+                true => (HPos::Right, -TO_LABEL),
+                false => (HPos::Left, TO_LABEL),
+            };
+            let style = Lettering::new(SMALLEST_LABEL).colour(colour);
+            canvas.text((x + aside, base), &short(end), &style.aligned(align));
         }
     }
 
@@ -242,6 +264,32 @@ impl Plot {
     }
 }
 
+/// The ends of an axis that shows all values and intervals, and the origin if it has one. If a single interval would make the
+/// axis more than twice as long, the axis shows only its value, since nobody could read the others beside it.
+fn extent(shown: &[&ChartValue], origin: Option<f64>) -> Interval {
+    let ends = |without: Option<usize>| {
+        let numbered = shown.iter().enumerate();
+        let ends = numbered.flat_map(|(index, value)| {
+            let interval = value.interval.filter(|_| Some(index) != without);
+            let ends = interval.map_or([value.value; 2], |ends| [ends.low, ends.high]);
+            ends.into_iter().chain([value.value])
+        });
+        let spread = Spread::over(ends.chain(origin));
+        spread.map_or(Interval::new(0.0, 1.0), |spread| {
+            Interval::new(spread.least, spread.greatest)
+        })
+    };
+    let length = |Interval { low, high }: Interval| high - low;
+    let with_interval = shown.iter().enumerate();
+    let with_interval = with_interval.filter_map(|(index, value)| Some((index, value.interval?)));
+    let widest = with_interval.max_by(|(_, a), (_, b)| length(*a).total_cmp(&length(*b)));
+    let (all, others) = (ends(None), ends(widest.map(|(index, _)| index)));
+    match length(all) > 2.0 * length(others) && shown.len() > FEWEST_OTHERS {
+        true => others,
+        false => all,
+    }
+}
+
 /// Okabe and Ito's colours without yellow, which is too light for a line.
 fn line_colour(series: usize) -> Colour {
     const COLOURS: [Colour; 7] = [
@@ -276,7 +324,6 @@ fn draw_mark(canvas: &mut Canvas, centre: Point, series: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::Interval;
 
     fn plot(values: &[f64]) -> Plot {
         let values = values.iter().map(|value| Some(ChartValue::exact(*value)));
@@ -306,6 +353,25 @@ mod tests {
             let plot = plot(&[value]);
             assert!((1.0..199.0).contains(&plot.y(value)) && !plot.ticks.is_empty());
         }
+    }
+
+    #[test]
+    fn one_wide_interval_does_not_set_the_scale() {
+        let within = |value: f64, half: f64| {
+            let ends = Interval::new(value - half, value + half);
+            ChartValue::new(value, Some(ends))
+        };
+        let mut values: Vec<ChartValue> = (0..6)
+            .map(|place| within(-10.0 * f64::from(place), 5.0))
+            .collect();
+        let shown = |values: &[ChartValue]| extent(&values.iter().collect::<Vec<_>>(), None);
+        assert_eq!(shown(&values), Interval::new(-55.0, 5.0));
+        values.push(within(-40.0, 300.0));
+        assert_eq!(shown(&values), Interval::new(-55.0, 5.0));
+        values.push(within(-30.0, 300.0));
+        assert_eq!(shown(&values), Interval::new(-340.0, 270.0));
+        let alone = [within(1.0, 2.0), within(3.0, 300.0)];
+        assert_eq!(shown(&alone), Interval::new(-297.0, 303.0));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::text::{brief, rounded, short, with_plus};
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct ChartValue {
     pub(crate) value: f64,
-    /// None also if an end has no bound, since such an interval cannot be drawn.
+    /// The interval, if it can be drawn. None also if an end has no bound.
     pub(crate) interval: Option<Interval>,
 }
 
@@ -69,7 +69,7 @@ fn no_finer(value: f64, interval: Option<Interval>) -> f64 {
     }
 }
 
-/// "±1.1" if both sides are alike, else "11–14". The numbers are rounded first, because the page has only rounded ones.
+/// Returns "±1.1" if both sides are alike, else "11–14". The numbers are rounded first, because the page has only rounded ones.
 fn interval(value: f64, Interval { low, high }: Interval) -> String {
     let [value, low, high] = [value, low, high].map(rounded);
     let half = (high - low) / 2.0;

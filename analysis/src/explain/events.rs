@@ -20,7 +20,7 @@ pub(crate) struct Rate {
 }
 
 impl Rate {
-    /// None if there was no poll, or no request.
+    /// Divides by the number of polls or requests. None if that is zero.
     fn per(whole: f64, count: u64, amount: f64) -> Option<Rate> {
         Some(Rate {
             count: quotient(count as f64, whole)?,
@@ -151,7 +151,7 @@ impl CellEvidence {
         rates.collect()
     }
 
-    /// The system calls. The one with the most time comes first.
+    /// The rates of every system call. The call with the most time comes first.
     pub(crate) fn call_rates(&self, variant: usize) -> Vec<CallRates> {
         let sums = PassSums::new(self, Pass::SystemCalls, variant);
         let totals = sums.by(&self.system_calls, |row| {
@@ -171,7 +171,7 @@ impl CellEvidence {
         sorted.into_iter().map(called).collect()
     }
 
-    /// The requests per second under strace, and in the slices that collect nothing.
+    /// The requests per second under strace, and those in the slices that collect nothing.
     pub(crate) fn throughput_under_strace(&self) -> Option<[f64; 2]> {
         let per_s = |pass| {
             let sums = PassSums::new(self, pass, BASELINE);
@@ -180,20 +180,20 @@ impl CellEvidence {
         Some([per_s(Pass::SystemCalls)?, per_s(Pass::Normal)?])
     }
 
-    /// The objects and bytes per request that polls allocate, all system calls per request, and each of `calls`.
+    /// The numbers of objects and bytes that polls allocate for a request, of all its system calls, and of each of `calls`.
     pub(crate) fn by_request(
         &self,
         variant: usize,
         calls: &[&str],
     ) -> Vec<(String, Option<CellEstimate>)> {
-        let [of_allocations, of_calls] =
+        let [allocation_sums, call_sums] =
             [Pass::Allocations, Pass::SystemCalls].map(|pass| PassSums::new(self, pass, variant));
         let rows = &self.allocations;
         let [objects, bytes] = [0, 1].map(|column| {
-            of_allocations.per_request(rows, |row| (row.site, allocated(row)[column]))
+            allocation_sums.per_request(rows, |row| (row.site, allocated(row)[column]))
         });
         let called = |name: Option<&str>| {
-            of_calls.per_request(&self.system_calls, |row| {
+            call_sums.per_request(&self.system_calls, |row| {
                 let is_counted = name.is_none_or(|name| row.what == name);
                 (row.site, if is_counted { row.count } else { 0 })
             })

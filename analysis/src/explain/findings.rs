@@ -17,7 +17,7 @@ use crate::load::{CellEvidence, name_in_files};
 use crate::measure::OWN;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
-use crate::stats::{CONFIDENCE, Interval, Share, Trend, quotient, trend};
+use crate::stats::{self, CONFIDENCE, Interval, Trend, quotient, trend};
 use crate::text::{self, number, rounded};
 
 /// These sites together contain all children except those of nested sites, each child once.
@@ -29,7 +29,7 @@ const SITES: [Site; 5] = [
     Site::GossipActor,
 ];
 
-/// The most severe first. A kind that can cause another one comes before it.
+/// The kinds of findings, the most severe first. A kind that can cause another one comes before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum FindingKind {
@@ -173,24 +173,24 @@ impl FindingSearch<'_> {
 
     fn self_waking(&mut self, sums: &PassSums) {
         let count = |counter: ActivityCounter| sums.activity(counter).map(|count| count as f64);
-        let of_task = count(ActivityCounter::TaskSelfWakes).map(|wakes| {
+        let task_wakes = count(ActivityCounter::TaskSelfWakes).map(|wakes| {
             let on_purpose = count(ActivityCounter::TaskYields).unwrap_or(0.0);
             (wakes - on_purpose).max(0.0)
         });
-        let of_central = count(ActivityCounter::CentralSelfWakes);
+        let central_wakes = count(ActivityCounter::CentralSelfWakes);
         // Central's task polls the swarm until it is pending, so this is how often the task was polled.
         let central_polls = sums.site_sum(Site::Swarm, |row| row.pending);
         let task_polls = sums.site_sum(Site::Task, |row| row.polls);
         for (site, inside, wakes, polls) in [
-            (Site::Swarm, Site::Swarm, of_central, central_polls),
-            (Site::Task, Site::Connection, of_task, task_polls),
+            (Site::Swarm, Site::Swarm, central_wakes, central_polls),
+            (Site::Task, Site::Connection, task_wakes, task_polls),
         ] {
-            let share = wakes.and_then(|wakes| Share::part(wakes, polls as f64));
-            let idle = idle_polls(sums, inside).and_then(|(idle, polls)| Share::part(idle, polls));
-            let (Some(share), Some(idle)) = (share, idle) else {
+            let percent = wakes.and_then(|wakes| stats::percent(wakes, polls as f64));
+            let idle_percent =
+                idle_polls(sums, inside).and_then(|(idle, polls)| stats::percent(idle, polls));
+            let (Some(percent), Some(idle_percent)) = (percent, idle_percent) else {
                 continue;
             };
-            let (percent, idle_percent) = (share.percent(), idle.percent());
             // A task that finds something to do after it woke itself had a reason.
             if polls >= FEWEST_POLLS && idle_percent >= SELF_WAKING_IDLE_PERCENT {
                 let (kind, compared) = (FindingKind::SelfWaking, (percent, SELF_WAKING_PERCENT));
@@ -208,8 +208,8 @@ impl FindingSearch<'_> {
                 continue;
             };
             let per_s = quotient(idle, sums.seconds()).unwrap_or(0.0);
-            if let Some(share) = Share::part(idle, polls).filter(|_| per_s > IDLE_PER_S) {
-                let (kind, compared) = (FindingKind::IdlePolls, (share.percent(), threshold));
+            if let Some(percent) = stats::percent(idle, polls).filter(|_| per_s > IDLE_PER_S) {
+                let (kind, compared) = (FindingKind::IdlePolls, (percent, threshold));
                 self.add(kind, Some(site), "", compared, number(per_s));
             }
         }
@@ -256,12 +256,18 @@ impl FindingSearch<'_> {
             let percent = trend
                 .growth()
                 .map_or(f64::INFINITY, |growth| 100.0 * growth);
-            self.add(gauge.kind, None, "", (percent, gauge.threshold), grown);
+            self.add(
+                gauge.kind,
+                None,
+                "",
+                (percent, gauge.threshold_percent),
+                grown,
+            );
         }
     }
 }
 
-/// Polls of connections, or of the swarm, and those of them that found nothing to do.
+/// The number of polls of connections, or of the swarm, that found nothing to do, and the number of all such polls.
 fn idle_polls(sums: &PassSums, site: Site) -> Option<(f64, f64)> {
     let (idle, polls) = match site {
         Site::Swarm => (ActivityCounter::SwarmPollsIdle, ActivityCounter::SwarmPolls),
@@ -278,22 +284,22 @@ struct Gauge {
     counter: ActivityCounter,
     kind: FindingKind,
     unit: &'static str,
-    /// How much of the counter is one of the unit.
+    /// The value of the counter that is one of the unit, such as the bytes of a MiB.
     per_unit: f64,
-    /// Growth in percent.
-    threshold: f64,
-    /// Growth of the counter. Less is no finding, whatever it is in percent.
+    /// Growth is a finding if it exceeds this percentage.
+    threshold_percent: f64,
+    /// Growth of the counter by less than this is no finding, whatever it is in percent.
     least: f64,
 }
 
 #[rustfmt::skip]
 const GAUGES: [Gauge; 3] = [
-    Gauge { counter: ActivityCounter::Connections, kind: FindingKind::GrowingConnections, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: ActivityCounter::Tasks, kind: FindingKind::GrowingTasks, unit: "", per_unit: 1.0, threshold: GROWTH_PERCENT, least: 1.0 },
-    Gauge { counter: ActivityCounter::ResidentBytes, kind: FindingKind::GrowingMemory, unit: " MiB", per_unit: 1_048_576.0, threshold: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
+    Gauge { counter: ActivityCounter::Connections, kind: FindingKind::GrowingConnections, unit: "", per_unit: 1.0, threshold_percent: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: ActivityCounter::Tasks, kind: FindingKind::GrowingTasks, unit: "", per_unit: 1.0, threshold_percent: GROWTH_PERCENT, least: 1.0 },
+    Gauge { counter: ActivityCounter::ResidentBytes, kind: FindingKind::GrowingMemory, unit: " MiB", per_unit: 1_048_576.0, threshold_percent: MEMORY_GROWTH_PERCENT, least: MEMORY_GROWTH_BYTES },
 ];
 
-/// The end of every slice in seconds, and the value there.
+/// The values of a counter at the end of every slice. The first number of a pair is that time in seconds.
 fn series(evidence: &CellEvidence, counter: ActivityCounter) -> Vec<(f64, f64)> {
     let rows = evidence.activity.iter().filter(|row| row.what == counter);
     let values: BTreeMap<u32, u64> = rows.map(|row| (row.slice, row.count)).collect();

@@ -24,7 +24,7 @@ pub(crate) struct CellFlamegraph {
 }
 
 pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Vec<CellFlamegraph> {
-    let of_cell = cell.evidence().cell;
+    let cell_name = cell.evidence().cell;
     let baseline = &explanation.variants[0];
     let mut flamegraphs = Vec::new();
     for ExplainedVariant { key, label } in &explanation.variants {
@@ -50,7 +50,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             let graph = CellFlamegraph {
                 name: format!("{prefix}{which}.svg"),
                 link: format!("{which} polls{with}"),
-                title: format!("Time of {which} polls: {of_cell}, {label}"),
+                title: format!("Time of {which} polls: {cell_name}, {label}"),
                 subtitle: format!("{seen}, in {polls}"),
                 samples,
                 before: None,
@@ -58,7 +58,7 @@ pub(crate) fn flamegraphs(explanation: &Explanation, cell: &CellExplained) -> Ve
             let difference = (!is_baseline).then(|| CellFlamegraph {
                 name: format!("{prefix}{which}-difference.svg"),
                 link: format!("what changes in {which} polls{with}"),
-                title: format!("Change of {which} polls: {of_cell}, {} → {label}", baseline.label),
+                title: format!("Change of {which} polls: {cell_name}, {} → {label}", baseline.label),
                 // The page shows two flamegraphs beside each other, so there is no room for more words.
                 subtitle: format!(
                     "red: a larger share of time than before, blue: a smaller one, without callees; {seen}"

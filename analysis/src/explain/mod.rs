@@ -21,9 +21,10 @@ use self::thresholds::LOST_PERCENT;
 use crate::load::explain::{Explained, SlowPolls};
 use crate::load::{CellEvidence, CellExplained, Sweep};
 use crate::measure::slow_from_ns;
+use crate::new_folder::NewFile;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, Change, RatioKind, RatioPart, Share, change};
+use crate::stats::{self, Change, RatioKind, RatioPart, change, percent};
 
 /// A variant of the only program (its subject is 0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -33,7 +34,7 @@ pub(crate) struct VariantKey {
 }
 
 impl VariantKey {
-    /// All others are compared with this one.
+    /// The variant that all others are compared with.
     pub(crate) const BASELINE: VariantKey = VariantKey {
         subject: 0,
         variant: BASELINE,
@@ -50,12 +51,12 @@ pub(crate) struct Explanation {
     pub(crate) variants: Vec<ExplainedVariant>,
     pub(crate) site: Site,
     pub(crate) sites: SiteNames,
-    /// The first band of slow polls. It is absent if no band is above the threshold.
+    /// The lower end of the first band of slow polls. It is absent if no band is above the threshold.
     pub(crate) slow_from_ns: Option<u64>,
     pub(crate) cells: Vec<CellExplained>,
-    /// The most severe first.
+    /// The findings of all launches, the most severe first.
     pub(crate) findings: Vec<WorkFinding>,
-    /// Problems with chosen cells that have no evidence.
+    /// A sentence for each problem with a launch.
     pub(crate) flaws: Vec<String>,
 }
 
@@ -63,7 +64,7 @@ impl Explanation {
     pub(crate) fn read(sweep: &Sweep, options: &Options) -> Result<Option<Explanation>, Failure> {
         let manifest = &sweep.manifest;
         let slow_from_ns = slow_from_ns(options.figures.threshold);
-        let sites = SiteNames::of_nodes(Some((&manifest.tool, &manifest.config.node)));
+        let sites = SiteNames::recorded(&manifest.tool, &manifest.config.node);
         let polls = SlowPolls {
             site: options.first_site(&sites),
             // With a threshold above all bands, no poll is known to be slow.
@@ -85,11 +86,15 @@ impl Explanation {
                 label: label.clone(),
             }
         };
-        let of_variant = |variant| explained_variant(0, variant);
-        let of_subject = |subject| explained_variant(subject, BASELINE);
         let variants = match subjects.is_empty() {
-            true => variants.into_iter().map(of_variant).collect(),
-            false => subjects.into_iter().map(of_subject).collect(),
+            true => variants
+                .into_iter()
+                .map(|variant| explained_variant(0, variant))
+                .collect(),
+            false => subjects
+                .into_iter()
+                .map(|subject| explained_variant(subject, BASELINE))
+                .collect(),
         };
         let cells = explained.cells;
         let mut findings = Vec::new();
@@ -152,7 +157,7 @@ impl CellEvidence {
         let SlowPolls { site, from_ns } = self.polls;
         let sums = PassSums::new(self, Pass::Normal, BASELINE);
         let [slow, all] = [from_ns, 0].map(|from_ns| sums.polls(site, from_ns).count as f64);
-        Share::part(slow, all).map(Share::percent)
+        percent(slow, all)
     }
 
     /// The kinds of evidence of which so much is lost that the rest may not be representative, with the lost percentage.
@@ -160,18 +165,18 @@ impl CellEvidence {
         let sites = || self.sites.iter();
         let samples = counted(&self.stacks);
         let polls: u64 = sites().map(|site| site.polls).sum();
-        let of_children: u64 = self.children.iter().map(|child| child.polls).sum();
+        let child_polls: u64 = self.children.iter().map(|child| child.polls).sum();
         let children_lost = sites().map(|site| site.children_lost).sum();
         let seen = &self.seen;
         let lost = [
             ("sampled stacks", samples, seen.stacks_lost.unwrap_or(0)),
             ("polls", polls, sites().map(|site| site.lost).sum()),
-            ("polls of children", of_children, children_lost),
+            ("polls of children", child_polls, children_lost),
         ];
         let with_percent = |(what, kept, lost): (_, u64, u64)| {
             let (kept, lost) = (kept as f64, lost as f64);
-            let percent = Share::part(lost, kept + lost)?.percent();
-            (percent > LOST_PERCENT).then_some((what, percent))
+            let lost_percent = percent(lost, kept + lost)?;
+            (lost_percent > LOST_PERCENT).then_some((what, lost_percent))
         };
         lost.into_iter().filter_map(with_percent).collect()
     }
@@ -179,21 +184,16 @@ impl CellEvidence {
 
 pub(crate) const FOLDER: &str = "explain";
 
-/// A flamegraph, a trace or a table about explained cells.
-pub(crate) struct File {
-    pub(crate) name: String,
-    pub(crate) content: Vec<u8>,
-}
-
-pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
-    let mut files = vec![File {
+/// Makes the flamegraphs, traces and tables about explained cells.
+pub(crate) fn files(explanation: &Explanation) -> Result<Vec<NewFile>> {
+    let mut files = vec![NewFile {
         name: format!("{FOLDER}/findings.csv"),
         content: findings::csv(&explanation.findings)?,
     }];
     for cell in &explanation.cells {
         let mut add = |suffix: &str, content: Vec<u8>| {
             let name = format!("{FOLDER}/{}.{suffix}", cell.id());
-            files.push(File { name, content });
+            files.push(NewFile { name, content });
         };
         for flamegraph in flamegraphs(explanation, cell) {
             add(&flamegraph.name, flamegraph.svg()?);
@@ -210,9 +210,16 @@ pub(crate) fn files(explanation: &Explanation) -> Result<Vec<File>> {
     Ok(files)
 }
 
-/// The baseline's shares of slow polls as it is and with a warm core, from the blocks that have slices of both kinds, and the
-/// change. A single block shows no change. Returns None if there is no such block.
-pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Change>)> {
+/// The baseline's shares of slow polls as it is and with a warm core, from the blocks that have slices of both kinds.
+pub(crate) struct WarmCore {
+    pub(crate) normal: f64,
+    pub(crate) warm: f64,
+    /// None if there is only one block.
+    pub(crate) change: Option<Change>,
+}
+
+/// Compares a warm core with the baseline as it is. Returns None if no block has slices of both kinds.
+pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<WarmCore> {
     let SlowPolls { site, from_ns } = evidence.polls;
     let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
     let slices = evidence.slices.iter();
@@ -238,6 +245,9 @@ pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<([f64; 2], Option<Cha
     let blocks = normal.len();
     let normal = stats::ratio(&[normal], RatioKind::Share)?;
     let warm = stats::ratio(&[warm], RatioKind::Share)?;
-    let change = change(&normal, &warm).filter(|_| blocks > 1);
-    Some(([normal.value, warm.value], change))
+    Some(WarmCore {
+        change: change(&normal, &warm).filter(|_| blocks > 1),
+        normal: normal.value,
+        warm: warm.value,
+    })
 }

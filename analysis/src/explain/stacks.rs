@@ -10,7 +10,7 @@ use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_W
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
-use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, Share, change, quotient};
+use crate::stats::{self, CONFIDENCE, Interval, RatioKind, RatioPart, change, percent, quotient};
 
 /// Samples by folded stack: site, child, then frames from the poll function inwards.
 pub(crate) type Folded = BTreeMap<String, u64>;
@@ -34,6 +34,13 @@ const WAITING: [&str; 16] = [
     "select",
     "wait4",
 ];
+
+/// The innermost frames of samples.
+pub(crate) struct InnermostFrames {
+    /// Each frame with its percentage of the samples, the most frequent first.
+    pub(crate) percents: Vec<(String, f64)>,
+    pub(crate) samples: u64,
+}
 
 /// A child in which slow polls wait in the kernel.
 pub(crate) struct Waiting<'a> {
@@ -144,16 +151,18 @@ impl CellEvidence {
         })
     }
 
-    /// The innermost frames of slow polls with their percentages, the most frequent first, and the number of all samples.
-    pub(crate) fn frames(&self, variant: usize) -> (Vec<(String, f64)>, u64) {
+    /// The innermost frames of slow polls.
+    pub(crate) fn frames(&self, variant: usize) -> InnermostFrames {
         let sums = PassSums::new(self, Pass::Stacks, variant);
         let by_name = self.slow(&sums, self.polls.site, innermost);
         let all: u64 = by_name.values().sum();
-        let share =
-            |(name, samples)| Some((name, Share::part(samples as f64, all as f64)?.percent()));
-        let mut frames: Vec<(String, f64)> = by_name.into_iter().filter_map(share).collect();
-        frames.sort_by(|(_, one), (_, other)| other.total_cmp(one));
-        (frames, all)
+        let share = |(name, samples)| Some((name, percent(samples as f64, all as f64)?));
+        let mut percents: Vec<(String, f64)> = by_name.into_iter().filter_map(share).collect();
+        percents.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+        InnermostFrames {
+            percents,
+            samples: all,
+        }
     }
 
     /// The percentage of samples in slow polls of the baseline that were inside the kernel. Returns None if there are too few
@@ -163,8 +172,7 @@ impl CellEvidence {
         let samples = self.slow(&sums, self.polls.site, |stack| functions(stack).1);
         let inside = samples.get(&true).copied().unwrap_or(0);
         let all: u64 = samples.values().sum();
-        let share = Share::part(inside as f64, all as f64).filter(|_| all >= ENOUGH_SLOW_SAMPLES);
-        share.map(Share::percent)
+        percent(inside as f64, all as f64).filter(|_| all >= ENOUGH_SLOW_SAMPLES)
     }
 
     /// The child in which slow polls of a site wait most. Returns None if there are too few slow polls, or too few samples that
@@ -183,15 +191,15 @@ impl CellEvidence {
                 by_child.entry(*child).or_default().insert(call, *samples);
             }
         }
-        let of_child = by_child
+        let waits_by_child = by_child
             .into_iter()
             .map(|(child, calls)| (calls.values().sum::<u64>(), child, calls));
-        let (waits, child, calls) = of_child.max_by_key(|(waits, ..)| *waits)?;
+        let (waits, child, calls) = waits_by_child.max_by_key(|(waits, ..)| *waits)?;
         let (call, _) = calls.into_iter().max_by_key(|(_, samples)| *samples)?;
         let slow_polls = sums.polls(site, from_ns).count;
         (slow_polls >= FEWEST_SLOW_POLLS && waits >= FEWEST_WAITS).then(|| Waiting {
             child: child.unwrap_or(OWN),
-            percent: Share::part(waits as f64, all as f64).map_or(0.0, Share::percent),
+            percent: percent(waits as f64, all as f64).unwrap_or(0.0),
             call: format!("`{call}`"),
         })
     }
@@ -224,7 +232,7 @@ impl CellEvidence {
         let compare_child = |child: &String| {
             let part = |by_child: &BTreeMap<String, u64>| {
                 let own = by_child.get(child).copied().unwrap_or(0);
-                RatioPart::of_counts(own, by_child.values().sum())
+                RatioPart::from_counts(own, by_child.values().sum())
             };
             let parts = |index: usize| vec![slices.iter().map(|sums| part(&sums[index])).collect()];
             let table = stats::ratio(&parts(0), RatioKind::Amount)?;

@@ -4,16 +4,16 @@
 /// a finding.
 pub(crate) const SLEEPING_PERCENT: f64 = 5.0;
 
-/// Fewer slow polls can be an accident.
+/// The fewest slow polls for a finding. Fewer can be an accident.
 pub(crate) const FEWEST_SLOW_POLLS: u64 = 20;
 
-/// Fewer samples that wait, in slow polls, can be an accident.
+/// The fewest samples in slow polls that wait. Fewer can be an accident.
 pub(crate) const FEWEST_WAITS: u64 = 20;
 
 /// The objects that are allocated per poll of a child. A yamux frame and its way through the protocols need tens of objects.
 pub(crate) const OBJECTS_PER_POLL: f64 = 1_000.0;
 
-/// Fewer polls of a child give no useful average.
+/// The fewest polls of a child. Fewer give no useful average.
 pub(crate) const FEWEST_POLLS: u64 = 20;
 
 /// The percentage of a task's polls in which the task wakes itself. Tasks wake themselves for good reasons: one task fills and
@@ -34,15 +34,16 @@ pub(crate) const IDLE_CONNECTION_PERCENT: f64 = 95.0;
 /// pending.
 pub(crate) const IDLE_SWARM_PERCENT: f64 = 60.0;
 
-/// Idle polls per second. Rare idle polls cost nothing.
+/// The number of idle polls per second. Rare idle polls cost nothing.
 pub(crate) const IDLE_PER_S: f64 = 100.0;
 
-/// Dials per second. All connections are made before the first slice.
+/// The number of dials per second. All connections are made before the first slice.
 pub(crate) const DIALS_PER_S: f64 = 0.1;
 
-/// Slices are short, so a single dial would be many per second.
+/// The fewest dials for a finding. Slices are short, so a single dial would be many per second.
 pub(crate) const FEWEST_DIALS: u64 = 3;
 
+/// The number of connections to a peer that is needed.
 pub(crate) const CONNECTIONS_PER_PEER: f64 = 1.0;
 
 /// The confidence that a value grows at all. Every cell has three trends.
@@ -55,7 +56,7 @@ pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 /// grow, too.
 pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 
-/// Smaller growth does not matter, whatever it is in percent.
+/// The least growth of memory that matters, whatever it is in percent.
 pub(crate) const MEMORY_GROWTH_BYTES: f64 = 16.0 * 1024.0 * 1024.0;
 
 /// The report says that samples are rare if they are this many times rarer than asked for.
@@ -64,7 +65,7 @@ pub(crate) const RARER_SAMPLES: f64 = 1.5;
 /// The largest acceptable difference between the flamegraph and the table of children, in percentage points.
 pub(crate) const AGREEMENT_PP: f64 = 10.0;
 
-/// Fewer slices do not show how much samples vary from slice to slice.
+/// The fewest slices that show how much samples vary from slice to slice.
 pub(crate) const FEWEST_SLICES: usize = 4;
 
 /// If more than this percentage of evidence is lost, the rest may not be representative.

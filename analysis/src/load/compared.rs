@@ -52,7 +52,7 @@ pub(crate) struct ComparedVariant {
     pub(crate) label: String,
     pub(crate) role: ComparedRole,
     pub(crate) budgets: Budgets,
-    /// Index into the subjects; 0 without subjects.
+    /// The index of the subject. It is 0 if there are no subjects.
     pub(crate) subject: usize,
 }
 
@@ -88,9 +88,9 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
         return variants;
     }
     let subjects = config.subjects.iter().enumerate();
-    let of_subjects = subjects.flat_map(|(number, subject)| {
-        let of_subject = variants.iter();
-        of_subject.map(move |variant| ComparedVariant {
+    let compared = subjects.flat_map(|(number, subject)| {
+        let variants = variants.iter();
+        variants.map(move |variant| ComparedVariant {
             label: match variant.role {
                 ComparedRole::Baseline => subject.label.clone(),
                 _ => format!("{}, {}", subject.label, variant.label),
@@ -106,7 +106,7 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
             ..variant.clone()
         })
     });
-    of_subjects.collect()
+    compared.collect()
 }
 
 #[cfg(test)]

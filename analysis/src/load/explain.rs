@@ -76,7 +76,7 @@ struct Launch<'a> {
     dir: &'a Path,
     cell: &'a str,
     subject: Option<usize>,
-    /// The variants that slices may be of.
+    /// The variants that the slices can belong to.
     variants: &'a [usize],
     manifest: &'a Manifest,
 }
@@ -211,7 +211,7 @@ impl CellEvidence {
         rows > 0 && self.slices.iter().any(is_there)
     }
 
-    /// Reads all files of the launch, whose row this is.
+    /// Reads all files of a launch. The row is that of its `run.json`.
     fn read(launch: &Launch, row: &RunRow, polls: SlowPolls) -> Result<CellEvidence> {
         let dir = launch.dir;
         let seen: EvidenceFile = outside::read_unversioned(&dir.join(files::EVIDENCE))?;
@@ -233,7 +233,7 @@ impl CellEvidence {
             extents: extents.collect(),
         };
         let system_calls: Vec<EvidenceRow> =
-            tables.of_pass(Pass::SystemCalls, files::SYSTEM_CALLS)?;
+            tables.read_pass(Pass::SystemCalls, files::SYSTEM_CALLS)?;
         if system_calls.iter().any(|row| row.site.is_some()) {
             let calls_path = dir.join(files::SYSTEM_CALLS);
             bail!(
@@ -250,19 +250,19 @@ impl CellEvidence {
             sites: tables.checked(rows::read(dir, false), files::SITES)?,
             bands: tables.checked(bands, files::BANDS)?,
             children: tables.checked(rows::read(dir, false), files::CHILDREN)?,
-            stacks: tables.of_pass(Pass::Stacks, files::STACKS)?,
-            allocations: tables.of_pass(Pass::Allocations, files::ALLOCATIONS)?,
-            allocation_stacks: tables.of_pass(Pass::Allocations, files::ALLOCATION_STACKS)?,
-            counters: tables.of_pass(Pass::Counters, files::COUNTERS)?,
+            stacks: tables.read_pass(Pass::Stacks, files::STACKS)?,
+            allocations: tables.read_pass(Pass::Allocations, files::ALLOCATIONS)?,
+            allocation_stacks: tables.read_pass(Pass::Allocations, files::ALLOCATION_STACKS)?,
+            counters: tables.read_pass(Pass::Counters, files::COUNTERS)?,
             system_calls,
-            timeline: tables.of_pass(Pass::Timeline, files::TIMELINE)?,
-            activity: tables.of_pass(Pass::Activity, files::ACTIVITY)?,
+            timeline: tables.read_pass(Pass::Timeline, files::TIMELINE)?,
+            activity: tables.read_pass(Pass::Activity, files::ACTIVITY)?,
             seen,
         })
     }
 }
 
-/// The tables of a launch, with what its slices can have at most.
+/// The tables of a launch, and the limits of the figures of its slices.
 struct Tables<'a> {
     dir: &'a Path,
     seen: &'a EvidenceFile,
@@ -271,7 +271,7 @@ struct Tables<'a> {
 
 impl Tables<'_> {
     /// Reads a table of a pass. The table may be missing if the file of evidence calls this pass unavailable.
-    fn of_pass<Row>(&self, pass: Pass, name: &str) -> Result<Vec<Row>>
+    fn read_pass<Row>(&self, pass: Pass, name: &str) -> Result<Vec<Row>>
     where
         Row: DeserializeOwned + OfSlice + Limited,
     {
@@ -308,7 +308,7 @@ pub(crate) trait OfSlice {
     fn slice(&self) -> u32;
 }
 
-macro_rules! of_slice {
+macro_rules! impl_of_slice {
     ($($row:ident)*) => {$(
         impl OfSlice for $row {
             fn slice(&self) -> u32 {
@@ -317,7 +317,7 @@ macro_rules! of_slice {
         }
     )*};
 }
-of_slice!(BandRow ChildRow SiteRow SliceRow TimelineRow);
+impl_of_slice!(BandRow ChildRow SiteRow SliceRow TimelineRow);
 
 impl<What> OfSlice for EvidenceRow<What> {
     fn slice(&self) -> u32 {

@@ -75,8 +75,8 @@ impl LoadedRun {
 /// between programs comes from there.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
-    let of_run = |run: &LoadedRun| (run.number, run.idle.and_then(share));
-    let shares: Vec<(u32, Option<f64>)> = runs.iter().map(of_run).collect();
+    let numbered = |run: &LoadedRun| (run.number, run.idle.and_then(share));
+    let shares: Vec<(u32, Option<f64>)> = runs.iter().map(numbered).collect();
     for run in runs {
         let together = shares.iter().filter(|(number, _)| *number == run.number);
         run.own_cpu_share = mean(together.filter_map(|(_, share)| *share));
@@ -90,7 +90,7 @@ pub(crate) struct LoadedSlice {
     /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from
     /// waits of the co-tenant.
     pub(crate) histograms: HashMap<HistogramOf, Counts>,
-    /// Polls of connections by how long after the change of variant they began.
+    /// The polls of connections, grouped by the time from the change of variant to their beginning.
     pub(crate) after_switch: Vec<TurnRow>,
     pub(super) peers: Vec<PeerRow>,
     pub(crate) workers: Vec<WorkerRow>,

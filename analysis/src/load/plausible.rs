@@ -145,10 +145,10 @@ fn check_blocks(run: &LoadedRun) -> Result<()> {
     for row in &run.block_rows {
         let (block, ms) = (row.block, row.duration_ms);
         let slices = run.rows().filter(|slice| slice.block == block);
-        let of_slices: f64 = slices.map(|slice| slice.duration_ms).sum();
+        let slices_ms: f64 = slices.map(|slice| slice.duration_ms).sum();
         ensure!(
-            of_slices <= SLACK * ms,
-            "{BLOCKS}: block {block} takes {ms} ms, but its slices in {SLICES} {of_slices} ms"
+            slices_ms <= SLACK * ms,
+            "{BLOCKS}: block {block} takes {ms} ms, but its slices in {SLICES} {slices_ms} ms"
         );
     }
     let quic = || run.slices.iter().flat_map(|slice| &slice.quic);

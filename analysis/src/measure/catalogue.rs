@@ -176,5 +176,5 @@ fn part(num: f64, den: f64) -> Parts {
 }
 
 fn counts(num: u64, den: u64) -> Parts {
-    Some(RatioPart::of_counts(num, den))
+    Some(RatioPart::from_counts(num, den))
 }

@@ -3,7 +3,7 @@
 use run_format::{BlockRow, NetworkReport, Pass, RunRow, SLOW_NS, Site, SliceRow};
 
 use crate::load::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
-use crate::stats::{RatioPart, Share, Spread, quotient};
+use crate::stats::{RatioPart, Spread, percent, quotient};
 
 /// Checks over all runs of a cell. A check is None if the system does not provide it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,25 +16,25 @@ pub(crate) struct Checks {
     pub(crate) set_aside: Disturbances,
     /// The number of runs during which something else measured on this machine.
     pub(crate) beside: usize,
-    pub(crate) steal_percent: Option<Share>,
+    pub(crate) steal_percent: Option<f64>,
     /// The share of the measured time in which central's worker was ready and waited for its core.
-    pub(crate) waiting_percent: Option<Share>,
+    pub(crate) waiting_percent: Option<f64>,
     /// The part of the time beyond 50 µs by the wall clock that polls of connections lost to other threads and to the hypervisor.
-    pub(crate) lost_beyond_percent: Option<Share>,
+    pub(crate) lost_beyond_percent: Option<f64>,
     /// CPU time of processes that do not belong to the cell, in percent of one core.
     pub(crate) other_percent: Option<f64>,
     pub(crate) involuntary_switches_per_s: Option<f64>,
     pub(crate) retransmits: Option<u64>,
     pub(crate) drops: Option<u64>,
     /// The share of central's CPU time that recording took.
-    pub(crate) probe_percent: Option<Share>,
+    pub(crate) probe_percent: Option<f64>,
     /// How many more polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_polls_percent: Option<f64>,
     /// How many more slow polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
     pub(crate) monitor_time_percent: Option<f64>,
     /// The share of central's CPU time in the kernel.
-    pub(crate) kernel_percent: Option<Share>,
+    pub(crate) kernel_percent: Option<f64>,
     /// The time of the fixed piece of work before each block.
     pub(crate) work_us: Option<Spread>,
     pub(crate) delay_late_us: Option<f64>,
@@ -45,7 +45,7 @@ impl Checks {
         let slices: Vec<&LoadedSlice> = compared(runs).map(|(_, slice)| slice).collect();
         let blocks: Vec<&BlockRow> = runs.iter().flat_map(|run| &run.block_rows).collect();
         let duration_ms: f64 = blocks.iter().map(|block| block.duration_ms).sum();
-        let share = |ms: Option<f64>| Share::part(ms?, duration_ms);
+        let share = |ms: Option<f64>| percent(ms?, duration_ms);
         let total = |part: fn(&BlockRow) -> Option<f64>| total(&blocks, part);
         let user_ms = total(|block| block.central_user_ms);
         let system_ms = total(|block| block.central_system_ms);
@@ -85,14 +85,14 @@ impl Checks {
                 |row| row.monitor_slow_task_polls,
             ),
             monitor_time_percent: excess(|task| task.row.wall_ns, |row| row.monitor_task_ns),
-            kernel_percent: system_ms.and_then(|ms| Share::part(ms, cpu_ms?)),
-            work_us: Spread::of_values(work.map(|row| row.work_ns as f64 / 1e3)),
+            kernel_percent: system_ms.and_then(|ms| percent(ms, cpu_ms?)),
+            work_us: Spread::over(work.map(|row| row.work_ns as f64 / 1e3)),
             delay_late_us: delay_late_us(rows),
         }
     }
 }
 
-fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
+fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<f64> {
     let lost = sum_of_all(slices.iter().map(|slice| {
         let polled = Site::of_connections(slice.sites().map(|site| site.row.site));
         let site = slice.site(polled)?;
@@ -100,7 +100,7 @@ fn lost_beyond_percent(slices: &[&LoadedSlice]) -> Option<Share> {
         let wall_ns = site.row.wall_beyond_ns as f64;
         Some(RatioPart::new((wall_ns - own_ns).max(0.0), wall_ns))
     }))?;
-    Share::part(lost.num, lost.den)
+    percent(lost.num, lost.den)
 }
 
 pub(crate) fn sum<'a>(all: impl Iterator<Item = &'a Disturbances>) -> Disturbances {
@@ -122,7 +122,7 @@ fn total(blocks: &[&BlockRow], part: impl Fn(&BlockRow) -> Option<f64>) -> Optio
 pub(crate) fn round_trips<'a>(runs: impl Iterator<Item = &'a NetworkReport>) -> Option<Spread> {
     let rtts = runs.filter_map(|network| network.rtt.as_ref());
     let links = rtts.flat_map(|rtt| &rtt.links);
-    Spread::of_values(links.flat_map(|link| link.connects_ms.iter().copied()))
+    Spread::over(links.flat_map(|link| link.connects_ms.iter().copied()))
 }
 
 /// None if no counter of dropped packets could be read.
@@ -148,14 +148,14 @@ fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlic
 
 /// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has
 /// this cost.
-fn probe_percent(runs: &[LoadedRun]) -> Option<Share> {
+fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
     let taken = sum_of_all(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);
         let polls: u64 = slice.sites().map(|site| site.row.polls).sum();
         let ns = per_poll_ns * polls as f64 * row.sampled_ms / row.duration_ms;
         Some(RatioPart::new(ns, row.central_cpu_ns? as f64))
     }))?;
-    Share::part(taken.num, taken.den)
+    percent(taken.num, taken.den)
 }
 
 fn delay_late_us(rows: &[&RunRow]) -> Option<f64> {

@@ -20,7 +20,7 @@ pub(crate) struct CurveValue {
     pub(crate) relative: Option<Uncertain>,
 }
 
-/// Six thresholds a decade, and that of the report.
+/// Returns six thresholds in each decade, and that of the report.
 fn thresholds(own_ns: u64) -> BTreeSet<u64> {
     const SIXTHS: [u64; 6] = [100, 150, 200, 300, 500, 700];
     let decades = [10_000, 100_000, 1_000_000].into_iter();

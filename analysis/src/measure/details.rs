@@ -10,7 +10,7 @@ use super::metric::{Metric, MetricKey, Place};
 use super::sums::CellSums;
 use crate::load::LoadedRun;
 use crate::prose::{self, prose};
-use crate::stats::{RatioPart, Share};
+use crate::stats::{RatioPart, percent};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
@@ -123,12 +123,12 @@ fn waited(run: &LoadedRun) -> Vec<Option<f64>> {
         let number = run.slices[*block.first()?].row.block;
         let row: &BlockRow = run.block_rows.iter().find(|row| row.block == number)?;
         let waited_ms = row.central_core_steal_ms? + row.central_runqueue_ns? as f64 / 1e6;
-        Share::part(waited_ms, row.duration_ms).map(Share::percent)
+        percent(waited_ms, row.duration_ms)
     };
     run.blocks.iter().map(waited_in_block).collect()
 }
 
-/// "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns"
+/// Returns a line such as "run 1: 2026-11-22, 12.0 s, seed 6438; recording a poll takes 21 ns".
 fn launch(row: &RunRow) -> String {
     prose::text(&prose!('a "launch.txt" { row: &'a RunRow = row }))
 }

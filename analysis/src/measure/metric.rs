@@ -85,7 +85,7 @@ serde_as_text!(Metric);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) struct MetricKey {
-    /// None for a metric of the worker as a whole.
+    /// The site whose polls the metric is about. None for a metric of the worker as a whole.
     pub(crate) site: Option<Site>,
     pub(crate) metric: Metric,
 }
@@ -103,8 +103,8 @@ impl MetricKey {
         let places = sites.iter().copied().map(Some).chain([None]);
         let keys = places.flat_map(|site| {
             let metrics = Metric::ALL.iter().copied();
-            let of_place = metrics.filter(move |metric| metric.is_by_site() == site.is_some());
-            of_place.map(move |metric| MetricKey { site, metric })
+            let here = metrics.filter(move |metric| metric.is_by_site() == site.is_some());
+            here.map(move |metric| MetricKey { site, metric })
         });
         keys.collect()
     }
@@ -232,8 +232,6 @@ pub(crate) enum Term {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Place {
-    /// The table of changes in a report that decide nothing.
-    Details,
     /// The pictures before and after, unless options name other metrics.
     BeforeAfter,
     Blocks,

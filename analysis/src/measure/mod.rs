@@ -31,7 +31,7 @@ use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
 use self::sums::{CellBlocks, CellSums};
 pub(crate) use self::sums::{Estimates, SweepSetup};
-use self::turns::{Levels, Turns, levels};
+use self::turns::Turns;
 use crate::load::{self, CellRuns, LoadedRun, LoadedSlice, RunFiles};
 use crate::stats::{self, RatioKind, RatioPart, Uncertain};
 
@@ -62,14 +62,12 @@ pub(crate) struct CellMeasured {
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// Empty for a published table.
+    /// The estimates of all figures. Empty for a published table.
     pub(crate) estimates: Estimates,
     /// The curve of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,
     pub(crate) after_switch: AfterSwitch,
     pub(crate) turns: Turns,
-    /// The two levels of the throughput of each variant, if it has two.
-    pub(crate) levels: Vec<Option<Levels>>,
     pub(crate) checks: Checks,
     pub(crate) breakdown: Breakdown,
     pub(crate) predicted: Vec<Predicted>,
@@ -120,9 +118,9 @@ impl CellMeasured {
         let mut set_aside = runs.iter().flat_map(|run| run.set_aside.keys());
         let disturbed = set_aside.next().copied();
         runs.retain(|run| !run.blocks.is_empty());
-        let blocks = CellBlocks::of_runs(&runs, setup);
+        let blocks = CellBlocks::collect(&runs, setup);
         let is_first = |run: &&LoadedRun| run.subject == 0;
-        let of_first: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
+        let first_program: Vec<&LoadedRun> = runs.iter().filter(is_first).collect();
         let ended = files.runs.iter().filter_map(|file| file.row.as_ref());
         let rows: Vec<&RunRow> = ended.collect();
         let hosts: BTreeSet<_> = runs.iter().map(LoadedRun::host).collect();
@@ -141,18 +139,17 @@ impl CellMeasured {
             layouts: blocks.layouts(),
             // With several programs a launch need not be precise by itself.
             at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
-            slow_polls: slow_polls(&of_first, setup.threshold_ns),
+            slow_polls: slow_polls(&first_program, setup.threshold_ns),
             estimates: sums.estimates(),
             curve: curve::curve(&blocks, setup),
             after_switch: after_switch(&runs, &blocks, setup),
             turns: Turns::examine(&runs, setup.budgets),
-            levels: levels(&blocks, setup),
             checks: Checks::make(&rows, &runs),
             breakdown: match is_measured {
-                true => breakdown::break_down(&of_first, setup.threshold_ns),
+                true => breakdown::break_down(&first_program, setup.threshold_ns),
                 false => Breakdown::default(),
             },
-            predicted: predicted::predict(&of_first, setup),
+            predicted: predicted::predict(&first_program, setup),
             details: PageDetails::collect(&sums, &rows, &runs, setup.threshold_ns),
             jobs: jobs(files, setup.budgets)?,
             workers: workers(&runs, setup),
@@ -254,7 +251,7 @@ fn after_switch(runs: &[LoadedRun], blocks: &CellBlocks, setup: &SweepSetup) -> 
         let slow_polls = |_: &_, slice: &LoadedSlice| {
             let mut ranges = slice.after_switch.iter();
             let range = ranges.find(|range| range.from_ms == from_ms);
-            let part = range.map(|range| RatioPart::of_counts(range.slow_polls, range.polls));
+            let part = range.map(|range| RatioPart::from_counts(range.slow_polls, range.polls));
             Some(part.unwrap_or_default())
         };
         let parts = blocks.sums_by_block(variants, slow_polls, RatioPart::sum)?;

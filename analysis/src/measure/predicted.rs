@@ -13,7 +13,7 @@ use crate::stats::{self, BareEstimate, RatioKind, RatioPart};
 #[derive(Clone, Debug)]
 pub(crate) struct Predicted {
     pub(crate) site: Site,
-    /// None stands for the polls as they were.
+    /// The limit of the bound. None stands for the polls as they were.
     pub(crate) limit: Option<Limit>,
     pub(crate) slices: usize,
     pub(crate) polls: u64,
@@ -72,7 +72,7 @@ fn predicted(all: &[Recorded]) -> Option<Predicted> {
 }
 
 /// A key that sorts limits by kind, and limits of one kind by how much they allow.
-pub(crate) fn sort_key(limit: Limit) -> (u8, u128) {
+fn sort_key(limit: Limit) -> (u8, u128) {
     match limit {
         Limit::Count(count) => (0, u128::from(count.get())),
         Limit::Time(time) => (1, time.as_nanos()),

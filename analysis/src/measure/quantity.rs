@@ -15,10 +15,12 @@ pub(crate) struct Quantity {
     name: &'static str,
     pub(crate) words: &'static str,
     pub(crate) is_benefit: bool,
+    /// The least change that matters, in the unit of averages over cells.
     pub(crate) margin: f64,
 }
 
 impl Quantity {
+    /// All quantities with their default margins.
     pub(crate) fn all() -> Vec<Quantity> {
         let quantity = |&metric: &Metric| {
             let info = metric.info().verdict.as_ref()?;
@@ -33,7 +35,20 @@ impl Quantity {
         Metric::ALL.iter().filter_map(quantity).collect()
     }
 
-    pub(crate) fn of_metric(metric: Metric) -> Option<Quantity> {
+    /// All quantities. If a margin was given several times, the last one counts.
+    pub(crate) fn with_margins(given: &[Margin]) -> Vec<Quantity> {
+        let mut all = Quantity::all();
+        for margin in given {
+            for quantity in &mut all {
+                if quantity.metric == margin.quantity.metric {
+                    quantity.margin = margin.value;
+                }
+            }
+        }
+        all
+    }
+
+    pub(crate) fn by_metric(metric: Metric) -> Option<Quantity> {
         Quantity::all()
             .into_iter()
             .find(|quantity| quantity.metric == metric)
@@ -55,14 +70,14 @@ impl Quantity {
         unit(self.metric)
     }
 
-    /// "time beyond 50 µs", where a text is about one threshold.
+    /// Returns the words for a text about one threshold, such as "time beyond 50 µs".
     pub(crate) fn words_beyond(self, threshold: &str) -> String {
         self.words.replace("the threshold", threshold)
     }
 
-    /// "0.5 pp"
-    pub(crate) fn with_unit(self, change: f64) -> String {
-        format!("{change} {}", self.unit())
+    /// Returns the margin with its unit, such as "0.5 pp".
+    pub(crate) fn margin_with_unit(self) -> String {
+        format!("{} {}", self.margin, self.unit())
     }
 }
 
@@ -71,20 +86,11 @@ pub(crate) fn unit(metric: Metric) -> &'static str {
     if is_share { "pp" } else { "%" }
 }
 
-/// A margin that is not the default: `throughput=1%`.
+/// A margin that an option sets: `throughput=1%`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Margin {
     quantity: Quantity,
     value: f64,
-}
-
-impl Margin {
-    /// The margin of a quantity: the last that was given, or the default.
-    pub(crate) fn in_force(quantity: Quantity, given: &[Margin]) -> f64 {
-        let mut latest_first = given.iter().rev();
-        let of_quantity = latest_first.find(|margin| margin.quantity.metric == quantity.metric);
-        of_quantity.map_or(quantity.margin, |margin| margin.value)
-    }
 }
 
 impl fmt::Display for Margin {

@@ -30,7 +30,7 @@ pub(crate) struct SweepSetup {
     pub(crate) budgets: usize,
     /// The number of programs that take turns, at least 1.
     pub(crate) subjects: usize,
-    /// Their labels. Empty where there is one program, which has none.
+    /// The labels of the programs. Empty if there is one program, which has no label.
     pub(crate) labels: Vec<String>,
     pub(crate) repeat: u32,
     pub(crate) threshold_ns: u64,
@@ -64,7 +64,7 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 impl<'a> CellBlocks<'a> {
     /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so that
     /// the others keep their blocks.
-    pub(super) fn of_runs(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
+    pub(super) fn collect(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {
             let blocks = run.blocks.iter();
@@ -77,7 +77,7 @@ impl<'a> CellBlocks<'a> {
                 .map(|run| (run.subject, (run, numbered(run))))
                 .collect();
             // Without the first program there is nothing to compare with.
-            let (first, of_first) = programs.get(&0)?;
+            let (first, first_blocks) = programs.get(&0)?;
             if programs.len() < present.len() {
                 return None;
             }
@@ -90,7 +90,7 @@ impl<'a> CellBlocks<'a> {
                 }
                 Some(block)
             };
-            let blocks: Vec<_> = of_first.keys().filter_map(block).collect();
+            let blocks: Vec<_> = first_blocks.keys().filter_map(block).collect();
             (!blocks.is_empty()).then(|| (first.host(), blocks))
         };
         let launches: Vec<_> = (1..=setup.repeat).filter_map(blocks_of_launch).collect();
@@ -168,13 +168,12 @@ impl<'a> CellSums<'a> {
             return CellSums::default();
         }
         let by_launch = |histogram: HistogramOf, variants: Vec<usize>| {
-            let of_slice =
-                |_: &_, slice: &'a LoadedSlice| slice.counts(histogram).map(Cow::Borrowed);
+            let counts = |_: &_, slice: &'a LoadedSlice| slice.counts(histogram).map(Cow::Borrowed);
             let sum = |counts: Vec<Cow<'_, Counts>>| {
                 let counts: Vec<&Counts> = counts.iter().map(Cow::as_ref).collect();
                 Cow::Owned(Counts::sum(&counts))
             };
-            let launches = blocks.sums_by_block(&variants, of_slice, sum)?.into_iter();
+            let launches = blocks.sums_by_block(&variants, counts, sum)?.into_iter();
             Some(launches.map(LaunchCounts::new).collect())
         };
         let keys = || MetricKey::all(&Site::ALL).into_iter();
@@ -183,9 +182,9 @@ impl<'a> CellSums<'a> {
             let sums = setup.estimated().map(|group| by_launch(histogram, group));
             (histogram, sums.collect())
         });
-        let of_ratios = keys().filter(|key| key.metric.ratio_kind().is_some());
+        let ratio_keys = keys().filter(|key| key.metric.ratio_kind().is_some());
         let ratios =
-            of_ratios.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
+            ratio_keys.map(|key| (key, ratio_parts(key, blocks, setup, setup.threshold_ns)));
         CellSums {
             launches: launches.collect(),
             ratios: ratios.collect(),

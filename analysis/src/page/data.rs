@@ -8,15 +8,16 @@ use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
-use crate::explain::File;
 use crate::load::{ComparedVariant, name_in_files};
 use crate::measure::details::edges;
-use crate::measure::{CellState, Metric, MetricKey};
+use crate::measure::{CellState, Metric, MetricKey, Quantity};
+use crate::new_folder::NewFile;
 use crate::options::Options;
-use crate::report::trust;
+use crate::report::{change_parts, trust};
+use crate::summary::children::{ChildShare, PollTimeShares};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
-use crate::verdict::{AtThreshold, Candidate, Judged, Quantity, RANKS, Verdict, holders};
+use crate::verdict::{AtThreshold, Candidate, Judged, RANKS, Verdict};
 use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
@@ -42,7 +43,7 @@ pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
         "opening": {"gains": gains, "cost": Metric::RequestsPerS.info().name},
         "work": Metric::FixedWorkUs.info().name,
         "checks": trust::limits(),
-        "colours": {"level": Colours::Sequential.of_page(), "change": Colours::HigherIsBetter.of_page()},
+        "colours": {"level": Colours::Sequential.for_page(), "change": Colours::HigherIsBetter.for_page()},
         "runs": runs,
         "soak": soak,
     })
@@ -63,7 +64,7 @@ pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
 }
 
 /// The data of one run, which a reader chooses by this name: a sweep, a round of a search, or a budget in two sweeps.
-pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
+pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let (summary, verdict, options) = (scene.summary, scene.verdict, scene.options);
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
@@ -97,14 +98,14 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[File]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": verdict_data(verdict),
-        "parts": trust::parts(summary, verdict),
+        "parts": change_parts::parts(summary, verdict),
     })
 }
 
 pub(crate) fn soak(drifts: &Drifts) -> Vec<Value> {
     let (seconds, unit) = lines::time_unit(drifts.last_s);
     let quiet = drifts.all.iter().filter(|drift| !drift.is_drifting());
-    let of_one = |drift: &Drift| {
+    let in_panel = |drift: &Drift| {
         let end = |(at_s, value): (f64, f64)| [number(at_s / seconds), number(value)];
         let times = drift.values.iter().map(|(at_s, _)| number(at_s / seconds));
         let values = drift.values.iter().map(|(_, value)| optional(*value));
@@ -119,7 +120,7 @@ pub(crate) fn soak(drifts: &Drifts) -> Vec<Value> {
             "trend": lines::trend(drift).map(|ends| ends.map(end)),
         })
     };
-    drifts.drifting().chain(quiet).map(of_one).collect()
+    drifts.drifting().chain(quiet).map(in_panel).collect()
 }
 
 /// A number with at most four digits, as in `summary.csv`. A number that is not finite is null there, too.
@@ -152,7 +153,7 @@ fn by_variant(summary: &Summary, value: impl Fn(&CellSummary, usize) -> Value) -
 }
 
 /// The data that the panel of a cell shows beside its figures.
-fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]) -> Value {
+fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFile]) -> Value {
     let id = cell.measured.cell.id();
     let measured = &cell.measured;
     let why = match &measured.state {
@@ -166,7 +167,7 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]
         let (_, name) = file.name.split_once('/')?;
         name.starts_with(&start).then_some(name)
     });
-    let of_site = |site: &Site| (site.name().to_owned(), children(cell, *site));
+    let children_of = |site: &Site| (site.name().to_owned(), children(cell, *site));
     let waited = |run: &Vec<Option<f64>>| {
         let percents = run.iter().map(|percent| optional(*percent));
         percents.collect::<Value>()
@@ -180,9 +181,9 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]
         "runs": measured.runs,
         "blocks": measured.blocks,
         "aside": measured.checks.set_aside.values().sum::<usize>(),
-        "checks": trust::of_cell(&measured.checks),
+        "checks": trust::cell_checks(&measured.checks),
         "connects": measured.checks.rtt_ms.map(|rtt| [rtt.least, rtt.median, rtt.greatest].map(number)),
-        "children": sites.iter().map(of_site).collect::<Map<_, _>>(),
+        "children": sites.iter().map(children_of).collect::<Map<_, _>>(),
         "waited": measured.details.waited.iter().map(waited).collect::<Value>(),
         "launches": measured.details.launches,
         "files": files.collect::<Vec<_>>(),
@@ -192,16 +193,17 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[File]
 
 /// Each child with its share of the time of all polls of the baseline, and its share of the time of slow polls.
 fn children(cell: &CellSummary, site: Site) -> Value {
-    let [all, slow] = holders::shares([cell].into_iter(), site);
-    let row = |(child, percent): (&str, f64)| {
-        let of_slow = slow.iter().find(|(other, _)| *other == child);
+    let shares = PollTimeShares::add_up([cell].into_iter(), site);
+    let row = |ChildShare { child, percent }: &ChildShare| {
+        let mut slow_polls = shares.slow_polls.iter();
+        let slow = slow_polls.find(|slow| slow.child == *child);
         json!([
             child,
-            number(percent),
-            optional(of_slow.map(|(_, percent)| *percent))
+            number(*percent),
+            optional(slow.map(|slow| slow.percent))
         ])
     };
-    all.into_iter().map(row).collect()
+    shares.all_polls.iter().map(row).collect()
 }
 
 fn by_metric(sites: &[Site], values: impl Fn(MetricKey) -> Option<Value>) -> Value {
@@ -240,11 +242,11 @@ fn figures(summary: &Summary, sites: &[Site]) -> Value {
 
 /// The number of durations between each two edges. The first number says how many empty buckets come before the others.
 fn durations(summary: &Summary, sites: &[Site]) -> Value {
-    let of_sites = sites
+    let polls = sites
         .iter()
         .map(|site| (site.name(), HistogramOf::Polls(*site)));
-    let all = of_sites.chain([("worker", HistogramOf::CotenantWake)]);
-    let of_one = |(name, histogram): (&str, HistogramOf)| {
+    let all = polls.chain([("worker", HistogramOf::CotenantWake)]);
+    let named_counts = |(name, histogram): (&str, HistogramOf)| {
         let shown = |cell: &CellSummary, variant: usize| {
             let durations = &cell.measured.details.durations;
             let counts = durations.get(&histogram)?.get(variant)?.as_ref()?;
@@ -258,14 +260,14 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
         });
         (name.to_owned(), counts)
     };
-    Value::Object(all.map(of_one).collect())
+    Value::Object(all.map(named_counts).collect())
 }
 
 fn by_block(summary: &Summary, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
         let values = by_variant(summary, |cell, variant| {
-            let of_cell = cell.measured.details.by_block.get(&key);
-            let runs = of_cell.and_then(|by_variant| by_variant.get(variant)?.as_ref());
+            let by_block = cell.measured.details.by_block.get(&key);
+            let runs = by_block.and_then(|by_variant| by_variant.get(variant)?.as_ref());
             let run = |run: &Vec<f64>| {
                 run.iter()
                     .map(|value| three_digits(*value))
@@ -302,9 +304,9 @@ fn verdict_data(verdict: &Verdict) -> Value {
         })
     };
     let candidates = verdict.candidates.iter().chain(&verdict.control);
-    let quantity = |(quantity, margin): &(Quantity, f64)| {
+    let quantity = |quantity: &Quantity| {
         json!({
-            "metric": quantity.metric.info().name, "words": quantity.words, "unit": quantity.unit(), "margin": margin,
+            "metric": quantity.metric.info().name, "words": quantity.words, "unit": quantity.unit(), "margin": quantity.margin,
             "lowerIsBetter": quantity.is_lower_better(),
         })
     };

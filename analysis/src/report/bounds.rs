@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 
 use run_format::{Cell, Site};
 
-use super::markdown::{Row, quoted, table};
+use super::markdown::{Row, table};
 use crate::prose::{self, prose};
-use crate::stats::{self, Interval, Uncertain};
+use crate::stats::{self, CONFIDENCE, Interval, Uncertain};
 use crate::summary::predicted::{FILE, METRIC, SideBySide, in_words};
-use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
-use crate::text::{self, number};
+use crate::summary::{CellFigure, CellSummary, Summary};
+use crate::text::{self, number, quoted};
 
 pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
     let mut cells = summary.by_time_beyond(site).into_iter();
@@ -24,7 +24,7 @@ pub(super) fn text(summary: &Summary, site: Site) -> Option<String> {
     Some(prose::text(&prose!('a "bounds.txt" {
         worst: Cell = cell.measured.cell,
         bounded: &'a str = summary.function(bounded),
-        of_cell: String = in_cell(rows, bounded, cell),
+        in_worst: String = in_cell(rows, bounded, cell),
         measured: String = measured(summary),
     })))
 }

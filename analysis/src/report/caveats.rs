@@ -4,22 +4,20 @@ use std::slice::from_ref;
 use std::sync::Arc;
 
 use run_format::{
-    Cell, DelayBackend, LabConfig, Machine, Manifest, Measurement, Role, Sharing, Site, SiteLevel,
+    DelayBackend, LabConfig, Machine, Manifest, Measurement, Role, Sharing, Site, SiteLevel,
 };
 
-use super::markdown::quoted;
 use super::method;
 use crate::measure::{CellMeasured, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats::FEWEST_PAIRS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
-use crate::text::{capitalised, joined, unique};
+use crate::text::{capitalised, joined, quoted, unique};
 
 const MOST_PROBLEMS: usize = 12;
 
-pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
-    const MOST_LEVELS: usize = 5;
+pub(crate) fn sentences(summary: &Summary, options: &Options) -> Vec<String> {
     let identity = &summary.identity;
     let manifest = identity.manifest.as_ref();
     let config = manifest.map(|manifest| &manifest.config);
@@ -33,13 +31,6 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         config.and_then(|config| config.lab.placement.too_few_cores(config.runtime.workers));
     let lates = summary.checks().filter_map(|checks| checks.delay_late_us);
     let mut calibrations = summary.calibrations.values();
-    let levels = summary.measured().flat_map(|cell| {
-        let levels = cell.measured.levels.iter().zip(&summary.variants);
-        levels.filter_map(|(levels, variant)| {
-            let [low, high] = (*levels)?;
-            Some((cell.measured.cell, quoted(&variant.label), low, high))
-        })
-    });
     prose::sentences(&prose!('a "caveats.txt" {
         summary: &'a Summary = summary,
         options: &'a Options = options,
@@ -54,7 +45,6 @@ pub(crate) fn of_sweep(summary: &Summary, options: &Options) -> Vec<String> {
         too_few_cores: Option<String> = amiss.map(|amiss| capitalised(&amiss)),
         of_several: usize = cells().filter(|cell| cell.hosts > 1).count(),
         few: usize = cells().filter(|cell| cell.blocks < FEWEST_BLOCKS).count(),
-        levels: Vec<(Cell, String, f64, f64)> = levels.take(MOST_LEVELS).collect(),
         is_calibrated: bool = calibrations.any(|calibration| calibration.factor.is_some()),
         slow_from_ns: Option<u64> = slow_from_ns(options.figures.threshold),
         problems: Vec<String> = problems(summary),

@@ -3,7 +3,7 @@
 use run_format::{BASELINE, Cell};
 
 use super::markdown::{CHARTS, list, paragraphs, table};
-use super::{answers, effects, method, trust};
+use super::{answers, disturbances, effects, method};
 use crate::measure::{Metric, MetricKey};
 use crate::prose::{self, prose};
 use crate::summary::{Resolved, Summary};
@@ -70,16 +70,16 @@ fn lines(verdict: &Verdict, summary: &Summary) -> Vec<String> {
         verdict: &'a Verdict = verdict,
         confidence: String = crate::text::confidence(verdict.confidence),
     })));
-    lines.extend(trust::of_machine(summary));
+    lines.extend(disturbances::sentences(summary));
     lines
 }
 
 fn about_best(verdict: &Verdict, summary: &Summary, best: &Candidate) -> Vec<String> {
     let worst = summary.by_time_beyond(verdict.site).first().copied();
     let before_after = |metric: Metric| {
-        let what = MetricKey::new(verdict.site, metric);
-        let is_resolved = worst?.change(what, best.variant)?.resolved != Resolved::No;
-        let [before, after] = [BASELINE, best.variant].map(|variant| worst?.value(what, variant));
+        let key = MetricKey::new(verdict.site, metric);
+        let is_resolved = worst?.change(key, best.variant)?.resolved != Resolved::No;
+        let [before, after] = [BASELINE, best.variant].map(|variant| worst?.value(key, variant));
         is_resolved.then_some([before?, after?])
     };
     prose::sentences(&prose!('a "comment.txt" {

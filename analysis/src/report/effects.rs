@@ -5,12 +5,11 @@ use std::collections::BTreeSet;
 
 use poll_probe::{Budget, Limit, Wake};
 
-use super::markdown::{Row, quoted, table};
-use super::terminal::Line;
+use super::markdown::{Row, table};
 use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
 use crate::summary::Summary;
-use crate::text::{self, capitalised, count, duration, joined, joined_any, number};
+use crate::text::{self, capitalised, count, duration, joined, joined_any, number, quoted};
 use crate::verdict::{Candidate, Judged, Outcome, Verdict, words};
 
 /// The changes of some candidates in one group of cells, or in all cells if there is one group.
@@ -38,7 +37,7 @@ pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
 /// A table for each group, those with the shortest delays first.
 pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
     let candidates = shown(verdict);
-    let groups: Vec<Option<usize>> = match verdict.groups() {
+    let groups: Vec<Option<usize>> = match verdict.group_count() {
         _ if candidates.is_empty() => Vec::new(),
         0 => vec![None],
         groups => (0..groups).map(Some).collect(),
@@ -55,7 +54,7 @@ pub(crate) fn tables(verdict: &Verdict) -> Vec<Effects<'_>> {
 pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
     let effects = tables.first()?;
     let rows = effects.verdict.rows().into_iter();
-    let margins = rows.map(|(quantity, margin)| quantity.with_unit(margin));
+    let margins = rows.map(Quantity::margin_with_unit);
     let candidates = effects.candidates.iter();
     let sentences = prose::sentences(&prose!('a "legend.txt" {
         threshold: &'a str = &effects.verdict.threshold,
@@ -87,7 +86,8 @@ pub(crate) fn as_markdown(tables: &[Effects], summary: &Summary) -> Vec<String> 
     tables.chain(legend).collect()
 }
 
-/// "Cells: 1, 5 peers; RTT 0, 5 ms; payload 16 KiB, 256 KiB." Empty for an application, which has no cells.
+/// Names the cells, such as "Cells: 1, 5 peers; RTT 0, 5 ms; payload 16 KiB, 256 KiB." Empty for an application, which has no
+/// cells.
 fn cells(summary: &Summary) -> String {
     let axes = &summary.axes;
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
@@ -104,7 +104,7 @@ fn cells(summary: &Summary) -> String {
 
 impl<'a> Effects<'a> {
     /// A table of this group for each candidate.
-    pub(crate) fn of_each_candidate(&self) -> impl Iterator<Item = Effects<'a>> {
+    pub(crate) fn by_candidate(&self) -> impl Iterator<Item = Effects<'a>> {
         let candidates = self.candidates.iter();
         candidates.map(move |candidate| Effects {
             candidates: vec![*candidate],
@@ -114,8 +114,7 @@ impl<'a> Effects<'a> {
 
     /// The quantities of the rows.
     pub(crate) fn quantities(&self) -> impl Iterator<Item = Quantity> {
-        let rows = self.verdict.rows().into_iter();
-        rows.map(|(quantity, _)| quantity)
+        self.verdict.rows().into_iter()
     }
 
     pub(crate) fn rows(&self) -> Vec<Row> {
@@ -128,49 +127,50 @@ impl<'a> Effects<'a> {
     fn has_open_end(&self) -> bool {
         let mut judged = self.candidates.iter().flat_map(|candidate| {
             self.quantities()
-                .filter_map(|quantity| candidate.judged_of(self.group, quantity))
+                .filter_map(|quantity| candidate.change_in(self.group, quantity))
         });
         judged.any(|judged| {
             text::is_far_away(judged.interval.low) || text::is_far_away(judged.interval.high)
         })
     }
 
-    /// "without delay, 20 cells"
+    /// Returns words such as "without delay, 20 cells".
     fn place(&self) -> String {
         match self.group {
-            Some(group) => self.candidates[0].regimes[group].words(),
+            Some(group) => self.candidates[0].groups[group].words(),
             None => count(self.verdict.cells, "cell"),
         }
     }
 
     fn row(&self, quantity: Quantity) -> Row {
-        self.row_of(quantity, &self.verdict.threshold, |candidate| {
-            candidate.judged_of(self.group, quantity)
+        self.row_of_changes(quantity, &self.verdict.threshold, |candidate| {
+            candidate.change_in(self.group, quantity)
         })
     }
 
     /// The row of the time beyond another threshold.
     pub(crate) fn row_beyond(&self, threshold_ns: u64) -> Option<Row> {
-        let beyond = Quantity::of_metric(Metric::BeyondMsPerS)?;
-        Some(self.row_of(beyond, &duration(threshold_ns), |candidate| {
-            candidate.beyond_of(self.group, threshold_ns)
+        let beyond = Quantity::by_metric(Metric::BeyondMsPerS)?;
+        let threshold = duration(threshold_ns);
+        Some(self.row_of_changes(beyond, &threshold, |candidate| {
+            candidate.beyond_in(self.group, threshold_ns)
         }))
     }
 
-    fn row_of(
+    fn row_of_changes(
         &self,
         quantity: Quantity,
         threshold: &str,
-        judged_of: impl Fn(&'a Candidate) -> Option<&'a Judged>,
+        change_by: impl Fn(&'a Candidate) -> Option<&'a Judged>,
     ) -> Row {
         let level = |value: f64| format!("{} {}", number(value), quantity.metric.info().unit);
         let candidates = self.candidates.iter().copied();
-        let first = candidates.clone().find_map(&judged_of);
+        let first = candidates.clone().find_map(&change_by);
         let before = first.and_then(|judged| Some(level(judged.levels?[0])));
         let words = quantity.words_beyond(threshold);
         let row = Row::new(capitalised(&self.place()), words).with_any("before", before);
         candidates.fold(row, |row, candidate| {
-            let judged = judged_of(candidate);
+            let judged = change_by(candidate);
             let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
             row.with_any(quoted(&candidate.label), after)
                 .with("change", judged.map_or_else(words::not_compared, change))
@@ -178,7 +178,7 @@ impl<'a> Effects<'a> {
     }
 }
 
-/// Every judged quantity of a candidate with the field in which a table shows its change.
+/// Returns every change that decides about a candidate with the field in which a table shows it.
 #[cfg(test)]
 pub(crate) fn changes(candidate: &Candidate) -> Vec<(Judged, String)> {
     let judged = candidate.deciding().into_iter();
@@ -210,15 +210,16 @@ pub(crate) fn is_open(change: &str) -> bool {
 }
 
 /// The tables for a terminal of 100 columns, with the first candidate only.
-pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<Line> {
+pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<String> {
     let tables = tables(verdict);
     let first = tables
         .iter()
-        .filter_map(|effects| effects.of_each_candidate().next());
+        .filter_map(|effects| effects.by_candidate().next());
     let lines = first.flat_map(|effects| {
         let rows = effects.rows();
-        let titles = rows.first().map(|Row(fields)| {
-            let mut titles: Vec<&str> = fields.iter().map(|(title, _)| &**title).collect();
+        let titles = rows.first().map(|row| {
+            let fields = row.fields.iter();
+            let mut titles: Vec<&str> = fields.map(|field| &*field.title).collect();
             // The sentence above the tables has the whole name.
             if let Some(label) = titles.get_mut(2)
                 && label.chars().count() > WIDEST_VALUE
@@ -227,20 +228,20 @@ pub(crate) fn for_terminal(verdict: &Verdict) -> Vec<Line> {
             }
             line(&titles)
         });
-        let texts = rows
-            .iter()
-            .map(|Row(fields)| line(&fields.iter().map(|(_, text)| &**text).collect::<Vec<_>>()));
-        titles.into_iter().chain(texts).collect::<Vec<Line>>()
+        let texts = rows.iter().map(|row| {
+            let fields = row.fields.iter();
+            line(&fields.map(|field| &*field.text).collect::<Vec<_>>())
+        });
+        titles.into_iter().chain(texts).collect::<Vec<String>>()
     });
     lines.collect()
 }
 
 const WIDEST_VALUE: usize = 17;
 
-fn line(fields: &[&str]) -> Line {
+fn line(fields: &[&str]) -> String {
     let plain = |at: usize| fields.get(at).map(|field| field.replace(['*', '`'], ""));
     let [words, before, after] = [0, 1, 2].map(|at| plain(at).unwrap_or_default());
-    let text = format!("{words:<38}{before:>WIDEST_VALUE$}  {after:>WIDEST_VALUE$}  ");
-    let change = fields.get(3).copied().unwrap_or_default();
-    Line::of_table(text, change.to_owned(), is_open(change))
+    let change = fields.get(3).unwrap_or(&"");
+    format!("{words:<38}{before:>WIDEST_VALUE$}  {after:>WIDEST_VALUE$}  {change}")
 }

@@ -5,18 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{BASELINE, ChosenBecause, ENOUGH_SLOW_SAMPLES, Pass, Site};
 
-use super::markdown::{Row, paragraphs, quoted, table};
+use super::markdown::{Field, Row, paragraphs, table};
 use crate::explain::events::{AllocationRates, Rate};
 use crate::explain::findings::WorkFinding;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
 use crate::explain::thresholds::{AGREEMENT_PP, RARER_SAMPLES};
-use crate::explain::{Explanation, FOLDER, VariantKey, warm_core, worst};
+use crate::explain::{Explanation, FOLDER, VariantKey, WarmCore, warm_core, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{CellEstimate, Share, change};
-use crate::summary::CONFIDENCE;
-use crate::text::{self, count, joined, number, uncertain};
+use crate::stats::{CONFIDENCE, CellEstimate, change, percent};
+use crate::text::{self, count, joined, number, quoted, uncertain};
 
 /// Writes the section. At most `detailed` cells have details.
 pub(super) fn text(explanation: &Explanation, detailed: usize, options: &Options) -> String {
@@ -62,29 +61,47 @@ fn caveats(explanation: &Explanation) -> String {
         let reason = (missing.pass.to_string(), &*missing.why);
         unavailable.entry(reason).or_default().insert(&missing.what);
     }
-    let of_launch = |evidence: &'_ CellEvidence| {
+    let with_losses = |evidence: &'_ CellEvidence| {
         let stacks = evidence.seen.allocation_stacks_lost;
         let stacks_lost = stacks.filter(|lost| *lost > 0);
         let percents = evidence.lost().into_iter();
         let kinds = percents.map(|(what, percent)| format!("{} % of {what}", number(percent)));
         let lost = kinds.chain(stacks_lost.map(|lost| format!("{lost} stacks of allocations")));
-        let rarer = rarer_samples(evidence);
-        (evidence.name.clone(), rarer, lost.collect())
+        LaunchLosses {
+            name: evidence.name.clone(),
+            rarer: rarer_samples(evidence),
+            lost: lost.collect(),
+        }
     };
     let listed = |(reason, what): (_, BTreeSet<&str>)| (reason, joined(what, ", "));
     prose::text(&prose!('a "explain_caveats.txt" {
         explanation: &'a Explanation = explanation,
-        launches: Vec<(String, Option<(f64, f64)>, Vec<String>)> = explanation.launches().map(of_launch).collect(),
+        launches: Vec<LaunchLosses> = explanation.launches().map(with_losses).collect(),
         unavailable: Vec<((String, &'a str), String)> = unavailable.into_iter().map(listed).collect(),
     }))
 }
 
-/// The time of polls between two samples of the stack, in µs: what the machine gave, and what was asked for. Returns None if
-/// samples are not much rarer than asked for.
-fn rarer_samples(evidence: &CellEvidence) -> Option<(f64, f64)> {
+/// What was lost of the evidence of a launch.
+struct LaunchLosses {
+    name: String,
+    rarer: Option<RarerSamples>,
+    lost: Vec<String>,
+}
+
+/// The time of polls between two samples of the stack: what the machine gave, and what was asked for.
+struct RarerSamples {
+    given_us: f64,
+    asked_us: f64,
+}
+
+/// Returns None if samples are not much rarer than asked for.
+fn rarer_samples(evidence: &CellEvidence) -> Option<RarerSamples> {
     let asked_ns = evidence.seen.stack_interval_ns? as f64;
     let given_ns = evidence.given_interval_ns()?;
-    (given_ns > RARER_SAMPLES * asked_ns).then_some((given_ns / 1000.0, asked_ns / 1000.0))
+    (given_ns > RARER_SAMPLES * asked_ns).then(|| RarerSamples {
+        given_us: given_ns / 1000.0,
+        asked_us: asked_ns / 1000.0,
+    })
 }
 
 const MOST_ROWS: usize = 10;
@@ -114,7 +131,7 @@ impl Section<'_> {
     }
 
     /// Names the program or the variant of figures that only the baseline has.
-    fn of_baseline(&self) -> String {
+    fn baseline_words(&self) -> String {
         match self.explanation.has_subjects() {
             true => format!("of {}", quoted(&self.explanation.variants[0].label)),
             false => "without a budget".to_owned(),
@@ -122,7 +139,7 @@ impl Section<'_> {
     }
 
     fn in_short(&self) -> String {
-        let of_launches = self.cell.launches.iter().filter_map(|(subject, evidence)| {
+        let slow_percents = self.cell.launches.iter().filter_map(|(subject, evidence)| {
             let percent = format!("{} %", number(evidence.slow_percent()?));
             let key = VariantKey {
                 subject: *subject,
@@ -137,7 +154,7 @@ impl Section<'_> {
         let links = graphs.map(|graph| format!("[{}]({})", graph.link, self.link(&graph.name)));
         prose::text(&prose!('a "explained.txt" {
             section: &'a Section<'a> = self,
-            of_launches: Vec<String> = of_launches.collect(),
+            slow_percents: Vec<String> = slow_percents.collect(),
             in_kernel_percent: Option<f64> = self.evidence.in_kernel_percent(),
             warm: Option<String> = self.warm(),
             flamegraphs: Vec<String> = links.collect(),
@@ -145,7 +162,11 @@ impl Section<'_> {
     }
 
     fn warm(&self) -> Option<String> {
-        let ([normal, with], change) = warm_core(self.evidence)?;
+        let WarmCore {
+            normal,
+            warm,
+            change,
+        } = warm_core(self.evidence)?;
         let pp = |sign: f64| {
             let (change, percent) = (change?.difference, sign * 100.0);
             let interval = change.interval(CONFIDENCE).times(percent);
@@ -154,29 +175,29 @@ impl Section<'_> {
         let is_resolved = change.is_some_and(|change| change.p_value() < 1.0 - CONFIDENCE);
         Some(prose::text(&prose!("warm.txt" {
             normal_percent: f64 = 100.0 * normal,
-            warm_percent: f64 = 100.0 * with,
+            warm_percent: f64 = 100.0 * warm,
             change: Option<(String, bool)> = pp(1.0).map(|change| (change, is_resolved)),
             prevented: String = pp(-1.0).unwrap_or_default().replace('+', ""),
-            share_percent: Option<f64> = Share::part(normal - with, normal).map(Share::percent),
+            share_percent: Option<f64> = percent(normal - warm, normal),
         })))
     }
 
     fn frames(&self) -> Option<String> {
         let found = self.by_variant(CellEvidence::frames);
-        let (_, (baseline, samples)) = found.first().filter(|(_, (_, all))| *all > 0)?;
-        let function = self.function;
-        if *samples < ENOUGH_SLOW_SAMPLES {
+        let (_, baseline) = found.first().filter(|(_, frames)| frames.samples > 0)?;
+        let (function, samples) = (self.function, baseline.samples);
+        if samples < ENOUGH_SLOW_SAMPLES {
             return Some(format!(
                 "{} in slow polls of `{function}`: too few for a claim. At least {ENOUGH_SLOW_SAMPLES} are needed.",
-                count(*samples as usize, "sample")
+                count(samples, "sample")
             ));
         }
-        let rows = baseline.iter().take(MOST_ROWS).map(|(name, _)| {
+        let rows = baseline.percents.iter().take(MOST_ROWS).map(|(name, _)| {
             let row = Row::new("innermost frame in slow polls", quoted(name));
-            found.iter().fold(row, |row, (label, (frames, samples))| {
-                let same = frames.iter().find(|(other, _)| other == name);
+            found.iter().fold(row, |row, (label, frames)| {
+                let same = frames.percents.iter().find(|(other, _)| other == name);
                 let percent = number(same.map_or(0.0, |(_, percent)| *percent));
-                let shown = (*samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
+                let shown = (frames.samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
                 row.with_any(format!("% of samples, {label}"), shown)
             })
         });
@@ -242,12 +263,9 @@ impl Section<'_> {
         let all: u64 = functions.iter().map(|(_, [objects, _])| objects).sum();
         let shown = functions.iter().take(MOST_ROWS);
         let rows_of_functions = shown.map(|(function, [objects, bytes])| {
-            let share = Share::part(*objects as f64, all as f64);
+            let share = percent(*objects as f64, all as f64);
             Row::new("function", quoted(function))
-                .with_any(
-                    "share of objects, %",
-                    share.map(|share| number(share.percent())),
-                )
+                .with_any("share of objects, %", share.map(number))
                 .with("objects", objects)
                 .with("bytes", bytes)
         });
@@ -277,10 +295,10 @@ impl Section<'_> {
     fn system_calls(&self) -> Option<String> {
         let by_variant = self.by_variant(CellEvidence::call_rates);
         let (_, baseline) = by_variant.first()?;
-        let rows = baseline.iter().take(MOST_ROWS).map(|of_baseline| {
-            let row = Row::new("call", quoted(&of_baseline.name));
+        let rows = baseline.iter().take(MOST_ROWS).map(|first| {
+            let row = Row::new("call", quoted(&first.name));
             by_variant.iter().fold(row, |row, (label, calls)| {
-                let same = calls.iter().find(|call| call.name == of_baseline.name);
+                let same = calls.iter().find(|call| call.name == first.name);
                 let per_request = same.and_then(|call| call.per_request).map(in_words);
                 row.with_any(format!("calls, {label}"), same.map(|call| call.calls))
                     .with_any(format!("time, {label}"), same.map(|call| number(call.us)))
@@ -293,8 +311,8 @@ impl Section<'_> {
     fn worst(&self) -> String {
         let worst = worst::polls(self.evidence, 0);
         let all = worst.iter();
-        let of_baseline = all.filter(|poll| poll.variant == VariantKey::BASELINE);
-        table(of_baseline.take(MOST_ROWS).map(|worst| {
+        let baseline = all.filter(|poll| poll.variant == VariantKey::BASELINE);
+        table(baseline.take(MOST_ROWS).map(|worst| {
             Row::new("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
                 .with_any("iterations", worst.poll.iterations)
@@ -305,14 +323,20 @@ impl Section<'_> {
     /// The flamegraphs of slow polls beside each other, and below them the flamegraphs of differences.
     fn side_by_side(&self) -> String {
         let all = flamegraphs(self.explanation, self.cell);
-        let of_slow = |end| all.iter().filter(move |graph| graph.name.ends_with(end));
+        let ending_with = |end| all.iter().filter(move |graph| graph.name.ends_with(end));
         let picture = |graph: &CellFlamegraph| {
             let file = self.link(&graph.name);
             format!("[![{}]({file})]({file})", graph.link.replace('`', ""))
         };
-        let fields = of_slow("slow.svg").map(|graph| (graph.link.clone(), picture(graph)));
-        let row = Some(Row(fields.collect())).filter(|row| !row.0.is_empty());
-        let differences = of_slow("slow-difference.svg").map(picture);
+        let fields = ending_with("slow.svg").map(|graph| Field {
+            title: graph.link.clone(),
+            text: picture(graph),
+        });
+        let row = Row {
+            fields: fields.collect(),
+        };
+        let row = (!row.fields.is_empty()).then_some(row);
+        let differences = ending_with("slow-difference.svg").map(picture);
         paragraphs([table(row)].into_iter().chain(differences).map(Some))
     }
 
@@ -345,7 +369,7 @@ impl Section<'_> {
     }
 }
 
-/// "20.0 (2000)"
+/// Returns the count and the amount, such as "20.0 (2000)".
 fn in_words(Rate { count, amount }: Rate) -> String {
     format!("{} ({})", number(count), number(amount))
 }

@@ -4,8 +4,7 @@ use std::fmt::Display;
 
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::text::count;
-pub(crate) use crate::text::{joined, joined_any, quoted};
+use crate::text::{count, joined};
 use crate::views::Entry;
 
 pub(crate) const CHARTS: &str = "charts";
@@ -29,16 +28,28 @@ pub(crate) fn terms(about: &str, sites: &SiteNames) -> impl Iterator<Item = Stri
     })
 }
 
-/// A row of a table: the title of each column, and what stands below it.
-pub(crate) struct Row(pub(crate) Vec<(String, String)>);
+/// A row of a table. Each row has the titles of all columns.
+pub(crate) struct Row {
+    pub(crate) fields: Vec<Field>,
+}
+
+pub(crate) struct Field {
+    /// The title of the column.
+    pub(crate) title: String,
+    pub(crate) text: String,
+}
 
 impl Row {
     pub(super) fn new(title: impl Display, text: impl Display) -> Row {
-        Row(Vec::new()).with(title, text)
+        let row = Row { fields: Vec::new() };
+        row.with(title, text)
     }
 
     pub(super) fn with(mut self, title: impl Display, text: impl Display) -> Row {
-        self.0.push((title.to_string(), text.to_string()));
+        self.fields.push(Field {
+            title: title.to_string(),
+            text: text.to_string(),
+        });
         self
     }
 
@@ -51,13 +62,13 @@ impl Row {
 /// All rows have the columns of the first one.
 pub(crate) fn table(rows: impl IntoIterator<Item = Row>) -> String {
     let mut lines = Vec::new();
-    for Row(fields) in rows {
+    for Row { fields } in rows {
         if lines.is_empty() {
-            let titles = joined(fields.iter().map(|(title, _)| title), " | ");
+            let titles = joined(fields.iter().map(|field| &field.title), " | ");
             lines.push(format!("| {titles} |"));
             lines.push(format!("|{}", "---|".repeat(fields.len())));
         }
-        let texts = fields.iter().map(|(_, text)| text.replace('|', "\\|"));
+        let texts = fields.iter().map(|field| field.text.replace('|', "\\|"));
         lines.push(format!("| {} |", joined(texts, " | ")));
     }
     lines.join("\n")

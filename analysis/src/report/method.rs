@@ -5,15 +5,14 @@ use run_format::{
     SweepConfig, Tool, Transport, Workload,
 };
 
-use super::markdown::{joined, quoted};
 use crate::load::application::Application;
 use crate::prose::{self, prose};
-use crate::summary::{Summary, of_hosts, of_tool, of_upstream};
-use crate::text::{capitalised, date};
+use crate::summary::{Summary, host_words, tool_words, upstream_words};
+use crate::text::{capitalised, date, joined, quoted};
 
 pub(super) fn text(summary: &Summary) -> Option<String> {
     if let Some(application) = &summary.identity.application {
-        return Some(of_application(summary, application));
+        return Some(application_text(summary, application));
     }
     let manifest = summary.identity.manifest.as_ref()?;
     let config = &manifest.config;
@@ -34,7 +33,7 @@ pub(super) fn text(summary: &Summary) -> Option<String> {
     })))
 }
 
-fn of_application(summary: &Summary, Application { file, .. }: &Application) -> String {
+fn application_text(summary: &Summary, Application { file, .. }: &Application) -> String {
     prose::text(&prose!('a "application.txt" {
         file: &'a ApplicationFile = file,
         blocks: usize = summary.measured().map(|cell| cell.measured.blocks).sum(),

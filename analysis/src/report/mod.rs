@@ -2,14 +2,18 @@
 
 mod bounds;
 pub(crate) mod caveats;
+pub(crate) mod change_parts;
 pub(crate) mod comment;
 pub(crate) mod comparison;
+mod disturbances;
 pub(crate) mod effects;
 mod explain;
+pub(crate) mod in_grid;
 pub(crate) mod markdown;
 pub(crate) mod method;
 mod parallel;
 mod prove;
+pub(crate) mod published;
 mod questions;
 pub(crate) mod rr;
 pub(crate) mod search;
@@ -33,7 +37,7 @@ const MOST_BYTES: usize = 60_000;
 pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let proofs = prove::sentences(summary, verdict).into_iter();
     let answers = proofs.chain(verdict.answers());
-    answers.chain(trust::warning(summary)).collect()
+    answers.chain(disturbances::warning(summary)).collect()
 }
 
 pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
@@ -41,7 +45,7 @@ pub(crate) fn in_short(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     sentences.extend(verdict.remarks());
     sentences.extend(method::ended(summary));
     sentences.extend(caveats::incomplete(summary));
-    sentences.extend(trust::of_machine(summary));
+    sentences.extend(disturbances::sentences(summary));
     sentences
 }
 
@@ -53,19 +57,23 @@ pub(crate) fn text(
     frame: Frame,
 ) -> String {
     let identity = &summary.identity;
-    let change = match identity.has_subjects() {
-        true => "a change",
-        false => "a budget",
+    let compared = match identity.has_subjects() {
+        true => "of programs",
+        false => "under budgets",
     };
-    let title = format!("Poll latency before and after {change}: {}", identity.name);
+    let title = format!(
+        "Poll latency {compared}: {} {}",
+        identity.kind(),
+        identity.name
+    );
     let options = frame.options;
     let has_candidates = !verdict.candidates.is_empty();
     let is_compared = has_candidates || verdict.control.is_some();
-    let caveats = || list(caveats::of_sweep(summary, options));
+    let caveats = || list(caveats::sentences(summary, options));
     let trusted = || {
         let texts = [
             trust::text(summary, verdict),
-            trust::of_parts(summary, verdict),
+            change_parts::text(summary, verdict),
         ];
         details("Can the figures be trusted?", texts.map(Some))
     };
@@ -77,9 +85,9 @@ pub(crate) fn text(
             method::text(summary),
             has_candidates.then(|| questions::text(summary, verdict)),
             bounds::text(summary, verdict.site),
-            Some(questions::of_quic(summary, verdict)),
-            parallel::of_workers(summary, options),
-            parallel::of_jobs(summary),
+            Some(questions::quic(summary, verdict)),
+            parallel::workers(summary, options),
+            parallel::jobs(summary),
             Some(details("Caveats of this run", [Some(caveats())])),
             (!identity.is_published()).then(trusted),
         ];

@@ -6,21 +6,21 @@ use run_format::counts::Counts;
 use run_format::plan::sums::SliceSums;
 use run_format::{Manifest, Placement, Role};
 
-use super::markdown::{Row, quoted, table};
+use super::markdown::{Row, table};
 use crate::measure::parallel::{JobsOfCell, Workers};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{self, AlonePair, BesideOthers, LIMIT_PERCENT, Share};
+use crate::stats::{self, AlonePair, BesideOthers, LIMIT_PERCENT};
 use crate::summary::Summary;
-use crate::text::{self, count, number};
+use crate::text::{self, count, number, quoted};
 
-pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
+pub(super) fn jobs(summary: &Summary) -> Option<String> {
     let Manifest { config, .. } = summary.identity.manifest.as_ref()?;
     let jobs = config.jobs.as_ref()?;
     let cells: Vec<&JobsOfCell> = summary.measured().map(|cell| &cell.measured.jobs).collect();
     let mut runs = BTreeMap::<usize, usize>::new();
-    for (jobs, of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
-        *runs.entry(*jobs).or_default() += of_cell;
+    for (jobs, runs_of_cell) in cells.iter().flat_map(|cell| &cell.runs) {
+        *runs.entry(*jobs).or_default() += runs_of_cell;
     }
     let at_a_time = runs.iter().rev().map(|(jobs, runs)| {
         let runs = count(runs, "run");
@@ -45,7 +45,7 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
     };
     let mut variants = config.variants.iter();
     let control = variants.position(|variant| variant.role == Role::Control);
-    let of_control = |side: usize| {
+    let control_noise = |side: usize| {
         let noise = |pair: &&[Vec<SliceSums>; 2]| {
             let variants = &pair[side];
             let noise = variants[control?].beyond_ms_per_s() - variants[0].beyond_ms_per_s();
@@ -60,18 +60,18 @@ pub(super) fn of_jobs(summary: &Summary) -> Option<String> {
         found: String = table(rows),
         disturbed: Vec<&'static str> = named(BesideOthers::disturbs),
         unknown: Vec<&'static str> = named(|found| !found.is_harmless()),
-        noise: Option<[f64; 2]> = of_control(0).zip(of_control(1)).map(<[f64; 2]>::from),
+        noise: Option<[f64; 2]> = control_noise(0).zip(control_noise(1)).map(<[f64; 2]>::from),
     })))
 }
 
-pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String> {
+pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
     let measured = summary.measured();
     let cells: Vec<&Vec<Workers>> = measured.map(|cell| &cell.measured.workers).collect();
     let variants = cells.iter().map(|cell| cell.len()).max().unwrap_or(0);
     let sum = |variant: usize| {
         let mut all = Workers::default();
-        let of_cells = cells.iter().filter_map(|cell| cell.get(variant));
-        of_cells.for_each(|of_cell| all.add(of_cell));
+        let by_cell = cells.iter().filter_map(|cell| cell.get(variant));
+        by_cell.for_each(|workers| all.add(workers));
         all
     };
     let sums: Vec<Workers> = (0..variants).map(sum).collect();
@@ -105,7 +105,7 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
             .with_any("p90, µs", p90_us(&sums.same_worker_ns))
     });
     Some(prose::text(&prose!('a "workers.txt" {
-        function: &'a str = summary.function(summary.identity.sites.of_connections()),
+        function: &'a str = summary.function(summary.identity.sites.connection_site()),
         threads: String = table(threads),
         threshold: String = options.threshold_text(),
         variants: String = table(variants),
@@ -113,5 +113,5 @@ pub(super) fn of_workers(summary: &Summary, options: &Options) -> Option<String>
 }
 
 fn percent(part: f64, whole: f64) -> Option<String> {
-    Some(format!("{} %", number(Share::part(part, whole)?.percent())))
+    Some(format!("{} %", number(stats::percent(part, whole)?)))
 }

@@ -1,12 +1,13 @@
 //! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes turns at
 //! both ends of the unpatched program.
 
-use run_format::{Ends, SubjectConfig};
+use run_format::{BASELINE, Ends, SubjectConfig};
 
 use super::markdown::{Row, paragraphs, table};
 use crate::measure::MetricKey;
 use crate::prose::{self, prose};
-use crate::summary::{CONFIDENCE, Summary};
+use crate::stats::CONFIDENCE;
+use crate::summary::Summary;
 use crate::verdict::{Judged, Verdict};
 
 struct Proof {
@@ -55,7 +56,7 @@ fn agreements(summary: &Summary, key: MetricKey, proof: &Proof) -> Vec<bool> {
 
 pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let sentence = |proof: &Proof| {
-        let cells = verdict.quantities.iter().flat_map(|(quantity, _)| {
+        let cells = verdict.quantities.iter().flat_map(|quantity| {
             let key = MetricKey::new(verdict.site, quantity.metric);
             agreements(summary, key, proof)
         });
@@ -74,8 +75,11 @@ pub(super) fn sentences(summary: &Summary, verdict: &Verdict) -> Vec<String> {
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let text = |proof: &Proof| {
         let changes = |from, to| verdict.changes(summary, [from, to], CONFIDENCE);
-        let budget = changes(0, proof.budget);
-        let (patch, between) = (changes(0, proof.patch), changes(proof.budget, proof.patch));
+        let budget = changes(BASELINE, proof.budget);
+        let (patch, between) = (
+            changes(BASELINE, proof.patch),
+            changes(proof.budget, proof.patch),
+        );
         let rows = budget.iter().map(|judged| {
             let same = |other: &&Judged| other.quantity.metric == judged.quantity.metric;
             let change = |all: &[Judged]| all.iter().find(same).map(Judged::change);

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use run_format::BASELINE;
 
-use super::markdown::{Row, joined_any, quoted, table};
-use crate::measure::{Metric, MetricKey, OWN};
+use super::markdown::{Row, table};
+use crate::measure::{Metric, MetricKey, OWN, unit};
 use crate::prose::{self, prose};
-use crate::stats::{self, Uncertain};
-use crate::summary::{CONFIDENCE, CellSummary, Summary};
-use crate::text::{self, number};
-use crate::verdict::holders::{self, Shares};
-use crate::verdict::{Verdict, unit};
+use crate::stats::{self, CONFIDENCE, Uncertain};
+use crate::summary::children::{self, ChildShare, PollTimeShares};
+use crate::summary::{CellSummary, Summary};
+use crate::text::{self, joined_any, number, quoted};
+use crate::verdict::Verdict;
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = verdict.candidates.iter();
@@ -20,30 +20,29 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
         let percent = yields.single_iteration_percent?;
         Some((summary.function(yields.site), percent))
     });
-    let [_, slow] = holders::shares(summary.measured(), verdict.site);
-    let is_known = !slow.is_empty();
+    let slow = PollTimeShares::add_up(summary.measured(), verdict.site).slow_polls;
     prose::text(&prose!('a "questions.txt" {
         single: BTreeMap<&'a str, f64> = single.collect(),
         function: &'a str = summary.function(verdict.site),
-        slow: Option<String> = is_known.then(|| large_shares(slow).unwrap_or_default()),
-        beyond: Option<String> = large_shares(holders::beyond(summary, verdict.site)),
+        slow: Option<String> = large_shares(&slow),
+        beyond: Option<String> = large_shares(&children::beyond(summary, verdict.site)),
     }))
 }
 
-/// "`muxing.poll_unpin` 87.6 %, own code 1.92 %"
-fn large_shares(shares: Shares) -> Option<String> {
-    let large = shares.into_iter().filter(|(_, percent)| *percent >= 1.0);
-    let in_words = large.map(|(child, percent)| match child {
-        OWN => format!("{OWN} {} %", number(percent)),
-        child => format!("{} {} %", quoted(child), number(percent)),
+/// Returns the shares of at least 1 %, such as "`muxing.poll_unpin` 87.6 %, own code 1.92 %". None if nothing was recorded.
+fn large_shares(shares: &[ChildShare]) -> Option<String> {
+    let large = shares.iter().filter(|share| share.percent >= 1.0);
+    let in_words = large.map(|share| match share.child {
+        OWN => format!("{OWN} {} %", number(share.percent)),
+        child => format!("{} {} %", quoted(child), number(share.percent)),
     });
     joined_any(in_words, ", ")
 }
 
-pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {
-    let of_quic =
+pub(super) fn quic(summary: &Summary, verdict: &Verdict) -> String {
+    let is_shown =
         |metric: &Metric| metric.is_of_quic() && summary.has(MetricKey::new(verdict.site, *metric));
-    let metrics = Metric::ALL.iter().copied().filter(of_quic);
+    let metrics = Metric::ALL.iter().copied().filter(is_shown);
     let rows = metrics.map(|metric| {
         let key = MetricKey::new(verdict.site, metric);
         let info = metric.info();
@@ -55,8 +54,8 @@ pub(super) fn of_quic(summary: &Summary, verdict: &Verdict) -> String {
         let baseline = quoted(&summary.variants[BASELINE].label);
         let row = Row::new("metric", info.words).with_any(baseline, before);
         verdict.candidates.iter().fold(row, |row, candidate| {
-            let mean = candidate.details.get(&metric);
-            let change = mean.map(|mean| text::mean_change(mean, unit(metric)));
+            let mean = verdict.change(summary, candidate.variant, metric);
+            let change = mean.map(|mean| text::mean_change(&mean, unit(metric)));
             row.with_any(quoted(&candidate.label), change)
         })
     });

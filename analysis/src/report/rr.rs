@@ -3,11 +3,11 @@
 use run_format::{BASELINE, Rtt};
 
 use super::markdown::{self, Frame, Row, table};
-use super::{caveats, method, trust};
+use super::{caveats, disturbances, method};
 use crate::measure::{Metric, Place};
 use crate::prose::{self, prose};
-use crate::stats::Interval;
-use crate::summary::{CONFIDENCE, CellFigure, CellSummary, Summary};
+use crate::stats::{CONFIDENCE, Interval};
+use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::{self, number};
 
 pub(crate) fn sentences(summary: &Summary) -> Vec<String> {
@@ -24,9 +24,9 @@ pub(crate) fn text(summary: &Summary, frame: Frame) -> String {
         table: String = table(figures(summary)),
         peers: usize = axes.peers.iter().max().copied().unwrap_or(0),
         rtt_ms: f64 = axes.rtt_ms.first().copied().map_or(0.0, Rtt::ms),
-        caveats: Vec<String> = caveats::of_sweep(summary, frame.options),
+        caveats: Vec<String> = caveats::sentences(summary, frame.options),
         is_real: bool = summary.identity.real_network.is_some(),
-        disturbed: String = trust::disturbed_blocks(summary),
+        disturbed: String = disturbances::disturbed_blocks(summary),
         lost: u64 = summary.checks().map(|checks| checks.lost).sum(),
     }));
     let parts = [Some(text), method::text(summary)];

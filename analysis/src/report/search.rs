@@ -1,11 +1,12 @@
 //! The report of a search: which budgets remain, what they do, and why the others were eliminated.
 
-use super::markdown::{self, Frame, Row, joined, quoted, table};
+use super::markdown::{self, Frame, Row, table};
 use super::{caveats, method};
 use crate::prose::{self, prose};
 use crate::report;
 use crate::search::{Round, Search, Why};
 use crate::site::SiteNames;
+use crate::text::{joined, quoted};
 use crate::verdict::{Candidate, Judged};
 
 pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
@@ -21,7 +22,7 @@ pub(crate) fn in_short(search: &Search, last: &Round) -> Vec<String> {
 
 pub(crate) fn text(name: &str, search: &Search, last: &Round, frame: Frame) -> String {
     let title = format!("Search over budgets: {name}");
-    let sites = SiteNames::of_nodes(None);
+    let sites = SiteNames::libp2p();
     let parts = [Some(remaining(search, last)), method::text(&last.summary)];
     markdown::report("search", &title, &sites, frame, parts)
 }

@@ -3,12 +3,12 @@
 use run_format::{DelayBackend, End, SoakConfig, Stop, Tool};
 
 use super::markdown::{self, Frame, details, list};
-use super::{caveats, method, trust};
+use super::{caveats, disturbances, method};
 use crate::drift::Drifts;
 use crate::load::Soak;
 use crate::prose::{self, prose};
 use crate::site::SiteNames;
-use crate::summary::{of_node, of_real_network, of_tool, of_upstream};
+use crate::summary::{node_words, real_network_words, tool_words, upstream_words};
 use crate::text::date;
 
 pub(crate) fn identity(soak: &Soak) -> String {
@@ -23,7 +23,7 @@ pub(crate) fn identity(soak: &Soak) -> String {
 
 pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> String {
     let (file, config) = (&soak.file, &soak.file.config);
-    let sites = SiteNames::of_nodes(Some((&file.tool, &config.node)));
+    let sites = SiteNames::recorded(&file.tool, &config.node);
     let networks = file.end.iter().map(|end| &end.network);
     let program = format!("{}soak", method::BENCHMARK);
     let text = prose::text(&prose!('a "soak.txt" {
@@ -31,7 +31,7 @@ pub(crate) fn text(title: &str, soak: &Soak, drifts: &Drifts, frame: Frame) -> S
         drifts: &'a Drifts = drifts,
         restarts: Option<u64> = soak.rows.last().and_then(|row| row.restarts),
         identity: String = identity(soak),
-        real_network: Option<String> = of_real_network(&config.lab, networks),
+        real_network: Option<String> = real_network_words(&config.lab, networks),
         command: String = method::typed(&file.command, &file.tool, config.seed, &program),
     }));
     let caveats = details("Caveats of this soak", [Some(list(caveats(soak, drifts)))]);
@@ -45,7 +45,7 @@ pub(crate) fn caveats(soak: &Soak, drifts: &Drifts) -> Vec<String> {
     prose::sentences(&prose!('a "soak_caveats.txt" {
         end: Option<&'a End> = file.end.as_ref().map(|end| &end.end),
         last_s: f64 = drifts.last_s,
-        disturbed: String = trust::disturbed(&soak.set_aside, drifts.rows, "row"),
+        disturbed: String = disturbances::set_aside_words(&soak.set_aside, drifts.rows, "row"),
         lost: u64 = soak.rows.iter().map(|row| row.lost_records).sum(),
         incomplete: usize = incomplete.count(),
         config: &'a SoakConfig = config,

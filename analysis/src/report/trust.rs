@@ -3,14 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::markdown::{Row, joined, quoted, table};
-use crate::load::Disturbances;
-use crate::measure::checks::sum;
-use crate::measure::{Checks, Metric, MetricKey};
+use super::markdown::{Row, table};
+use crate::measure::{Checks, MetricKey};
 use crate::prose::{self, prose};
-use crate::stats::{self, Share, Spread, VarianceParts, launch_parts};
+use crate::stats::{self, Spread, percent};
 use crate::summary::Summary;
-use crate::text::{self, number, with_unit};
+use crate::text::{self, number, quoted, with_unit};
 use crate::verdict::{Verdict, words};
 
 struct CheckLimit {
@@ -23,16 +21,16 @@ struct CheckLimit {
 #[rustfmt::skip]
 const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "records lost to full buffers", unit: "", most: 0.0, value: |checks| Some(checks.lost as f64) },
-    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, value: |checks| checks.probe_percent.map(Share::percent) },
+    CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, value: |checks| checks.probe_percent },
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, value: |checks| checks.monitor_polls_percent },
     CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, value: |checks| checks.monitor_slow_percent },
     CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, value: |checks| checks.monitor_time_percent },
-    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, value: |checks| checks.steal_percent.map(Share::percent) },
-    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, value: |checks| checks.waiting_percent.map(Share::percent) },
-    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, value: |checks| checks.lost_beyond_percent.map(Share::percent) },
+    CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, value: |checks| checks.steal_percent },
+    CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, value: |checks| checks.waiting_percent },
+    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, value: |checks| checks.lost_beyond_percent },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
-    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent.map(Share::percent) },
+    CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent },
     CheckLimit { what: "time of a fixed piece of work on central's core, median over blocks", unit: "µs", most: f64::INFINITY, value: |checks| checks.work_us.map(|spread| spread.median) },
     CheckLimit { what: "packets dropped by queues", unit: "", most: 0.0, value: |checks| checks.drops.map(|drops| drops as f64) },
     CheckLimit { what: "TCP segments retransmitted", unit: "", most: 100.0, value: |checks| checks.retransmits.map(|segments| segments as f64) },
@@ -60,7 +58,7 @@ pub(crate) fn limits() -> Vec<(&'static str, Option<String>)> {
 }
 
 /// The checks of one cell that have a value: the number of the check, the value, and whether it is beyond the limit.
-pub(crate) fn of_cell(checks: &Checks) -> Vec<(usize, String, bool)> {
+pub(crate) fn cell_checks(checks: &Checks) -> Vec<(usize, String, bool)> {
     let known = LIMITS.iter().enumerate().filter_map(|(at, limit)| {
         let value = (limit.value)(checks)?;
         Some((at, limit.show(value), limit.is_beyond(value)))
@@ -116,28 +114,25 @@ fn range(cells: impl Iterator<Item = Spread>) -> Option<[f64; 2]> {
 
 fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
     let (control, _) = summary.control()?;
-    let row = |what: MetricKey| {
-        let calibration = summary.calibrations.get(&what)?;
+    let row = |key: MetricKey| {
+        let calibration = summary.calibrations.get(&key)?;
         let pairs = calibration.pairs;
-        let is_judged = verdict
-            .quantities
-            .iter()
-            .any(|(quantity, _)| quantity.metric == what.metric);
-        if pairs == 0 || !is_judged {
+        let mut judged = verdict.quantities.iter();
+        if pairs == 0 || judged.all(|quantity| quantity.metric != key.metric) {
             return None;
         }
         let factor = calibration.factor.map(|factor| format!("× {factor:.2}"));
         let factor = factor.as_deref().unwrap_or("not calibrated");
         let share = |flagged: usize| {
-            let share = Share::part(flagged as f64, pairs as f64).map_or(0.0, Share::percent);
+            let share = percent(flagged as f64, pairs as f64).unwrap_or(0.0);
             format!("{flagged} of {pairs} ({share:.1} %)")
         };
         let after = match share(calibration.flagged_after) {
             too_often if 20 * calibration.flagged_after > pairs => format!("**{too_often}**"),
             share => share,
         };
-        let [lower, higher, _] = summary.resolved(what, control);
-        let row = Row::new("metric", what.metric.info().words)
+        let [lower, higher, _] = summary.resolved(key, control);
+        let row = Row::new("metric", key.metric.info().words)
             .with("interval factor", factor)
             .with("flagged before", share(calibration.flagged_before))
             .with("flagged after", after)
@@ -180,95 +175,4 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
         row
     });
     (!ranges.is_empty()).then(|| (&*candidate.label, table(rows)))
-}
-
-/// The section that says why changes between programs vary, and how much longer launches would help.
-pub(super) fn of_parts(summary: &Summary, verdict: &Verdict) -> String {
-    prose::text(&prose!('a "parts.txt" {
-        summary: &'a Summary = summary,
-        parts: Vec<PartsOfVariant> = parts(summary, verdict),
-    }))
-}
-
-/// The parts of the variance of a metric and a variant, and the factor by which intervals shrink with twice the time.
-type PartsOfVariant = (Metric, usize, VarianceParts, f64);
-
-/// The parts for some metrics and each variant. Empty unless the sweep compares programs.
-pub(crate) fn parts(summary: &Summary, verdict: &Verdict) -> Vec<PartsOfVariant> {
-    let variants = 1..summary.variants.len();
-    let variants = variants.filter(|_| summary.identity.has_subjects());
-    let metrics = [
-        Metric::BeyondMsPerS,
-        Metric::CpuUsPerRequest,
-        Metric::RequestsPerS,
-    ];
-    let keys = metrics.into_iter().flat_map(|metric| {
-        let what = MetricKey::new(verdict.site, metric);
-        variants.clone().map(move |variant| (what, variant))
-    });
-    let parts = keys.filter_map(|(what, variant)| {
-        let parts = of_variant(summary, what, variant)?;
-        Some((what.metric, variant, parts, parts.with_twice_the_time()))
-    });
-    parts.collect()
-}
-
-fn of_variant(summary: &Summary, what: MetricKey, variant: usize) -> Option<VarianceParts> {
-    let cells = summary.measured().filter_map(|cell| {
-        let estimates = cell.estimates.get(&what)?;
-        let [from, to] = [0, variant].map(|variant| estimates.get(variant)?.as_ref());
-        Some((launch_parts(from?, to?)?, cell.measured.layouts.clone()))
-    });
-    VarianceParts::estimate(&cells.collect::<Vec<_>>())
-}
-
-/// Says how many blocks were set aside, and why. Empty if none was.
-pub(super) fn disturbed(set_aside: &Disturbances, left: usize, what: &str) -> String {
-    let by_cause = set_aside.iter();
-    let causes = by_cause.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
-    prose::text(&prose!('a "disturbed.txt" {
-        taken: usize = set_aside.values().sum(),
-        left: usize = left,
-        what: &'a str = what,
-        causes: String = joined(causes, ", "),
-    }))
-}
-
-pub(super) fn disturbed_blocks(summary: &Summary) -> String {
-    let set_aside = sum(summary.checks().map(|checks| &checks.set_aside));
-    let blocks = summary.measured().map(|cell| cell.measured.blocks).sum();
-    disturbed(&set_aside, blocks, "block")
-}
-
-/// The share of central's core that others took, in percent: that of the median cell and that of the worst.
-fn taken_percent(summary: &Summary) -> Option<(f64, f64)> {
-    let percent = |checks: &Checks| {
-        let taken = checks.steal_percent?.with(checks.waiting_percent?);
-        Some(taken.percent())
-    };
-    let taken = Spread::of_values(summary.checks().filter_map(percent))?;
-    Some((taken.median, taken.greatest))
-}
-
-/// Warns the reader before anything else if others took much of central's core.
-pub(super) fn warning(summary: &Summary) -> Option<String> {
-    const MOST_PERCENT: f64 = 5.0;
-    let (median, _) = taken_percent(summary)?;
-    (median > MOST_PERCENT).then(|| {
-        format!(
-            "**The machine was disturbed**: other programs or the hypervisor took {} % of central's core in the median cell. \
-             Polls and wake-ups are corrected for that, throughput and request latency are not.",
-            number(median)
-        )
-    })
-}
-
-/// Up to three sentences about what the machine did to the measurement, besides the warning.
-pub(super) fn of_machine(summary: &Summary) -> Vec<String> {
-    let taken = taken_percent(summary).filter(|_| warning(summary).is_none());
-    prose::sentences(&prose!("of_machine.txt" {
-        taken: Option<(f64, f64)> = taken,
-        disturbed: String = disturbed_blocks(summary),
-        beside: usize = summary.checks().map(|checks| checks.beside).sum(),
-    }))
 }

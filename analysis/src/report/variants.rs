@@ -4,19 +4,22 @@
 use run_format::BASELINE;
 
 use super::effects::emphasised;
-use super::markdown::{Row, details, quoted, table};
+use super::markdown::{Row, details, table};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{Metric, MetricKey, Place, Quantity};
 use crate::prose::{self, prose};
-use crate::stats;
-use crate::summary::{CONFIDENCE, CellSummary, Summary};
-use crate::text::{capitalised, confidence, number};
-use crate::verdict::{Candidate, InRegime, Judged, Verdict, words};
+use crate::stats::{self, CONFIDENCE};
+use crate::summary::{CellSummary, Summary};
+use crate::text::{capitalised, confidence, number, quoted};
+use crate::verdict::{Candidate, InGroup, Judged, Verdict, words};
 
 pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
-    let groups = verdict.groups();
+    let groups = verdict.group_count();
     let mut tables: Vec<Option<String>> = match groups {
-        0 => vec![Some(table(in_all_cells(verdict)))],
+        0 => {
+            let candidates = best_first(verdict, None, &verdict.quantities);
+            vec![Some(table(changes("variant", verdict, candidates)))]
+        }
         _ => (0..groups)
             .map(|group| Some(table(in_group(verdict, group))))
             .collect(),
@@ -49,21 +52,16 @@ fn fired(verdict: &Verdict) -> Vec<&Candidate> {
     candidates.filter(|candidate| !candidate.is_idle).collect()
 }
 
-fn in_all_cells(verdict: &Verdict) -> Vec<Row> {
-    let candidates = best_first(verdict, None, &verdict.quantities);
-    changes("variant", verdict, candidates)
-}
-
 /// The candidates that fired, sorted by their change in the first of these quantities.
 fn best_first<'a>(
     verdict: &'a Verdict,
     group: Option<usize>,
-    quantities: &[(Quantity, f64)],
+    quantities: &[Quantity],
 ) -> Vec<&'a Candidate> {
     let mut candidates = fired(verdict);
     let loss = |candidate: &Candidate| {
-        let (quantity, _) = *quantities.first()?;
-        Some(quantity.loss(candidate.judged_of(group, quantity)?.value))
+        let quantity = *quantities.first()?;
+        Some(quantity.loss(candidate.change_in(group, quantity)?.value))
     };
     candidates.sort_by(|a, b| {
         let [a, b] = [a, b].map(|candidate| loss(candidate).unwrap_or(f64::INFINITY));
@@ -77,11 +75,11 @@ fn in_group(verdict: &Verdict, group: usize) -> Vec<Row> {
     let rows = verdict.rows();
     let candidates = best_first(verdict, Some(group), &rows).into_iter();
     let rows = candidates.chain(&verdict.control).map(|candidate| {
-        let regime = candidate.regimes.get(group);
-        let place = regime.map_or_else(String::new, InRegime::words);
+        let in_group = candidate.groups.get(group);
+        let place = in_group.map_or_else(String::new, InGroup::words);
         let row = Row::new(capitalised(&place), label(verdict, candidate));
-        rows.iter().fold(row, |row, (quantity, _)| {
-            let judged = candidate.judged_of(Some(group), *quantity);
+        rows.iter().fold(row, |row, quantity| {
+            let judged = candidate.change_in(Some(group), *quantity);
             let change = judged.map_or_else(words::not_compared, emphasised);
             row.with(quantity.words, change)
         })
@@ -130,7 +128,7 @@ fn with_quantities(
     show: impl Fn(&Judged) -> String,
 ) -> Row {
     let quantities = verdict.quantities.iter();
-    quantities.fold(row, |row, (quantity, _)| {
+    quantities.fold(row, |row, quantity| {
         let judged = judged.iter().find(|judged| judged.quantity == *quantity);
         row.with(quantity.words, judged.map_or_else(words::absent, &show))
     })
@@ -162,16 +160,15 @@ pub(crate) fn changes<'a>(
 fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let candidates = &verdict.candidates;
     // Not all cells have all quantities.
-    let fewer_cells = verdict.quantities.iter().filter_map(|(quantity, _)| {
+    let fewer_cells = verdict.quantities.iter().filter_map(|quantity| {
         let judged = candidates
             .iter()
-            .filter_map(|candidate| candidate.of_metric(quantity.metric));
+            .filter_map(|candidate| candidate.change(quantity.metric));
         let cells = judged.map(|judged| judged.cells).min()?;
         (cells < verdict.cells).then(|| format!("{} over {cells}", quantity.words))
     });
-    let margin = |(quantity, margin): &(Quantity, f64)| {
-        format!("{} {}", quantity.words, quantity.with_unit(*margin))
-    };
+    let margin =
+        |quantity: &Quantity| format!("{} {}", quantity.words, quantity.margin_with_unit());
     // No cell has the metric of the floor if `idle.csv` is missing.
     let level = |metric: Metric| {
         let mean = stats::mean(summary.values(MetricKey { site: None, metric }, BASELINE))?;
@@ -192,7 +189,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
         fewer_cells: Vec<String> = fewer_cells.collect(),
         confidence: String = confidence(verdict.confidence),
         fired: usize = fired(verdict).iter().filter(|candidate| !candidate.judged.is_empty()).count(),
-        groups: usize = verdict.groups(),
+        groups: usize = verdict.group_count(),
         idle: Vec<String> = candidates.iter().filter_map(idle).collect(),
         copies: Vec<String> = summary.variants.iter().filter_map(copy).collect(),
         margins: Vec<String> = verdict.quantities.iter().map(margin).collect(),

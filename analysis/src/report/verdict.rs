@@ -5,10 +5,10 @@ use std::cmp::Reverse;
 use run_format::BASELINE;
 
 use super::effects::emphasised;
-use super::markdown::{Row, list, paragraphs, quoted, table};
-use super::{caveats, trust};
+use super::markdown::{Row, list, paragraphs, table};
+use super::{caveats, disturbances};
 use crate::summary::Summary;
-use crate::text::{confidence, count, joined};
+use crate::text::{confidence, count, joined, quoted};
 use crate::verdict::{Candidate, Judged, Verdict, words};
 
 /// The first line is about the worst variant, so that its answer is that of the whole sweep.
@@ -37,35 +37,35 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
             .filter_map(|candidate| candidate.worse(words::MOST_WORSE)),
     );
     notes.extend(caveats::incomplete(summary));
-    notes.extend(trust::warning(summary));
-    notes.extend(trust::of_machine(summary));
+    notes.extend(disturbances::warning(summary));
+    notes.extend(disturbances::sentences(summary));
     let parts = [answers].into_iter().chain(tables).chain([list(notes)]);
     paragraphs(parts.map(Some))
 }
 
 /// The rows of each group of cells if there are several, else those of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
-    let group = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
+    let in_place = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
         let row = |judged: &Judged| {
-            let mut of_control = control.into_iter().flatten();
-            let noise = of_control.find(|noise| noise.quantity == judged.quantity);
+            let mut noises = control.into_iter().flatten();
+            let noise = noises.find(|noise| noise.quantity == judged.quantity);
             Row::new("quantity", format!("{}{place}", judged.quantity.words))
                 .with("verdict", judged.outcome().words())
                 .with(quoted(&candidate.label), emphasised(judged))
                 .with("noise", noise.map_or_else(words::absent, Judged::change))
-                .with("margin", judged.margin())
+                .with("margin", judged.quantity.margin_with_unit())
         };
         judged.iter().map(row).collect::<Vec<Row>>()
     };
-    if candidate.regimes.is_empty() {
+    if candidate.groups.is_empty() {
         let control = control.map(|control| &*control.judged);
-        return group(String::new(), &candidate.judged, control);
+        return in_place(String::new(), &candidate.judged, control);
     }
-    let regimes = candidate.regimes.iter().enumerate();
-    let rows = regimes.flat_map(|(index, regime)| {
-        let noise = control.and_then(|control| Some(&*control.regimes.get(index)?.judged));
-        let place = format!(" ({})", regime.words());
-        group(place, &regime.judged, noise)
+    let groups = candidate.groups.iter().enumerate();
+    let rows = groups.flat_map(|(index, group)| {
+        let noise = control.and_then(|control| Some(&*control.groups.get(index)?.judged));
+        let place = format!(" ({})", group.words());
+        in_place(place, &group.judged, noise)
     });
     rows.collect()
 }

@@ -5,7 +5,7 @@
 use super::student::normal_score;
 use super::variance::Uncertain;
 
-/// With fewer pairs the spread of their scores is too uncertain.
+/// The fewest pairs for a calibration. The spread of the scores of fewer pairs is too uncertain.
 pub(crate) const FEWEST_PAIRS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -39,7 +39,8 @@ impl Calibration {
     }
 }
 
-/// About 1 if the standard errors are right, since the scores are then standard normal.
+/// The root mean square of the scores. It is about 1 if the standard errors are right, since the scores are then standard
+/// normal.
 fn root_mean_square_score(differences: &[Uncertain]) -> f64 {
     let scores = differences
         .iter()

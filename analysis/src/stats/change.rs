@@ -36,15 +36,20 @@ pub(crate) fn change_between(before: &BareEstimate, after: &BareEstimate) -> Opt
     if before.is_of_one_launch || after.is_of_one_launch {
         return None;
     }
-    let [of_before, of_after] =
-        [before.level?, after.level?].map(|level| Variance::of_error(&level));
+    let [variance_before, variance_after] =
+        [before.level?, after.level?].map(|level| Variance::from_error(&level));
     let [base, value] = [before, after].map(|side| side.value.max(side.least));
     let ratio = value / base;
     // To first order, the ratio errs by the error of `after` less `ratio` times that of `before`.
-    let of_ratio = of_before.scaled(ratio).plus(of_after).scaled(1.0 / base);
+    let ratio_variance = variance_before
+        .scaled(ratio)
+        .plus(variance_after)
+        .scaled(1.0 / base);
     Some(Change {
-        difference: of_before.plus(of_after).around(after.value - before.value),
-        relative: (base > 0.0).then(|| of_ratio.around(ratio - 1.0)),
+        difference: variance_before
+            .plus(variance_after)
+            .around(after.value - before.value),
+        relative: (base > 0.0).then(|| ratio_variance.around(ratio - 1.0)),
     })
 }
 
@@ -68,14 +73,14 @@ pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Opt
     let launches = pair.baseline.deviations.len() as f64;
     let scale = PERCENT / (pair.values[0] * pair.weights[1]);
     let by_launch = pair.deviations(pair.weights);
-    let of_blocks = within(&by_launch)?.scaled(scale);
+    let block_variance = within(&by_launch)?.scaled(scale);
     // The change is the mean over launches. So the deviation of a launch is its part of the error times the number of launches.
     let deviations = by_launch
         .iter()
         .map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
     (launches > 1.0 && scale.is_finite()).then(|| LaunchParts {
         deviations: deviations.collect(),
-        of_blocks: of_blocks.value * launches,
+        block_variance: block_variance.value * launches,
     })
 }
 
@@ -121,11 +126,11 @@ impl<'a> PairedEstimates<'a> {
         else {
             return Some(ratio);
         };
-        let of_level = Variance {
+        let level_variance = Variance {
             value: (plain.value - at_level.value).max(0.0),
             ..plain
         };
-        let sum = ratio.plus(of_level);
+        let sum = ratio.plus(level_variance);
         // Both come from the same blocks, so the sum has no more degrees of freedom than the better one.
         Some(Variance {
             df: sum.df.min(ratio.df.max(plain.df)),
@@ -145,18 +150,18 @@ impl<'a> PairedEstimates<'a> {
         within(&self.deviations(weights)).map(|variance| variance.at_least(self.floor(weights)))
     }
 
-    fn deviations(&self, [of_baseline, of_other]: [f64; 2]) -> Vec<Vec<f64>> {
+    fn deviations(&self, [baseline_weight, other_weight]: [f64; 2]) -> Vec<Vec<f64>> {
         let run = |(baseline, other): (&Vec<f64>, &Vec<f64>)| {
             let blocks = baseline.iter().zip(other);
-            let apart = blocks.map(|(was, is)| of_other * is - of_baseline * was);
+            let apart = blocks.map(|(was, is)| other_weight * is - baseline_weight * was);
             apart.collect()
         };
         let runs = self.baseline.deviations.iter();
         runs.zip(&self.other.deviations).map(run).collect()
     }
 
-    fn floor(&self, [of_baseline, of_other]: [f64; 2]) -> f64 {
-        of_baseline.powi(2) * self.baseline.floor + of_other.powi(2) * self.other.floor
+    fn floor(&self, [baseline_weight, other_weight]: [f64; 2]) -> f64 {
+        baseline_weight.powi(2) * self.baseline.floor + other_weight.powi(2) * self.other.floor
     }
 }
 

@@ -13,7 +13,7 @@ pub(crate) struct CellEstimate {
     pub(super) deviations: Vec<Vec<f64>>,
     /// The variance that counting alone causes. Blocks that vary less agree by chance.
     pub(super) floor: f64,
-    /// In a relative change, a smaller value is raised to this one.
+    /// The least value in a relative change. A smaller one is raised to it.
     pub(super) least: f64,
     pub(super) shape: IntervalShape,
 }

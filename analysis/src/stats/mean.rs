@@ -16,9 +16,9 @@ pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
 pub(crate) fn mean_over_cells(cells: &[Uncertain]) -> Option<Uncertain> {
     let count = cells.len() as f64;
     let sum: f64 = cells.iter().map(|cell| cell.value).sum();
-    let errors = cells.iter().map(Variance::of_error);
-    let of_sum = errors.reduce(Variance::plus)?;
-    Some(of_sum.scaled(1.0 / count).around(sum / count))
+    let errors = cells.iter().map(Variance::from_error);
+    let sum_variance = errors.reduce(Variance::plus)?;
+    Some(sum_variance.scaled(1.0 / count).around(sum / count))
 }
 
 /// A mean change over cells, in percentage points or in percent.
@@ -30,12 +30,12 @@ pub(crate) enum MeanChange {
 }
 
 impl MeanChange {
-    pub(crate) fn of_differences(cells: &[Uncertain]) -> Option<MeanChange> {
+    pub(crate) fn from_differences(cells: &[Uncertain]) -> Option<MeanChange> {
         mean_over_cells(cells).map(MeanChange::Difference)
     }
 
     /// The random-effects mean of the logarithms of relative changes, which are in percent.
-    pub(crate) fn of_relatives(cells: &[Uncertain]) -> Option<MeanChange> {
+    pub(crate) fn from_relatives(cells: &[Uncertain]) -> Option<MeanChange> {
         let logs: Vec<Uncertain> = cells.iter().map(logarithm).collect();
         random_effects(&logs).map(MeanChange::Ratio)
     }
@@ -79,7 +79,7 @@ fn logarithm(change: &Uncertain) -> Uncertain {
 /// so an error below that of the median cell is raised to that: luck must not give a cell its weight. Like [`mean_over_cells`],
 /// the mean describes only these cells. So the distance between cells adds to the error only as far as their weights differ.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
-    let Spread { median, .. } = Spread::of_values(cells.iter().map(|cell| cell.standard_error))?;
+    let Spread { median, .. } = Spread::over(cells.iter().map(|cell| cell.standard_error))?;
     let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);
     let errors: Vec<Variance> = cells.iter().map(error).collect();
     let weights = |between: f64| {
@@ -119,14 +119,14 @@ fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) least: f64,
-    /// The upper one if there are two.
+    /// The median. If there are two, it is the upper one.
     pub(crate) median: f64,
     pub(crate) greatest: f64,
 }
 
 impl Spread {
     /// None without values.
-    pub(crate) fn of_values(values: impl Iterator<Item = f64>) -> Option<Spread> {
+    pub(crate) fn over(values: impl Iterator<Item = f64>) -> Option<Spread> {
         let mut sorted: Vec<f64> = values.collect();
         sorted.sort_by(f64::total_cmp);
         Some(Spread {
@@ -179,14 +179,14 @@ mod tests {
     }
 
     fn ratio(cells: &[Uncertain]) -> MeanChange {
-        MeanChange::of_relatives(cells).expect("there are cells")
+        MeanChange::from_relatives(cells).expect("there are cells")
     }
 
     #[test]
     fn a_half_and_a_double_cancel_each_other() {
         let mean = ratio(&[cell(-50.0, 1.0), cell(100.0, 4.0)]);
         assert!(mean.value().abs() < 1e-9, "{mean:?}");
-        assert_eq!(MeanChange::of_relatives(&[]), None);
+        assert_eq!(MeanChange::from_relatives(&[]), None);
     }
 
     #[test]

@@ -15,7 +15,6 @@ mod mean;
 mod parts;
 mod quantile;
 mod ratio;
-mod share;
 #[cfg(test)]
 #[path = "../../tests/simulation/mod.rs"]
 mod simulation;
@@ -33,7 +32,6 @@ pub(crate) use self::mean::{MeanChange, Spread, mean, mean_over_cells};
 pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
-pub(crate) use self::share::Share;
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};
 pub(crate) use self::trend::{Trend, trend};
 pub(crate) use self::variance::{Interval, Uncertain};
@@ -41,4 +39,33 @@ pub(crate) use self::variance::{Interval, Uncertain};
 /// The part over the whole. None if the whole is not positive.
 pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
+}
+
+/// The part of the whole in percent. None if the whole is not positive. If the two are measured apart, the part may be a little
+/// more than the whole, and counts as all of it.
+pub(crate) fn percent(part: f64, whole: f64) -> Option<f64> {
+    let percent = 100.0 * part / whole;
+    (whole > 0.0 && percent >= 0.0).then(|| percent.min(100.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentage_is_a_number_from_0_to_100() {
+        for (part, whole, expected) in [
+            (0.0, 4.0, Some(0.0)),
+            (1.0, 4.0, Some(25.0)),
+            (4.1, 4.0, Some(100.0)),
+            (1e300, 1e-300, Some(100.0)),
+            (0.0, 0.0, None),
+            (1.0, 0.0, None),
+            (-1.0, 4.0, None),
+            (f64::NAN, 4.0, None),
+            (1.0, f64::NAN, None),
+        ] {
+            assert_eq!(percent(part, whole), expected, "{part} of {whole}");
+        }
+    }
 }

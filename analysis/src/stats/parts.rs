@@ -10,7 +10,7 @@ pub(crate) struct LaunchParts {
     /// How far each launch is from the change of all launches together.
     pub(super) deviations: Vec<f64>,
     /// The variance of a launch's deviation that its blocks explain.
-    pub(super) of_blocks: f64,
+    pub(super) block_variance: f64,
 }
 
 /// Variances of one launch, in percent².
@@ -32,8 +32,8 @@ impl VarianceParts {
         if free < 1.0 {
             return None;
         }
-        let of_blocks: f64 = cells.iter().map(|(cell, _)| cell.of_blocks).sum();
-        let blocks = of_blocks / cells.len() as f64;
+        let sum: f64 = cells.iter().map(|(cell, _)| cell.block_variance).sum();
+        let blocks = sum / cells.len() as f64;
         let beyond = (squares / free - blocks).max(0.0);
         let by_layout = cells.iter().flat_map(|(cell, layouts)| {
             let launches = layouts.iter().zip(&cell.deviations);
@@ -98,11 +98,11 @@ mod tests {
         let cell = || {
             let layouts = (0..8).map(|number| Some(number as u32 & 1)).collect();
             let deviations = (0..8).map(deviation).collect();
-            let of_blocks = 1.0;
+            let block_variance = 1.0;
             (
                 LaunchParts {
                     deviations,
-                    of_blocks,
+                    block_variance,
                 },
                 layouts,
             )
@@ -112,36 +112,39 @@ mod tests {
     }
 
     #[test]
-    fn the_variances_of_launches_and_of_layouts_are_found() {
-        let of_layouts = parts(5.0, 0.0, 12);
-        assert!((of_layouts.layouts.expect("many launches") - 50.0).abs() < 25.0);
-        assert!(of_layouts.launches < 2.0, "{of_layouts:?}");
-        let of_launches = parts(0.0, 5.0, 12);
-        assert_eq!(of_launches.layouts, Some(0.0));
-        assert!((of_launches.launches - 28.0).abs() < 3.0, "{of_launches:?}");
+    fn the_variances_with_launches_and_with_layouts_are_found() {
+        let with_layouts = parts(5.0, 0.0, 12);
+        assert!((with_layouts.layouts.expect("many launches") - 50.0).abs() < 25.0);
+        assert!(with_layouts.launches < 2.0, "{with_layouts:?}");
+        let with_launches = parts(0.0, 5.0, 12);
+        assert_eq!(with_launches.layouts, Some(0.0));
+        assert!(
+            (with_launches.launches - 28.0).abs() < 3.0,
+            "{with_launches:?}"
+        );
     }
 
     #[test]
     fn longer_launches_help_only_where_blocks_vary() {
         assert!(parts(0.0, 50.0, 2).with_twice_the_time() > 0.99);
-        let of_blocks = parts(0.0, 0.0, 2).with_twice_the_time();
-        assert!((of_blocks - 0.5_f64.sqrt()).abs() < 0.05, "{of_blocks}");
+        let factor = parts(0.0, 0.0, 2).with_twice_the_time();
+        assert!((factor - 0.5_f64.sqrt()).abs() < 0.05, "{factor}");
     }
 
     #[test]
-    fn with_one_launch_for_each_layout_the_part_of_layouts_is_unknown() {
+    fn with_one_launch_for_each_layout_the_part_with_layouts_is_unknown() {
         let layouts = (1..=4).map(Some).collect();
         let deviations = vec![1.0, -1.0, 2.0, -2.0];
         let cell = LaunchParts {
             deviations,
-            of_blocks: 0.1,
+            block_variance: 0.1,
         };
         let parts = VarianceParts::estimate(&[(cell, layouts)]).expect("four launches");
         assert_eq!(parts.layouts, None);
         assert!(parts.launches > 3.0);
         let single = LaunchParts {
             deviations: vec![0.0],
-            of_blocks: 0.1,
+            block_variance: 0.1,
         };
         assert_eq!(VarianceParts::estimate(&[(single, vec![None])]), None);
     }

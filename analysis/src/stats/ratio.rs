@@ -14,7 +14,7 @@ impl RatioPart {
         RatioPart { num, den }
     }
 
-    pub(crate) fn of_counts(num: u64, den: u64) -> RatioPart {
+    pub(crate) fn from_counts(num: u64, den: u64) -> RatioPart {
         RatioPart::new(num as f64, den as f64)
     }
 

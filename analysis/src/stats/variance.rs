@@ -180,7 +180,7 @@ impl Uncertain {
 
     /// The difference from a value whose error is independent of this one's.
     pub(crate) fn minus(&self, other: &Uncertain) -> Uncertain {
-        let [own, others] = [self, other].map(Variance::of_error);
+        let [own, others] = [self, other].map(Variance::from_error);
         own.plus(others).around(self.value - other.value)
     }
 
@@ -201,7 +201,7 @@ impl Uncertain {
 }
 
 impl Variance {
-    pub(super) fn of_error(estimate: &Uncertain) -> Variance {
+    pub(super) fn from_error(estimate: &Uncertain) -> Variance {
         Variance::new(estimate.standard_error.powi(2), estimate.df)
     }
 

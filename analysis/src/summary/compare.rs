@@ -12,23 +12,21 @@ use run_format::files::SITES;
 use run_format::{Axes, BASELINE, Budgets, Site};
 
 use super::identity::Identity;
-use super::{
-    CONFIDENCE, CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary, shown,
-};
+use super::{CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary, shown};
 use crate::load::{CellRuns, ComparedRole, ComparedVariant, Sweep};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, LaunchSites, Metric, MetricKey, SweepSetup};
 use crate::options::Options;
-use crate::stats::{self, BareEstimate, Calibration, CellEstimate, RatioKind};
+use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, CellEstimate, RatioKind};
 use crate::text::{joined_any, unique};
 
 impl Summary {
     /// Reads the runs of a sweep one after the other and keeps only their figures.
-    pub(crate) fn read(sweep: &mut Sweep, options: &Options) -> Result<Summary, Failure> {
+    pub(crate) fn read(sweep: Sweep, options: &Options) -> Result<Summary, Failure> {
         let variants = sweep.compared();
         let axes = sweep.manifest.config.axes.clone().sorted();
-        let identity = Identity::from_sweep(sweep);
+        let identity = Identity::from_sweep(&sweep);
         let mut cells = measure(sweep, options, options.first_site(&identity.sites))?;
         let calibrations = calibrate_changes(&mut cells, &variants);
         Ok(Summary {
@@ -44,11 +42,11 @@ impl Summary {
 impl CellSummary {
     pub(crate) fn compare(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let of_metrics = estimates.iter().map(|(key, estimates)| {
+        let figures = estimates.iter().map(|(key, estimates)| {
             let figures = figures(*key, estimates, control, &measured);
             (*key, figures)
         });
-        let figures = of_metrics.collect();
+        let figures = figures.collect();
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
@@ -60,7 +58,7 @@ impl CellSummary {
     }
 }
 
-fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
+fn measure(sweep: Sweep, options: &Options, site: Site) -> Result<Vec<CellSummary>, Failure> {
     let mut variants = sweep.compared().into_iter();
     let control = variants.position(|variant| variant.role == ComparedRole::Control);
     let subjects = &sweep.manifest.config.subjects;
@@ -76,7 +74,7 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
     };
     let shown = shown::axes(&sweep.manifest.config.axes);
     // Each worker takes one cell at a time. A worker with several cells left would work alone at the end.
-    let cells = mem::take(&mut sweep.cells).into_par_iter().with_max_len(1);
+    let cells = sweep.cells.into_par_iter().with_max_len(1);
     let compare_cell = |files: CellRuns| -> anyhow::Result<CellSummary> {
         let mut measured = CellMeasured::measure(&files, &setup)?;
         if !shown::has(&shown, &measured.cell) {
@@ -100,9 +98,9 @@ fn measure(sweep: &mut Sweep, options: &Options, site: Site) -> Result<Vec<CellS
 
 /// Refuses launches of one program that recorded different sites. All launches of a program record the same sites.
 fn check_sites<'a>(launches: impl Iterator<Item = &'a LaunchSites>) -> anyhow::Result<()> {
-    let mut of_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
+    let mut by_subject: BTreeMap<usize, &LaunchSites> = BTreeMap::new();
     for launch in launches {
-        let first = of_subject.entry(launch.subject).or_insert(launch);
+        let first = by_subject.entry(launch.subject).or_insert(launch);
         if launch.sites != first.sites {
             let in_words = |launch: &LaunchSites| joined_any(&launch.sites, ", ");
             let [ours, theirs] =
@@ -180,10 +178,10 @@ fn figures(
     control: Option<usize>,
     cell: &CellMeasured,
 ) -> Vec<Option<CellFigure>> {
-    let is_blurred = cell.turns.blur(key.metric);
+    let is_mixed = cell.turns.mixes_variants(key.metric);
     let baseline = estimates.first().and_then(Option::as_ref);
     let figure = |(estimate, change): (&CellEstimate, Option<stats::Change>)| CellFigure {
-        change: change.filter(|_| !is_blurred).map(|change| ChangeFigure {
+        change: change.filter(|_| !is_mixed).map(|change| ChangeFigure {
             is_bounded: baseline.is_none_or(is_bounded) && is_bounded(estimate),
             ..ChangeFigure::scaled(&change, key.metric.info().scale)
         }),
@@ -193,7 +191,7 @@ fn figures(
     estimates.map(|estimate| estimate.map(figure)).collect()
 }
 
-/// For each cell, the variants that differ from the baseline by noise only: the A/A control, and budgets that never fired.
+/// Returns the variants of each cell that differ from the baseline by noise only: the A/A control, and budgets that never fired.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
         ComparedRole::Baseline => false,

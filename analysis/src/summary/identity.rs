@@ -44,11 +44,11 @@ fn stopped(sweep: &Sweep) -> Vec<String> {
         let rows: Vec<&RunRow> = all
             .filter(|row| row.config.subject == Some(number))
             .collect();
-        let reason_of_nodes = |row: &&RunRow| match &row.end {
+        let node_failure = |row: &&RunRow| match &row.end {
             End::Failed { stage, reason } if stage.is_of_nodes() => Some(reason.clone()),
             _ => None,
         };
-        let failed: Vec<String> = rows.iter().filter_map(reason_of_nodes).collect();
+        let failed: Vec<String> = rows.iter().filter_map(node_failure).collect();
         let reason = failed.first()?;
         Some(format!(
             "`{}` failed in {} of {} launches: {reason}.",
@@ -79,15 +79,15 @@ impl Identity {
         let mut backends: Vec<DelayBackend> = labs.filter_map(|lab| lab.backend).collect();
         backends.sort_by_key(ToString::to_string);
         backends.dedup();
-        let of_sweep = &sweep.manifest.machine;
+        let default_machine = &sweep.manifest.machine;
         let machines = rows
             .clone()
-            .map(|row| row.machine.as_ref().unwrap_or(of_sweep));
+            .map(|row| row.machine.as_ref().unwrap_or(default_machine));
         let mut hosts: BTreeMap<_, _> = machines
             .map(|machine| (text::host(machine), machine.clone()))
             .collect();
         if hosts.is_empty() {
-            hosts.insert(String::new(), of_sweep.clone());
+            hosts.insert(String::new(), default_machine.clone());
         }
         let networks = rows.clone().map(|row| &row.network);
         // Programs that take turns share their time.
@@ -96,14 +96,12 @@ impl Identity {
             name: sweep.name(),
             backends,
             hosts: hosts.into_values().collect(),
-            real_network: of_real_network(&sweep.manifest.config.lab, networks),
+            real_network: real_network_words(&sweep.manifest.config.lab, networks),
             manifest: (sweep.application.is_none()).then(|| sweep.manifest.clone()),
             application: sweep.application.clone(),
             sites: match &sweep.application {
-                Some(application) => SiteNames::of_application(&application.sites),
-                None => {
-                    SiteNames::of_nodes(Some((&sweep.manifest.tool, &sweep.manifest.config.node)))
-                }
+                Some(application) => SiteNames::in_application(&application.sites),
+                None => SiteNames::recorded(&sweep.manifest.tool, &sweep.manifest.config.node),
             },
             took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
@@ -140,12 +138,12 @@ impl Identity {
 
     pub(crate) fn line(&self) -> String {
         let manifest = self.manifest.iter();
-        let of_sweep = manifest.map(|manifest| manifest.created_unix_s);
+        let created = manifest.map(|manifest| manifest.created_unix_s);
         let application = self.application.iter();
         let begun = application.map(|application| application.file.created_unix_s);
         prose::text(&prose!('a "identity.txt" {
             identity: &'a Identity = self,
-            day: String = date(begun.chain(of_sweep).next().unwrap_or_default()),
+            day: String = date(begun.chain(created).next().unwrap_or_default()),
         }))
     }
 
@@ -169,21 +167,21 @@ fn measured(manifest: &Manifest) -> String {
     let all = manifest.config.subjects.iter();
     let subjects = all.filter(|subject| subject.role != Role::Control);
     let labels = joined_any(subjects.map(|subject| &subject.label), " and ");
-    labels.unwrap_or_else(|| of_upstream(&manifest.tool))
+    labels.unwrap_or_else(|| upstream_words(&manifest.tool))
 }
 
-pub(crate) fn of_node(node: &NodeConfig) -> String {
+pub(crate) fn node_words(node: &NodeConfig) -> String {
     prose::text(&prose!('a "node.txt" { node: &'a NodeConfig = node }))
 }
 
-pub(crate) fn of_upstream(tool: &Tool) -> String {
+pub(crate) fn upstream_words(tool: &Tool) -> String {
     let crates = tool.upstream.iter();
     let names = crates.map(|upstream| format!("{} {}", upstream.name, upstream.version));
     joined(names, ", ")
 }
 
 /// The hosts in words, such as "2 hosts: d1, d2 (2 cores of …)". A single host has no name.
-pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
+pub(crate) fn host_words(hosts: &[Machine]) -> String {
     if let [machine] = hosts {
         return text::machine(machine);
     }
@@ -198,7 +196,7 @@ pub(crate) fn of_hosts(hosts: &[Machine]) -> String {
     format!("{}: {}", count(hosts.len(), "host"), joined(groups, "; "))
 }
 
-pub(crate) fn of_tool(tool: &Tool) -> String {
+pub(crate) fn tool_words(tool: &Tool) -> String {
     const SHORT: usize = 10;
     let commit = tool.commit.as_deref().map_or_else(String::new, |commit| {
         let short: String = commit.chars().take(SHORT).collect();
@@ -211,7 +209,7 @@ pub(crate) fn of_tool(tool: &Tool) -> String {
 }
 
 /// A sentence about a network that is not a lab's: the hosts, the round trips and central's network cards. None for a lab.
-pub(crate) fn of_real_network<'a>(
+pub(crate) fn real_network_words<'a>(
     lab: &LabConfig,
     runs: impl Iterator<Item = &'a NetworkReport> + Clone,
 ) -> Option<String> {

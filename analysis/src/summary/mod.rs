@@ -1,5 +1,6 @@
 //! The figures of all cells: how much each variant differs from the baseline, and whether that is resolved.
 
+pub(crate) mod children;
 pub(crate) mod compare;
 mod identity;
 pub(crate) mod predicted;
@@ -14,21 +15,19 @@ use run_format::{Axes, BASELINE, Cell, Site};
 #[cfg(test)]
 pub(crate) use self::compare::calibrate_changes;
 pub(crate) use self::identity::{
-    Identity, of_hosts, of_node, of_real_network, of_tool, of_upstream,
+    Identity, host_words, node_words, real_network_words, tool_words, upstream_words,
 };
-pub(crate) use self::table::{Tables, tables};
+pub(crate) use self::table::{CsvTable, tables};
 use crate::load::{ComparedRole, ComparedVariant};
 use crate::measure::{
     CellMeasured, CellState, Checks, Estimates, Metric, MetricKey, SlowPollCounts,
 };
 use crate::options::Options;
-use crate::stats::{self, BareEstimate, Calibration, Change, Interval, Uncertain};
+use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, Change, Interval, Uncertain};
 
-/// In fewer blocks, amounts with few distinct values, such as requests per slice, can agree by chance. Runs that stop early have
-/// at least this many.
+/// Amounts with few distinct values, such as requests per slice, can agree by chance in fewer blocks than this. Runs that stop
+/// early have at least this many.
 pub(crate) use run_format::plan::run::FEWEST_BLOCKS;
-
-pub(crate) use crate::stats::CONFIDENCE;
 
 pub(crate) struct Summary {
     pub(crate) identity: Identity,
@@ -184,8 +183,8 @@ impl Summary {
     pub(crate) fn changes(&self, key: MetricKey, [from, to]: [usize; 2]) -> Vec<ChangeFigure> {
         let inflation = self.inflation(key);
         let cells = self.measured();
-        let sharp = cells.filter(|cell| !cell.measured.turns.blur(key.metric));
-        let changes = sharp.filter_map(|cell| {
+        let unmixed = cells.filter(|cell| !cell.measured.turns.mixes_variants(key.metric));
+        let changes = unmixed.filter_map(|cell| {
             let estimates = cell.estimates.get(&key)?;
             let [from, to] = [from, to].map(|variant| estimates.get(variant)?.as_ref());
             let change = stats::change(from?, to?)?.inflated(inflation);

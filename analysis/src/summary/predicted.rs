@@ -4,10 +4,10 @@ use anyhow::Result;
 use poll_probe::Limit;
 use run_format::{BASELINE, Site};
 
-use super::{CONFIDENCE, CellFigure, CellSummary, Summary};
+use super::{CellFigure, CellSummary, Summary};
 use crate::measure::predicted::Predicted;
 use crate::measure::{Metric, MetricKey};
-use crate::stats::{Interval, Uncertain};
+use crate::stats::{CONFIDENCE, Interval, Uncertain};
 use crate::text::{self, rounded};
 
 pub(crate) const FILE: &str = "predicted.csv";

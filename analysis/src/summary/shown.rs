@@ -48,13 +48,13 @@ impl Summary {
             .collect()
     }
 
-    /// None if all cells are shown.
+    /// Returns words such as "240 of 480 cells". None if all cells are shown.
     pub(crate) fn what_is_shown(&self) -> Option<String> {
         let (shown, all) = (self.shown_cells().len(), self.cells.len());
         (shown < all).then(|| format!("{shown} of {all} cells"))
     }
 
-    /// Where the figures come from, and how many of them are shown.
+    /// Says where the figures come from, and how many of them are shown.
     pub(crate) fn line(&self) -> String {
         let shown = self.what_is_shown().map(|shown| format!("shown: {shown}"));
         let parts = [Some(self.identity.line()), shown];

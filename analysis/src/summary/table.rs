@@ -1,6 +1,6 @@
 //! The table of figures, which has one row for each figure: `summary.csv` of a report, and Parquet for `export`.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use polars_core::prelude::{Column, CompatLevel, DataFrame, SchemaExt};
 use polars_io::SerWriter;
 use polars_io::csv::write::CsvWriter;
@@ -38,8 +38,8 @@ fn table(summary: &Summary, cells: &[CellSummary], options: &Options) -> Result<
     let mut rows = Vec::new();
     for cell in cells {
         for (&key, figures) in cell.figures.iter().filter(|(key, _)| is_shown(key)) {
-            let of_variants = figures.iter().zip(&summary.variants);
-            rows.extend(of_variants.filter_map(|(figure, variant)| {
+            let by_variant = figures.iter().zip(&summary.variants);
+            rows.extend(by_variant.filter_map(|(figure, variant)| {
                 let label = variant.label.as_str();
                 Some((cell.measured.cell, key, label, figure.as_ref()?))
             }));
@@ -88,49 +88,65 @@ pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> 
     Column::new(name.into(), finite.collect::<Vec<_>>())
 }
 
-pub(crate) struct Tables {
+/// The text of `summary.csv`.
+pub(crate) struct CsvTable {
     pub(crate) rows: usize,
-    pub(crate) csv: Vec<u8>,
-    /// The file is not compressed, so that readers of every kind can open it.
-    pub(crate) parquet: Vec<u8>,
+    pub(crate) text: Vec<u8>,
 }
 
-impl Tables {
-    /// Encodes tables with the same columns one after the other.
-    pub(crate) fn encode(parts: impl IntoIterator<Item = Result<DataFrame>>) -> Result<Tables> {
-        let options = WriteOptions {
-            statistics: StatisticsOptions::default(),
-            compression: CompressionOptions::Uncompressed,
-            version: Version::V1,
-            data_page_size: None,
-        };
-        let level = CompatLevel::oldest();
-        let (mut rows, mut csv, mut parquet) = (0, Vec::new(), None);
-        for table in parts {
-            let mut part = table?;
-            let schema = part.schema().to_arrow(level);
-            let file = match &mut parquet {
-                Some(_) if part.height() == 0 => continue,
-                Some(file) => file,
-                None => parquet.insert(FileWriter::try_new(Vec::new(), schema.clone(), options)?),
-            };
-            let types = schema.iter_values().map(|field| &field.dtype);
-            let encodings = types.map(get_dtype_encoding).collect();
-            let is_first = csv.is_empty();
-            let mut writer = CsvWriter::new(&mut csv).include_header(is_first);
-            writer.finish(&mut part)?;
-            part.rechunk_mut();
-            let chunks = part.iter_chunks(level, false).map(Ok);
-            for group in RowGroupIterator::try_new(chunks, &schema, options, encodings)? {
-                file.write(u64::try_from(part.height())?, group?)?;
+impl CsvTable {
+    /// Writes tables with the same columns one after the other.
+    pub(crate) fn write(parts: impl IntoIterator<Item = Result<DataFrame>>) -> Result<CsvTable> {
+        let (mut rows, mut text) = (0, Vec::new());
+        for part in parts {
+            let mut part = part?;
+            let is_first = text.is_empty();
+            if is_first || part.height() > 0 {
+                let mut writer = CsvWriter::new(&mut text).include_header(is_first);
+                writer.finish(&mut part)?;
+                rows += part.height();
             }
-            rows += part.height();
         }
-        let mut file = parquet.context("there is no table")?;
-        file.end(None)?;
-        let parquet = file.into_inner();
-        Ok(Tables { rows, csv, parquet })
+        Ok(CsvTable { rows, text })
     }
+}
+
+/// Writes tables with the same columns one after the other. The file is not compressed, so that readers of every kind can open
+/// it. Returns None if there is no row.
+pub(crate) fn parquet(
+    parts: impl IntoIterator<Item = Result<DataFrame>>,
+) -> Result<Option<Vec<u8>>> {
+    let options = WriteOptions {
+        statistics: StatisticsOptions::default(),
+        compression: CompressionOptions::Uncompressed,
+        version: Version::V1,
+        data_page_size: None,
+    };
+    let level = CompatLevel::oldest();
+    let mut begun = None;
+    for part in parts {
+        let mut part = part?;
+        if part.height() == 0 {
+            continue;
+        }
+        let schema = part.schema().to_arrow(level);
+        let types = schema.iter_values().map(|field| &field.dtype);
+        let encodings = types.map(get_dtype_encoding).collect();
+        let file = match &mut begun {
+            Some(file) => file,
+            None => begun.insert(FileWriter::try_new(Vec::new(), schema.clone(), options)?),
+        };
+        part.rechunk_mut();
+        let chunks = part.iter_chunks(level, false).map(Ok);
+        for group in RowGroupIterator::try_new(chunks, &schema, options, encodings)? {
+            file.write(u64::try_from(part.height())?, group?)?;
+        }
+    }
+    let Some(mut file) = begun else {
+        return Ok(None);
+    };
+    file.end(None)?;
+    Ok(Some(file.into_inner()))
 }
 
 #[cfg(test)]
@@ -143,15 +159,17 @@ mod tests {
 
     #[test]
     fn parts_follow_each_other_below_one_header() {
-        let part = |values: Vec<Option<f64>>| {
+        let table = |values: &[Option<f64>]| {
             let texts = texts("name", values.iter().map(|_| Some("a")));
-            let columns = vec![texts, numbers("value", values.into_iter())];
+            let columns = vec![texts, numbers("value", values.iter().copied())];
             Ok(DataFrame::new_infer_height(columns)?)
         };
-        let parts = [vec![], vec![Some(1.0), None], vec![], vec![Some(3.0)]].map(part);
-        let tables = Tables::encode(parts).expect("tables");
-        assert_eq!(tables.csv, b"name,value\na,1.0\na,\na,3.0\n");
-        let about = read_metadata(&mut Cursor::new(&tables.parquet)).expect("a table");
-        assert_eq!((tables.rows, about.num_rows), (3, 3));
+        let parts = || [&[][..], &[Some(1.0), None], &[], &[Some(3.0)]].map(table);
+        let csv = CsvTable::write(parts()).expect("a table");
+        assert_eq!(csv.text, b"name,value\na,1.0\na,\na,3.0\n");
+        let file = parquet(parts()).expect("a table").expect("rows");
+        let about = read_metadata(&mut Cursor::new(&file)).expect("a table");
+        assert_eq!((csv.rows, about.num_rows), (3, 3));
+        assert_eq!(parquet([table(&[])]).expect("a table"), None);
     }
 }

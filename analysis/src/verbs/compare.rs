@@ -11,11 +11,11 @@ use crate::load::Sweep;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
+use crate::report::in_grid;
 use crate::report::markdown::{Frame, terms};
-use crate::report::terminal::Line;
 use crate::report_folder::{self, Content, ReportRecord};
 use crate::summary::compare::between;
-use crate::summary::{Summary, Tables, tables};
+use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
 use crate::views::{Entry, Scene, lines, slug};
@@ -25,8 +25,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     let out = options.out("compared");
     new_folder::refuse_inside(&out, [before, after])?;
     match [before, after].map(|path| path.join(files::APPLICATION).is_file()) {
-        [true, false] => return in_grid(before, after, options, &out),
-        [false, true] => return in_grid(after, before, options, &out),
+        [true, false] => return place_in_grid(before, after, options, &out),
+        [false, true] => return place_in_grid(after, before, options, &out),
         _ => {}
     }
     let sides = [&side(before, options)?, &side(after, options)?];
@@ -72,15 +72,14 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             title,
             in_short: in_short.clone(),
             opening: page::opening(&pictures),
-            still: page::still(&compared[0].verdict),
             terms: terms("comparison", &sides[1].identity.sites).collect(),
             runs,
             caveats: warnings,
             ..Page::default()
         }),
-        tables: Tables::encode(parts)?,
+        table: CsvTable::write(parts)?,
         text,
-        on_terminal: in_short.into_iter().map(Line::from).collect(),
+        on_terminal: in_short,
         pictures,
         files: Vec::new(),
         record: ReportRecord::new("compare", names, options),
@@ -88,20 +87,20 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     report_folder::write(&out, content)
 }
 
-fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
+fn place_in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(), Failure> {
     let place = InGrid::find(folder, lab, options)?;
     let budgets = budgets(&place.application, &place.lab, options)?;
     let verdict = Verdict::new(&place.lab, options);
-    let shared = comparison::shared(&place, &verdict, &budgets);
+    let shared = in_grid::shared(&place, &verdict, &budgets);
     let names = [&place.application, &place.lab].map(|side| side.identity.name.clone());
     let title = format!("Where {} is in the grid of {}", names[0], names[1]);
     let pictures = vec![lines::in_grid(&place, options)];
-    let in_short = comparison::sentences_in_grid(&place, &shared);
+    let in_short = in_grid::sentences(&place, &shared);
     let frame = Frame::new(&in_short, &pictures, options);
     let content = Content {
-        tables: Tables::encode(tables(&place.lab, options))?,
-        text: comparison::text_in_grid(&title, &place, &verdict, &shared, frame),
-        on_terminal: in_short.into_iter().map(Line::from).collect(),
+        table: CsvTable::write(tables(&place.lab, options))?,
+        text: in_grid::text(&title, &place, &verdict, &shared, frame),
+        on_terminal: in_short,
         pictures,
         files: Vec::new(),
         page: None,
@@ -113,7 +112,7 @@ fn in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Result<(
 fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
     match path.is_file() {
         true => published::read(path, options),
-        false => Summary::read(&mut Sweep::open(path)?, options),
+        false => Summary::read(Sweep::open(path)?, options),
     }
 }
 

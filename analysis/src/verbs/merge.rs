@@ -12,7 +12,7 @@ use run_format::{LabConfig, Machine, Manifest, RunRow, Shard, SweepConfig};
 
 use crate::load::{RunFiles, Sweep};
 use crate::new_folder;
-use crate::summary::of_tool;
+use crate::summary::tool_words;
 use crate::text::count;
 
 /// A folder to merge.
@@ -73,7 +73,7 @@ impl Part {
             ..ours.config.clone()
         };
         let what = if ours.tool != theirs.tool {
-            let [ours, theirs] = [&ours.tool, &theirs.tool].map(of_tool);
+            let [ours, theirs] = [&ours.tool, &theirs.tool].map(tool_words);
             format!("they are of different programs ({ours} and {theirs}, or another build)")
         } else if ours.config.axes != theirs.config.axes {
             "their grids differ".to_owned()
@@ -130,8 +130,8 @@ impl Part {
 
 fn check_whole(parts: &[Part]) -> Result<(), Failure> {
     for Shard { index, of } in parts[0].shard().all() {
-        let of_index = parts.iter().filter(|part| part.shard().index == index);
-        let found: Vec<String> = of_index.map(Part::name).collect();
+        let same_index = parts.iter().filter(|part| part.shard().index == index);
+        let found: Vec<String> = same_index.map(Part::name).collect();
         match &found[..] {
             [_] => {}
             [] => {

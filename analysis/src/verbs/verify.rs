@@ -39,7 +39,7 @@ pub(crate) fn run(run: &Path, report: Option<&Path>) -> Result<(), Failure> {
     }
     let name = record.inputs.first().map(String::as_str);
     let content = make(run, name, &record.options)?;
-    let (figures, pictures) = (content.tables.rows, content.pictures.len());
+    let (figures, pictures) = (content.table.rows, content.pictures.len());
     let files = content.files.len();
     let made = format!("{figures} figures, the text, {pictures} pictures and {files} other files");
     let again = tempfile::tempdir().context("cannot make a temporary folder")?;
@@ -66,7 +66,7 @@ fn judged(dir: &Path) -> Result<(), Failure> {
     let content = make(sweep.path(), name, &record.options)?;
     let (figures, text) = (dir.join(table::FILE), dir.join(TEXT));
     let stored = rows(&read(&figures).map_err(bad_input)?)?;
-    let made = rows(&content.tables.csv)?;
+    let made = rows(&content.table.text)?;
     // The columns `site` and `metric` of the table.
     let key = |row: &StringRecord| [4, 5].map(|column| row.get(column).map(str::to_owned));
     let judged: BTreeSet<_> = made.iter().map(key).collect();

@@ -1,14 +1,14 @@
-//! The changes that a variant made in each regime and over all cells, and the class that they give it.
+//! The changes that a variant made in each group of cells and over all cells, and the class that they give it.
 
 use std::collections::BTreeMap;
 
 use run_format::{Cell, Ends, Site};
 
+use super::delay_group::DelayGroup;
 use super::outcome::{self, Judged, Outcome};
-use super::regime::Regime;
 use super::threshold::AtThreshold;
-use crate::measure::{Metric, MetricKey, Place, Quantity};
-use crate::stats::{self, MeanChange, Share, Uncertain};
+use crate::measure::{Metric, MetricKey, Quantity};
+use crate::stats::{self, MeanChange, Uncertain, percent};
 use crate::summary::{CellSummary, ChangeFigure, Resolved, Summary};
 use crate::text::count;
 
@@ -18,10 +18,10 @@ pub(crate) struct Candidate {
     pub(crate) label: String,
     pub(crate) ends: Ends,
     pub(crate) yields: Vec<SiteYields>,
-    /// The quantities over all cells that were measured.
+    /// The changes of the measured quantities over all cells.
     pub(crate) judged: Vec<Judged>,
-    /// The changes in each regime. Empty if all cells are in one regime.
-    pub(crate) regimes: Vec<InRegime>,
+    /// The changes in each group of cells. Empty if all cells are in one group.
+    pub(crate) groups: Vec<InGroup>,
     pub(crate) curve: Vec<AtThreshold>,
     /// The change of the time beyond each threshold over all cells. The keys are thresholds in nanoseconds.
     pub(crate) beyond: BTreeMap<u64, Judged>,
@@ -29,16 +29,15 @@ pub(crate) struct Candidate {
     pub(crate) opposite: Vec<u64>,
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
     pub(crate) worse_cells: Vec<WorseCell>,
-    pub(crate) details: BTreeMap<Metric, MeanChange>,
     /// Whether no poll yielded because of the candidate, so that it differs from the baseline by noise only.
     pub(crate) is_idle: bool,
     /// Whether the candidate was compared in an application, which decides itself what it counts.
     pub(crate) is_of_application: bool,
 }
 
-pub(crate) struct InRegime {
-    pub(crate) regime: Regime,
-    /// "without delay"
+pub(crate) struct InGroup {
+    pub(crate) group: DelayGroup,
+    /// The name of the group in sentences, such as "without delay".
     pub(crate) place: String,
     pub(crate) cells: usize,
     pub(crate) judged: Vec<Judged>,
@@ -49,9 +48,9 @@ pub(crate) struct InRegime {
 pub(crate) struct WorseCell {
     pub(crate) cell: Cell,
     pub(crate) quantity: Quantity,
-    /// In percentage points if the quantity is a share, else in percent.
+    /// The change in percentage points if the quantity is a share, else in percent.
     pub(crate) change: Uncertain,
-    loss: f64,
+    loss_in_margins: f64,
 }
 
 #[derive(Clone)]
@@ -59,12 +58,22 @@ pub(crate) struct SiteYields {
     pub(crate) site: Site,
     /// Whether polls of the site were recorded. A packed sweep has one site only.
     pub(crate) is_known: bool,
-    /// Yields per 1,000 polls: the mean over cells, and the value of the worst cell. None if no poll was recorded.
-    pub(crate) per_1000: Option<(f64, f64)>,
+    /// None if no poll was recorded.
+    pub(crate) per_1000: Option<YieldsPer1000>,
     /// The share of slow polls without a budget that have a single slow iteration.
     pub(crate) single_iteration_percent: Option<f64>,
 }
 
+/// The number of yields per 1,000 polls.
+#[derive(Clone, Copy)]
+pub(crate) struct YieldsPer1000 {
+    /// The mean over cells.
+    pub(crate) mean: f64,
+    /// The value of the cell with the most.
+    pub(crate) most: f64,
+}
+
+/// What a candidate does. A class comes before those that are ranked after it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// Something is better, nothing is worse, and a greater loss than the margin is excluded for every cost.
@@ -85,12 +94,12 @@ pub(crate) enum Class {
     NoSite,
 }
 
-impl InRegime {
+impl InGroup {
     pub(crate) fn class(&self) -> Class {
         Class::from_judged(&self.judged)
     }
 
-    /// "without delay, 20 cells"
+    /// Returns words such as "without delay, 20 cells".
     pub(crate) fn words(&self) -> String {
         format!("{}, {}", self.place, count(self.cells, "cell"))
     }
@@ -127,18 +136,13 @@ impl Class {
 }
 
 impl Candidate {
-    /// Makes a candidate with everything that is known of its variant before it is judged.
-    pub(super) fn unjudged(summary: &Summary, site: Site, variant: usize) -> Candidate {
+    /// Makes a candidate with everything that is known about its variant before it is judged.
+    pub(super) fn unjudged(summary: &Summary, variant: usize) -> Candidate {
         let compared = &summary.variants[variant];
         let yields: Vec<SiteYields> = compared
             .bounds()
             .map(|(site, _)| SiteYields::new(summary, site, variant))
             .collect();
-        let detail = |metric: Metric| {
-            let changes = from_baseline(summary.measured(), site, metric, variant);
-            Some((metric, over_cells(metric, &changes)?))
-        };
-        let details = Metric::shown_in(Place::Details).into_iter();
         Candidate {
             variant,
             label: compared.label.clone(),
@@ -146,7 +150,6 @@ impl Candidate {
                 true => Ends::Both,
                 false => compared.budgets.ends,
             },
-            details: details.filter_map(detail).collect(),
             is_idle: compared.acts_by_firing()
                 && yields.iter().all(|bound| bound.is_known && !bound.fired()),
             yields,
@@ -155,27 +158,27 @@ impl Candidate {
         }
     }
 
-    /// The judged quantities that decide: those of every regime where there are several, else those over all cells.
+    /// The judged quantities that decide. They are those of every group if there are several, else those over all cells.
     pub(crate) fn deciding(&self) -> Vec<Judged> {
         let judged = self.deciding_by_place().into_iter();
         judged.map(|(_, judged)| judged).collect()
     }
 
-    /// The judged quantities that decide, each with the place of its regime. The place is empty if all cells are in one regime.
+    /// The judged quantities that decide, each with the place of its group. The place is empty if all cells are in one group.
     pub(super) fn deciding_by_place(&self) -> Vec<(&str, Judged)> {
-        let of_regimes = self.regimes.iter().flat_map(|regime| {
-            let judged = regime.judged.iter();
-            judged.map(|judged| (&*regime.place, *judged))
+        let by_group = self.groups.iter().flat_map(|group| {
+            let judged = group.judged.iter();
+            judged.map(|judged| (&*group.place, *judged))
         });
-        match self.regimes.is_empty() {
+        match self.groups.is_empty() {
             true => self.judged.iter().map(|judged| ("", *judged)).collect(),
-            false => of_regimes.collect(),
+            false => by_group.collect(),
         }
     }
 
     pub(crate) fn class(&self) -> Class {
         match self.is_idle {
-            true if self.yields.iter().all(SiteYields::is_unpolled) => Class::NoSite,
+            true if self.yields.iter().all(|bound| bound.per_1000.is_none()) => Class::NoSite,
             true => Class::NeverFires,
             false => match Class::from_judged(&self.deciding()) {
                 class if class.gains() && !self.lacks().is_empty() => Class::Unadvised,
@@ -184,7 +187,7 @@ impl Candidate {
         }
     }
 
-    /// Why a gain in an application is no reason to use the candidate. Empty if there is nothing against it.
+    /// The reasons not to use the candidate although it gains something in an application. Empty if there is nothing against it.
     pub(crate) fn lacks(&self) -> Vec<&'static str> {
         let judged = self.deciding();
         let is_wait = |change: &&Judged| {
@@ -227,24 +230,25 @@ impl Candidate {
     }
 
     /// The change of a quantity in one group of cells, or in all cells.
-    pub(crate) fn judged_of(&self, group: Option<usize>, quantity: Quantity) -> Option<&Judged> {
+    pub(crate) fn change_in(&self, group: Option<usize>, quantity: Quantity) -> Option<&Judged> {
         let judged = match group {
-            Some(group) => &self.regimes.get(group)?.judged,
+            Some(group) => &self.groups.get(group)?.judged,
             None => &self.judged,
         };
         judged.iter().find(|judged| judged.quantity == quantity)
     }
 
     /// The change of the time beyond a threshold in one group of cells, or in all cells.
-    pub(crate) fn beyond_of(&self, group: Option<usize>, threshold_ns: u64) -> Option<&Judged> {
+    pub(crate) fn beyond_in(&self, group: Option<usize>, threshold_ns: u64) -> Option<&Judged> {
         let beyond = match group {
-            Some(group) => &self.regimes.get(group)?.beyond,
+            Some(group) => &self.groups.get(group)?.beyond,
             None => &self.beyond,
         };
         beyond.get(&threshold_ns)
     }
 
-    pub(crate) fn of_metric(&self, metric: Metric) -> Option<&Judged> {
+    /// The change of a metric over all cells.
+    pub(crate) fn change(&self, metric: Metric) -> Option<&Judged> {
         self.judged
             .iter()
             .find(|judged| judged.quantity.metric == metric)
@@ -257,8 +261,8 @@ pub(super) fn from_baseline<'a>(
     metric: Metric,
     variant: usize,
 ) -> Vec<ChangeFigure> {
-    let what = MetricKey::new(site, metric);
-    let changes = cells.map(|cell| cell.change(what, variant));
+    let key = MetricKey::new(site, metric);
+    let changes = cells.map(|cell| cell.change(key, variant));
     changes.flatten().collect()
 }
 
@@ -269,8 +273,8 @@ pub(super) fn over_cells(metric: Metric, changes: &[ChangeFigure]) -> Option<Mea
         .filter_map(|change| judged_change(metric, change))
         .collect();
     match metric.info().is_share {
-        true => MeanChange::of_differences(&changes),
-        false => MeanChange::of_relatives(&changes),
+        true => MeanChange::from_differences(&changes),
+        false => MeanChange::from_relatives(&changes),
     }
 }
 
@@ -285,33 +289,33 @@ fn judged_change(metric: Metric, change: &ChangeFigure) -> Option<Uncertain> {
 pub(super) fn worse_cells(
     summary: &Summary,
     site: Site,
-    quantities: &[(Quantity, f64)],
+    quantities: &[Quantity],
     variant: usize,
 ) -> Vec<WorseCell> {
-    let of_quantity = |&(quantity, margin): &(Quantity, f64)| {
-        let what = MetricKey::new(site, quantity.metric);
+    let worse = |&quantity: &Quantity| {
+        let key = MetricKey::new(site, quantity.metric);
         let cells = summary.measured().filter_map(move |cell| {
-            let figure = cell.change(what, variant)?;
+            let figure = cell.change(key, variant)?;
             let change = judged_change(quantity.metric, &figure)?;
-            let loss = quantity.loss(change.value) / margin;
-            (figure.resolved != Resolved::No && loss > 1.0).then_some(WorseCell {
+            let loss_in_margins = quantity.loss(change.value) / quantity.margin;
+            (figure.resolved != Resolved::No && loss_in_margins > 1.0).then_some(WorseCell {
                 cell: cell.measured.cell,
                 quantity,
                 change,
-                loss,
+                loss_in_margins,
             })
         });
         cells.collect::<Vec<_>>()
     };
-    let mut cells: Vec<WorseCell> = quantities.iter().flat_map(of_quantity).collect();
-    cells.sort_by(|a, b| b.loss.total_cmp(&a.loss));
+    let mut cells: Vec<WorseCell> = quantities.iter().flat_map(worse).collect();
+    cells.sort_by(|a, b| b.loss_in_margins.total_cmp(&a.loss_in_margins));
     cells
 }
 
 impl SiteYields {
     fn new(summary: &Summary, site: Site, variant: usize) -> SiteYields {
-        let what = MetricKey::new(site, Metric::YieldsPer1000);
-        let yields = || summary.values(what, variant);
+        let key = MetricKey::new(site, Metric::YieldsPer1000);
+        let yields = || summary.values(key, variant);
         let slow = summary.measured().filter_map(|cell| cell.slow_polls(site));
         let (single, all) = slow.fold((0, 0), |(single, all), slow| {
             (single + slow.by_one_iteration, all + slow.polls)
@@ -320,16 +324,14 @@ impl SiteYields {
             site,
             is_known: !summary.identity.sites.has(site)
                 || summary.has(MetricKey::new(site, Metric::PollsPerRequest)),
-            per_1000: stats::mean(yields()).zip(yields().reduce(f64::max)),
-            single_iteration_percent: Share::part(single as f64, all as f64).map(Share::percent),
+            per_1000: stats::mean(yields())
+                .zip(yields().reduce(f64::max))
+                .map(|(mean, most)| YieldsPer1000 { mean, most }),
+            single_iteration_percent: percent(single as f64, all as f64),
         }
     }
 
-    fn is_unpolled(&self) -> bool {
-        self.per_1000.is_none()
-    }
-
     fn fired(&self) -> bool {
-        self.per_1000.is_some_and(|(_, most)| most > 0.0)
+        self.per_1000.is_some_and(|yields| yields.most > 0.0)
     }
 }

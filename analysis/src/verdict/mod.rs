@@ -1,9 +1,8 @@
 //! Judges the candidates. [`outcome`] judges an interval, [`candidate`] judges a candidate, and [`words`] says it.
 
 mod candidate;
-pub(crate) mod holders;
+mod delay_group;
 mod outcome;
-mod regime;
 mod threshold;
 #[cfg(test)]
 #[path = "../../tests/verdict/mod.rs"]
@@ -15,17 +14,16 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, Ends, Site};
 
-pub(crate) use self::candidate::{Candidate, Class, InRegime, SiteYields};
+pub(crate) use self::candidate::{Candidate, Class, InGroup, SiteYields};
 use self::candidate::{from_baseline, over_cells, worse_cells};
+use self::delay_group::{DelayGroup, places};
 pub(crate) use self::outcome::{Judged, Outcome};
-use self::regime::{Regime, places};
 pub(crate) use self::threshold::AtThreshold;
-use crate::measure::{Margin, Metric, MetricKey};
-pub(crate) use crate::measure::{Quantity, unit};
+use crate::measure::{Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, MeanChange};
-use crate::summary::{CONFIDENCE, CellSummary, ChangeFigure, Summary};
+use crate::stats::{self, CONFIDENCE, MeanChange};
+use crate::summary::{CellSummary, ChangeFigure, Summary};
 
 /// Candidates that are not told apart otherwise are ranked by the first of these that was measured.
 pub(crate) const RANKS: [Metric; 3] = [
@@ -60,9 +58,10 @@ pub(crate) struct Verdict {
     pub(crate) baseline_curve: Vec<AtThreshold>,
     /// The A/A control, treated like a candidate.
     pub(crate) control: Option<Candidate>,
-    /// For every two candidates at the same ends that gain something: the changes from the first to the second, and back.
+    /// The changes from the first to the second, and back, of every two candidates at the same ends that gain something.
     pub(crate) pairs: Vec<Pair>,
-    pub(crate) quantities: Vec<(Quantity, f64)>,
+    /// The quantities that decide and were measured.
+    pub(crate) quantities: Vec<Quantity>,
     /// The confidence of each interval, so that all of them hold together.
     pub(crate) confidence: f64,
     pub(crate) measured_s: f64,
@@ -79,7 +78,7 @@ pub(crate) struct Pair {
 impl Verdict {
     pub(crate) fn new(summary: &Summary, options: &Options) -> Verdict {
         let site = summary.first_site(options);
-        let unjudged = |(variant, _)| Candidate::unjudged(summary, site, variant);
+        let unjudged = |(variant, _)| Candidate::unjudged(summary, variant);
         let is_measured = |metric: Metric| {
             let control = summary
                 .control()
@@ -89,14 +88,8 @@ impl Verdict {
                 !from_baseline(summary.measured(), site, metric, variant).is_empty()
             })
         };
-        let mut quantities = Quantity::all();
+        let mut quantities = Quantity::with_margins(&options.figures.margin);
         quantities.retain(|quantity| is_measured(quantity.metric));
-        let margin = |quantity: Quantity| {
-            (
-                quantity,
-                Margin::in_force(quantity, &options.figures.margin),
-            )
-        };
         let mut verdict = Verdict {
             site,
             site_words: summary.identity.sites.clone(),
@@ -108,7 +101,7 @@ impl Verdict {
             baseline_curve: threshold::curve(summary, site, BASELINE),
             control: summary.control().map(unjudged),
             pairs: Vec::new(),
-            quantities: quantities.into_iter().map(margin).collect(),
+            quantities,
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
             stopped: summary.identity.stopped.clone(),
@@ -121,7 +114,7 @@ impl Verdict {
     fn judge(&mut self, summary: &Summary, options: &Options) {
         // A subject that failed in all launches has no intervals.
         let was_compared = |candidate: &Candidate| {
-            let mut metrics = self.quantities.iter().map(|(quantity, _)| quantity.metric);
+            let mut metrics = self.quantities.iter().map(|quantity| quantity.metric);
             metrics.any(|metric| {
                 !from_baseline(summary.measured(), self.site, metric, candidate.variant).is_empty()
             })
@@ -131,29 +124,30 @@ impl Verdict {
             .iter()
             .filter(|candidate| !candidate.is_idle && was_compared(candidate));
         let compared = judgeable.count();
-        let mut regimes = Regime::all(summary);
-        if regimes.len() < 2 {
-            regimes.clear();
+        let mut groups = DelayGroup::all(summary);
+        if groups.len() < 2 {
+            groups.clear();
         }
-        let all: Vec<Regime> = regimes.keys().copied().collect();
-        let intervals = compared * self.quantities.len() * (1 + regimes.len());
+        let all: Vec<DelayGroup> = groups.iter().map(|(group, _)| *group).collect();
+        let intervals = compared * self.quantities.len() * (1 + groups.len());
         self.confidence = stats::confidence_of_each(intervals);
         let mut candidates = std::mem::take(&mut self.candidates);
         let mut control = self.control.take();
         for candidate in candidates.iter_mut().chain(&mut control) {
             let cells: Vec<&CellSummary> = summary.measured().collect();
             candidate.judged = self.judged_in(&cells, candidate.variant);
-            let in_regime = |(regime, cells): (&Regime, &Vec<&CellSummary>)| InRegime {
-                regime: *regime,
-                place: places(&[*regime], &all),
+            let in_group = |(group, cells): &(DelayGroup, Vec<&CellSummary>)| InGroup {
+                group: *group,
+                place: places(&[*group], &all),
                 cells: cells.len(),
                 judged: self.judged_in(cells, candidate.variant),
                 beyond: self.beyond_in(summary, cells, candidate.variant),
             };
-            candidate.regimes = regimes.iter().map(in_regime).collect();
+            candidate.groups = groups.iter().map(in_group).collect();
             candidate.curve = threshold::curve(summary, self.site, candidate.variant);
             candidate.beyond = self.beyond_in(summary, &cells, candidate.variant);
-            candidate.opposite = threshold::opposite(&candidate.curve, options);
+            candidate.opposite =
+                threshold::opposite(&candidate.curve, options.figures.threshold, self.beyond());
             candidate.worse_cells =
                 worse_cells(summary, self.site, &self.quantities, candidate.variant);
             let cells = candidate.judged.iter().map(|judged| judged.cells);
@@ -165,10 +159,10 @@ impl Verdict {
 
     fn judged_in(&self, cells: &[&CellSummary], variant: usize) -> Vec<Judged> {
         let levels = |metric: Metric| {
-            let what = MetricKey::new(self.site, metric);
+            let key = MetricKey::new(self.site, metric);
             let pair = |cell: &&CellSummary| {
-                cell.change(what, variant)?;
-                Some((cell.value(what, BASELINE)?, cell.value(what, variant)?))
+                cell.change(key, variant)?;
+                Some((cell.value(key, BASELINE)?, cell.value(key, variant)?))
             };
             let (before, after): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(pair).unzip();
             Some([stats::mean(before)?, stats::mean(after)?])
@@ -189,11 +183,19 @@ impl Verdict {
         variant: usize,
     ) -> BTreeMap<u64, Judged> {
         let inflation = summary.inflation(MetricKey::new(self.site, Metric::BeyondMsPerS));
-        let mut quantities = self.quantities.iter().copied();
-        let beyond = quantities.find(|(quantity, _)| quantity.metric == Metric::BeyondMsPerS);
-        beyond.map_or_else(BTreeMap::new, |quantity| {
-            threshold::judged(cells, variant, inflation, self.confidence, quantity)
+        self.beyond().map_or_else(BTreeMap::new, |beyond| {
+            threshold::judged(cells, variant, inflation, self.confidence, beyond)
         })
+    }
+
+    /// The time beyond the threshold, if it was measured.
+    fn beyond(&self) -> Option<Quantity> {
+        self.quantity(Metric::BeyondMsPerS)
+    }
+
+    fn quantity(&self, metric: Metric) -> Option<Quantity> {
+        let mut quantities = self.quantities.iter().copied();
+        quantities.find(|quantity| quantity.metric == metric)
     }
 
     fn judged(
@@ -201,12 +203,11 @@ impl Verdict {
         confidence: f64,
         changes: impl Fn(Metric) -> Vec<ChangeFigure>,
     ) -> Vec<Judged> {
-        let judge = |&(quantity, margin): &(Quantity, f64)| {
+        let judge = |&quantity: &Quantity| {
             let changes = changes(quantity.metric);
             let change = over_cells(quantity.metric, &changes)?;
             Some(Judged {
                 quantity,
-                margin,
                 value: change.value(),
                 interval: change.interval(confidence),
                 cells: changes.len(),
@@ -242,17 +243,16 @@ impl Verdict {
         }
     }
 
-    /// The quantities of the tables' rows that were measured, each with its margin.
-    pub(crate) fn rows(&self) -> Vec<(Quantity, f64)> {
-        let measured = |metric: &Metric| {
-            let mut quantities = self.quantities.iter().copied();
-            quantities.find(|(quantity, _)| quantity.metric == *metric)
+    /// The quantities of the tables' rows that were measured.
+    pub(crate) fn rows(&self) -> Vec<Quantity> {
+        let measured = |metrics: &&[Metric]| {
+            let mut metrics = metrics.iter();
+            metrics.find_map(|metric| self.quantity(*metric))
         };
-        let rows = ROWS.iter();
-        rows.filter_map(|metrics| metrics.iter().find_map(measured))
-            .collect()
+        ROWS.iter().filter_map(measured).collect()
     }
 
+    /// The mean change of a metric over all cells.
     pub(crate) fn change(
         &self,
         summary: &Summary,
@@ -291,10 +291,10 @@ impl Verdict {
         if best.is_empty() { beaten } else { best }
     }
 
-    /// The number of regimes, which reports call groups of cells. Zero if all cells are in one.
-    pub(crate) fn groups(&self) -> usize {
+    /// The number of groups of cells. Zero if all cells are in one.
+    pub(crate) fn group_count(&self) -> usize {
         let first = self.candidates.iter().chain(&self.control).next();
-        first.map_or(0, |first| first.regimes.len())
+        first.map_or(0, |first| first.groups.len())
     }
 
     pub(crate) fn best(&self) -> Option<&Candidate> {
@@ -329,9 +329,16 @@ impl Verdict {
         }
     }
 
-    /// The leaders, the best first. They are sorted by these criteria, in this order: whether they are at both ends, whether
-    /// polls or the waits of another task get shorter, whether nothing is worse, how many rows of the tables get better, how many
-    /// others they are shown to shorten polls more than, how few sites they bound, their class, and the gain that the interval guarantees in the regime where that is greatest.
+    /// The leaders, the best first. Each of these criteria decides if all before it are equal:
+    ///
+    /// 1. whether the candidate is at both ends;
+    /// 2. whether polls or the waits of another task get shorter;
+    /// 3. whether nothing is worse;
+    /// 4. how many rows of the tables get better;
+    /// 5. how many others it is shown to shorten polls more than;
+    /// 6. how few sites it bounds;
+    /// 7. its class;
+    /// 8. the gain that the interval guarantees in the group where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
         let guaranteed = |candidate: &Candidate| {
             let deciding = candidate.deciding();
@@ -366,9 +373,9 @@ impl Verdict {
 
     fn rows_gained(&self, candidate: &Candidate) -> usize {
         let deciding = candidate.deciding();
-        let is_gained = |(quantity, _): &&(Quantity, f64)| {
+        let is_gained = |quantity: &&Quantity| {
             let mut gains = deciding.iter();
-            gains.any(|gain| gain.quantity == *quantity && gain.is(Outcome::Better))
+            gains.any(|gain| gain.quantity == **quantity && gain.is(Outcome::Better))
         };
         self.rows().iter().filter(is_gained).count()
     }
@@ -376,11 +383,11 @@ impl Verdict {
     /// The number of candidates that are shown to shorten polls, or waits if polls were not recorded, less than this one.
     fn outdone(&self, at: usize) -> usize {
         let is_longer = |pair: &&Pair| {
-            let of_metric = |metric| {
+            let change = |metric| {
                 let mut judged = pair.judged.iter();
                 judged.find(|change| change.quantity.metric == metric)
             };
-            let first = RANKS.into_iter().find_map(of_metric);
+            let first = RANKS.into_iter().find_map(change);
             first.is_some_and(|change| change.is(Outcome::Worse))
         };
         let pairs = self.pairs.iter().filter(|pair| pair.from == at);

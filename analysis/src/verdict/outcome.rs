@@ -6,7 +6,6 @@ use crate::stats::Interval;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Judged {
     pub(crate) quantity: Quantity,
-    pub(crate) margin: f64,
     /// The mean change, in percentage points if the quantity is a share, else in percent.
     pub(crate) value: f64,
     pub(crate) interval: Interval,
@@ -16,7 +15,7 @@ pub(crate) struct Judged {
     pub(crate) levels: Option<[f64; 2]>,
 }
 
-/// The worst comes last.
+/// What the interval of a change shows. The worst outcome comes last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Outcome {
     /// A gain greater than the margin is shown.
@@ -39,7 +38,7 @@ impl Outcome {
     }
 
     /// Judges an interval in which positive is worse.
-    pub(crate) fn of_loss(Interval { low, high }: Interval, margin: f64) -> Outcome {
+    pub(crate) fn by_loss(Interval { low, high }: Interval, margin: f64) -> Outcome {
         if high < -margin {
             Outcome::Better
         } else if low > margin {
@@ -54,7 +53,7 @@ impl Outcome {
 
 impl Judged {
     pub(crate) fn outcome(&self) -> Outcome {
-        Outcome::of_loss(self.loss(), self.margin)
+        Outcome::by_loss(self.loss(), self.quantity.margin)
     }
 
     pub(crate) fn is(&self, outcome: Outcome) -> bool {
@@ -70,7 +69,7 @@ impl Judged {
     }
 
     pub(crate) fn excludes_gain(&self) -> bool {
-        self.loss().low >= -self.margin
+        self.loss().low >= -self.quantity.margin
     }
 
     /// The factor by which the measuring time has to grow so that the interval no longer includes the margin: the margin of a
@@ -78,8 +77,8 @@ impl Judged {
     /// not include the margin.
     pub(crate) fn times(&self) -> Option<f64> {
         let margin = match self.quantity.is_benefit {
-            true => -self.margin,
-            false => self.margin,
+            true => -self.quantity.margin,
+            false => self.quantity.margin,
         };
         let loss = self.loss();
         let is_open = loss.low < margin && margin < loss.high;

@@ -2,12 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use run_format::BASELINE;
+use run_format::{BASELINE, Site};
 
 use super::{Judged, Outcome};
-use crate::measure::{Margin, Metric, MetricKey, Quantity};
-use crate::options::Options;
-use crate::stats::{self, CONFIDENCE, Interval, MeanChange};
+use crate::measure::{Metric, MetricKey, Quantity};
+use crate::stats::{self, Interval, MeanChange};
 use crate::summary::{CellSummary, Summary};
 
 #[derive(Clone, Copy, Debug)]
@@ -15,14 +14,14 @@ pub(crate) struct AtThreshold {
     pub(crate) threshold_ns: u64,
     /// The mean time beyond the threshold over cells, in the unit of the metric.
     pub(crate) level: f64,
-    /// The mean change in percent, with its 95 % interval. None for the baseline.
-    pub(crate) change: Option<(f64, Interval)>,
+    /// The mean change over cells. None for the baseline.
+    pub(crate) change: Option<MeanChange>,
     /// The interval of the change that holds together with those at all other thresholds. None if fewer cells have a change
     /// here than elsewhere, since a few long polls in one cell are no effect of a variant.
     pub(crate) together: Option<Interval>,
 }
 
-pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -> Vec<AtThreshold> {
+pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
     let curves = || summary.measured().map(|cell| &cell.measured.curve);
     let points = curves().map(Vec::len).max().unwrap_or(0);
@@ -35,13 +34,13 @@ pub(crate) fn curve(summary: &Summary, site: run_format::Site, variant: usize) -
         let inflated: Vec<_> = relatives(at)
             .map(|relative| relative.inflated(inflation))
             .collect();
-        let mean = MeanChange::of_relatives(&inflated);
-        let of_most = mean.filter(|_| Some(inflated.len()) == most);
+        let change = MeanChange::from_relatives(&inflated);
+        let in_most_cells = change.filter(|_| Some(inflated.len()) == most);
         Some(AtThreshold {
             threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
             level: stats::mean(values(at).map(|value| value.level)).unwrap_or(0.0),
-            change: mean.map(|mean| (mean.value(), mean.interval(CONFIDENCE))),
-            together: of_most.map(|mean| mean.interval(together)),
+            change,
+            together: in_most_cells.map(|change| change.interval(together)),
         })
     };
     (0..points).filter_map(at).collect()
@@ -53,7 +52,7 @@ pub(super) fn judged(
     variant: usize,
     inflation: f64,
     confidence: f64,
-    (quantity, margin): (Quantity, f64),
+    quantity: Quantity,
 ) -> BTreeMap<u64, Judged> {
     let curves: Vec<_> = cells
         .iter()
@@ -73,11 +72,10 @@ pub(super) fn judged(
                 relatives.push(relative.inflated(inflation));
             }
         }
-        let change = MeanChange::of_relatives(&relatives)?;
+        let change = MeanChange::from_relatives(&relatives)?;
         let [before, after] = levels.map(stats::mean);
         let judged = Judged {
             quantity,
-            margin,
             value: change.value(),
             interval: change.interval(confidence),
             cells: relatives.len(),
@@ -89,15 +87,13 @@ pub(super) fn judged(
 }
 
 /// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.
-pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
-    let Some(quantity) = Quantity::of_metric(Metric::BeyondMsPerS) else {
-        return Vec::new();
-    };
-    let margin = Margin::in_force(quantity, &options.figures.margin);
-    let outcome = |at: &AtThreshold| Some(Outcome::of_loss(at.together?, margin));
-    let own = curve
-        .iter()
-        .find(|at| at.threshold_ns == options.figures.threshold);
+pub(super) fn opposite(
+    curve: &[AtThreshold],
+    threshold_ns: u64,
+    beyond: Option<Quantity>,
+) -> Vec<u64> {
+    let outcome = |at: &AtThreshold| Some(Outcome::by_loss(at.together?, beyond?.margin));
+    let own = curve.iter().find(|at| at.threshold_ns == threshold_ns);
     let wanted = match own.and_then(outcome) {
         Some(Outcome::Better) => Outcome::Worse,
         Some(Outcome::Worse) => Outcome::Better,
@@ -110,7 +106,6 @@ pub(super) fn opposite(curve: &[AtThreshold], options: &Options) -> Vec<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::options::FigureOptions;
 
     /// The opposite thresholds of a curve. Each point has its threshold in µs and its interval, if the interval counts.
     fn found(curve: &[(u64, Option<(f64, f64)>)]) -> Vec<u64> {
@@ -121,9 +116,7 @@ mod tests {
             together: interval.map(|(low, high)| Interval { low, high }),
         };
         let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
-        let text = r#"{"threshold": 50000, "site": [], "metric": []}"#;
-        let figures: FigureOptions = serde_json::from_str(text).expect("options");
-        opposite(&curve, &figures.into())
+        opposite(&curve, 50_000, Quantity::by_metric(Metric::BeyondMsPerS))
     }
 
     const GAIN: Option<(f64, f64)> = Some((-60.0, -20.0));

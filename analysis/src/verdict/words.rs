@@ -2,27 +2,21 @@
 
 use run_format::Ends;
 
-use super::regime::{Regime, places};
-use super::{Candidate, Class, InRegime, Judged, Outcome, Quantity, SiteYields, Verdict};
-use crate::measure::Metric;
+use super::candidate::YieldsPer1000;
+use super::delay_group::{DelayGroup, places};
+use super::{Candidate, Class, InGroup, Judged, Outcome, SiteYields, Verdict};
+use crate::measure::{Metric, Quantity};
 use crate::prose::{self, prose};
-use crate::text::{self, capitalised, count, duration, fixed, joined, joined_any};
+use crate::text::{self, capitalised, duration, fixed, joined, joined_any, unique};
 
 impl Judged {
-    /// "−7.9 pp [−8.3, −7.5]"
+    /// Returns the change with its interval, such as "−7.9 pp [−8.3, −7.5]".
     pub(crate) fn change(&self) -> String {
         text::change(self.value, self.quantity.unit(), self.interval)
     }
 
-    pub(crate) fn title(&self, subject: &str, label: &str) -> String {
-        format!(
-            "{subject}, {label}: {} over {}",
-            self.change(),
-            count(self.cells, "cell")
-        )
-    }
-
-    /// "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more tells nobody anything.
+    /// Returns words such as "throughput may be up to 2.3 % lower", with the digits of the interval. A loss of 100 % or more
+    /// tells nobody anything.
     fn greatest_loss(&self) -> String {
         let decimals = text::decimals_of_change(self.value, self.interval);
         let high = self.loss().high;
@@ -37,7 +31,7 @@ impl Judged {
         format!("{} may be {by} {worse}", self.quantity.words)
     }
 
-    /// "−96.4", with the digits of the interval.
+    /// Returns the estimate with the digits of the interval, such as "−96.4".
     fn estimate(&self) -> String {
         let decimals = text::decimals_of_change(self.value, self.interval);
         text::with_plus(self.value, fixed(self.value, decimals))
@@ -45,17 +39,12 @@ impl Judged {
 
     /// The loss that the interval does not exclude, in margins.
     fn loss_in_margins(&self) -> f64 {
-        self.loss().high / self.margin
-    }
-
-    /// "0.5 pp"
-    pub(crate) fn margin(&self) -> String {
-        self.quantity.with_unit(self.margin)
+        self.loss().high / self.quantity.margin
     }
 }
 
 impl Verdict {
-    /// The answers, and then what was not measured and in which cells the best candidates are worse.
+    /// Returns the answers, and then the remarks.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let mut sentences = self.answers();
         sentences.extend(self.remarks());
@@ -123,13 +112,9 @@ impl Verdict {
             .any(|candidate| candidate.is_of_application);
         let counted = COUNTED.iter().filter(|_| is_application);
         let lines = counted.filter_map(|(call, metrics)| {
-            let is_missing = |metric: &&Metric| {
-                self.quantities
-                    .iter()
-                    .all(|(quantity, _)| quantity.metric != **metric)
-            };
+            let is_missing = |metric: &&Metric| self.quantity(**metric).is_none();
             let unmeasured = metrics.iter().filter(is_missing);
-            let quantities = unmeasured.filter_map(|metric| Quantity::of_metric(*metric));
+            let quantities = unmeasured.filter_map(|metric| Quantity::by_metric(*metric));
             let missing = joined_any(quantities.map(|quantity| quantity.words.to_owned()), ", ")?;
             Some(format!(
                 "Not measured: {missing}. The application would have to call `{call}`."
@@ -138,7 +123,8 @@ impl Verdict {
         lines.collect()
     }
 
-    /// "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With delay nothing is shown."
+    /// Returns the line about a candidate, such as "Without delay: bound `yamux Active::poll` with `muxer=1/deferred`. With
+    /// delay nothing is shown."
     fn decision(&self, best: &Candidate) -> String {
         let (place, class) = best.leading();
         let has_questions = !self.questions().is_empty();
@@ -184,7 +170,7 @@ impl Verdict {
     /// if another one has a row.
     fn greatest_losses<'a>(&self, mut losses: Vec<(&'a str, Judged)>) -> Vec<(&'a str, Judged)> {
         let rows = self.rows();
-        let has_row = |judged: &Judged| rows.iter().any(|(row, _)| *row == judged.quantity);
+        let has_row = |judged: &Judged| rows.contains(&judged.quantity);
         if losses.iter().any(|(_, loss)| has_row(loss)) {
             losses.retain(|(_, loss)| has_row(loss));
         }
@@ -198,8 +184,8 @@ impl Verdict {
         losses
     }
 
-    /// "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %": the least and the greatest shown gain
-    /// over the groups of cells, of the first row that is a benefit and of the first that is a cost.
+    /// Returns the least and the greatest gain that is shown in the groups of cells, for the first row that is a benefit and for
+    /// the first that is a cost: "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %".
     fn gained(&self, candidate: &Candidate) -> String {
         let mut gains = candidate.deciding();
         gains.retain(|gain| gain.is(Outcome::Better));
@@ -219,23 +205,23 @@ impl Verdict {
         };
         let rows = self.rows();
         let firsts = [true, false].into_iter().filter_map(|is_benefit| {
-            let quantities = rows.iter().map(|(quantity, _)| *quantity);
-            let mut of_kind = quantities.filter(|quantity| quantity.is_benefit == is_benefit);
-            of_kind.find_map(in_words)
+            let quantities = rows.iter().copied();
+            let mut alike = quantities.filter(|quantity| quantity.is_benefit == is_benefit);
+            alike.find_map(in_words)
         });
         joined(firsts, ", ")
     }
 
-    /// "throughput −10.3 % [−13.4, −7.0]", for each quantity that is worse in the groups of cells in which the candidate has this
-    /// class. If there are several groups, each loss has the name of its group.
+    /// Returns the loss of each quantity that is worse in the groups of cells in which the candidate has this class, such as
+    /// "throughput −10.3 % [−13.4, −7.0]". If there are several groups, each loss has the name of its group.
     fn paid(&self, candidate: &Candidate, class: Class) -> String {
-        let regimes = candidate.regimes.iter();
-        let of_class = regimes.filter(|regime| regime.class() == class);
-        let places: Vec<&str> = of_class.map(|regime| &*regime.place).collect();
+        let groups = candidate.groups.iter();
+        let with_class = groups.filter(|group| group.class() == class);
+        let places: Vec<&str> = with_class.map(|group| &*group.place).collect();
         let mut losses = candidate.deciding_by_place();
         losses.retain(|(place, loss)| {
-            let is_of_class = candidate.regimes.is_empty() || places.contains(place);
-            is_of_class && loss.is(Outcome::Worse)
+            let is_in_class = candidate.groups.is_empty() || places.contains(place);
+            is_in_class && loss.is(Outcome::Worse)
         });
         let losses = self.greatest_losses(losses);
         let losses = losses.iter().map(|(place, loss)| {
@@ -273,33 +259,60 @@ impl Verdict {
             .collect()
     }
 
-    /// Says of a candidate what no table has: the cells in which it is worse, and how long to measure to know its cost.
+    /// Says what no table has about a candidate: the cells in which it is worse, and how long to measure to know more.
     pub(crate) fn details(&self, candidate: &Candidate) -> Vec<String> {
         prose::sentences(&prose!('a "details.txt" {
             candidate: &'a Candidate = candidate,
-            longer: Option<(String, f64, f64)> = self.longer(candidate),
+            longer: Option<LongerMeasurement> = self.longer(candidate),
         }))
     }
 
-    /// The factor by which to measure longer, the seconds that were measured, and the seconds that would be needed. A candidate
-    /// that gains is measured longer to know its costs, and any other to know whether it gains. None if that takes longer than
-    /// anybody would wait.
-    fn longer(&self, candidate: &Candidate) -> Option<(String, f64, f64)> {
+    /// Returns how much longer to measure a candidate. One that gains is measured longer to know all its costs, and any other to
+    /// know the benefit that takes the least time. None if that takes longer than anybody would wait.
+    fn longer(&self, candidate: &Candidate) -> Option<LongerMeasurement> {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();
         let mut open = candidate.deciding();
         open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
-        let factors = open.iter().filter_map(Judged::times);
-        let factor = match gains {
-            true => factors.reduce(f64::max)?,
-            false => factors.reduce(f64::min)?,
-        };
+        let with_factor = open
+            .iter()
+            .filter_map(|open| Some((open.quantity, open.times()?)));
+        let mut by_factor: Vec<(Quantity, f64)> = with_factor.collect();
+        by_factor.sort_by(|(_, a), (_, b)| a.total_cmp(b));
+        if !gains {
+            by_factor.truncate(1);
+        }
+        let (_, factor) = *by_factor.last()?;
+        let words = by_factor
+            .iter()
+            .map(|(quantity, _)| quantity.words_beyond(&self.threshold));
         let decimals = usize::from(factor < 10.0);
         let rounding = 10f64.powi(decimals as i32);
         let times = (factor * rounding).ceil() / rounding;
-        let (text, measured_s) = (fixed(times, decimals), self.measured_s);
-        (times <= MOST).then_some((text, measured_s, times * measured_s))
+        (times <= MOST).then(|| LongerMeasurement {
+            quantities: either(&unique(words)),
+            times: fixed(times, decimals),
+            measured_s: self.measured_s,
+            longer_s: times * self.measured_s,
+        })
     }
+}
+
+/// Returns alternatives in words, such as "throughput, data rate or request latency (p99)".
+fn either(items: &[String]) -> String {
+    match items {
+        [others @ .., last] if !others.is_empty() => format!("{} or {last}", others.join(", ")),
+        _ => items.concat(),
+    }
+}
+
+/// How much longer to measure so that quantities are known.
+struct LongerMeasurement {
+    quantities: String,
+    /// The factor for the measuring time.
+    times: String,
+    measured_s: f64,
+    longer_s: f64,
 }
 
 /// The question that a budget at these ends answers.
@@ -334,13 +347,13 @@ pub(crate) const MOST_WORSE: usize = 3;
 const RARE_YIELDS_PER_1000: f64 = 1.0;
 
 impl Candidate {
-    /// The regimes for which the candidate is advised, and its class there. In these regimes something is better and nothing
+    /// The groups for which the candidate is advised, and its class there. In these groups something is better and nothing
     /// is worse. If there are none, they are those in which something is better and something is worse.
     fn leading(&self) -> (String, Class) {
-        if self.regimes.is_empty() {
+        if self.groups.is_empty() {
             return (String::new(), self.class());
         }
-        let classes = self.regimes.iter().map(InRegime::class);
+        let classes = self.groups.iter().map(InGroup::class);
         match classes.filter(|class| class.helps()).max() {
             Some(class) => (self.places(Class::helps), class),
             None => (
@@ -350,20 +363,20 @@ impl Candidate {
         }
     }
 
-    /// Names the regimes in which the candidate has one of these classes, as [`places`] does.
+    /// Names the groups in which the candidate has one of these classes, as [`places`] does.
     fn places(&self, is_wanted: impl Fn(Class) -> bool) -> String {
-        let chosen: Vec<Regime> = self
-            .regimes
+        let chosen: Vec<DelayGroup> = self
+            .groups
             .iter()
-            .filter(|regime| is_wanted(regime.class()))
-            .map(|regime| regime.regime)
+            .filter(|group| is_wanted(group.class()))
+            .map(|group| group.group)
             .collect();
-        let all: Vec<Regime> = self.regimes.iter().map(|regime| regime.regime).collect();
+        let all: Vec<DelayGroup> = self.groups.iter().map(|group| group.group).collect();
         places(&chosen, &all)
     }
 
-    /// Names at most so many of the cells in which the candidate is worse, the greatest loss first. If there is a single cell,
-    /// the table has said so.
+    /// Names at most this many cells in which the candidate is worse, the greatest loss first. If there is a single cell, the
+    /// table has said so.
     pub(crate) fn worse(&self, most: usize) -> Option<String> {
         if self.judged.iter().all(|judged| judged.cells == 1) {
             return None;

@@ -1,28 +1,30 @@
 //! The pictures with lines: over budgets, over thresholds, over payloads, and over the time of a soak.
 
-use super::scene::{Entry, Scene, of_figure};
+use run_format::BASELINE;
+
+use super::scene::{Entry, Scene};
 use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, name_with_unit};
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, Place};
+use crate::measure::{Metric, Place, unit};
 use crate::options::Options;
-use crate::stats::mean;
+use crate::stats::{CONFIDENCE, mean};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, lasting, number, short};
-use crate::verdict::{AtThreshold, Candidate, unit};
+use crate::verdict::{AtThreshold, Candidate};
 
-/// The labels of more variants could not be read. The page has all.
+/// The most variants in a picture, because the labels of more could not be read. The page has all.
 const MOST_VARIANTS: usize = 10;
 
-/// The change by every variant over all cells, in a panel for each quantity that decides. None if nothing was judged.
+/// Draws the change by every variant over all cells, in a panel for each quantity that decides. None if nothing was judged.
 pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
     let (summary, verdict) = (scene.summary, scene.verdict);
     if summary.variants.len() > MOST_VARIANTS || verdict.quantities.is_empty() {
         return None;
     }
     let quantities = verdict.quantities.iter();
-    let panels = quantities.map(|(quantity, _)| changes(scene, quantity.metric));
+    let panels = quantities.map(|quantity| changes(scene, quantity.metric));
     let labels = summary.variants.iter().map(|variant| &variant.label);
     let chart = LineChart {
         is_apart: true,
@@ -33,7 +35,7 @@ pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
     let subtitle = format!(
         "each dot: the mean change over cells, compared with {}; polls of {}; threshold: {}; {}; \
          bars: the intervals of the report's table",
-        scene.label(0),
+        scene.label(BASELINE),
         summary.function(verdict.site),
         scene.options.threshold_text(),
         scene.co_tenant(),
@@ -44,7 +46,7 @@ pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
 
 fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
     let change = |variant| {
-        if variant == 0 {
+        if variant == BASELINE {
             return Some(ChartValue::exact(0.0));
         }
         let mean = scene.verdict.change(scene.summary, variant, metric)?;
@@ -60,11 +62,11 @@ fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
     panel(&name, unit, vec![changes])
 }
 
-/// The bars of more lines would cover each other.
+/// The most candidates in a picture, because the bars of more lines would cover each other.
 const MOST_CANDIDATES: usize = 4;
 
-/// The time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
-/// conclusion depends on the threshold. None if there is no curve, because the table was published.
+/// Draws the time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
+/// conclusion depends on the threshold. None for a published table, which has no curve.
 pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let verdict = scene.verdict;
     let ranked = verdict.ranked();
@@ -81,12 +83,15 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let baseline: Vec<&AtThreshold> = whole.iter().take_while(is_shown).collect();
     let level = |point: &AtThreshold| Some(ChartValue::exact(point.level));
     let change = |point: &AtThreshold| {
-        let (value, interval) = point.change?;
-        Some(ChartValue::new(value, Some(interval)))
+        let mean = point.change?;
+        Some(ChartValue::new(
+            mean.value(),
+            Some(mean.interval(CONFIDENCE)),
+        ))
     };
     let mut levels: Vec<Vec<_>> = vec![baseline.iter().copied().map(level).collect()];
     let mut changes = vec![vec![None; baseline.len()]];
-    let mut series = vec![scene.label(0).to_owned()];
+    let mut series = vec![scene.label(BASELINE).to_owned()];
     for candidate in shown {
         let curve = || candidate.curve.iter().take(baseline.len());
         levels.push(curve().map(level).collect());
@@ -115,7 +120,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let function = scene.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
-    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; values below 1 % of the greatest are left out";
+    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself (an arrow: its end is beyond the axis); values below 1 % of the greatest are left out";
     Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
@@ -125,10 +130,10 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
         _ => variant.label.clone(),
     };
     let cells: Vec<&CellSummary> = summary.measured().collect();
-    let of_metric = |metric: Metric| {
+    let panel_of = |metric: Metric| {
         let line = |variant| {
             let figures = cells.iter().map(|cell| cell.worker_figure(metric, variant));
-            figures.map(|figure| figure.map(of_figure)).collect()
+            figures.map(|figure| figure.map(ChartValue::from)).collect()
         };
         let lines = (0..summary.variants.len()).map(line).collect();
         panel(metric.info().words, metric.info().unit, lines)
@@ -141,7 +146,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     let chart = LineChart {
         is_apart: true,
         series: summary.variants.iter().map(name).collect(),
-        panels: metrics.map(of_metric).collect(),
+        panels: metrics.map(panel_of).collect(),
         places: Categories::new("payload of the request and of the response", payloads),
     };
     let texts = [
@@ -152,7 +157,7 @@ pub(crate) fn rr(summary: &Summary, options: &Options) -> Entry {
     Entry::new(&["rr"], true, texts, chart, options)
 }
 
-/// The durations of polls in an application, and in the cells of a lab that resemble it.
+/// Draws the durations of polls in an application, and in the cells of a lab that resemble it.
 pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let points = |cell| {
         let points = longer_polls(cell, place.site, options).unwrap_or_default();
@@ -195,7 +200,7 @@ fn panel(name: &str, unit: &str, lines: Vec<Vec<Option<ChartValue>>>) -> LineCha
 
 /// The number of points of a line. Each is the mean of several rows.
 const POINTS: usize = 40;
-/// The time stands below each fifth point.
+/// The distance between two points that have their time below them.
 const LABELLED: usize = 5;
 const MOST_PANELS: usize = 5;
 
@@ -254,7 +259,7 @@ fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
     }
 }
 
-/// "+60.0 per hour [+59.1, +60.8]; 2.0 hours in all"
+/// Returns words such as "+60.0 per hour [+59.1, +60.8]; 2.0 hours in all".
 pub(crate) fn in_short(drift: &Drift, drifts: &Drifts) -> String {
     let how = match drift.slope() {
         Some(slope) if drift.is_drifting() => slope,

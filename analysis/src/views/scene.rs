@@ -1,6 +1,6 @@
 //! The data of all pictures of a report, and the entry that each picture becomes in it.
 
-use run_format::Site;
+use run_format::{BASELINE, Site};
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
 use crate::load::name_in_files;
@@ -64,8 +64,8 @@ impl<'a> Scene<'a> {
         let is_shown = |label: &String| asked.is_empty() || asked.contains(label);
         let variants = &summary.variants;
         let shown = (0..variants.len())
-            .filter(|variant| *variant == 0 || is_shown(&variants[*variant].label));
-        // The page has the others.
+            .filter(|variant| *variant == BASELINE || is_shown(&variants[*variant].label));
+        // Only the page has the other sites.
         let sites = match options.figures.site[..] {
             [] => vec![verdict.site],
             _ => options.sites(),
@@ -95,7 +95,7 @@ impl<'a> Scene<'a> {
         Entry::new(names, is_first, texts, body, self.options)
     }
 
-    /// "slow polls of Connection::poll", or the metric alone if it belongs to the worker.
+    /// Returns words such as "slow polls of Connection::poll", or the metric alone if it belongs to the worker.
     pub(super) fn subject(&self, key: MetricKey) -> String {
         let words = key.metric.info().words;
         match key.site {
@@ -104,7 +104,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// Names what stands below a value in a cell.
+    /// Says what is below a value in a cell.
     pub(super) fn intervals(&self) -> &'static str {
         let cells = self.summary.measured();
         let mut figures = cells.flat_map(|cell| cell.figures.values().flatten().flatten());
@@ -114,7 +114,7 @@ impl<'a> Scene<'a> {
         }
     }
 
-    /// A subtitle that first explains the metric.
+    /// Returns a subtitle that begins with the terms of the metric.
     pub(super) fn explained(&self, metric: Metric, notes: &str) -> String {
         prose::text(&prose!('a "subtitle.txt" {
             terms: &'a [Term] = &metric.info().terms,
@@ -132,11 +132,13 @@ impl<'a> Scene<'a> {
     }
 }
 
-pub(super) fn of_figure(figure: &CellFigure) -> ChartValue {
-    ChartValue::new(figure.estimate.value, figure.interval())
+impl From<&CellFigure> for ChartValue {
+    fn from(figure: &CellFigure) -> ChartValue {
+        ChartValue::new(figure.estimate.value, figure.interval())
+    }
 }
 
-/// A part of a file name: `muxer-1-deferred`.
+/// Returns a part of a file name, such as `muxer-1-deferred`.
 pub(crate) fn slug(text: &str) -> String {
     let parts = text.split(|letter: char| !letter.is_ascii_alphanumeric());
     let words = parts.filter(|word| !word.is_empty());

@@ -115,7 +115,7 @@ fn tables(dir: &Path) -> Vec<PathBuf> {
     tables
 }
 
-const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
+const FAST: [&str; 2] = ["--format", "svg"];
 
 /// A table of QUIC with one datagram in each call.
 pub(crate) const QUIC: &str = "slice,rtt_ns,packets_sent,packets_lost,congestion_events,acks_sent,acks_received,datagrams_sent,\

@@ -13,8 +13,8 @@ const VERBS: [&str; 11] = [
     "report", "comment", "verdict", "page", "compare", "export", "verify", "published", "next-round", "merge", "reprot",
 ];
 #[rustfmt::skip]
-const OPTIONS: [&str; 9] = [
-    "--threshold", "--site", "--margin", "--metric", "--budget", "--picture", "--format", "--link-base", "--nothing",
+const OPTIONS: [&str; 8] = [
+    "--threshold", "--site", "--margin", "--metric", "--budget", "--format", "--link-base", "--nothing",
 ];
 /// Values that some option accepts, and values that none accepts.
 const VALUES: [&str; 28] = [

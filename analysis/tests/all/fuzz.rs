@@ -31,7 +31,7 @@ const ONCE_MISSED: [(u64, &str); 1] = [(
 )];
 
 /// Options that draw little, because a debug build draws slowly.
-const FAST: [&str; 4] = ["--format", "svg", "--picture", "time"];
+const FAST: [&str; 2] = ["--format", "svg"];
 
 /// How many seeds the tests of chance try.
 pub(crate) fn tries() -> usize {

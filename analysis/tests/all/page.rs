@@ -331,7 +331,7 @@ fn without_scripts_the_verdict_the_picture_and_the_tables_are_there() {
             .text(".verdict")
             .contains("ound yamux Active::poll with muxer=1/deferred")
     );
-    for what in [".opening svg", ".effects", "main > .wide table"] {
+    for what in [".opening svg", ".effects"] {
         let height =
             format!("document.querySelector('{what}').getBoundingClientRect().height > 30");
         assert_eq!(browser.eval(&height), true, "{what}");

@@ -77,11 +77,14 @@ fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
     })
 }
 
-/// A line chart with a missing value in each panel.
+/// A line chart with a missing value and an interval that is too wide for the axis in each panel.
 fn lines(series: usize, panels: usize) -> Picture {
     let line = |level: usize| {
-        let values = (0..LABELS.len())
-            .map(|place| (level + place != 2).then(|| value(110.0 * (level + 1) as f64)));
+        let usual = 110.0 * (level + 1) as f64;
+        let values = (0..LABELS.len()).map(|place| match (level, place) {
+            (0, 6) => Some(within(usual, -9.0, 9.0)),
+            _ => (level + place != 2).then(|| value(usual)),
+        });
         values.collect()
     };
     let panel = |number: usize| LineChartPanel {

@@ -6,12 +6,12 @@ use run_format::{Axes, Budgets, Cell, Payload, Rtt, Site};
 
 use super::draw;
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{CellMeasured, Metric, MetricKey};
+use crate::measure::{CellMeasured, Metric, MetricKey, Quantity};
 use crate::options::Options;
 use crate::site::SiteNames;
 use crate::stats::{CellEstimate, MeanChange, RatioKind, RatioPart, change, ratio};
 use crate::summary::{CellSummary, Identity, Summary, calibrate_changes};
-use crate::verdict::{Judged, Outcome, Quantity, Verdict};
+use crate::verdict::{Judged, Outcome, Verdict};
 
 const SEED: u64 = 20_254;
 const CANDIDATES: usize = 4;
@@ -208,7 +208,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
     Summary {
         identity: Identity {
             name: "simulated".to_owned(),
-            sites: SiteNames::of_nodes(None),
+            sites: SiteNames::libp2p(),
             ..Identity::default()
         },
         axes: Axes::of_cells(cells.iter().map(|cell| &cell.measured.cell)),
@@ -219,7 +219,7 @@ fn summary(mut cells: Vec<CellSummary>, candidates: usize) -> Summary {
 }
 
 pub(super) fn options() -> Options {
-    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "picture": [], "format": [], "link_base": null}"#;
+    let text = r#"{"threshold": 50000, "site": [], "metric": [], "budget": [], "format": [], "link_base": null}"#;
     serde_json::from_str(text).expect("options")
 }
 
@@ -234,8 +234,8 @@ fn wrong(sweeps: Sweeps, truth: &Truth, times: u32) -> [u32; 3] {
         for (at, candidate) in verdict.candidates.iter().enumerate() {
             mark_wrong(&mut is_wrong, &candidate.judged, &all[at]);
             // Groups are in the order of their round trips.
-            for (regime, truth) in candidate.regimes.iter().zip(&changes) {
-                mark_wrong(&mut is_wrong, &regime.judged, &truth[at]);
+            for (group, truth) in candidate.groups.iter().zip(&changes) {
+                mark_wrong(&mut is_wrong, &group.judged, &truth[at]);
             }
         }
         wrong
@@ -253,9 +253,9 @@ fn mark_wrong(is_wrong: &mut [bool; 3], judged: &[Judged], truth: &[f64; QUANTIT
             false => -change,
         };
         match judged.outcome() {
-            Outcome::Better => is_wrong[0] |= loss >= -judged.margin,
-            Outcome::Worse => is_wrong[1] |= loss <= judged.margin,
-            Outcome::NotWorse => is_wrong[2] |= loss > judged.margin,
+            Outcome::Better => is_wrong[0] |= loss >= -judged.quantity.margin,
+            Outcome::Worse => is_wrong[1] |= loss <= judged.quantity.margin,
+            Outcome::NotWorse => is_wrong[2] |= loss > judged.quantity.margin,
             Outcome::Unknown => {}
         }
     }
@@ -392,7 +392,7 @@ fn coverage(sweeps: Sweeps, metric: Metric, times: u32) -> [f64; 2] {
                 ..relative
             });
         }
-        let mean = MeanChange::of_relatives(&changes).expect("cells");
+        let mean = MeanChange::from_relatives(&changes).expect("cells");
         for (held, confidence) in held.iter_mut().zip(CONFIDENCES) {
             let interval = mean.interval(confidence);
             *held += i32::from(interval.covers(100.0 * truth.exp_m1()));
@@ -412,7 +412,7 @@ fn print_coverage(times: u32) -> Vec<[f64; 2]> {
     let row = |((name, sweeps), metric): ((&str, Sweeps), Metric)| {
         let [usual, wide] = coverage(sweeps, metric, times);
         let margin =
-            sweeps.apart * Quantity::of_metric(metric).map_or(0.0, |quantity| quantity.margin);
+            sweeps.apart * Quantity::by_metric(metric).map_or(0.0, |quantity| quantity.margin);
         println!("| {name} | {margin} % | {usual:.1} | {wide:.2} |");
         [usual, wide]
     };

@@ -4,23 +4,36 @@ use std::collections::BTreeMap;
 
 use rand::RngExt;
 use rand::rngs::StdRng;
-use run_format::{Ends, Site};
+use run_format::{Ends, Rtt, Site};
 
-use crate::measure::Metric;
+use crate::measure::{Metric, Quantity};
 use crate::site::SiteNames;
 use crate::stats::Interval;
-use crate::verdict::{
-    Candidate, InRegime, Judged, Pair, Quantity, Regime, SiteYields, Verdict, places,
-};
+use crate::verdict::candidate::YieldsPer1000;
+use crate::verdict::delay_group::{Delay, DelayGroup, places};
+use crate::verdict::{Candidate, InGroup, Judged, Pair, SiteYields, Verdict};
 
 /// However much a copy of the baseline differs, nobody should use it.
 pub(super) const CONTROL: &str = "none (A/A)";
 
+/// The group of cells with a delay like that of the default grid.
+pub(super) fn group(delay: Delay) -> DelayGroup {
+    let [shortest, longest] = match delay {
+        Delay::None => [0.0, 0.0],
+        Delay::Short => [5.0, 5.0],
+        Delay::Long => [25.0, 200.0],
+    }
+    .map(|ms| Rtt::from_ms(ms).expect("a round trip"));
+    DelayGroup {
+        delay,
+        shortest,
+        longest,
+    }
+}
+
 pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
-    let quantities = Quantity::all().into_iter().filter(|_| rng.random_bool(0.9));
-    let quantities: Vec<(Quantity, f64)> = quantities
-        .map(|quantity| (quantity, quantity.margin))
-        .collect();
+    let mut quantities = Quantity::all();
+    quantities.retain(|_| rng.random_bool(0.9));
     let count = rng.random_range(1..=4);
     let mut candidates: Vec<Candidate> = (0..count)
         .map(|at| candidate(at, &quantities, rng))
@@ -33,7 +46,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
     // All candidates of a sweep have the same groups of cells.
     if rng.random_bool(0.5) {
         for candidate in candidates.iter_mut().chain(&mut control) {
-            candidate.regimes.clear();
+            candidate.groups.clear();
         }
     }
     let gaining = candidates
@@ -56,14 +69,14 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         control,
         pairs,
         quantities,
-        ..of_candidates(candidates)
+        ..about(candidates)
     }
 }
 
-fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
+fn about(candidates: Vec<Candidate>) -> Verdict {
     Verdict {
         site: Site::Connection,
-        site_words: SiteNames::of_nodes(None),
+        site_words: SiteNames::libp2p(),
         threshold: "50 µs".to_owned(),
         is_one_visit: false,
         cells: 8,
@@ -78,20 +91,19 @@ fn of_candidates(candidates: Vec<Candidate>) -> Verdict {
     }
 }
 
-/// A verdict about one candidate that changes the time beyond the threshold so, in percent, in these regimes.
-pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
-    let known: Vec<Regime> = in_regimes.iter().map(|(regime, _)| *regime).collect();
-    let beyond = Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides");
-    let regimes = known
+/// A verdict about one candidate that changes the time beyond the threshold so, in percent, in these groups.
+pub(super) fn about_one(in_groups: &[(Delay, f64)]) -> Verdict {
+    let known: Vec<DelayGroup> = in_groups.iter().map(|(delay, _)| group(*delay)).collect();
+    let beyond = Quantity::by_metric(Metric::BeyondMsPerS).expect("it decides");
+    let groups = known
         .iter()
-        .zip(in_regimes)
-        .map(|(regime, (_, percent))| InRegime {
-            regime: *regime,
-            place: places(&[*regime], &known),
+        .zip(in_groups)
+        .map(|(group, (_, percent))| InGroup {
+            group: *group,
+            place: places(&[*group], &known),
             cells: 8,
             judged: vec![Judged {
                 quantity: beyond,
-                margin: beyond.margin,
                 value: *percent,
                 interval: Interval::new(percent - 5.0, percent + 5.0),
                 cells: 8,
@@ -99,25 +111,24 @@ pub(super) fn of_one(in_regimes: &[(Regime, f64)]) -> Verdict {
             }],
             beyond: BTreeMap::new(),
         });
-    of_candidates(vec![Candidate {
+    about(vec![Candidate {
         variant: 1,
         label: candidate_label(0),
-        yields: vec![yields_of_muxer(Some((1.0, 2.0)))],
-        regimes: regimes.collect(),
+        yields: vec![yields_of_muxer(Some(YIELDS))],
+        groups: groups.collect(),
         ..Candidate::default()
     }])
 }
 
 /// A verdict about one candidate in an application, in which these quantities change by so many percent.
-pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
+pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
     let judged: Vec<Judged> = changes.iter().copied().map(changed).collect();
-    let quantities = judged.iter().map(|judged| (judged.quantity, judged.margin));
     Verdict {
-        quantities: quantities.collect(),
-        ..of_candidates(vec![Candidate {
+        quantities: judged.iter().map(|judged| judged.quantity).collect(),
+        ..about(vec![Candidate {
             variant: 1,
             label: candidate_label(0),
-            yields: vec![yields_of_muxer(Some((1.0, 2.0)))],
+            yields: vec![yields_of_muxer(Some(YIELDS))],
             judged,
             is_of_application: true,
             ..Candidate::default()
@@ -127,7 +138,7 @@ pub(super) fn of_application(changes: &[(Metric, f64)]) -> Verdict {
 
 /// Two candidates that gain something. The first one bounds no site, and the second has so much less time beyond the threshold and
 /// throughput, in percent of the first one's.
-pub(super) fn of_two(less_beyond: f64, less_throughput: f64) -> Verdict {
+pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     let candidate = |at: usize, yields: Vec<SiteYields>| Candidate {
         variant: at + 1,
         label: candidate_label(at),
@@ -144,18 +155,17 @@ pub(super) fn of_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     };
     Verdict {
         pairs: vec![pair(0, 1.0), pair(1, -1.0)],
-        ..of_candidates(vec![
+        ..about(vec![
             candidate(0, Vec::new()),
-            candidate(1, vec![yields_of_muxer(Some((1.0, 2.0)))]),
+            candidate(1, vec![yields_of_muxer(Some(YIELDS))]),
         ])
     }
 }
 
 fn changed((metric, percent): (Metric, f64)) -> Judged {
-    let quantity = Quantity::of_metric(metric).expect("it decides");
+    let quantity = Quantity::by_metric(metric).expect("it decides");
     Judged {
         quantity,
-        margin: quantity.margin,
         value: percent,
         interval: Interval::new(percent - 1.0, percent + 1.0),
         cells: 1,
@@ -163,7 +173,12 @@ fn changed((metric, percent): (Metric, f64)) -> Judged {
     }
 }
 
-fn yields_of_muxer(per_1000: Option<(f64, f64)>) -> SiteYields {
+const YIELDS: YieldsPer1000 = YieldsPer1000 {
+    mean: 1.0,
+    most: 2.0,
+};
+
+fn yields_of_muxer(per_1000: Option<YieldsPer1000>) -> SiteYields {
     SiteYields {
         site: Site::Muxer,
         is_known: true,
@@ -176,11 +191,14 @@ pub(super) fn candidate_label(at: usize) -> String {
     format!("muxer={at}")
 }
 
-fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Candidate {
+fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate {
     let is_idle = rng.random_bool(0.1);
     let per_1000 = match is_idle {
-        true => rng.random_bool(0.5).then_some((0.0, 0.0)),
-        false => Some((1.0, 2.0)),
+        true => rng.random_bool(0.5).then_some(YieldsPer1000 {
+            mean: 0.0,
+            most: 0.0,
+        }),
+        false => Some(YIELDS),
     };
     // With few values beyond the margins all classes are as likely.
     let beyond = [0.0, 0.1, 0.5][rng.random_range(0..3)];
@@ -190,27 +208,26 @@ fn candidate(at: usize, quantities: &[(Quantity, f64)], rng: &mut StdRng) -> Can
         ends: Ends::Central,
         yields: vec![yields_of_muxer(per_1000)],
         judged: all(quantities, beyond, rng),
-        regimes: regimes(quantities, beyond, rng),
+        groups: groups(quantities, beyond, rng),
         curve: Vec::new(),
         beyond: BTreeMap::new(),
         opposite: opposite(rng),
         worse_cells: Vec::new(),
-        details: BTreeMap::new(),
         is_idle,
         is_of_application: false,
     }
 }
 
-fn regimes(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<InRegime> {
-    let known = [Regime::Without, Regime::Short, Regime::Long];
-    let in_regime = |regime: Regime| InRegime {
-        regime,
-        place: places(&[regime], &known),
+fn groups(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<InGroup> {
+    let known = [Delay::None, Delay::Short, Delay::Long].map(group);
+    let in_group = |group: DelayGroup| InGroup {
+        group,
+        place: places(&[group], &known),
         cells: 8,
         judged: all(quantities, beyond, rng),
         beyond: BTreeMap::new(),
     };
-    known.into_iter().map(in_regime).collect()
+    known.into_iter().map(in_group).collect()
 }
 
 fn opposite(rng: &mut StdRng) -> Vec<u64> {
@@ -220,7 +237,7 @@ fn opposite(rng: &mut StdRng) -> Vec<u64> {
     }
 }
 
-fn all(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<Judged> {
+fn all(quantities: &[Quantity], beyond: f64, rng: &mut StdRng) -> Vec<Judged> {
     let known = quantities
         .iter()
         .filter(|_| rng.random_bool(0.9))
@@ -231,7 +248,8 @@ fn all(quantities: &[(Quantity, f64)], beyond: f64, rng: &mut StdRng) -> Vec<Jud
         .collect()
 }
 
-fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) -> Judged {
+fn judged(quantity: Quantity, beyond: f64, rng: &mut StdRng) -> Judged {
+    let margin = quantity.margin;
     let mut ends = [end(margin, rng), end(margin, rng)];
     if rng.random_bool(0.3) {
         // The change is shown to be small.
@@ -245,7 +263,6 @@ fn judged((quantity, margin): (Quantity, f64), beyond: f64, rng: &mut StdRng) ->
     let high = ends[0].max(ends[1]) + 0.01 * margin;
     Judged {
         quantity,
-        margin,
         value: low + (high - low) * rng.random_range(0.1..0.9),
         interval: Interval { low, high },
         cells: rng.random_range(7..=8),

@@ -1,4 +1,4 @@
-//! Every sentence, title and table field of a verdict says what its intervals show, whatever the intervals are. The checks only read
+//! Every sentence and table field of a verdict says what its intervals show, whatever the intervals are. The checks only read
 //! the text.
 
 mod invented;
@@ -10,12 +10,12 @@ use rand::rngs::StdRng;
 use run_format::Ends;
 
 use self::invented::verdict;
-use super::regime::Regime;
-use super::{Candidate, Class, InRegime, Judged, Quantity, Verdict};
-use crate::measure::Metric;
+use super::delay_group::Delay;
+use super::{Candidate, Class, InGroup, Judged, Verdict};
+use crate::measure::{Metric, Quantity};
 use crate::report;
 use crate::report::effects::{self, Effects};
-use crate::report::markdown::Row;
+use crate::report::markdown::Field;
 use crate::stats::Interval;
 
 const SEED: u64 = 20_253;
@@ -36,12 +36,12 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     let deciding = candidate.deciding();
     let any = |is: fn(f64, f64, f64) -> bool| {
         let mut judged = deciding.iter();
-        judged.any(|judged| is(loss(judged).0, loss(judged).1, judged.margin))
+        judged.any(|judged| is(loss(judged).0, loss(judged).1, judged.quantity.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
     let mut costs = deciding.iter().filter(|judged| !judged.quantity.is_benefit);
-    let costs_known = costs.all(|judged| loss(judged).1 <= judged.margin);
+    let costs_known = costs.all(|judged| loss(judged).1 <= judged.quantity.margin);
     let result = candidate.result();
     if candidate.is_idle {
         return;
@@ -75,17 +75,17 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     if result == "trade-off" {
         let mut costs = deciding
             .iter()
-            .filter(|judged| judged.margin < loss(judged).0);
+            .filter(|judged| judged.quantity.margin < loss(judged).0);
         let is_named = costs.any(|judged| decision.contains(&judged.change()));
         assert!(is_named, "{decision}");
     }
-    if candidate.regimes.is_empty() {
+    if candidate.groups.is_empty() {
         let is_open = !worse && !costs_known;
         let says_open = decision.contains(" may be ") || decision.contains(" is not known");
         assert_eq!(says_open, is_open, "{decision}");
     }
-    for regime in &candidate.regimes {
-        check_place(decision, regime);
+    for group in &candidate.groups {
+        check_place(decision, group);
     }
 }
 
@@ -93,46 +93,43 @@ fn says_worse(decision: &str) -> bool {
     decision.contains("if you accept ") || decision.contains("it harms")
 }
 
-/// Checks that the sentence of the decision about the cells of a regime says what the regime's intervals show. A sentence that names no
+/// Checks that the sentence of the decision about the cells of a group says what the group's intervals show. A sentence that names no
 /// cells is about all cells.
-fn check_place(decision: &str, regime: &InRegime) {
+fn check_place(decision: &str, group: &InGroup) {
     let decision = decision.to_lowercase();
     // What is not known comes after a semicolon, and names its own cells.
     let sentences = decision.split_inclusive(". ");
     let mut sentences = sentences.filter_map(|sentence| sentence.split("; ").next());
-    let is_any_delay = |text: &str| {
-        let mut rest = text.split("with delay").skip(1);
-        rest.any(|rest| !rest.starts_with('s'))
-    };
-    let names_it = |text: &&str| match regime.regime {
-        Regime::Without => text.contains("without delay"),
-        Regime::Short => text.contains("with delays up to") || is_any_delay(text),
-        Regime::Long => text.contains("with longer delays") || is_any_delay(text),
+    let is_any_delay = |text: &str| text.contains("with delay");
+    let names_it = |text: &&str| match group.group.delay {
+        Delay::None => text.contains("without delay"),
+        Delay::Short => text.contains("at 5 ms of delay") || is_any_delay(text),
+        Delay::Long => text.contains("at 25 to 200 ms of delay") || is_any_delay(text),
     };
     let says = sentences.find(names_it).unwrap_or(&decision);
     let any = |is: fn(f64, f64, f64) -> bool| {
-        let mut changes = regime.judged.iter();
-        changes.any(|change| is(loss(change).0, loss(change).1, change.margin))
+        let mut changes = group.judged.iter();
+        changes.any(|change| is(loss(change).0, loss(change).1, change.quantity.margin))
     };
     let better = any(|_, high, margin| high < -margin);
     let worse = any(|low, _, margin| low > margin);
     let advises = says.contains("bound `") || says.contains("it gains");
-    assert_eq!(advises, better, "{:?}: {decision}", regime.regime);
-    assert_eq!(says_worse(says), worse, "{:?}: {decision}", regime.regime);
+    assert_eq!(advises, better, "{:?}: {decision}", group.group);
+    assert_eq!(says_worse(says), worse, "{:?}: {decision}", group.group);
     let says_nothing = says.contains("nothing is shown");
     assert_eq!(
         says_nothing,
         !better && !worse,
         "{:?}: {decision}",
-        regime.regime
+        group.group
     );
 }
 
 fn is_open(judged: &Judged) -> bool {
     let limit = if judged.quantity.is_benefit {
-        -judged.margin
+        -judged.quantity.margin
     } else {
-        judged.margin
+        judged.quantity.margin
     };
     let (low, high) = loss(judged);
     low < limit && limit < high && low <= 0.0 && high >= 0.0
@@ -145,12 +142,9 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict) {
     assert!(!says_longer || deciding.iter().any(is_open), "{details:?}");
     let row = &report::changes("variant", verdict, [candidate])[0];
     for judged in &candidate.judged {
-        let is_of_quantity = |(title, _): &&(String, String)| title == judged.quantity.words;
-        let (_, field) = row
-            .0
-            .iter()
-            .find(is_of_quantity)
-            .expect("it is in the table");
+        let has_its_title = |field: &&Field| field.title == judged.quantity.words;
+        let field = row.fields.iter().find(has_its_title);
+        let field = &field.expect("it is in the table").text;
         let change = judged.change();
         assert!(field.contains(&change), "{field} without {change}");
         assert_eq!(
@@ -158,25 +152,20 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict) {
             is_beyond(judged) && !candidate.is_idle,
             "{field}"
         );
-        let title = judged.title("Slow polls", &candidate.label);
-        assert!(
-            title.contains(&change) && !title.contains("resolved"),
-            "{title}"
-        );
     }
 }
 
 fn is_beyond(judged: &Judged) -> bool {
     let (low, high) = loss(judged);
-    low > judged.margin || high < -judged.margin
+    low > judged.quantity.margin || high < -judged.quantity.margin
 }
 
 /// Checks that each table shows the same candidates, and marks each change by its interval.
 fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     for effects in effects::tables(verdict) {
-        for Row(fields) in effects.rows() {
-            for (_, field) in fields.iter().skip(3).step_by(2) {
-                marks.insert(match field {
+        for row in effects.rows() {
+            for field in row.fields.iter().skip(3).step_by(2) {
+                marks.insert(match &field.text {
                     field if field.contains("**") => "bold",
                     field if field.starts_with("not resolved") => "not resolved",
                     field if field == "not compared" => "not compared",
@@ -203,7 +192,7 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
             && candidate
                 .deciding()
                 .iter()
-                .any(|judged| loss(judged).1 < -judged.margin)
+                .any(|judged| loss(judged).1 < -judged.quantity.margin)
     };
     let gaining: Vec<&Candidate> = verdict.candidates.iter().filter(gains).collect();
     let says_none = sentences[0].starts_with("No variant");
@@ -232,9 +221,9 @@ fn check_control(verdict: &Verdict, sentences: &[String]) {
     }
     if verdict.control.is_some() {
         let rows = report::changes("variant", verdict, &verdict.candidates);
-        let Row(last) = rows.last().expect("the control has a row");
-        assert_eq!(last[0].1, format!("`{}`", invented::CONTROL));
-        assert_eq!(last[last.len() - 1].1, "A/A control");
+        let last = &rows.last().expect("the control has a row").fields;
+        assert_eq!(last[0].text, format!("`{}`", invented::CONTROL));
+        assert_eq!(last[last.len() - 1].text, "A/A control");
     }
 }
 
@@ -269,8 +258,8 @@ fn check_decision(verdict: &Verdict, best: &Candidate, sentences: &[String]) {
 fn check_leaders(verdict: &Verdict) {
     let beats = |judged: &[Judged]| {
         let any = |is: fn(&Judged) -> bool| judged.iter().any(is);
-        any(|judged| loss(judged).1 < -judged.margin)
-            && !any(|judged| loss(judged).0 > judged.margin)
+        any(|judged| loss(judged).1 < -judged.quantity.margin)
+            && !any(|judged| loss(judged).0 > judged.quantity.margin)
     };
     let gaining = verdict
         .candidates
@@ -306,7 +295,7 @@ fn the_first_line_says_for_which_cells_it_holds() {
     const NOTHING: f64 = 0.0;
     const HARM: f64 = 50.0;
     const BOUND: &str = "ound `yamux Active::poll` with `muxer=0`.";
-    let [none, short, long] = [Regime::Without, Regime::Short, Regime::Long];
+    let [none, short, long] = [Delay::None, Delay::Short, Delay::Long];
     let cases: [(&[_], String); 6] = [
         (
             &[(none, GAIN), (long, NOTHING)],
@@ -319,13 +308,13 @@ fn the_first_line_says_for_which_cells_it_holds() {
         (
             &[(none, GAIN), (short, GAIN), (long, NOTHING)],
             format!(
-                "Without delay and with delays up to 10 ms: b{BOUND} With longer delays nothing is shown."
+                "Without delay and at 5 ms of delay: b{BOUND} At 25 to 200 ms of delay nothing is shown."
             ),
         ),
         (
             &[(none, GAIN), (short, NOTHING), (long, HARM)],
             format!(
-                "Without delay: b{BOUND} With longer delays it harms: time beyond the threshold +50.0 % [+45.0, +55.0]. With delays up to 10 ms nothing is shown."
+                "Without delay: b{BOUND} At 25 to 200 ms of delay it harms: time beyond the threshold +50.0 % [+45.0, +55.0]. At 5 ms of delay nothing is shown."
             ),
         ),
         (
@@ -337,23 +326,23 @@ fn the_first_line_says_for_which_cells_it_holds() {
             "No variant is shown to gain more than the margins in any group of cells.".to_owned(),
         ),
     ];
-    for (in_regimes, line) in cases {
-        assert_eq!(invented::of_one(in_regimes).sentences()[0], line);
+    for (in_groups, line) in cases {
+        assert_eq!(invented::about_one(in_groups).sentences()[0], line);
     }
 }
 
 #[test]
 fn shorter_polls_come_before_fewer_bounds_if_neither_beats_the_other() {
     let best = |verdict: &Verdict| verdict.best().map(|best| best.variant);
-    assert_eq!(best(&invented::of_two(80.0, 10.0)), Some(2));
-    assert_eq!(best(&invented::of_two(0.0, 0.0)), Some(1));
+    assert_eq!(best(&invented::about_two(80.0, 10.0)), Some(2));
+    assert_eq!(best(&invented::about_two(0.0, 0.0)), Some(1));
 }
 
 #[test]
 fn a_candidate_that_gains_in_more_rows_comes_first() {
-    let mut verdict = invented::of_two(-80.0, -10.0);
-    let saved = invented::of_application(&[(Metric::PairCpuUsPerRequest, -50.0)]);
-    verdict.quantities = vec![(beyond(), beyond().margin), saved.quantities[0]];
+    let mut verdict = invented::about_two(-80.0, -10.0);
+    let saved = invented::about_application(&[(Metric::PairCpuUsPerRequest, -50.0)]);
+    verdict.quantities = vec![beyond(), saved.quantities[0]];
     let second = &mut verdict.candidates[1];
     second.judged.extend(saved.candidates[0].judged.iter());
     assert_eq!(verdict.best().map(|best| best.variant), Some(2));
@@ -361,9 +350,9 @@ fn a_candidate_that_gains_in_more_rows_comes_first() {
 
 #[test]
 fn the_merge_and_the_own_node_have_a_line_each() {
-    let [without, long] = [Regime::Without, Regime::Long];
-    let mut verdict = invented::of_one(&[(without, -40.0), (long, 0.0)]);
-    let merged = invented::of_one(&[(without, 0.0), (long, 0.0)])
+    let [without, long] = [Delay::None, Delay::Long];
+    let mut verdict = invented::about_one(&[(without, -40.0), (long, 0.0)]);
+    let merged = invented::about_one(&[(without, 0.0), (long, 0.0)])
         .candidates
         .into_iter()
         .map(|candidate| Candidate {
@@ -386,12 +375,12 @@ fn the_merge_and_the_own_node_have_a_line_each() {
 
 #[test]
 fn a_sweep_of_copies_proposes_nothing_and_shows_how_they_differ() {
-    let mut verdict = invented::of_one(&[(Regime::Without, -50.0), (Regime::Long, 0.0)]);
+    let mut verdict = invented::about_one(&[(Delay::None, -50.0), (Delay::Long, 0.0)]);
     let control = verdict.candidates.pop().map(|control| Candidate {
         label: "none@both".to_owned(),
         ..control
     });
-    verdict.quantities = vec![(beyond(), beyond().margin)];
+    verdict.quantities = vec![beyond()];
     verdict.control = control;
     let sentences = verdict.sentences();
     let expected = "Nothing is proposed: `none@both` is an A/A control, a second copy of the baseline. The tables show by how \
@@ -399,12 +388,12 @@ fn a_sweep_of_copies_proposes_nothing_and_shows_how_they_differ() {
     assert_eq!(sentences, [expected]);
     let tables = effects::tables(&verdict);
     let rows = tables.iter().flat_map(Effects::rows);
-    let titles: Vec<String> = rows.map(|Row(fields)| fields[2].0.clone()).collect();
+    let titles: Vec<String> = rows.map(|row| row.fields[2].title.clone()).collect();
     assert_eq!(titles, ["`none@both`"; 2]);
 }
 
 fn beyond() -> Quantity {
-    Quantity::of_metric(Metric::BeyondMsPerS).expect("it decides")
+    Quantity::by_metric(Metric::BeyondMsPerS).expect("it decides")
 }
 
 #[test]
@@ -446,12 +435,12 @@ fn nothing_is_recommended_to_an_application_without_a_cost_and_a_shorter_wait() 
         (&[beyond, wait], "no cost was measured"),
         (&[beyond, cost], "no other task is shown to wait less"),
     ] {
-        let answer = invented::of_application(changes).answers().concat();
+        let answer = invented::about_application(changes).answers().concat();
         let label = invented::candidate_label(0);
         let expected = format!("Nothing is recommended. `{label}` gains something, but {lacks}.");
         assert_eq!(answer, expected);
     }
-    let verdict = invented::of_application(&[beyond, wait, cost]);
+    let verdict = invented::about_application(&[beyond, wait, cost]);
     let answer = verdict.answers().concat();
     assert!(answer.starts_with("Bound "), "{answer}");
     let said = verdict.sentences().join("\n");

@@ -371,8 +371,7 @@ pub(crate) fn add(copy: &Copy, name: &str, pass: &str, row: &str) {
 
 /// The report of a copy of the fixture with its explanation.
 pub(crate) fn report(copy: &Copy) -> String {
-    copy.report(&["--format", "svg", "--picture", "time"])
-        .succeeds();
+    copy.report(&["--format", "svg"]).succeeds();
     let text = copy.dir().join("report/report.md");
     fs::read_to_string(&text).unwrap_or_else(|error| panic!("{}: {error}", path(&text)))
 }
