@@ -34,7 +34,8 @@ pub fn build(command: &mut Command, title: &str, log: &Path) -> Result<()> {
     let (status, compiler_error, cargo_said) = thread::scope(|scope| {
         let messages = scope.spawn(|| read_messages(stdout, &log_file));
         let errors = scope.spawn(|| read_errors(stderr, &log_file, title));
-        let status = wait_or_interrupt(command);
+        // The user may have asked for an end before there was anything to build.
+        let status = wait_or_interrupt(command, 0);
         // The readers end only when this process has closed its ends of the pipes, too.
         command.stdout(Stdio::null()).stderr(Stdio::null());
         let compiler_error = messages.join().unwrap_or_default();
