@@ -135,6 +135,6 @@ fn first_failure(one: u8, other: u8) -> u8 {
 }
 
 fn report(dir: &Path) -> Result<u8> {
-    let status = wait_or_interrupt(&mut analysis("report", dir)?);
+    let status = wait_or_interrupt(&mut analysis("report", dir)?, interrupts_seen());
     Ok(exit_code(status.context("analysis report")?))
 }

@@ -1,18 +1,18 @@
 //! Runs `cargo build`, which takes minutes: shows how far it is, ends it with an interrupt, and names its first error.
 
 use std::fs::File;
-use std::io::{self, BufReader, ErrorKind, PipeReader, Write};
+use std::io::{self, BufRead, BufReader, ErrorKind, PipeReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use cargo_metadata::diagnostic::{Diagnostic, DiagnosticLevel};
 use cargo_metadata::{CompilerMessage, Message};
 use fs_err as fs;
 use indicatif::{ProgressBar, ProgressStyle};
-use program::{printable, say, wait_or_interrupt};
+use program::{in_words, printable, say, wait_or_interrupt};
 
 /// An option that every command for [`build`] needs.
 pub const MESSAGES: &str = "--message-format=json";
@@ -20,20 +20,26 @@ pub const MESSAGES: &str = "--message-format=json";
 /// Runs `cargo build`. `title` tells the user what is built. Everything that cargo and the compilers print goes to the file
 /// `log`, which is removed if the build succeeds.
 pub fn build(command: &mut Command, title: &str, log: &Path) -> Result<()> {
-    let (messages, cargo_stdout) = io::pipe()?;
-    let log_file = File::create(log)?;
+    let (stdout, cargo_stdout) = io::pipe()?;
+    let (stderr, cargo_stderr) = io::pipe()?;
     command
         .env("CARGO_TERM_COLOR", "never")
-        .env("CARGO_TERM_PROGRESS_WHEN", "never")
+        .env("CARGO_TERM_QUIET", "false")
+        .env("CARGO_TERM_PROGRESS_WHEN", "always")
+        .env("CARGO_TERM_PROGRESS_WIDTH", "80")
         .stdin(Stdio::null())
         .stdout(cargo_stdout)
-        .stderr(log_file.try_clone()?);
-    let (status, compiler_error) = thread::scope(|scope| {
-        let reader = scope.spawn(|| read_messages(messages, &log_file, title));
-        let status = wait_or_interrupt(command);
-        // The reader ends only when this process has closed its end of the pipe, too.
-        command.stdout(Stdio::null());
-        (status, reader.join().unwrap_or_default())
+        .stderr(cargo_stderr);
+    let log_file = File::create(log)?;
+    let (status, compiler_error, cargo_said) = thread::scope(|scope| {
+        let messages = scope.spawn(|| read_messages(stdout, &log_file));
+        let errors = scope.spawn(|| read_errors(stderr, &log_file, title));
+        // The user may have asked for an end before there was anything to build.
+        let status = wait_or_interrupt(command, 0);
+        // The readers end only when this process has closed its ends of the pipes, too.
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        let compiler_error = messages.join().unwrap_or_default();
+        (status, compiler_error, errors.join().unwrap_or_default())
     });
     match status {
         Ok(status) if status.success() => {
@@ -48,29 +54,23 @@ pub fn build(command: &mut Command, title: &str, log: &Path) -> Result<()> {
             return Err(error).context(hint);
         }
     }
-    let logged = || fs::read_to_string(log).unwrap_or_default();
-    let error = compiler_error.unwrap_or_else(|| first_error(&logged()));
+    let error = compiler_error.unwrap_or_else(|| first_error(&cargo_said));
     bail!("{error} (all that the compilers said: {})", log.display());
 }
 
-/// Shows how many crates are compiled, and copies the messages of the compilers to the log. Returns the first error.
-fn read_messages(messages: PipeReader, mut log: &File, title: &str) -> Option<String> {
-    let progress = progress_bar(title);
+/// Copies the messages of the compilers to the log. Returns the first error.
+fn read_messages(stdout: PipeReader, mut log: &File) -> Option<String> {
     let mut first_error = None;
-    for message in Message::parse_stream(BufReader::new(messages)).map_while(Result::ok) {
-        match message {
-            Message::CompilerArtifact(artifact) if !artifact.fresh => count_crate(&progress),
-            Message::CompilerMessage(CompilerMessage { message, .. }) => {
-                // The first error is known even if the log cannot be written.
-                let _ = log.write_all(message.rendered.as_deref().unwrap_or_default().as_bytes());
-                if message.level == DiagnosticLevel::Error && first_error.is_none() {
-                    first_error = Some(in_one_line(&message));
-                }
-            }
-            _ => {}
+    for message in Message::parse_stream(BufReader::new(stdout)).map_while(Result::ok) {
+        let Message::CompilerMessage(CompilerMessage { message, .. }) = message else {
+            continue;
+        };
+        // The first error is known even if the log cannot be written.
+        let _ = log.write_all(message.rendered.as_deref().unwrap_or_default().as_bytes());
+        if message.level == DiagnosticLevel::Error && first_error.is_none() {
+            first_error = Some(in_one_line(&message));
         }
     }
-    progress.finish_and_clear();
     first_error
 }
 
@@ -87,23 +87,71 @@ fn in_one_line(error: &Diagnostic) -> String {
     text
 }
 
-/// A line that is drawn again and again on a terminal.
-fn progress_bar(title: &str) -> ProgressBar {
-    let template = "building {prefix}: {pos} crates compiled, {elapsed}";
-    let style = ProgressStyle::with_template(template).expect("the template is a constant");
-    let bar = ProgressBar::no_length().with_style(style);
-    bar.with_prefix(printable(title).into_owned())
+/// Shows cargo's progress and copies the rest of its output to the log. Returns the rest.
+fn read_errors(stderr: PipeReader, mut log: &File, title: &str) -> String {
+    let mut progress = Progress::new(title);
+    let mut rest = String::new();
+    // Cargo ends each line of progress with a carriage return, so that the next line overwrites it.
+    for chunk in BufReader::new(stderr).split(b'\r').map_while(Result::ok) {
+        for line in String::from_utf8_lossy(&chunk).lines() {
+            let text = line.trim_start_matches("\u{1b}[K");
+            if let Some((done, all)) = steps(text) {
+                progress.show(done, all);
+            } else if !text.trim().is_empty() {
+                let _ = writeln!(log, "{text}");
+                rest += &format!("{text}\n");
+            }
+        }
+    }
+    progress.bar.finish_and_clear();
+    rest
 }
 
-/// Counts a crate that was compiled. The first one begins the line, or where there is no terminal prints one.
-fn count_crate(progress: &ProgressBar) {
-    if progress.position() == 0 && progress.is_hidden() {
-        say(format!("building {}", progress.prefix()));
-    } else if progress.position() == 0 {
-        // The time goes on while one crate is compiled.
-        progress.enable_steady_tick(Duration::from_secs(1));
+/// Reads a line of cargo's progress, `Building [====>   ] 12/345: some, crates`: the steps done, and all steps. A step
+/// compiles a crate, or runs a build script.
+fn steps(line: &str) -> Option<(u64, u64)> {
+    let (_, after) = line
+        .trim_start()
+        .strip_prefix("Building [")?
+        .split_once("] ")?;
+    let (steps, _) = after.split_once(':').unwrap_or((after, ""));
+    let (done, all) = steps.trim().split_once('/')?;
+    Some((done.parse().ok()?, all.parse().ok()?))
+}
+
+/// The progress of a build: on a terminal a line that is drawn again and again, elsewhere a line every half minute.
+struct Progress {
+    bar: ProgressBar,
+    last_line: Option<Instant>,
+}
+
+impl Progress {
+    fn new(title: &str) -> Progress {
+        let template = "building {prefix}: {pos} of {len} steps, {elapsed}";
+        let style = ProgressStyle::with_template(template).expect("the template is a constant");
+        Progress {
+            bar: ProgressBar::no_length()
+                .with_style(style)
+                .with_prefix(printable(title).into_owned()),
+            last_line: None,
+        }
     }
-    progress.inc(1);
+
+    fn show(&mut self, done: u64, all: u64) {
+        const LINE_EVERY: Duration = Duration::from_secs(30);
+        if self.bar.length().is_none() {
+            // The time goes on while one crate is compiled.
+            self.bar.enable_steady_tick(Duration::from_secs(1));
+        }
+        self.bar.set_length(all);
+        self.bar.set_position(done);
+        let is_due = |last: Instant| last.elapsed() >= LINE_EVERY;
+        if self.bar.is_hidden() && self.last_line.is_none_or(is_due) {
+            self.last_line = Some(Instant::now());
+            let (title, took) = (self.bar.prefix(), in_words(self.bar.elapsed()));
+            say(format!("building {title}: {done} of {all} steps, {took}"));
+        }
+    }
 }
 
 /// The first error in what cargo printed, with its place or its causes, in one line.
@@ -188,10 +236,19 @@ mod tests {
 
     #[test]
     fn an_error_of_cargo_itself_is_named_too_and_a_build_that_succeeds_has_no_log() {
-        let (error, log) = build_with("echo 'error: no such package' >&2; exit 1");
+        let progress =
+            r"printf '    Building [=>  ] 1/10: a\r\033[Kerror: no such package\n' >&2; exit 1";
+        let (error, log) = build_with(progress);
         assert!(error.starts_with("no such package"), "{error}");
         assert_eq!(log, "error: no such package\n");
         assert_eq!(build_with("exit 0"), ("built".to_owned(), String::new()));
+    }
+
+    #[test]
+    fn the_steps_of_cargos_progress_are_known() {
+        let line = "    Building [====>    ] 12/345: some, crates\r";
+        assert_eq!(steps(line), Some((12, 345)));
+        assert_eq!(steps("   Compiling a v1.0.0 (3/4)"), None);
     }
 
     #[test]

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use run_format::{
     ApplicationFile, ApplicationRun, Axes, Cell, End, Ended, Manifest, NetworkReport, Precision,
-    RunRow, Site, SiteRow, Stage, Stop, files, plan,
+    RunRow, Site, SiteRow, Stage, Stop, VariantConfig, files, plan,
 };
 use serde_json::json;
 
@@ -25,6 +25,14 @@ pub(crate) struct Application {
 pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles>)> {
     let path = dir.join(files::APPLICATION);
     let file: ApplicationFile = outside::read(&path)?;
+    for VariantConfig { label, budgets, .. } in &file.variants {
+        let is_name = label.trim_end_matches(" (A/A)") == budgets.to_string();
+        let path = path.display();
+        ensure!(
+            is_name,
+            "{path}: {label} is not the name of a variant with budget {budgets}"
+        );
+    }
     let manifest = manifest(&file).with_context(|| path.display().to_string())?;
     let cell = dir.join(files::CELLS).join(Cell::default().id());
     let name = files::run_folder(1, None);

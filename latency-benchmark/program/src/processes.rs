@@ -115,10 +115,9 @@ pub fn end_group(child: &mut Child) -> io::Result<()> {
     child.wait().map(drop)
 }
 
-/// Waits for the end of a program, however long it takes. Ends it, and what it has started, if the user asks for an end
-/// meanwhile.
-pub fn wait_or_interrupt(command: &mut Command) -> io::Result<ExitStatus> {
-    let before = interrupts_seen();
+/// Waits for the end of a program, however long it takes. Ends it, and what it has started, if the user has asked for an end
+/// more often than `before`.
+pub fn wait_or_interrupt(command: &mut Command, before: usize) -> io::Result<ExitStatus> {
     let mut child = command.process_group(0).spawn()?;
     loop {
         if let Some(status) = wait_within(&mut child, LOOK_AROUND)? {

@@ -81,7 +81,10 @@ fn measure(time: &str) -> Result<u8, Failure> {
         let run = Path::new("results").join(&name);
         let packed = tempfile::tempdir()?;
         let mut pack = analysis("pack", &run)?;
-        let status = wait_or_interrupt(pack.arg(packed.path()).stdout(Stdio::null()))?;
+        let status = wait_or_interrupt(
+            pack.arg(packed.path()).stdout(Stdio::null()),
+            interrupts_seen(),
+        )?;
         if !status.success() {
             return Ok(exit_code(status)); // `analysis` has said why.
         }
