@@ -324,7 +324,7 @@ fn in_band(from_ns: u64, polls: u64) -> RangeInclusive<f64> {
 /// A row of `bands.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BandRow {
-    /// Number of the slice, as in `sites.csv`.
+    /// The slice and the site, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// Lower end of the bucket: 0, 10,000, 25,000, 50,000, 75,000, 100,000, 150,000, 200,000, 500,000 or 1,000,000. It
@@ -348,7 +348,7 @@ limits! { BandRow, |extent|;
 /// A row of `children.csv`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ChildRow {
-    /// Number of the slice, as in `sites.csv`.
+    /// The slice and the site, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The bucket of the poll of `site` that contains the child's poll, as in `bands.csv`.
@@ -374,7 +374,7 @@ limits! { ChildRow, |extent|;
 /// A row of `bounds.csv`: the recorded iterations of a slice, cut into pieces as a budget would cut them.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct BoundRow {
-    /// Number of the slice, as in `sites.csv`.
+    /// The slice and the site, as in `sites.csv`.
     pub slice: u32,
     pub site: Site,
     /// The budget, such as `muxer=2`. `none` leaves every poll whole, so that its `pieces` are the `polls` of
