@@ -154,7 +154,13 @@ fn figures_that_no_run_can_have_are_refused() {
             "999999999999",
             "children.csv: slice 1: ns is 999999999999 (possible: 0 to ",
         ),
-        ("blocks.csv", "1,", 1, "inf", "line 2: duration_ms"),
+        (
+            "blocks.csv",
+            "1,",
+            1,
+            "inf",
+            "block 1: duration_ms is inf (possible: ",
+        ),
     ];
     for (table, row, field, value, words) in cases {
         let copy = Copy::new();

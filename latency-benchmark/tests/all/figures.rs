@@ -32,16 +32,14 @@ const QUANTITIES: [(&str, &str, &str); 14] = [
     ("request latency", "request latency", "latency_"),
     ("slow polls", "slow polls", "slow_"),
 ];
-const DELAYS: [(&str, &str); 9] = [
+const DELAYS: [(&str, &str); 7] = [
     ("without delay", "none"),
     ("no delay", "none"),
     ("rtt 0 ms", "none"),
     ("at 5 ms", "short"),
     ("5 ms, 20 cells", "short"),
-    ("with delays up to 10 ms", "short"),
     ("25 to 200 ms", "long"),
     ("25 ms", "long"),
-    ("with longer delays", "long"),
 ];
 const VARIANTS: [(&str, &str); 13] = [
     ("| before |", "none"),
