@@ -57,9 +57,12 @@ const VARIANTS: [(&str, &str); 13] = [
     ("both changes", "both"),
 ];
 
-/// The further sources of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
+/// The further sources of README, of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
 /// files.
-const SOURCES: [(&str, &str); 19] = [
+const SOURCES: [(&str, &str); 23] = [
+    ("README.md", "Noise has to keep"),
+    ("FINDINGS.md", "Noise has to keep"),
+    ("FINDINGS.md", "Earlier sweeps"),
     ("FINDINGS.md", "findings/quic.md"),
     ("FINDINGS.md", "findings/others.md"),
     ("FINDINGS.md", "findings/yamux.md"),
@@ -73,6 +76,7 @@ const SOURCES: [(&str, &str); 19] = [
     ("quinn-2189.md", "More segments save"),
     ("rust-libp2p-5387.md", "Over longer delays"),
     ("rust-libp2p-5387.md", "The round trip that yamux"),
+    ("rust-libp2p-6438.md", "Noise has to keep"),
     ("rust-libp2p-6438.md", "The same as programs"),
     ("rust-libp2p-6488.md", "What remains in slow polls"),
     ("rust-libp2p-6513.md", "Does rust-libp2p#6513 change"),
