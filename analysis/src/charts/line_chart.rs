@@ -200,14 +200,14 @@ impl Plot {
         let [low, high] = [interval.low, interval.high].map(|end| self.y(end));
         canvas.line((x, low.min(bottom)), (x, high.max(top)), colour, 2);
         for (end, y) in [(interval.low, low), (interval.high, high)] {
-            let (edge, to_tip) = match y < top {
-                true => (top, -ARROW),
-                false => (bottom, ARROW),
-            };
             if (top..=bottom).contains(&y) {
                 canvas.line((x - CAP, y), (x + CAP, y), colour, 2);
                 continue;
             }
+            let (edge, to_tip) = match y < top {
+                true => (top, -ARROW),
+                false => (bottom, ARROW),
+            };
             let base = edge - to_tip;
             canvas.polygon([(x, edge), (x - CAP, base), (x + CAP, base)], colour);
             let is_right = x > self.area.centre().0;
@@ -271,8 +271,8 @@ fn extent(shown: &[&ChartValue], origin: Option<f64>) -> Interval {
         let numbered = shown.iter().enumerate();
         let ends = numbered.flat_map(|(index, value)| {
             let interval = value.interval.filter(|_| Some(index) != without);
-            let ends = interval.map_or([value.value; 2], |ends| [ends.low, ends.high]);
-            ends.into_iter().chain([value.value])
+            let ends = interval.map(|ends| [ends.low, ends.high]);
+            ends.into_iter().flatten().chain([value.value])
         });
         let spread = Spread::over(ends.chain(origin));
         spread.map_or(Interval::new(0.0, 1.0), |spread| {

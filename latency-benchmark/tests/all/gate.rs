@@ -105,6 +105,18 @@ const VALUES: [&str; 11] = [
     r#""\u001b[2J""#,
 ];
 
+/// Compares a budget by a script in place of the program that counts.
+fn gate_of_script(bench: &Bench, script: &str) -> Output {
+    let node = bench.dir.path().join("counts");
+    write_program(&node, script);
+    let compared = "--budget none --budget muxer=1 --workload stream --node".split(' ');
+    let compared = compared.chain([node.to_str().unwrap()]);
+    gate(
+        bench,
+        &SMALL.into_iter().chain(compared).collect::<Vec<_>>(),
+    )
+}
+
 #[test]
 fn damaged_counts_are_refused_or_make_figures_that_can_be() {
     for (place, value) in PLACES
@@ -113,21 +125,10 @@ fn damaged_counts_are_refused_or_make_figures_that_can_be() {
     {
         let bench = Bench::new();
         let damaged = COUNTED.replacen(place, value, 1);
-        let node = bench.dir.path().join("counts");
         let script = format!(
             "#!/bin/sh\ncase $1 in *muxer*) cat <<'END'\n{damaged}\nEND\n;; *) cat <<'END'\n{COUNTED}\nEND\n;; esac\n"
         );
-        write_program(&node, &script);
-        let compared = [
-            "--budget",
-            "none",
-            "--budget",
-            "muxer=1",
-            "--workload",
-            "stream",
-        ];
-        let program = ["--node", node.to_str().unwrap()];
-        let output = gate(&bench, &[&SMALL[..], &compared, &program].concat());
+        let output = gate_of_script(&bench, &script);
         let said = text(&output.stdout);
         let what = format!("{damaged}: {said}{}", text(&output.stderr));
         assert!(matches!(output.status.code(), Some(0 | 1)), "{what}");
@@ -161,19 +162,9 @@ fn a_cell_whose_runs_differ_runs_again_until_two_agree() {
         ("polls=$$", 3, "base, 5 runs: `muxer`: polls "),
     ] {
         let bench = Bench::new();
-        let node = bench.dir.path().join("counts");
         let counted = COUNTED.replacen('8', "'$polls'", 1);
-        write_program(&node, &format!("#!/bin/sh\n{polls}\necho '{counted}'\n"));
-        let compared = [
-            "--budget",
-            "none",
-            "--budget",
-            "muxer=1",
-            "--workload",
-            "stream",
-        ];
-        let program = ["--node", node.to_str().unwrap()];
-        let output = gate(&bench, &[&SMALL[..], &compared, &program].concat());
+        let script = format!("#!/bin/sh\n{polls}\necho '{counted}'\n");
+        let output = gate_of_script(&bench, &script);
         let said = printed(&output, code);
         assert!(said.contains(says), "{said}");
     }
