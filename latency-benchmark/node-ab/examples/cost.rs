@@ -108,12 +108,14 @@ struct Node {
 impl Node {
     /// Starts a node, whose connections exchange requests for a second, and stops it. Memory of the recording thread keeps
     /// glibc from giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. So neither
-    /// process gives memory back, and recording alone is compared.
+    /// process gives memory back, and recording alone is compared. The second limit has to be set, too, because glibc no longer
+    /// raises it by itself once the first is set: then it would map each turn's histograms anew.
     fn start(load: Load, is_on: bool) -> Result<Node> {
         let mut child = Command::new(env::current_exe()?)
             .args([load.workers, 0, load.kib, load.busy_us].map(|number| number.to_string()))
             .env("COST_NODE_IS_ON", is_on.to_string())
             .env("MALLOC_TRIM_THRESHOLD_", u32::MAX.to_string())
+            .env("MALLOC_MMAP_THRESHOLD_", (16 << 20).to_string())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .spawn()?;
@@ -195,9 +197,10 @@ fn node(load: Load, is_on: bool) -> Result<()> {
     let ab = NodeAb::on_for(Duration::from_secs(3600));
     let start = || {
         let _inside = runtime.enter();
-        // This budget ends no poll. Timers are late whenever the process is stopped.
+        // This budget ends no poll. Timers are late whenever the process is stopped, which is half of the time. So a turn of this
+        // length has 250 ms in which the process runs, as an application's turns have.
         ab.budgets(["muxer=1000000"])
-            .turn(Duration::from_millis(250))
+            .turn(Duration::from_millis(500))
             .timer_limit(Duration::from_secs(60))
             .write_to(&run)
             .start()

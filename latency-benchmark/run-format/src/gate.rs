@@ -159,19 +159,17 @@ pub enum CountKind {
     SuperfluousWakes,
     Allocations,
     Bytes,
-    Frees,
     SystemCalls,
     Instructions,
 }
 
 impl CountKind {
     /// The kinds that the allocator and the wakers count, in the order of a meter.
-    pub const METERED: [CountKind; 5] = [
+    pub const METERED: [CountKind; 4] = [
         CountKind::Wakes,
         CountKind::SuperfluousWakes,
         CountKind::Allocations,
         CountKind::Bytes,
-        CountKind::Frees,
     ];
 }
 

@@ -67,7 +67,6 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         ("iterations", "muxer", ""),
         ("wakes", "", ""),
         ("allocations", "muxer", "self.socket.poll_ready_unpin"),
-        ("frees", "", ""),
     ] {
         let is_it = |row: &Row| row["kind"] == kind && row["site"] == site && row["child"] == child;
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
@@ -197,8 +196,7 @@ fn http2_is_counted_too() {
 #[test]
 fn a_rise_that_is_allowed_is_told_and_not_refused() {
     let bench = Bench::new();
-    let all =
-        "polls,iterations,yields,wakes,superfluous-wakes,allocations,bytes,frees,system-calls";
+    let all = "polls,iterations,yields,wakes,superfluous-wakes,allocations,bytes,system-calls";
     let allow = all.split(',').map(|kind| format!("{kind}=1000000"));
     let allow = allow.collect::<Vec<_>>().join(",");
     let output = budgets(&bench, "muxer=1", &["--allow", &allow]);

@@ -32,7 +32,6 @@ fn meter(counts: &mut MeterCounts) {
         SUPERFLUOUS_WAKES.load(Relaxed),
         allocated.objects,
         allocated.bytes,
-        allocated.frees,
     ];
     counts[..now.len()].copy_from_slice(&now);
 }

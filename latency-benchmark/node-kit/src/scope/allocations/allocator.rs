@@ -65,9 +65,6 @@ unsafe impl GlobalAlloc for CountingAllocator {
 
     #[inline]
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
-        if COUNTING.load(Ordering::Relaxed) {
-            watched::add_free();
-        }
         // SAFETY: the caller guarantees it.
         unsafe { System.dealloc(memory, layout) }
     }

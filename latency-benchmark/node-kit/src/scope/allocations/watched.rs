@@ -8,22 +8,19 @@ use crate::scope::Unobservable;
 use crate::scope::registers::Registers;
 use crate::scope::stack_writer::{Clock, Moment, SampledObject, StackReader, StackWriter};
 
-/// The allocations of a thread. Freed memory is counted, but not subtracted.
+/// The allocations of a thread. Freed memory is not subtracted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AllocationTotals {
     /// Calls of the allocator. Growing a block (`realloc`) counts, shrinking it does not.
     pub objects: u64,
     /// The requested bytes. A block that grows counts with its new size, because it may have been copied.
     pub bytes: u64,
-    /// Blocks that the thread has freed.
-    pub frees: u64,
 }
 
 /// Its initialisation runs no code and it has no destructor, so using it never allocates.
 struct AllocationCounts {
     objects: Cell<u64>,
     bytes: Cell<u64>,
-    frees: Cell<u64>,
     /// The number of objects until the next sample, including the sampled one.
     distance: Cell<u64>,
     /// Null if the thread is not watched.
@@ -35,7 +32,6 @@ thread_local! {
         AllocationCounts {
             objects: Cell::new(0),
             bytes: Cell::new(0),
-            frees: Cell::new(0),
             distance: Cell::new(0),
             watched: Cell::new(ptr::null()),
         }
@@ -65,18 +61,7 @@ pub fn thread_totals() -> AllocationTotals {
     COUNTS.with(|counts| AllocationTotals {
         objects: counts.objects.get(),
         bytes: counts.bytes.get(),
-        frees: counts.frees.get(),
     })
-}
-
-/// Counts a block that the calling thread frees.
-#[cold]
-pub(super) fn add_free() {
-    COUNTS.with(|counts| {
-        if !counts.watched.get().is_null() {
-            counts.frees.set(counts.frees.get() + 1);
-        }
-    });
 }
 
 /// Counts one object of the calling thread. Returns the thread if the object is to be sampled.
