@@ -27,7 +27,7 @@ use swarm_patch::{budget_patch, pristine, source_tree};
 
 use self::vendor_command::VendorArgs;
 
-/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
+/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn, h2, noq and iroh-gossip.
 #[derive(Parser)]
 #[command(name = "swarm-patch", version, after_help = EXAMPLES)]
 struct PatchArgs {

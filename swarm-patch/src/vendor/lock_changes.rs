@@ -83,7 +83,7 @@ impl Trial<'_> {
             .find(|folder| **folder == app.dir)
             .or(folders.first())
             .context("it has no package")?;
-        let dir = TempDir::with_prefix_in(".lines-", copies.parent().context("it has a parent")?)?;
+        let dir = TempDir::with_prefix_in(".lines-", super::folder_around(copies)?)?;
         let copied_root = fs::canonicalize(dir.path())?;
         // If `out` is below the application's folder, cargo takes the copies for members of the application's workspace.
         let shown = match out.strip_prefix(&root) {
