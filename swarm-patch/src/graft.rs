@@ -100,7 +100,7 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     Ok(graft)
 }
 
-/// Adds the new ways of the crate's remedies: all of them or none.
+/// Adds the code of the crate's remedies: all of it or none.
 fn add_remedies<'a>(
     marks: &mut Marks<'a>,
     parsed: &'a ParsedCrate,

@@ -64,7 +64,10 @@ pub async fn send_chunks(
                 "peer {} has counted {counted:?} chunks and bytes, but was sent {sent:?}",
                 peer + 1
             );
-            let (turn, since_ns) = chunks_sent.recv().await.context("the peer acknowledged a chunk that was not sent")?;
+            let (turn, since_ns) = chunks_sent
+                .recv()
+                .await
+                .context("the peer acknowledged a chunk that was not sent")?;
             locked(log).delivered(peer, since_ns, bytes, 1, is_last(turn));
         }
     };

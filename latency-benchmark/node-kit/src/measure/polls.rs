@@ -138,8 +138,7 @@ impl VariantSlices {
         const ENOUGH: u32 = 2;
         let fired = self.fired[variant];
         let budgets = self.config().variants[variant].budgets;
-        let acts_by_firing = !budgets.is_none() && budgets.remedies().next().is_none();
-        acts_by_firing && fired.slices >= ENOUGH && fired.yields == 0
+        budgets.has_only_bounds() && fired.slices >= ENOUGH && fired.yields == 0
     }
 
     /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.

@@ -60,7 +60,9 @@ pub(super) async fn exchange_chunks(
             }
             answered += 1;
             answered_bytes += chunk_bytes;
-            let since_ns = sent_since.try_recv().context("the peer acknowledged a chunk that was not sent")?;
+            let since_ns = sent_since
+                .try_recv()
+                .context("the peer acknowledged a chunk that was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
             locked(log).delivered(peer, since_ns, bytes, 1, false);
         }
