@@ -12,6 +12,7 @@ mod heap;
 mod measure;
 mod messages;
 mod node_program;
+mod noticing_waker;
 mod observe;
 mod pace;
 mod parent;
