@@ -2,6 +2,7 @@
 //! cuts its polls into slices, writes their tables, and reports to the parent. `run-format/src/protocol.rs` describes the
 //! messages between a node program and the tool that starts it.
 
+mod addresses;
 pub mod central;
 mod chunks;
 mod connected;
@@ -22,6 +23,7 @@ mod shared_page;
 mod stack_task;
 mod turns;
 
+pub use self::addresses::{listen_address, peer_addresses};
 pub use self::central::Central;
 pub use self::chunks::{count_chunks, send_chunks};
 pub use self::messages::{Deliveries, Publisher};

@@ -1,24 +1,14 @@
 //! Central: connects to its peers and works them.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
-use program::{Failure, bad_input};
-use run_format::{CentralTask, Measured, Measurement};
+use run_format::{Measured, Measurement};
 
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;
 use crate::workload::{NodeWorkload, with_workload};
-
-pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
-    let parse = |address: &String| {
-        let parsed = address.parse();
-        parsed.with_context(|| format!("the peer's address {address}"))
-    };
-    let parsed: Result<_> = task.peers.iter().map(parse).collect();
-    parsed.map_err(bad_input)
-}
 
 pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
     with_workload!(central.task().config.node, W => work::<W>(central, peers))
