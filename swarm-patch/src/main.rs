@@ -74,7 +74,7 @@ struct SubjectSpecs {
     /// The network stack
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named)]
     stack: &'static Stack,
-    #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
+    #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject` [default: released]:\n- {}", SUBJECT_FORMS.replace("; ", "\n- ")))]
     subject: Option<Spec>,
 }
 
