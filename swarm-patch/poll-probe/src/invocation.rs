@@ -345,7 +345,7 @@ impl Invocation {
     }
 }
 
-/// Makes the buffers of the thread if it has a seat, reads the thread's own clock if that is due, and reads the meter in
+/// Makes the buffers of the thread if it needs some, reads the thread's own clock if that is due, and reads the meter in
 /// the metered mode. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
 #[cold]
 fn prepare(active: &Active) -> (u64, OwnParts) {
