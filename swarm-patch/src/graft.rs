@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 
 use crate::crate_source::CrateSource;
+use crate::delegated_bounds;
 use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
 use crate::insertion::{Insertion, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
 use crate::outer;
-use crate::passes;
 use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
@@ -109,7 +109,7 @@ fn add_remedies<'a>(
 ) {
     let rewrites: Result<Vec<_>, _> = remedies_of(spec)
         .flat_map(|remedy| remedy.rewrites)
-        .map(|rewrite| passes::around(parsed, function, "remedy", rewrite))
+        .map(|rewrite| delegated_bounds::around(parsed, function, "remedy", rewrite))
         .collect();
     let fields: Result<Vec<_>, _> = remedies_of(spec)
         .map(|remedy| function.fields(remedy.fields.0, remedy.fields.1))
@@ -136,18 +136,21 @@ fn marks<'a>(
 ) -> Result<Marks<'a>, Refused> {
     let (loop_in, states) = match spec.shape {
         LoopShape::Task { .. } => return inline::marks(parsed, function, Access::Lent, None),
-        LoopShape::Passes(passes) | LoopShape::Future(passes) => {
-            return passes::marks(parsed, function, &passes);
+        LoopShape::DelegatedBounds(description) | LoopShape::Future(description) => {
+            return delegated_bounds::marks(parsed, function, &description);
         }
         LoopShape::Poll { loop_in, states } => (loop_in, states),
     };
     let mut marks = inline::marks(parsed, function, Access::Variable, loop_in)?;
-    if let Some((needed, states)) = states
-        && parsed.only_function(needed).is_some()
+    if let Some(states) = states
+        && parsed
+            .only_function(states.only_if_function_exists)
+            .is_some()
     {
         let around = states
+            .rewrites
             .iter()
-            .map(|state| passes::around(parsed, function, "count", state));
+            .map(|state| delegated_bounds::around(parsed, function, "count", state));
         // If one of the expressions is not there, none is read.
         if let Ok(insertions) = around.collect::<Result<Vec<_>, _>>() {
             marks.insertions.extend(insertions.into_iter().flatten());

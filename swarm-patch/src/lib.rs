@@ -9,6 +9,7 @@
 
 mod calls;
 pub mod crate_source;
+mod delegated_bounds;
 mod error;
 pub mod graft;
 mod idents;
@@ -20,7 +21,6 @@ mod locate;
 mod methods;
 mod outer;
 pub mod package;
-mod passes;
 pub mod pristine;
 pub mod remedies;
 pub mod sites;

@@ -73,15 +73,15 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
         false => MANIFEST,
     };
     let changes = crate_diff(prefix, &files(source, budgets, manifest, "")?);
-    let (repository, id) = (repository(&source.name), source.id());
-    Ok(format!("# {budgets}, for {repository} ({id})\n{changes}"))
+    let (url, id) = (repository(&source.name), source.id());
+    Ok(format!("# {budgets}, for {url} ({id})\n{changes}"))
 }
 
 /// The packages that a change for these budgets touches.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_bounded = |spec: &SiteSpec| {
-        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
+        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::DelegatedBounds(_))
     };
     let has_remedy = |spec: &SiteSpec| remedies_of(spec).any(|remedy| is_asked(remedy, budgets));
     packages.retain(|package| sites_of(package).any(|spec| is_bounded(spec) || has_remedy(spec)));

@@ -1,4 +1,4 @@
-//! Finds cargo and the compiler, and shortens their errors to one line.
+//! Runs cargo and the compiler to ask about packages and versions, and reads the environment variables that change a build.
 
 use std::env;
 use std::ffi::OsString;
