@@ -28,14 +28,14 @@ impl NodeProgram for H2Node {
     }
 
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-        let known = NodeConfig {
+        let supported = NodeConfig {
             workload: Workload::RequestResponse,
             parts: Vec::new(),
             security: Security::Plaintext,
             transport: Transport::Tcp,
         };
-        let name = "the workload request-response over tcp and plaintext";
-        node_kit::refuse_unless(*node == known, measurement, name)
+        let names = "the workload request-response over tcp and plaintext";
+        node_kit::refuse_unless(*node == supported, measurement, names)
     }
 
     async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {

@@ -33,17 +33,17 @@ impl NodeProgram for IrohNode {
     }
 
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-        let known = NodeConfig {
+        let supported = NodeConfig {
             workload: match node.workload {
-                known @ (Workload::Stream | Workload::Gossipsub) => known,
+                workload @ (Workload::Stream | Workload::Gossipsub) => workload,
                 _ => Workload::RequestResponse,
             },
             security: Security::Tls,
             transport: Transport::Quic,
             parts: Vec::new(),
         };
-        let name = "the workloads request-response, stream and gossipsub over quic and tls";
-        node_kit::refuse_unless(*node == known, measurement, name)
+        let names = "the workloads request-response, stream and gossipsub over quic and tls";
+        node_kit::refuse_unless(*node == supported, measurement, names)
     }
 
     async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
