@@ -21,7 +21,7 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
-use crate::connected::Connected;
+use crate::observed_central::ObservedCentral;
 use crate::crowd;
 use crate::evidence::{Watch, recorder};
 use crate::measure::measure;
@@ -49,7 +49,7 @@ pub struct Central {
     probe_ns: Option<f64>,
     turn_taker: Option<TurnTaker>,
     log: RequestLog,
-    measured: Connected,
+    state: ObservedCentral,
 }
 
 impl Central {
@@ -86,7 +86,7 @@ impl Central {
         let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
         let (log, requests) = RequestLog::new(Arc::clone(&recorder), MOST_REQUESTS);
-        let measured = Connected {
+        let state = ObservedCentral {
             activity: Activity {
                 connections: Arc::default(),
                 self_wakes: explains.then(SelfWakeCounters::default),
@@ -115,18 +115,18 @@ impl Central {
             probe_ns,
             turn_taker,
             log,
-            measured,
+            state,
         })
     }
 
     /// The task that the parent gave.
     pub fn task(&self) -> &CentralTask {
-        &self.measured.task
+        &self.state.task
     }
 
     /// The counts in which the stack notes connections that open and close.
     pub fn connections(&self) -> Arc<ConnectionCounts> {
-        Arc::clone(&self.measured.activity.connections)
+        Arc::clone(&self.state.activity.connections)
     }
 
     /// Tells the stack whose turn it is, if requests take two paths.
@@ -136,8 +136,8 @@ impl Central {
 
     /// A function that starts a task of the stack and has it observed.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
-        let monitor = (self.turn_taker.is_none()).then(|| self.measured.tasks.clone());
-        let self_wakes = self.measured.activity.self_wakes.clone();
+        let monitor = (self.turn_taker.is_none()).then(|| self.state.tasks.clone());
+        let self_wakes = self.state.activity.self_wakes.clone();
         let same_worker = self
             .same_worker
             .as_ref()
@@ -164,30 +164,30 @@ impl Central {
         C: AsyncFnOnce(&CentralTask) -> Result<W>,
         W: AsyncFnOnce(RequestLog) -> Result<Infallible>,
     {
-        let mut measured = self.measured;
-        let service_cores = measured.task.config.lab.placement.peers.clone();
-        let crowd = measured.task.config.runtime.crowd;
+        let mut central = self.state;
+        let service_cores = central.task.config.lab.placement.peers.clone();
+        let crowd = central.task.config.runtime.crowd;
         self.runtime.block_on(async move {
-            let work = connect(&measured.task).await?;
-            measured.workers = locked(&self.threads).clone();
+            let work = connect(&central.task).await?;
+            central.workers = locked(&self.threads).clone();
             // Threads that libraries have started, mostly for timers, would interrupt central's worker.
-            let (_, helpers) = process::other_threads(&measured.workers)?;
+            let (_, helpers) = process::other_threads(&central.workers)?;
             process::move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
-            if measured.turns.is_none() {
-                let (clock, seed) = (&measured.observers.recorder, measured.task.config.seed);
-                let rung = self.same_worker.map(|(_, rung)| rung);
-                measured.observers.cotenants = cotenant::start(clock, &service_cores, seed, rung)?;
+            if central.turns.is_none() {
+                let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
+                let wakes = self.same_worker.map(|(_, wakes)| wakes);
+                central.observers.cotenants = cotenant::start(clock, &service_cores, seed, wakes)?;
             }
-            let self_wakes = measured.activity.self_wakes.clone();
+            let self_wakes = central.activity.self_wakes.clone();
             let (begin, begun) = oneshot::channel();
             let (sender, ended) = oneshot::channel();
             let (probe_ns, lines) = (self.probe_ns, self.lines);
             let measuring = move || {
                 report(&NodeMessage::Connected { probe_ns });
-                let measured = measure(measured, lines, begin);
-                let error = measured.as_ref().err().map(|error| format!("{error:#}"));
-                let _ = sender.send(measured);
+                let outcome = measure(central, lines, begin);
+                let error = outcome.as_ref().err().map(|error| format!("{error:#}"));
+                let _ = sender.send(outcome);
                 if let Some(error) = error {
                     end_unless_ended(&error);
                 }
@@ -199,14 +199,14 @@ impl Central {
             if let Some(crowd) = crowd {
                 crowd::start(crowd);
             }
-            let work = Box::pin(work(self.log));
-            let work = match self_wakes {
-                Some(watching) => Either::Left(watching.central.around(work)),
-                None => Either::Right(work),
+            let working = Box::pin(work(self.log));
+            let observed_work = match self_wakes {
+                Some(watching) => Either::Left(watching.central.around(working)),
+                None => Either::Right(working),
             };
             tokio::select! {
-                failed = work => match failed? {},
-                measured = ended => measured.context("the measuring thread panicked")?,
+                failed = observed_work => match failed? {},
+                outcome = ended => outcome.context("the measuring thread panicked")?,
             }
         })
     }

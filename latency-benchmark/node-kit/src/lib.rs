@@ -5,7 +5,6 @@
 mod addresses;
 pub mod central;
 mod chunks;
-mod connected;
 mod crowd;
 mod evidence;
 pub mod gate;
@@ -15,6 +14,7 @@ mod messages;
 mod node_program;
 mod noticing_waker;
 mod observe;
+mod observed_central;
 mod pace;
 mod parent;
 mod paths;

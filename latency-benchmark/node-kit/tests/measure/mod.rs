@@ -19,7 +19,7 @@ use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
 use super::{Clock, measure_by};
-use crate::connected::Connected;
+use crate::observed_central::ObservedCentral;
 use crate::observe::activity::Activity;
 use crate::observe::process::this_thread;
 
@@ -121,7 +121,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         function: String::new(),
         symbol: String::new(),
     };
-    let central = Connected {
+    let central = ObservedCentral {
         task: CentralTask {
             config: serde_json::from_value(config).expect("a config"),
             dir: dir.to_owned(),

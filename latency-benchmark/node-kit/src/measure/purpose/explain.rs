@@ -6,7 +6,7 @@ use run_format::plan::block::{PlannedSlice, to_explain};
 use run_format::{BlockReport, ExplainPlan, Pass, SliceRow};
 
 use super::Purpose;
-use crate::connected::Connected;
+use crate::observed_central::ObservedCentral;
 use crate::evidence::{Evidence, Watch};
 use crate::measure::changes::Changes;
 
@@ -18,7 +18,7 @@ pub(super) struct Explain {
 }
 
 impl Explain {
-    pub(super) fn new(plan: ExplainPlan, watch: Watch, central: &Connected) -> Result<Explain> {
+    pub(super) fn new(plan: ExplainPlan, watch: Watch, central: &ObservedCentral) -> Result<Explain> {
         let (activity, sites) = (central.activity.clone(), central.sites.clone());
         Ok(Explain {
             plan,
