@@ -21,15 +21,16 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
-use crate::observed_central::ObservedCentral;
 use crate::crowd;
 use crate::evidence::{Watch, recorder};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
 use crate::observe::cotenant;
 use crate::observe::probe_cost;
-use crate::observe::process::{self, Observee, spawn_on, this_thread};
+use crate::observe::process::{Observee, this_thread};
 use crate::observe::same_worker::SameWorker;
+use crate::observe::threads::{move_threads, other_threads, spawn_on};
+use crate::observed_central::ObservedCentral;
 use crate::parent::report;
 use crate::paths::{TurnSwitch, TurnTaker};
 use crate::shared_page::SharedPage;
@@ -93,7 +94,7 @@ impl Central {
                 runtime: runtime.handle().clone(),
             },
             // In a runtime with a single thread, this thread is the worker.
-            watch: explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central)),
+            watch: explains.then(|| Watch::arm(&recorder)),
             observers: Observers {
                 recorder,
                 requests,
@@ -171,8 +172,8 @@ impl Central {
             let work = connect(&central.task).await?;
             central.workers = locked(&self.threads).clone();
             // Threads that libraries have started, mostly for timers, would interrupt central's worker.
-            let (_, helpers) = process::other_threads(&central.workers)?;
-            process::move_threads(&helpers, &service_cores)
+            let (_, helpers) = other_threads(&central.workers)?;
+            move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
             if central.turns.is_none() {
                 let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
@@ -265,9 +266,9 @@ fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()>
     while locked(threads).len() <= workers {
         thread::sleep(Duration::from_millis(1));
     }
-    let threads = locked(threads).clone();
-    for (worker, core) in threads[1..=workers].iter().zip(cores.iter().cycle()) {
-        let moved = process::move_threads(&[*worker], &Cores::one(core));
+    let started = locked(threads).clone();
+    for (worker, core) in started[1..=workers].iter().zip(cores.iter().cycle()) {
+        let moved = move_threads(&[*worker], &Cores::one(core));
         moved.with_context(|| format!("a worker cannot have core {core}"))?;
     }
     Ok(())

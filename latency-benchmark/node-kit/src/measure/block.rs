@@ -10,8 +10,8 @@ use run_format::files::{BLOCKS, IDLE, WORK};
 use run_format::{BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, TableWriters, WorkRow};
 
 use super::sample::MachineReading;
-use crate::observed_central::ObservedCentral;
 use crate::observe::process;
+use crate::observed_central::ObservedCentral;
 
 /// Disturbances of a block that the measuring thread notices.
 #[derive(Clone, Copy)]

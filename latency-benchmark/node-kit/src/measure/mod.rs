@@ -22,10 +22,10 @@ use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions, observe_idle};
 use self::clock::{Clock, SystemClock};
-use self::variant_slices::{OpenSlice, VariantSlices};
 use self::sample::{QuickCounts, Sampler};
-use crate::observed_central::ObservedCentral;
+use self::variant_slices::{OpenSlice, VariantSlices};
 use crate::observe::fixed_work::FixedWork;
+use crate::observed_central::ObservedCentral;
 use crate::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.

@@ -9,8 +9,10 @@ use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use crate::observed_central::ObservedCentral;
+use crate::observe::network;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
+use crate::observe::threads;
+use crate::observed_central::ObservedCentral;
 use crate::scope::{UserCounts, UserWork};
 use crate::shared_page::SharedPage;
 
@@ -68,7 +70,7 @@ impl Sampler {
     pub(super) fn new(central: &ObservedCentral) -> Result<Sampler> {
         let (config, others) = (&central.task.config, &central.task.others);
         let central_cores = config.lab.placement.central_cores();
-        let (observers, helpers) = process::other_threads(&central.workers)?;
+        let (observers, helpers) = threads::other_threads(&central.workers)?;
         let monitor = central.tasks.clone();
         let peers = others.peers.iter().copied();
         Ok(Sampler {
@@ -204,10 +206,10 @@ impl Sampler {
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
             other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
-            central_tcp_retransmits: process::sum_over_namespaces(main, process::retransmits),
-            peers_tcp_retransmits: process::sum_over_namespaces(&self.peers, process::retransmits),
-            central_queue_drops: process::sum_over_namespaces(main, process::queue_drops),
-            peers_queue_drops: process::sum_over_namespaces(&self.peers, process::queue_drops),
+            central_tcp_retransmits: network::sum_over_namespaces(main, network::retransmits),
+            peers_tcp_retransmits: network::sum_over_namespaces(&self.peers, network::retransmits),
+            central_queue_drops: network::sum_over_namespaces(main, network::queue_drops),
+            peers_queue_drops: network::sum_over_namespaces(&self.peers, network::queue_drops),
             suspended_ms: process::ahead_ms(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
             clock_set_ms: process::ahead_ms(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
             ..BlockRow::default()

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use run_format::{Cores, HistogramOf};
 
-use super::process::spawn_on;
+use super::threads::spawn_on;
 
 /// Starts the tasks on the current runtime, and on `cores` the thread that wakes one of them.
 pub(crate) fn start(

@@ -19,9 +19,9 @@ use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
 use super::{Clock, measure_by};
-use crate::observed_central::ObservedCentral;
 use crate::observe::activity::Activity;
 use crate::observe::process::this_thread;
+use crate::observed_central::ObservedCentral;
 
 const SETTLE_MS: u64 = 10;
 const TURN_MS: u64 = 40;

@@ -7,10 +7,10 @@ use run_format::plan::block::PlannedSlice;
 use run_format::{BlockReport, HistogramOf, Pass, Role, SLOW_NS, Site, SoakRow};
 
 use super::{Purpose, without_children};
-use crate::observed_central::ObservedCentral;
 use crate::measure::changes::Changes;
 use crate::measure::sample::QuickCounts;
 use crate::observe::activity::{Activity, Snapshot};
+use crate::observed_central::ObservedCentral;
 
 pub(super) struct Soak {
     activity: Activity,
