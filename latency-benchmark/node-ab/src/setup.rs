@@ -113,7 +113,7 @@ impl Setup {
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
         let clock = &process.recorder;
-        let (bell, wake) = Cotenant::with_bell(clock);
+        let (sender, wake) = Cotenant::with_sender(clock);
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
@@ -121,7 +121,7 @@ impl Setup {
                 requests: answered,
                 cotenants: vec![wake, Cotenant::on_timers(clock, file.seed)],
             },
-            bell,
+            cotenant: sender,
             guard: Guard::new(self.timer_limit, self.check),
             sampler: Sampler::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),

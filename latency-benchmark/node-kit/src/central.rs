@@ -177,8 +177,9 @@ impl Central {
                 .context("a library's thread cannot leave central's core")?;
             if central.turns.is_none() {
                 let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
-                let wakes = self.same_worker.map(|(_, wakes)| wakes);
-                central.observers.cotenants = cotenant::start(clock, &service_cores, seed, wakes)?;
+                let receiver = self.same_worker.map(|(_, receiver)| receiver);
+                central.observers.cotenants =
+                    cotenant::start(clock, &service_cores, seed, receiver)?;
             }
             let self_wakes = central.activity.self_wakes.clone();
             let (begin, begun) = oneshot::channel();

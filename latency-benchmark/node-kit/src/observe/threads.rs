@@ -37,7 +37,7 @@ fn affinity(cores: &Cores) -> io::Result<CpuSet> {
 /// The threads of this process that are not among `workers`. The first list has the threads that measure, which this crate has
 /// named. The second has those that libraries have started.
 pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
-    const OURS: [&str; 2] = ["measure", "bell"];
+    const OURS: [&str; 2] = ["measure", "wake"];
     let names: io::Result<Vec<_>> = fs::read_dir("/proc/self/task")?
         .map(|entry| Ok(entry?.file_name()))
         .collect();
