@@ -129,7 +129,7 @@ fn add_remedies<'a>(
 }
 
 /// The marks of the inner level of a site.
-fn marks<'a>(
+fn inner_marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
@@ -168,14 +168,14 @@ fn graft_site<'a>(
     let function = parsed.locate(spec);
     let marks = function
         .clone()
-        .and_then(|found| marks(parsed, &found, spec));
-    let outer = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
-    let (mut insertions, outer, marks) = match outer {
+        .and_then(|found| inner_marks(parsed, &found, spec));
+    let around = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
+    let (mut insertions, lacks_outer, marks_or_reason) = match around {
         Ok(insertions) => (insertions, None, marks),
         // A site without the outer level has no other level either.
         Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
     };
-    let (inner, budget, remedies) = match marks {
+    let (inner, budget, remedies) = match marks_or_reason {
         Ok(marks) => {
             // Insertions at one place keep their order, so the invocation begins before its first mark.
             insertions.extend(marks.insertions);
@@ -190,7 +190,7 @@ fn graft_site<'a>(
     let has_remedies = remedies_of(spec).next().is_some();
     let levels = SiteLevels {
         spec: *spec,
-        outer,
+        outer: lacks_outer,
         inner,
         budget: budget.map(|refused| refused.to_string()),
         remedies: has_remedies.then(|| remedies.map(|refused| refused.to_string())),

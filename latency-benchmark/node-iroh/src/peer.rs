@@ -16,13 +16,13 @@ use crate::quic::endpoint;
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
     let at = listen_address(&task.listen)?;
     let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
-    let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
-    let sockets = endpoint.bound_sockets();
-    let at = sockets.first().context("iroh has no socket")?;
-    node_kit::announce(&format!("{}@{at}", endpoint.id()));
+    let local = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
+    let sockets = local.bound_sockets();
+    let bound = sockets.first().context("iroh has no socket")?;
+    node_kit::announce(&format!("{}@{bound}", local.id()));
     Ok(match task.node.workload {
-        Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
-        workload => serve(&endpoint, workload, task.load.payload).await?,
+        Workload::Gossipsub => gossip::serve(&local, task.load).await?,
+        workload => serve(&local, workload, task.load.payload).await?,
     })
 }
 

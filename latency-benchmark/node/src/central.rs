@@ -24,7 +24,7 @@ pub fn work<W: NodeWorkload + 'static>(
         let key = Keypair::generate_ed25519();
         let transport = swarm::transport(&task.config.node, &key)?;
         let mut swarm = swarm::build(transport, &key, W::behaviour(&key)?, spawn);
-        let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
+        let connected = swarm::connect(&mut swarm, &peers, &connections).await?;
         let on_loss = match task.config.measurement {
             _ if W::CLOSES => OnLoss::Expect,
             Measurement::Soak(_) => OnLoss::Redial,
@@ -32,7 +32,7 @@ pub fn work<W: NodeWorkload + 'static>(
         };
         let load = task.config.load;
         let parts = task.config.node.parts(load);
-        let swarm = Linked::new(swarm, peers, connections, on_loss);
-        Ok(async move |log: RequestLog| W::central(swarm, parts, load, log).await)
+        let linked = Linked::new(swarm, connected, connections, on_loss);
+        Ok(async move |log: RequestLog| W::central(linked, parts, load, log).await)
     })
 }

@@ -116,7 +116,7 @@ fn add_limit(
     limit: &LimitLines,
     patch: &mut Graft,
 ) -> Result<(), Refused> {
-    let the_loop = the_loop(function)?;
+    let the_loop = only_loop(function)?;
     for variable in limit.variables() {
         refuse_taken_name(function, variable)?;
     }
@@ -137,7 +137,7 @@ fn add_limit(
 }
 
 /// The only loop among the statements of the function.
-fn the_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> {
+fn only_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> {
     let statements = function.body.stmts.iter();
     let loops = statements.filter_map(|statement| match statement {
         Stmt::Expr(Expr::Loop(the_loop), _) => Some(the_loop),

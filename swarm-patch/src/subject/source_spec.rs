@@ -89,7 +89,7 @@ impl FromStr for SourceSpec {
 /// Splits a name into the origin of the sources and the parts after it.
 pub(super) fn parse(text: &str) -> Result<(Origin, Vec<Part>), String> {
     let (name, rest) = text.split_once('+').unzip();
-    let origin = origin(name.unwrap_or(text))?;
+    let origin = read_origin(name.unwrap_or(text))?;
     let parts: Result<_, _> = rest
         .into_iter()
         .flat_map(|rest| rest.split('+'))
@@ -99,7 +99,7 @@ pub(super) fn parse(text: &str) -> Result<(Origin, Vec<Part>), String> {
 }
 
 /// A folder may have an `@` in its name. The revision follows the first `@` that has the name of a folder before it.
-fn origin(text: &str) -> Result<Origin, String> {
+fn read_origin(text: &str) -> Result<Origin, String> {
     if text == "released" {
         return Ok(Origin::Registry(None));
     }
@@ -140,7 +140,7 @@ fn part(text: &str) -> Result<Part, String> {
     if !is_crate || name.parse::<Site>().is_ok() || name.parse::<Remedy>().is_ok() {
         return budget(text).map(Part::Budget);
     }
-    let layer = origin(source).map(|origin| Part::Layer(name.to_owned(), origin));
+    let layer = read_origin(source).map(|origin| Part::Layer(name.to_owned(), origin));
     layer.map_err(|wrong| format!("+{text}: {wrong}"))
 }
 

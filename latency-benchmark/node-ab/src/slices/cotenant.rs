@@ -17,7 +17,7 @@ use run_format::HistogramOf;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::slices::{Log, LogReader, log, ns};
+use crate::slices::{Log, LogReader, new_log, ns};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
@@ -138,7 +138,7 @@ impl Cotenant {
         receiver: WakeReceiver,
         clock: &Arc<Recorder>,
     ) -> Cotenant {
-        let (entries, delays) = log(CAPACITY);
+        let (entries, delays) = new_log(CAPACITY);
         tokio::spawn(note_wake_ups(receiver, Arc::clone(clock), entries));
         Cotenant { histogram, delays }
     }
@@ -146,7 +146,7 @@ impl Cotenant {
     /// Starts a task on the current runtime that timers wake. The delays include up to a millisecond, the resolution of
     /// tokio's timers.
     pub fn on_timers(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
-        let (entries, delays) = log(CAPACITY);
+        let (entries, delays) = new_log(CAPACITY);
         tokio::spawn(note_timers(Arc::clone(clock), entries, seed));
         Cotenant {
             histogram: HistogramOf::CotenantTimer,

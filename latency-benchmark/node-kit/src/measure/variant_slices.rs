@@ -213,7 +213,7 @@ impl VariantSlices {
         if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
-        let row = row(number, &slice);
+        let row = slice_row(number, &slice);
         let OpenSlice { mut seen, used, .. } = slice;
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
@@ -273,7 +273,7 @@ fn mode(pass: Pass) -> Mode {
     }
 }
 
-fn row(number: u32, slice: &OpenSlice) -> SliceRow {
+fn slice_row(number: u32, slice: &OpenSlice) -> SliceRow {
     let seen = &slice.seen;
     SliceRow {
         slice: number,
