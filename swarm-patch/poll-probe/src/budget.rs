@@ -32,7 +32,8 @@ pub enum Wake {
     Deferred,
 }
 
-/// The limit and the wake asked for at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`, `coop`, `80x40`.
+/// The limit and the wake asked for at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`,
+/// `coop`, `80x40`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// When an invocation stops.
