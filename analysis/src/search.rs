@@ -103,7 +103,7 @@ impl Search {
         let Some(FirstLook { summary, cells }) = &self.first_look else {
             return false;
         };
-        if !budgets.acts_by_ending_polls() {
+        if !budgets.only_ends_polls_of_central() {
             return false;
         }
         let is_chosen = |cell: &&CellSummary| cells.contains(&cell.measured.cell);

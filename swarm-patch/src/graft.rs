@@ -3,13 +3,13 @@
 use anyhow::{Result, bail};
 
 use crate::crate_source::CrateSource;
+use crate::delegated_bounds;
 use crate::error::Refused;
 use crate::inline::{self, Access};
 use crate::inner::Marks;
 use crate::insertion::{Insertion, insert};
 use crate::locate::{FoundFunction, InFile, ParsedCrate};
 use crate::outer;
-use crate::passes;
 use crate::remedies::remedies_of;
 use crate::sites::{LoopShape, SiteLevels, SiteSpec};
 use crate::stacks::{STACKS, sites_of};
@@ -100,7 +100,7 @@ pub fn graft(source: &CrateSource) -> Result<Graft> {
     Ok(graft)
 }
 
-/// Adds the new ways of the crate's remedies: all of them or none.
+/// Adds the code of the crate's remedies: all of it or none.
 fn add_remedies<'a>(
     marks: &mut Marks<'a>,
     parsed: &'a ParsedCrate,
@@ -109,7 +109,7 @@ fn add_remedies<'a>(
 ) {
     let rewrites: Result<Vec<_>, _> = remedies_of(spec)
         .flat_map(|remedy| remedy.rewrites)
-        .map(|rewrite| passes::around(parsed, function, "remedy", rewrite))
+        .map(|rewrite| delegated_bounds::around(parsed, function, "remedy", rewrite))
         .collect();
     let fields: Result<Vec<_>, _> = remedies_of(spec)
         .map(|remedy| function.fields(remedy.fields.0, remedy.fields.1))
@@ -129,25 +129,28 @@ fn add_remedies<'a>(
 }
 
 /// The marks of the inner level of a site.
-fn marks<'a>(
+fn inner_marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
     spec: &SiteSpec,
 ) -> Result<Marks<'a>, Refused> {
     let (loop_in, states) = match spec.shape {
         LoopShape::Task { .. } => return inline::marks(parsed, function, Access::Lent, None),
-        LoopShape::Passes(passes) | LoopShape::Future(passes) => {
-            return passes::marks(parsed, function, &passes);
+        LoopShape::DelegatedBounds(description) | LoopShape::Future(description) => {
+            return delegated_bounds::marks(parsed, function, &description);
         }
         LoopShape::Poll { loop_in, states } => (loop_in, states),
     };
     let mut marks = inline::marks(parsed, function, Access::Variable, loop_in)?;
-    if let Some((needed, states)) = states
-        && parsed.only_function(needed).is_some()
+    if let Some(states) = states
+        && parsed
+            .only_function(states.only_if_function_exists)
+            .is_some()
     {
         let around = states
+            .rewrites
             .iter()
-            .map(|state| passes::around(parsed, function, "count", state));
+            .map(|state| delegated_bounds::around(parsed, function, "count", state));
         // If one of the expressions is not there, none is read.
         if let Ok(insertions) = around.collect::<Result<Vec<_>, _>>() {
             marks.insertions.extend(insertions.into_iter().flatten());
@@ -165,14 +168,14 @@ fn graft_site<'a>(
     let function = parsed.locate(spec);
     let marks = function
         .clone()
-        .and_then(|found| marks(parsed, &found, spec));
-    let outer = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
-    let (mut insertions, outer, marks) = match outer {
+        .and_then(|found| inner_marks(parsed, &found, spec));
+    let around = function.and_then(|found| outer::around(&found, spec, marks.as_ref().ok()));
+    let (mut insertions, lacks_outer, marks_or_reason) = match around {
         Ok(insertions) => (insertions, None, marks),
         // A site without the outer level has no other level either.
         Err(refused) => (Vec::new(), Some(refused.to_string()), Err(refused)),
     };
-    let (inner, budget, remedies) = match marks {
+    let (inner, budget, remedies) = match marks_or_reason {
         Ok(marks) => {
             // Insertions at one place keep their order, so the invocation begins before its first mark.
             insertions.extend(marks.insertions);
@@ -187,7 +190,7 @@ fn graft_site<'a>(
     let has_remedies = remedies_of(spec).next().is_some();
     let levels = SiteLevels {
         spec: *spec,
-        outer,
+        outer: lacks_outer,
         inner,
         budget: budget.map(|refused| refused.to_string()),
         remedies: has_remedies.then(|| remedies.map(|refused| refused.to_string())),

@@ -1,5 +1,5 @@
-//! Takes pristine sources of crates, such as libp2p-swarm, yamux, quinn and h2, and grafts a poll probe with work budgets onto
-//! them. The graft only inserts code. It changes, moves and removes nothing of the original.
+//! Takes pristine sources of crates, such as libp2p-swarm and yamux, and grafts a poll probe with work budgets onto them. The
+//! graft only inserts code. It changes, moves and removes nothing of the original.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
 //! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts the code, and
@@ -9,6 +9,7 @@
 
 mod calls;
 pub mod crate_source;
+mod delegated_bounds;
 mod error;
 pub mod graft;
 mod idents;
@@ -20,7 +21,6 @@ mod locate;
 mod methods;
 mod outer;
 pub mod package;
-mod passes;
 pub mod pristine;
 pub mod remedies;
 pub mod sites;

@@ -124,7 +124,7 @@ pub(crate) type InFile<'a> = (&'a ParsedFile, Insertion);
 fn has_fitting_signature(spec: &SiteSpec, function: &FoundFunction<'_>) -> bool {
     match spec.shape {
         LoopShape::Task { .. } | LoopShape::Future(_) => function.signature.asyncness.is_some(),
-        LoopShape::Poll { .. } | LoopShape::Passes(_) => {
+        LoopShape::Poll { .. } | LoopShape::DelegatedBounds(_) => {
             function.context().is_some() && function.returns_poll()
         }
     }

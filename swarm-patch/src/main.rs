@@ -27,7 +27,7 @@ use swarm_patch::{budget_patch, pristine, source_tree};
 
 use self::vendor_command::VendorArgs;
 
-/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn and h2.
+/// Shows and applies the graft: the lines that record and bound polls in libp2p-swarm, yamux, quinn, h2, noq and iroh-gossip.
 #[derive(Parser)]
 #[command(name = "swarm-patch", version, after_help = EXAMPLES)]
 struct PatchArgs {
@@ -74,7 +74,7 @@ struct SubjectSpecs {
     /// The network stack
     #[arg(long, value_name = "NAME", default_value = LIBP2P.name, value_parser = Stack::named)]
     stack: &'static Stack,
-    #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject`: {SUBJECT_FORMS} [default: released]"))]
+    #[arg(long, value_name = "SPEC", help = format!("The version of the stack, as in `sweep --subject` [default: released]:\n- {}", SUBJECT_FORMS.replace("; ", "\n- ")))]
     subject: Option<Spec>,
 }
 

@@ -12,7 +12,9 @@ pub(crate) fn around<'a>(
     marks: Option<&Marks<'_>>,
 ) -> Result<Vec<InFile<'a>>, Refused> {
     match spec.shape {
-        LoopShape::Poll { .. } | LoopShape::Passes(_) => around_poll(function, spec, marks),
+        LoopShape::Poll { .. } | LoopShape::DelegatedBounds(_) => {
+            around_poll(function, spec, marks)
+        }
         LoopShape::Task { .. } | LoopShape::Future(_) => Ok(around_future(function, spec, marks)),
     }
 }
@@ -32,8 +34,9 @@ fn around_poll<'a>(
     let children = marks.map(|marks| &marks.children[..]).unwrap_or_default();
     let closure = format!("move || -> {returned} {{");
     let enter = match (spec.shape, marks) {
-        (LoopShape::Passes(_), _) => {
-            let begin = format!("::poll_probe::passes({site}, &{children:?}, {closure}");
+        (LoopShape::DelegatedBounds(_), _) => {
+            let begin =
+                format!("::poll_probe::with_delegated_bounds({site}, &{children:?}, {closure}");
             return Ok(function.around_body(&begin, "})"));
         }
         (_, Some(_)) => format!("enter({site}, &{children:?});\nlet {PROBE} = &mut invocation;"),

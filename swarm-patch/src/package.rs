@@ -59,12 +59,12 @@ fn try_build(racing: &[(&str, &str)]) -> Result<()> {
             source.version
         );
     }
-    let graft = graft(&source)?;
+    let grafted = graft(&source)?;
     // Results for a new release of the crate must have everything that results for older releases have.
     if changed.is_none() {
-        graft.require_all()?;
+        grafted.require_all()?;
     }
-    write(&source, &graft, &out_dir)?;
+    write(&source, &grafted, &out_dir)?;
     for (test, reason) in racing {
         ignore(test, reason, &source, &out_dir)?;
     }

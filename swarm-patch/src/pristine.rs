@@ -45,7 +45,7 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
         }
         for package in found {
             let source = CrateSource::from_package(package)?;
-            let checksum = checksum(&lock, name, &source.version)
+            let checksum = locked_checksum(&lock, name, &source.version)
                 .with_context(|| format!("in {}", lock_path.display()))?;
             sources.push(CrateSource {
                 checksum: Some(checksum),
@@ -56,7 +56,7 @@ pub fn find(manifest: &Path, packages: &[&str]) -> Result<Vec<CrateSource>> {
     Ok(sources)
 }
 
-fn checksum(lock: &Table, name: &str, version: &str) -> Result<String> {
+fn locked_checksum(lock: &Table, name: &str, version: &str) -> Result<String> {
     let packages = lock.get("package").and_then(Value::as_array);
     let text = |package: &Value, key: &str| Some(package.get(key)?.as_str()?.to_owned());
     let package = packages

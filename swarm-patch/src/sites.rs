@@ -24,8 +24,7 @@ pub enum LoopShape {
     Poll {
         /// The function that is called here and whose loop does the work. None if this function's own loop does it.
         loop_in: Option<&'static str>,
-        /// A function that only some releases have, and the expressions around which these releases read the state.
-        states: Option<(&'static str, &'static [Rewrite])>,
+        states: Option<StateReading>,
     },
     /// An `async` function, driven by the runtime as a task.
     Task {
@@ -33,14 +32,22 @@ pub enum LoopShape {
         spawned_in: &'static str,
     },
     /// A poll function without a loop of its own, which calls functions whose loops have bounds already.
-    Passes(Passes),
+    DelegatedBounds(DelegatedBounds),
     /// An `async` function whose loop calls functions of its own.
-    Future(Passes),
+    Future(DelegatedBounds),
 }
 
-/// The marks in a function whose own loop, if it has one, is not marked, and in the functions that it calls.
+/// The expressions around which releases read the state of connections and streams.
 #[derive(Clone, Copy, Debug)]
-pub struct Passes {
+pub struct StateReading {
+    /// Releases without this function do not keep the state.
+    pub only_if_function_exists: &'static str,
+    pub rewrites: &'static [Rewrite],
+}
+
+/// Marks for a function that gets no marks at its own loop: named children, and code around named expressions.
+#[derive(Clone, Copy, Debug)]
+pub struct DelegatedBounds {
     /// The beginnings of the names of the methods that are children. They need not get the context.
     pub children: &'static [&'static str],
     pub inner: InnerChild,

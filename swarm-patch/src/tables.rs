@@ -37,8 +37,8 @@ pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
     let mut rows: Vec<[String; 6]> =
         vec![["CRATE", "FILE", "LINE", "SITE", "MARK", "CHILD"].map(str::to_owned)];
     for source in sources {
-        let graft = graft(source)?;
-        for file in &graft.files {
+        let grafted = graft(source)?;
+        for file in &grafted.files {
             let line = |insertion: &Insertion| insertion.line(&file.original);
             let mut insertions: Vec<_> = file.insertions.iter().collect();
             insertions.sort_by_key(|(_, insertion)| line(insertion));
@@ -53,7 +53,7 @@ pub fn sites_table(sources: &[CrateSource]) -> Result<String> {
                 ]);
             }
         }
-        levels.push((source.id(), graft.sites));
+        levels.push((source.id(), grafted.sites));
     }
     Ok(format!("{}\n{}", levels_table(&levels), aligned(&rows)))
 }

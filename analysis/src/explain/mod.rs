@@ -8,8 +8,6 @@ mod sums;
 pub(crate) mod thresholds;
 pub(crate) mod worst;
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 use program::{Failure, bad_input};
 use run_format::{BASELINE, ExplainFile, Pass, Site};
@@ -24,7 +22,7 @@ use crate::measure::slow_from_ns;
 use crate::new_folder::NewFile;
 use crate::options::Options;
 use crate::site::SiteNames;
-use crate::stats::{self, Change, RatioKind, RatioPart, change, percent};
+use crate::stats::percent;
 
 /// A variant of the only program (its subject is 0), or the baseline variant of a subject.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -208,46 +206,4 @@ pub(crate) fn files(explanation: &Explanation) -> Result<Vec<NewFile>> {
         }
     }
     Ok(files)
-}
-
-/// The baseline's shares of slow polls as it is and with a warm core, from the blocks that have slices of both kinds.
-pub(crate) struct WarmCore {
-    pub(crate) normal: f64,
-    pub(crate) warm: f64,
-    /// None if there is only one block.
-    pub(crate) change: Option<Change>,
-}
-
-/// Compares a warm core with the baseline as it is. Returns None if no block has slices of both kinds.
-pub(crate) fn warm_core(evidence: &CellEvidence) -> Option<WarmCore> {
-    let SlowPolls { site, from_ns } = evidence.polls;
-    let mut blocks: BTreeMap<u32, [Option<RatioPart>; 2]> = BTreeMap::new();
-    let slices = evidence.slices.iter();
-    for slice in slices.filter(|slice| slice.variant == BASELINE) {
-        let place = match slice.pass {
-            Pass::Normal => 0,
-            Pass::Warm => 1,
-            _ => continue,
-        };
-        let part = blocks.entry(slice.block).or_default()[place].get_or_insert_default();
-        let bands = evidence.bands.iter();
-        for band in bands.filter(|band| band.slice == slice.slice && band.site == site) {
-            part.den += band.polls as f64;
-            if band.from_ns >= from_ns {
-                part.num += band.polls as f64;
-            }
-        }
-    }
-    let pairs = blocks
-        .into_values()
-        .filter_map(|[one, other]| one.zip(other));
-    let (normal, warm): (Vec<RatioPart>, Vec<RatioPart>) = pairs.unzip();
-    let blocks = normal.len();
-    let normal = stats::ratio(&[normal], RatioKind::Share)?;
-    let warm = stats::ratio(&[warm], RatioKind::Share)?;
-    Some(WarmCore {
-        change: change(&normal, &warm).filter(|_| blocks > 1),
-        normal: normal.value,
-        warm: warm.value,
-    })
 }

@@ -68,7 +68,7 @@ impl ComparedVariant {
     pub(crate) fn acts_by_firing(&self) -> bool {
         let mut bounds = self.bounds().peekable();
         self.subject == 0
-            && self.budgets.acts_by_ending_polls()
+            && self.budgets.only_ends_polls_of_central()
             && bounds.peek().is_some()
             && bounds.all(|(site, _)| !site.is_of_quic())
     }

@@ -68,8 +68,10 @@ pub(crate) fn legend(tables: &[Effects], summary: &Summary) -> Option<String> {
 /// Says what the remedies and bounds of a candidate do. None if it is another program, which has neither.
 pub(crate) fn describes(candidate: &Candidate, summary: &Summary) -> Option<String> {
     let variant = &summary.variants[candidate.variant];
-    let with_ways = variant.budgets.remedies();
-    let remedies = with_ways.map(|(_, way)| way.does.to_owned());
+    let remedies = variant
+        .budgets
+        .remedies()
+        .map(|remedy| remedy.does().to_owned());
     let bounds = variant.bounds().map(|(_, budget)| in_words(budget));
     let does = joined_any(remedies.chain(bounds).collect::<BTreeSet<_>>(), "; ")?;
     Some(format!("{} {does}.", quoted(&candidate.label)))

@@ -10,11 +10,11 @@ use crate::explain::events::{AllocationRates, Rate};
 use crate::explain::findings::WorkFinding;
 use crate::explain::flamegraph::{CellFlamegraph, flamegraphs};
 use crate::explain::thresholds::{AGREEMENT_PP, RARER_SAMPLES};
-use crate::explain::{Explanation, FOLDER, VariantKey, WarmCore, warm_core, worst};
+use crate::explain::{Explanation, FOLDER, VariantKey, worst};
 use crate::load::{CellEvidence, CellExplained};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::{CONFIDENCE, CellEstimate, change, percent};
+use crate::stats::{CellEstimate, change, percent};
 use crate::text::{self, count, joined, number, quoted, uncertain};
 
 /// Writes the section. At most `detailed` cells have details.
@@ -156,30 +156,8 @@ impl Section<'_> {
             section: &'a Section<'a> = self,
             slow_percents: Vec<String> = slow_percents.collect(),
             in_kernel_percent: Option<f64> = self.evidence.in_kernel_percent(),
-            warm: Option<String> = self.warm(),
             flamegraphs: Vec<String> = links.collect(),
         }))
-    }
-
-    fn warm(&self) -> Option<String> {
-        let WarmCore {
-            normal,
-            warm,
-            change,
-        } = warm_core(self.evidence)?;
-        let pp = |sign: f64| {
-            let (change, percent) = (change?.difference, sign * 100.0);
-            let interval = change.interval(CONFIDENCE).times(percent);
-            Some(text::change(percent * change.value, "pp", interval))
-        };
-        let is_resolved = change.is_some_and(|change| change.p_value() < 1.0 - CONFIDENCE);
-        Some(prose::text(&prose!("warm.txt" {
-            normal_percent: f64 = 100.0 * normal,
-            warm_percent: f64 = 100.0 * warm,
-            change: Option<(String, bool)> = pp(1.0).map(|change| (change, is_resolved)),
-            prevented: String = pp(-1.0).unwrap_or_default().replace('+', ""),
-            share_percent: Option<f64> = percent(normal - warm, normal),
-        })))
     }
 
     fn frames(&self) -> Option<String> {

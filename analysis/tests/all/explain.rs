@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::bench::evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report};
+use crate::bench::evidence::{self, CELL, change, report};
 use crate::bench::{Copy, analysis, edit, holds, links, path, seal};
 use serde_json::Value;
 
@@ -157,74 +157,6 @@ fn samples_that_are_rarer_than_asked_for_are_stated() {
     holds(
         &report(&copy),
         &["in 101 µs of polls, where one in 10.0 µs was asked for."],
-    );
-}
-
-/// Student's t at 97.5 % for five degrees of freedom.
-const T5: f64 = 2.570_582;
-
-#[test]
-fn the_effect_of_a_warm_core_has_an_interval() {
-    let copy = Copy::explained();
-    let text = report(&copy);
-    let polls = 1100.0 * BLOCKS as f64;
-    let percent = |slow: &[u64]| 100.0 * slow.iter().sum::<u64>() as f64 / polls;
-    let (normal, warm) = (percent(&NORMAL), percent(&WARM));
-    let gone = normal - warm;
-    let of_all = format!("] of {normal:.2} % slow polls, which is 30 % of them");
-    holds(&text, &[&of_all]);
-    // The interval is at least as wide as chance makes it: two shares of 6,600 polls.
-    let of_chance = |share: f64| share * (100.0 - share) / polls;
-    let least = 1.96 * (of_chance(normal) + of_chance(warm)).sqrt();
-    let most = T5 / 1.96 * 1.2 * least;
-    let interval = text
-        .split(&format!("{gone:.2} pp ["))
-        .nth(1)
-        .expect("it was there");
-    let interval = interval.split(']').next().expect("an end");
-    let ends: Vec<f64> = interval
-        .split(", ")
-        .map(|end| end.parse().expect("a number"))
-        .collect();
-    let half = (ends[1] - ends[0]) / 2.0;
-    assert!(
-        half > 0.75 * least && half < most,
-        "{ends:?}: {half} is not from {least} to {most}"
-    );
-    assert!((ends[0] + half - gone).abs() < 0.02, "{ends:?}");
-}
-
-#[test]
-fn a_warm_core_that_changes_nothing_is_not_resolved() {
-    let copy = Copy::explained();
-    let slices = evidence::slices();
-    let warm = slices.iter().filter(|slice| slice.pass == "warm");
-    let warm: BTreeMap<String, u64> = warm
-        .map(|slice| {
-            (
-                slice.number.to_string(),
-                NORMAL[5 - (slice.block as usize - 1)],
-            )
-        })
-        .collect();
-    change(&copy, "bands.csv", |text| {
-        let row = |line: &str| {
-            let mut fields: Vec<String> = line.split(',').map(str::to_owned).collect();
-            if let Some(slow) = warm.get(&fields[0]).filter(|_| fields[1] == "connection") {
-                let (polls, ns) = match fields[2].as_str() {
-                    "0" => (1100 - slow, 5_000),
-                    _ => (*slow, 120_000),
-                };
-                fields[4] = polls.to_string();
-                fields[5] = (polls * ns).to_string();
-            }
-            fields.join(",") + "\n"
-        };
-        text.lines().map(row).collect()
-    });
-    holds(
-        &report(&copy),
-        &["not resolved whether a cold core", "by 0.0 pp ["],
     );
 }
 

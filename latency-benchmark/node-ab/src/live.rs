@@ -31,14 +31,10 @@ impl LiveFigures {
     }
 }
 
-/// Computes the live figures from turns and blocks. Their labels call a variant an arm.
+/// Computes the live figures from turns. Their labels call a variant an arm.
 pub(crate) struct Feed {
     pub(crate) figures: LiveFigures,
     arms: Vec<String>,
-    /// The seconds beyond the threshold per second in each arm's turn of this block.
-    block: Vec<Option<f64>>,
-    /// The change of each arm from the first one, by block.
-    changes: Vec<Vec<f64>>,
 }
 
 impl Feed {
@@ -46,8 +42,6 @@ impl Feed {
         Feed {
             figures,
             arms: arms.iter().map(|arm| arm.label.clone()).collect(),
-            block: vec![None; arms.len()],
-            changes: vec![Vec::new(); arms.len()],
         }
     }
 
@@ -58,8 +52,8 @@ impl Feed {
         }
     }
 
-    /// Adds a turn that is over. The figure `beyond_change` is about the site `connections`.
-    pub(crate) fn turn(&mut self, arm: usize, seen: &ObservedSlice, connections: Site) {
+    /// Adds a turn that is over.
+    pub(crate) fn turn(&self, arm: usize, seen: &ObservedSlice) {
         let (figures, seconds) = (&self.figures, seen.duration_ns as f64 / 1e9);
         let label = ("arm", &*self.arms[arm]);
         figures.add("measured_seconds", &[label], seconds);
@@ -79,35 +73,6 @@ impl Feed {
                 let (labels, count) = ([label, ("woken_by", woken_by)], waits.len() as f64);
                 figures.add("waits", &labels, count);
                 figures.add("wait_seconds", &labels, waits.mean() * count / 1e9);
-            }
-        }
-        let beyond_ns = seen.site(connections).sums().beyond_ns;
-        self.block[arm] = Some(beyond_ns as f64 / 1e9 / seconds);
-    }
-
-    /// Ends a block, which counts if it has a turn of each arm.
-    pub(crate) fn block(&mut self) {
-        const ENOUGH: f64 = 10.0;
-        let block: Option<Vec<f64>> = self.block.iter_mut().map(Option::take).collect();
-        let Some(block) = block else {
-            return;
-        };
-        self.figures.add("blocks", &[], 1.0);
-        for (arm, label) in self.arms.iter().enumerate().skip(1) {
-            let changes = &mut self.changes[arm];
-            changes.push(block[arm] - block[0]);
-            let count = changes.len() as f64;
-            let mean = changes.iter().sum::<f64>() / count;
-            let squares: f64 = changes.iter().map(|change| (change - mean).powi(2)).sum();
-            let margin = 2.0 * (squares / (count - 1.0) / count).sqrt();
-            if count >= ENOUGH {
-                for (end, offset) in [("low", -margin), ("mean", 0.0), ("high", margin)] {
-                    let labels = [("arm", &**label), ("of", end)];
-                    self.figures.set("beyond_change", &labels, mean + offset);
-                }
-                let is_known = mean.abs() > margin;
-                let verdict = f64::from(u8::from(is_known)) * mean.signum();
-                self.figures.set("verdict", &[("arm", label)], verdict);
             }
         }
     }

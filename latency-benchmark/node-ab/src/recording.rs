@@ -17,12 +17,12 @@ use crate::Process;
 use crate::guard::{Guard, fires};
 use crate::length::PIECE;
 use crate::live::Feed;
-use crate::slices::cotenant::Bell;
+use crate::slices::cotenant::WakeSender;
 use crate::slices::{ObservedSlice, Observers, ns};
 
 pub(crate) struct Recording {
     pub(crate) observers: Observers,
-    pub(crate) bell: Bell,
+    pub(crate) cotenant: WakeSender,
     pub(crate) guard: Guard,
     pub(crate) sampler: Sampler,
     pub(crate) feed: Feed,
@@ -89,7 +89,7 @@ impl Recording {
                 _ => Err(Ended::Stopped),
             };
             self.latest = self.latest.max(asleep.elapsed().saturating_sub(planned));
-            self.bell.ring(&self.observers.recorder);
+            self.cotenant.wake(&self.observers.recorder);
             self.observers.collect(&mut slices);
             ended?;
             let mut cotenants = self.observers.cotenants.iter();

@@ -95,7 +95,7 @@ impl Setup {
         let Some(SwitchedOn { process, time }) = self.on.clone() else {
             return Ok(Running { at_work: None });
         };
-        let variants = variants(&self.budgets)?;
+        let variants = variants_to_compare(&self.budgets)?;
         if let Some(turn) = self.turn.filter(|turn| *turn < SHORTEST) {
             let least = SHORTEST.as_millis();
             let wrong = anyhow!("turn: {turn:?} is too short (accepted: {least} ms or more)");
@@ -113,7 +113,7 @@ impl Setup {
         )?;
         count_muxer_bytes(process.bytes.load(Ordering::Relaxed) == 0);
         let clock = &process.recorder;
-        let (bell, wake) = Cotenant::with_bell(clock);
+        let (sender, wake) = Cotenant::with_sender(clock);
         let (stop, stopped) = mpsc::channel();
         let recording = Recording {
             observers: Observers {
@@ -121,7 +121,7 @@ impl Setup {
                 requests: answered,
                 cotenants: vec![wake, Cotenant::on_timers(clock, file.seed)],
             },
-            bell,
+            cotenant: sender,
             guard: Guard::new(self.timer_limit, self.check),
             sampler: Sampler::new(runtime, Arc::clone(&process)),
             feed: Feed::new(process.figures.clone(), &file.variants),
@@ -179,7 +179,7 @@ impl Setup {
 }
 
 /// The variants: `none`, the same once more as a control, and the other budgets.
-fn variants(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
+fn variants_to_compare(budgets: &[String]) -> anyhow::Result<Vec<VariantConfig>> {
     let mut all = vec![Budgets::NONE];
     for text in budgets {
         let budgets: Budgets = text.parse().map_err(|wrong: String| anyhow!(wrong))?;

@@ -224,9 +224,11 @@ impl Turns<'_> {
         self.recording.install(Budgets::NONE);
         self.recording.feed.in_force(BASELINE);
         let ended = self.wash_out(number, last);
-        self.recording.feed.block();
         let written = self.written - written_before;
-        self.run.blocks += u32::from(written == variants as u32);
+        if written == variants as u32 {
+            self.run.blocks += 1;
+            self.recording.feed.figures.add("blocks", &[], 1.0);
+        }
         if let Some(Tables { blocks, .. }) = self.tables.as_mut().filter(|_| written > 0) {
             let row = BlockRow {
                 block: number,
@@ -268,8 +270,7 @@ impl Turns<'_> {
             return Ok(());
         }
         self.add_late_sites(&seen)?;
-        let feed = &mut self.recording.feed;
-        feed.turn(turn.variant, &seen, self.connections);
+        self.recording.feed.turn(turn.variant, &seen);
         let requests = seen.histograms.count(HistogramOf::Latency);
         self.counts_requests |= requests > 0;
         self.written += 1;

@@ -54,8 +54,8 @@ pub(crate) async fn work(
     log: RequestLog,
 ) -> Result<Infallible> {
     let request = Bytes::from(vec![0; load.payload.len()]);
-    let ask = |peer: usize| ask(senders[peer].clone(), request.clone());
-    ask_at_pace(senders.len(), load, log, ask).await
+    let ask_peer = |peer: usize| ask(senders[peer].clone(), request.clone());
+    ask_at_pace(senders.len(), load, log, ask_peer).await
 }
 
 /// Sends a request and waits for all of its answer.

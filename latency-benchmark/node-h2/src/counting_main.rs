@@ -1,10 +1,3 @@
 //! The program for `explain`. It is the same as the other, but its allocator can count.
 
-use node_kit::scope::CountingAllocator;
-
-#[global_allocator]
-static ALLOCATOR: CountingAllocator = CountingAllocator;
-
-fn main() -> std::process::ExitCode {
-    h2_node::main()
-}
+node_kit::counting_program!(h2_node::main());

@@ -7,15 +7,12 @@ mod peer;
 mod stream;
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
-use node_kit::{Central, NodeProgram};
-use program::{Failure, bad_input};
+use node_kit::{Central, NodeProgram, listen_address, peer_addresses};
+use program::Failure;
 use run_format::{
-    Listen, Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport,
-    Workload,
+    Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport, Workload,
 };
 
 /// The `main` function. It is compiled once, here, for all programs of this package.
@@ -31,33 +28,23 @@ impl NodeProgram for H2Node {
     }
 
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-        let known = NodeConfig {
+        let supported = NodeConfig {
             workload: Workload::RequestResponse,
             parts: Vec::new(),
             security: Security::Plaintext,
             transport: Transport::Tcp,
         };
-        let name = "the workload request-response over tcp and plaintext";
-        node_kit::refuse_unless(*node == known, measurement, name)
+        let names = "the workload request-response over tcp and plaintext";
+        node_kit::refuse_unless(*node == supported, measurement, names)
     }
 
     async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
-        let at = match &task.listen {
-            Listen::Ip(ip) => SocketAddr::new(*ip, 0),
-            Listen::Address(text) => address(text)?,
-        };
-        Ok(peer::listen(at).await?)
+        Ok(peer::listen(listen_address(&task.listen)?).await?)
     }
 
     fn central(central: Central) -> Result<Measured, Failure> {
-        let peers = central.task().peers.iter().map(|peer| address(peer));
-        let peers: Result<_, _> = peers.collect();
-        Ok(central::run(central, peers?)?)
+        let accepted = "such as 127.0.0.1:4001";
+        let peers = peer_addresses(central.task(), accepted, |text| text.parse().ok())?;
+        Ok(central::run(central, peers)?)
     }
-}
-
-fn address(text: &str) -> Result<SocketAddr, Failure> {
-    text.parse::<SocketAddr>()
-        .with_context(|| format!("{text}: not an address (accepted: such as 127.0.0.1:4001)"))
-        .map_err(bad_input)
 }

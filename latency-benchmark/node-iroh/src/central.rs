@@ -18,29 +18,29 @@ use crate::quic::{PROTOCOL, endpoint};
 pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured> {
     let counts = central.connections();
     central.run(async move |task| {
-        let endpoint = endpoint(None, SecretKey::generate()).await?;
+        let local = endpoint(None, SecretKey::generate()).await?;
         let mut connections = Vec::new();
         for (peer, at) in task.peers.iter().zip(peers) {
             counts.dialled();
-            let connection = endpoint.connect(at, PROTOCOL).await;
+            let connection = local.connect(at, PROTOCOL).await;
             connections.push(connection.with_context(|| format!("cannot connect to {peer}"))?);
             counts.opened(true);
         }
         let (load, workload) = (task.config.load, task.config.node.workload);
         let joined = match workload {
-            Workload::Gossipsub => Some(Joined::new(endpoint.clone(), &connections).await?),
+            Workload::Gossipsub => Some(Joined::new(local.clone(), &connections).await?),
             _ => None,
         };
         Ok(async move |log: RequestLog| -> Result<Infallible> {
-            // When the endpoint is dropped, its connections end.
-            let _endpoint = endpoint;
+            // When the local endpoint is dropped, its connections end.
+            let _local = local;
             match (joined, workload) {
                 (Some(joined), _) => joined.publish(load, log).await,
                 (_, Workload::Stream) => stream(&connections, load, log).await,
                 _ => {
                     let request = vec![0; load.payload.len()];
-                    let ask = |peer: usize| ask(&connections[peer], &request);
-                    ask_at_pace(connections.len(), load, log, ask).await
+                    let ask_peer = |peer: usize| ask(&connections[peer], &request);
+                    ask_at_pace(connections.len(), load, log, ask_peer).await
                 }
             }
         })

@@ -9,10 +9,9 @@ mod quic;
 use std::convert::Infallible;
 use std::process::ExitCode;
 
-use anyhow::anyhow;
 use iroh::EndpointAddr;
-use node_kit::{Central, NodeProgram};
-use program::{Failure, bad_input};
+use node_kit::{Central, NodeProgram, peer_addresses};
+use program::Failure;
 use run_format::{
     Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport, Workload,
 };
@@ -34,17 +33,17 @@ impl NodeProgram for IrohNode {
     }
 
     fn check(node: &NodeConfig, measurement: &Measurement) -> Result<(), Failure> {
-        let known = NodeConfig {
+        let supported = NodeConfig {
             workload: match node.workload {
-                known @ (Workload::Stream | Workload::Gossipsub) => known,
+                workload @ (Workload::Stream | Workload::Gossipsub) => workload,
                 _ => Workload::RequestResponse,
             },
             security: Security::Tls,
             transport: Transport::Quic,
             parts: Vec::new(),
         };
-        let name = "the workloads request-response, stream and gossipsub over quic and tls";
-        node_kit::refuse_unless(*node == known, measurement, name)
+        let names = "the workloads request-response, stream and gossipsub over quic and tls";
+        node_kit::refuse_unless(*node == supported, measurement, names)
     }
 
     async fn peer(task: &PeerTask) -> Result<Infallible, Failure> {
@@ -52,17 +51,13 @@ impl NodeProgram for IrohNode {
     }
 
     fn central(central: Central) -> Result<Measured, Failure> {
-        let peers = central.task().peers.iter().map(|peer| address(peer));
-        let peers: Result<_, _> = peers.collect();
-        Ok(central::run(central, peers?)?)
+        let peers = peer_addresses(central.task(), "ID@IP:PORT", address)?;
+        Ok(central::run(central, peers)?)
     }
 }
 
 /// The address of a peer, as the peer prints it.
-fn address(text: &str) -> Result<EndpointAddr, Failure> {
-    let parts = text.split_once('@');
-    let parsed = parts.and_then(|(id, at)| {
-        Some(EndpointAddr::new(id.parse().ok()?).with_ip_addr(at.parse().ok()?))
-    });
-    parsed.ok_or_else(|| bad_input(anyhow!("{text}: not an address (accepted: ID@IP:PORT)")))
+fn address(text: &str) -> Option<EndpointAddr> {
+    let (id, at) = text.split_once('@')?;
+    Some(EndpointAddr::new(id.parse().ok()?).with_ip_addr(at.parse().ok()?))
 }

@@ -1,37 +1,28 @@
 //! A peer: echoes every request, or acknowledges chunks.
 
 use std::convert::Infallible;
-use std::net::SocketAddr;
 
 use anyhow::{Context, Result, bail};
 use iroh::endpoint::{Incoming, RecvStream, SendStream};
 use iroh::{Endpoint, SecretKey};
-use node_kit::count_chunks;
-use program::{Failure, bad_input};
-use run_format::{Listen, Payload, PeerTask, Sizes, Workload};
+use node_kit::{count_chunks, listen_address};
+use program::Failure;
+use run_format::{Payload, PeerTask, Sizes, Workload};
 use tokio::io::join;
 
 use crate::gossip;
 use crate::quic::endpoint;
 
 pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
-    let at = match &task.listen {
-        Listen::Ip(ip) => SocketAddr::new(*ip, 0),
-        Listen::Address(text) => {
-            // An address that a peer has printed names the peer first. That is left out.
-            let at = text.rsplit('@').next().unwrap_or(text).parse();
-            let problem = || format!("{text}: not an address (accepted: such as 127.0.0.1:4001)");
-            at.with_context(problem).map_err(bad_input)?
-        }
-    };
+    let at = listen_address(&task.listen)?;
     let key = task.identity.map(|seed| SecretKey::from_bytes(&seed));
-    let endpoint = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
-    let sockets = endpoint.bound_sockets();
-    let at = sockets.first().context("iroh has no socket")?;
-    node_kit::announce(&format!("{}@{at}", endpoint.id()));
+    let local = endpoint(Some(at), key.unwrap_or_else(SecretKey::generate)).await?;
+    let sockets = local.bound_sockets();
+    let bound = sockets.first().context("iroh has no socket")?;
+    node_kit::announce(&format!("{}@{bound}", local.id()));
     Ok(match task.node.workload {
-        Workload::Gossipsub => gossip::serve(&endpoint, task.load).await?,
-        workload => serve(&endpoint, workload, task.load.payload).await?,
+        Workload::Gossipsub => gossip::serve(&local, task.load).await?,
+        workload => serve(&local, workload, task.load.payload).await?,
     })
 }
 

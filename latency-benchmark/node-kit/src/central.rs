@@ -21,15 +21,16 @@ use tokio::runtime;
 use tokio::sync::oneshot;
 use tokio_metrics::TaskMonitor;
 
-use crate::connected::Connected;
 use crate::crowd;
 use crate::evidence::{Watch, recorder};
 use crate::measure::measure;
 use crate::observe::activity::{Activity, ConnectionCounts, SelfWakeCounters};
 use crate::observe::cotenant;
 use crate::observe::probe_cost;
-use crate::observe::process::{self, Observee, spawn_on, this_thread};
+use crate::observe::process::{Observee, this_thread};
 use crate::observe::same_worker::SameWorker;
+use crate::observe::threads::{move_threads, other_threads, spawn_on};
+use crate::observed_central::ObservedCentral;
 use crate::parent::report;
 use crate::paths::{TurnSwitch, TurnTaker};
 use crate::shared_page::SharedPage;
@@ -49,7 +50,7 @@ pub struct Central {
     probe_ns: Option<f64>,
     turn_taker: Option<TurnTaker>,
     log: RequestLog,
-    measured: Connected,
+    state: ObservedCentral,
 }
 
 impl Central {
@@ -86,14 +87,14 @@ impl Central {
         let same_worker = (task.config.runtime.workers > 1).then(|| SameWorker::new(&recorder));
         let probe_ns = records.then(|| probe_cost::measure(&recorder));
         let (log, requests) = RequestLog::new(Arc::clone(&recorder), MOST_REQUESTS);
-        let measured = Connected {
+        let state = ObservedCentral {
             activity: Activity {
                 connections: Arc::default(),
                 self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
             // In a runtime with a single thread, this thread is the worker.
-            watch: explains.then(|| Watch::arm(&recorder, task.config.lab.placement.central)),
+            watch: explains.then(|| Watch::arm(&recorder)),
             observers: Observers {
                 recorder,
                 requests,
@@ -115,18 +116,18 @@ impl Central {
             probe_ns,
             turn_taker,
             log,
-            measured,
+            state,
         })
     }
 
     /// The task that the parent gave.
     pub fn task(&self) -> &CentralTask {
-        &self.measured.task
+        &self.state.task
     }
 
     /// The counts in which the stack notes connections that open and close.
     pub fn connections(&self) -> Arc<ConnectionCounts> {
-        Arc::clone(&self.measured.activity.connections)
+        Arc::clone(&self.state.activity.connections)
     }
 
     /// Tells the stack whose turn it is, if requests take two paths.
@@ -136,8 +137,8 @@ impl Central {
 
     /// A function that starts a task of the stack and has it observed.
     pub fn spawner(&self) -> impl Fn(StackTask) + Send + Clone + 'static {
-        let monitor = (self.turn_taker.is_none()).then(|| self.measured.tasks.clone());
-        let self_wakes = self.measured.activity.self_wakes.clone();
+        let monitor = (self.turn_taker.is_none()).then(|| self.state.tasks.clone());
+        let self_wakes = self.state.activity.self_wakes.clone();
         let same_worker = self
             .same_worker
             .as_ref()
@@ -164,30 +165,31 @@ impl Central {
         C: AsyncFnOnce(&CentralTask) -> Result<W>,
         W: AsyncFnOnce(RequestLog) -> Result<Infallible>,
     {
-        let mut measured = self.measured;
-        let service_cores = measured.task.config.lab.placement.peers.clone();
-        let crowd = measured.task.config.runtime.crowd;
+        let mut central = self.state;
+        let service_cores = central.task.config.lab.placement.peers.clone();
+        let crowd = central.task.config.runtime.crowd;
         self.runtime.block_on(async move {
-            let work = connect(&measured.task).await?;
-            measured.workers = locked(&self.threads).clone();
+            let work = connect(&central.task).await?;
+            central.workers = locked(&self.threads).clone();
             // Threads that libraries have started, mostly for timers, would interrupt central's worker.
-            let (_, helpers) = process::other_threads(&measured.workers)?;
-            process::move_threads(&helpers, &service_cores)
+            let (_, helpers) = other_threads(&central.workers)?;
+            move_threads(&helpers, &service_cores)
                 .context("a library's thread cannot leave central's core")?;
-            if measured.turns.is_none() {
-                let (clock, seed) = (&measured.observers.recorder, measured.task.config.seed);
-                let rung = self.same_worker.map(|(_, rung)| rung);
-                measured.observers.cotenants = cotenant::start(clock, &service_cores, seed, rung)?;
+            if central.turns.is_none() {
+                let (clock, seed) = (&central.observers.recorder, central.task.config.seed);
+                let receiver = self.same_worker.map(|(_, receiver)| receiver);
+                central.observers.cotenants =
+                    cotenant::start(clock, &service_cores, seed, receiver)?;
             }
-            let self_wakes = measured.activity.self_wakes.clone();
+            let self_wakes = central.activity.self_wakes.clone();
             let (begin, begun) = oneshot::channel();
             let (sender, ended) = oneshot::channel();
             let (probe_ns, lines) = (self.probe_ns, self.lines);
             let measuring = move || {
                 report(&NodeMessage::Connected { probe_ns });
-                let measured = measure(measured, lines, begin);
-                let error = measured.as_ref().err().map(|error| format!("{error:#}"));
-                let _ = sender.send(measured);
+                let outcome = measure(central, lines, begin);
+                let error = outcome.as_ref().err().map(|error| format!("{error:#}"));
+                let _ = sender.send(outcome);
                 if let Some(error) = error {
                     end_unless_ended(&error);
                 }
@@ -199,14 +201,14 @@ impl Central {
             if let Some(crowd) = crowd {
                 crowd::start(crowd);
             }
-            let work = Box::pin(work(self.log));
-            let work = match self_wakes {
-                Some(watching) => Either::Left(watching.central.around(work)),
-                None => Either::Right(work),
+            let working = Box::pin(work(self.log));
+            let observed_work = match self_wakes {
+                Some(watching) => Either::Left(watching.central.around(working)),
+                None => Either::Right(working),
             };
             tokio::select! {
-                failed = work => match failed? {},
-                measured = ended => measured.context("the measuring thread panicked")?,
+                failed = observed_work => match failed? {},
+                outcome = ended => outcome.context("the measuring thread panicked")?,
             }
         })
     }
@@ -265,9 +267,9 @@ fn pin_workers(threads: &Mutex<Vec<Observee>>, config: &RunConfig) -> Result<()>
     while locked(threads).len() <= workers {
         thread::sleep(Duration::from_millis(1));
     }
-    let threads = locked(threads).clone();
-    for (worker, core) in threads[1..=workers].iter().zip(cores.iter().cycle()) {
-        let moved = process::move_threads(&[*worker], &Cores::one(core));
+    let started = locked(threads).clone();
+    for (worker, core) in started[1..=workers].iter().zip(cores.iter().cycle()) {
+        let moved = move_threads(&[*worker], &Cores::one(core));
         moved.with_context(|| format!("a worker cannot have core {core}"))?;
     }
     Ok(())

@@ -41,7 +41,7 @@ pub async fn send_chunks(
             };
             let too_slow = || {
                 format!(
-                    "peer {} lacks {most} chunks: the rate is more than it can take",
+                    "peer {} has not acknowledged {most} chunks; the rate is too high",
                     peer + 1
                 )
             };
@@ -64,7 +64,10 @@ pub async fn send_chunks(
                 "peer {} has counted {counted:?} chunks and bytes, but was sent {sent:?}",
                 peer + 1
             );
-            let (turn, since_ns) = chunks_sent.recv().await.context("nothing was sent")?;
+            let (turn, since_ns) = chunks_sent
+                .recv()
+                .await
+                .context("the peer acknowledged a chunk that was not sent")?;
             locked(log).delivered(peer, since_ns, bytes, 1, is_last(turn));
         }
     };

@@ -2,9 +2,9 @@
 //! cuts its polls into slices, writes their tables, and reports to the parent. `run-format/src/protocol.rs` describes the
 //! messages between a node program and the tool that starts it.
 
+mod addresses;
 pub mod central;
 mod chunks;
-mod connected;
 mod crowd;
 mod evidence;
 pub mod gate;
@@ -12,7 +12,9 @@ mod heap;
 mod measure;
 mod messages;
 mod node_program;
+mod noticing_waker;
 mod observe;
+mod observed_central;
 mod pace;
 mod parent;
 mod paths;
@@ -21,6 +23,7 @@ mod shared_page;
 mod stack_task;
 mod turns;
 
+pub use self::addresses::{listen_address, peer_addresses};
 pub use self::central::Central;
 pub use self::chunks::{count_chunks, send_chunks};
 pub use self::messages::{Deliveries, Publisher};

@@ -12,7 +12,7 @@ use tokio::time::{Interval, MissedTickBehavior, interval};
 
 use crate::RequestLog;
 
-/// The number of bytes of the time, and of the number.
+/// The time and the message's number take 8 bytes each.
 const WORD: usize = 8;
 
 /// Makes the messages of a node.

@@ -59,6 +59,19 @@ pub fn described(noted: &str, edits: &str, debug_assertions: bool) -> NodeDescri
     described
 }
 
+/// Makes a whole program whose allocator can count. `$main` ends with an exit code.
+#[macro_export]
+macro_rules! counting_program {
+    ($main:expr) => {
+        #[global_allocator]
+        static ALLOCATOR: $crate::scope::CountingAllocator = $crate::scope::CountingAllocator;
+
+        fn main() -> std::process::ExitCode {
+            $main
+        }
+    };
+}
+
 /// The `main` function of every node program.
 pub fn main<P: NodeProgram>() -> ExitCode {
     end(run::<P>())

@@ -13,16 +13,20 @@ use program::{Failure, reject};
 use run_format::{Load, Measurement, Pace};
 use tokio::time::{Interval, interval};
 
-/// Refuses a measurement with peers that come and go or with the workload rr, and any measurement unless the program `knows`
-/// the requested node. `known` says what it knows.
-pub fn refuse_unless(knows: bool, measurement: &Measurement, known: &str) -> Result<(), Failure> {
+/// Refuses a node that is not supported, a measurement with peers that come and go, and one with the workload rr. `supported`
+/// names the supported nodes.
+pub fn refuse_unless(
+    is_supported: bool,
+    measurement: &Measurement,
+    supported: &str,
+) -> Result<(), Failure> {
     let stays = match measurement {
         Measurement::BesideTcp => false,
         Measurement::Soak(plan) => plan.churn.period().is_none(),
         Measurement::Compare | Measurement::Explain(_) => true,
     };
-    if !(knows && stays) {
-        reject!("this node program knows {known}, with peers that stay");
+    if !(is_supported && stays) {
+        reject!("this node program supports only {supported}, without --churn");
     }
     Ok(())
 }
@@ -64,6 +68,11 @@ impl Pacer {
             peers,
             next: 0,
         }
+    }
+
+    /// Whether the next request to a peer follows the answer to an earlier one.
+    pub fn is_closed_loop(&self) -> bool {
+        self.outstanding > 0
     }
 
     /// Notes an answer. While the pacer looks for the number of requests, an answer can make further requests due.
@@ -173,7 +182,7 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
     mut log: RequestLog,
     ask: impl Fn(usize) -> F,
 ) -> Result<Infallible> {
-    let ask = |peer: usize, since_ns: u64| {
+    let ask_since = |peer: usize, since_ns: u64| {
         let answered = ask(peer);
         async move {
             let failed = || format!("a request to peer {} failed", peer + 1);
@@ -183,7 +192,7 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
     };
     let mut pacer = Pacer::new(load, peers, &log);
     let first = (0..pacer.outstanding).flat_map(|_| 0..peers);
-    let mut asked: FuturesUnordered<_> = first.map(|peer| ask(peer, log.now_ns())).collect();
+    let mut asked: FuturesUnordered<_> = first.map(|peer| ask_since(peer, log.now_ns())).collect();
     loop {
         let unanswered = asked.len();
         tokio::select! {
@@ -191,13 +200,13 @@ pub async fn ask_at_pace<A, F: Future<Output = Result<A>>>(
                 let (peer, since_ns) = answered?;
                 log.answered(peer, since_ns, 2 * load.payload.len() as u64);
                 pacer.answered(log.now_ns());
-                if pacer.outstanding > 0 {
-                    asked.push(ask(peer, log.now_ns()));
+                if pacer.is_closed_loop() {
+                    asked.push(ask_since(peer, log.now_ns()));
                 }
             }
             due = pacer.due(unanswered) => {
                 let (peer, late_ns) = due?;
-                asked.push(ask(peer, log.now_ns().saturating_sub(late_ns)));
+                asked.push(ask_since(peer, log.now_ns().saturating_sub(late_ns)));
             }
         }
     }

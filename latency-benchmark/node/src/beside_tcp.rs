@@ -22,7 +22,7 @@ use crate::workload::{NodeWorkload, Streams, open};
 
 /// Answers requests on TCP sockets, at the IP address of `listen`, where the swarm will listen.
 pub(crate) async fn serve(listen: &Multiaddr, load: Load) -> Result<()> {
-    let address = swarm::beside(listen)?;
+    let address = swarm::raw_tcp_address(listen)?;
     let cannot = || format!("cannot listen on {address}");
     let listener = TcpListener::bind(address).await.with_context(cannot)?;
     tokio::spawn(async move {
@@ -49,7 +49,7 @@ pub(crate) fn run(central: Central, turns: TurnTaker, peers: Vec<Multiaddr>) -> 
         let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
         let mut sockets = Vec::new();
         for (_, at) in &peers {
-            let at = swarm::beside(at)?;
+            let at = swarm::raw_tcp_address(at)?;
             let cannot = || format!("cannot connect to {at}");
             let socket = TcpStream::connect(at).await.with_context(cannot)?;
             socket.set_nodelay(true)?;

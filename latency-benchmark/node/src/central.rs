@@ -1,24 +1,14 @@
 //! Central: connects to its peers and works them.
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use libp2p::Multiaddr;
 use libp2p::identity::Keypair;
 use node_kit::{Central, RequestLog};
-use program::{Failure, bad_input};
-use run_format::{CentralTask, Measured, Measurement};
+use run_format::{Measured, Measurement};
 
 use crate::linked::{Linked, OnLoss};
 use crate::swarm;
 use crate::workload::{NodeWorkload, with_workload};
-
-pub(crate) fn addresses(task: &CentralTask) -> Result<Vec<Multiaddr>, Failure> {
-    let parse = |address: &String| {
-        let parsed = address.parse();
-        parsed.with_context(|| format!("the peer's address {address}"))
-    };
-    let parsed: Result<_> = task.peers.iter().map(parse).collect();
-    parsed.map_err(bad_input)
-}
 
 pub(crate) fn run(central: Central, peers: Vec<Multiaddr>) -> Result<Measured> {
     with_workload!(central.task().config.node, W => work::<W>(central, peers))
@@ -34,7 +24,7 @@ pub fn work<W: NodeWorkload + 'static>(
         let key = Keypair::generate_ed25519();
         let transport = swarm::transport(&task.config.node, &key)?;
         let mut swarm = swarm::build(transport, &key, W::behaviour(&key)?, spawn);
-        let peers = swarm::connect(&mut swarm, &peers, &connections).await?;
+        let connected = swarm::connect(&mut swarm, &peers, &connections).await?;
         let on_loss = match task.config.measurement {
             _ if W::CLOSES => OnLoss::Expect,
             Measurement::Soak(_) => OnLoss::Redial,
@@ -42,7 +32,7 @@ pub fn work<W: NodeWorkload + 'static>(
         };
         let load = task.config.load;
         let parts = task.config.node.parts(load);
-        let swarm = Linked::new(swarm, peers, connections, on_loss);
-        Ok(async move |log: RequestLog| W::central(swarm, parts, load, log).await)
+        let linked = Linked::new(swarm, connected, connections, on_loss);
+        Ok(async move |log: RequestLog| W::central(linked, parts, load, log).await)
     })
 }

@@ -13,7 +13,7 @@ pub mod workload;
 use std::convert::Infallible;
 use std::process::ExitCode;
 
-use node_kit::{Central, NodeProgram};
+use node_kit::{Central, NodeProgram, peer_addresses};
 use program::{Failure, reject};
 use run_format::{Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Workload};
 
@@ -62,7 +62,8 @@ impl NodeProgram for Libp2pNode {
     }
 
     fn central(central: Central) -> Result<Measured, Failure> {
-        let peers = central::addresses(central.task())?;
+        let accepted = "such as /ip4/127.0.0.1/tcp/4001";
+        let peers = peer_addresses(central.task(), accepted, |text| text.parse().ok())?;
         Ok(match central.turns() {
             Some(turns) => beside_tcp::run(central, turns, peers)?,
             None => central::run(central, peers)?,

@@ -38,7 +38,7 @@ fn address(task: &PeerTask) -> Result<Multiaddr, Failure> {
         Listen::Address(text) => {
             let address: Multiaddr = text
                 .parse()
-                .with_context(|| format!("--listen {text} is no multiaddr"))
+                .with_context(|| format!("{text}: not a multiaddr"))
                 .map_err(bad_input)?;
             let parts = address.iter();
             Ok(parts

@@ -146,7 +146,7 @@ pub(crate) async fn connect<B: NetworkBehaviour>(
 }
 
 /// The socket at which the peer whose swarm is at `at` answers without libp2p. Every peer has an IP address of its own.
-pub(crate) fn beside(at: &Multiaddr) -> Result<SocketAddr> {
+pub(crate) fn raw_tcp_address(at: &Multiaddr) -> Result<SocketAddr> {
     /// The port of that socket. The swarm has another.
     const PORT: u16 = 7007;
     let ip = at.iter().find_map(|part| match part {
@@ -217,9 +217,12 @@ mod tests {
             ("/ip6/::1/tcp/0", "[::1]:7007"),
         ] {
             let swarm: Multiaddr = swarm.parse().expect("an address");
-            assert_eq!(beside(&swarm).expect("it has an IP").to_string(), socket);
+            assert_eq!(
+                raw_tcp_address(&swarm).expect("it has an IP").to_string(),
+                socket
+            );
         }
         let nameless: Multiaddr = "/dns/example.org/tcp/1".parse().expect("an address");
-        assert!(beside(&nameless).is_err());
+        assert!(raw_tcp_address(&nameless).is_err());
     }
 }

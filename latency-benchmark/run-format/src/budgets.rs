@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use poll_probe::{Budget, Limit};
 
-use crate::{Remedy, RemedyWay, Site, serde_as_text};
+use crate::{Remedy, Site, serde_as_text};
 
 /// The bounds of a whole process, and which processes have them. The default has no bound.
 ///
@@ -37,18 +37,21 @@ impl Budgets {
         self.bounds.at(site.into())
     }
 
-    /// The remedies that are in force, each with its way.
-    pub fn remedies(&self) -> impl Iterator<Item = (Remedy, &'static RemedyWay)> {
+    /// The remedies that are in force.
+    pub fn remedies(&self) -> impl Iterator<Item = Remedy> {
         let bounds = self.bounds;
-        Remedy::ALL.into_iter().filter_map(move |remedy| {
-            let way = usize::from(bounds.remedy(remedy.number())).checked_sub(1)?;
-            Some((remedy, &remedy.ways()[way]))
-        })
+        let all = Remedy::ALL.into_iter();
+        all.filter(move |remedy| bounds.remedy(remedy.number()))
     }
 
-    /// Whether a variant with these budgets behaves like the baseline as long as no poll of central is ended.
-    pub fn acts_by_ending_polls(&self) -> bool {
+    /// True if the budgets change nothing until they end a poll of central.
+    pub fn only_ends_polls_of_central(&self) -> bool {
         self.ends == Ends::Central && self.remedies().next().is_none()
+    }
+
+    /// Whether there is a bound, and no remedy.
+    pub fn has_only_bounds(&self) -> bool {
+        !self.is_none() && self.remedies().next().is_none()
     }
 
     /// Whether there is neither a bound nor a remedy.
@@ -123,16 +126,14 @@ impl Budgets {
         };
         let name = name.trim();
         if let Ok(remedy) = name.parse::<Remedy>() {
-            let (number, asked) = (remedy.number(), value.trim());
-            let ways = remedy.ways().iter().map(|way| way.name);
-            let Some(index) = ways.clone().position(|way| way == asked) else {
-                let ways = ways.collect::<Vec<_>>().join(" or ");
-                return Err(format!("{name} takes {ways}, not {asked:?}"));
-            };
-            if self.bounds.remedy(number) > 0 {
+            let (amount, asked) = (remedy.amount(), value.trim());
+            if asked != amount {
+                return Err(format!("{name} takes {amount}, not {asked:?}"));
+            }
+            if self.bounds.remedy(remedy.number()) {
                 return Err(format!("{name} is named twice"));
             }
-            return Ok(self.bounds.with_remedy(number, 1 + index as u8));
+            return Ok(self.bounds.with_remedy(remedy.number()));
         }
         let site: Site = name.parse().map_err(|_| format!("unknown site {name:?}"))?;
         let budget: Budget = value.parse()?;
@@ -159,7 +160,7 @@ impl fmt::Display for Budgets {
         let part = |site| Some(format!("{site}={}", self.at(site)?));
         let remedies = self
             .remedies()
-            .map(|(remedy, way)| format!("{}={}", remedy.name(), way.name));
+            .map(|remedy| format!("{}={}", remedy.name(), remedy.amount()));
         let bounds = Site::BUDGETED.into_iter().filter_map(part);
         let parts: Vec<String> = remedies.chain(bounds).collect();
         match parts.as_slice() {

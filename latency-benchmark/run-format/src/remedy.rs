@@ -1,19 +1,11 @@
-//! Remedies: other ways for a measured crate to do its work. A variant chooses one. Their code is in
+//! Remedies: other ways for a measured crate to do its work. A variant may have them. Their code is in
 //! `swarm-patch/src/remedies/`.
 
 use std::str::FromStr;
 
 use crate::Site;
 
-/// A way of a remedy.
-#[derive(Debug)]
-pub struct RemedyWay {
-    pub name: &'static str,
-    /// Says what a program with this way does. In a sentence, these words follow the label of a variant.
-    pub does: &'static str,
-}
-
-/// A remedy. Its text form is `NAME=WAY`.
+/// A remedy. Its text form is `NAME=AMOUNT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Remedy {
     /// Changes when yamux hands to the system what it has written.
@@ -37,17 +29,21 @@ impl Remedy {
     }
 
     /// The number by which the measured code knows the remedy.
-    pub fn number(self) -> usize {
-        self as usize
+    pub fn number(self) -> u32 {
+        self as u32
     }
 
-    /// Its ways, which have the numbers 1, 2 and so on. The way 0 is upstream's and has no name.
-    pub fn ways(self) -> &'static [RemedyWay] {
+    /// The text after `=` in its text form.
+    pub fn amount(self) -> &'static str {
         match self {
-            Remedy::Flush => &[RemedyWay {
-                name: "32KiB",
-                does: "has yamux flush after 32 KiB and once no frame waits to be sent",
-            }],
+            Remedy::Flush => "32KiB",
+        }
+    }
+
+    /// Says what a program with the remedy does. In a sentence, these words follow the label of a variant.
+    pub fn does(self) -> &'static str {
+        match self {
+            Remedy::Flush => "has yamux flush after 32 KiB and once no frame waits to be sent",
         }
     }
 }

@@ -39,9 +39,9 @@ pub enum Pass {
     Timeline,
     /// Wake-ups, connections and tasks are counted.
     Activity,
-    /// Like `compare`. It is compared with `warm`.
+    /// Like `compare`, among slices that collect evidence.
     Normal,
-    /// Like `normal`, but central's core is never idle.
+    /// Only results of earlier versions have this pass. It is like `normal`, but central's core was never idle.
     Warm,
 }
 

@@ -1,7 +1,7 @@
 //! The budgets to compare.
 
 use program::{Failure, reject};
-use run_format::{Budgets, Ends, NodeConfig, Site, Transport, VariantConfig};
+use run_format::{Budgets, Ends, NodeConfig, Remedy, Site, Transport, VariantConfig};
 use swarm_patch::stacks::Stack;
 
 pub(crate) fn given_or<T: Clone>(given: &[T], default: Vec<T>) -> Vec<T> {
@@ -44,7 +44,7 @@ pub(crate) fn unknown_site(stack: &Stack, node: &NodeConfig, budgets: &Budgets) 
     let known = sites_with_budgets(stack, node);
     let all = Site::BUDGETED.into_iter();
     let bounded = all.filter(|site| budgets.at(*site).is_some());
-    let mut asked = bounded.chain(budgets.remedies().map(|(remedy, _)| remedy.site()));
+    let mut asked = bounded.chain(budgets.remedies().map(Remedy::site));
     asked.find(|site| !known.contains(site))
 }
 

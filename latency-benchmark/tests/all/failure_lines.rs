@@ -24,7 +24,7 @@ const FAILURES: [(&str, &str, &str, &str); 13] = [
         "peer",
         "echo nowhere; exec sleep 60",
         "connecting",
-        "the peer's address nowhere",
+        "nowhere: not an address",
     ),
     (
         "peer",

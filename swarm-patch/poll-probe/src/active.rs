@@ -122,7 +122,7 @@ pub(crate) struct Active {
     followed: Option<&'static Followed>,
 }
 
-/// The bound at one site, with the largest values where there is no bound.
+/// A budget in ticks, as the hot path compares it. Limits that the budget does not have get the largest values.
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub(crate) iterations: Iterations,

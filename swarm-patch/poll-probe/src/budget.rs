@@ -32,7 +32,8 @@ pub enum Wake {
     Deferred,
 }
 
-/// The bound at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`, `coop`, `80x40`.
+/// The limit and the wake asked for at one site. Its text form is `LIMIT[xSEGMENTS][/WAKE]`: `8`, `50us`, `4/deferred`,
+/// `coop`, `80x40`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Budget {
     /// When an invocation stops.
@@ -46,38 +47,35 @@ pub struct Budget {
 /// The bounds of a whole process, and its remedies. The default has neither.
 ///
 /// A remedy is another way to do what a measured crate does. The old way and the new one stand side by side in its source,
-/// and the variant in force chooses.
+/// and the variant in force chooses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
     /// The bound at each site. The index is the number of the site.
     pub(crate) bounds: [Option<Budget>; Site::MOST],
-    /// The way of each remedy. The index is the number of the remedy, and way 0 is the old way.
-    pub(crate) remedies: [u8; Budgets::MOST_REMEDIES],
+    /// The remedies in force. The bit with the number of a remedy is set if the remedy is in force.
+    remedies: u8,
 }
 
 impl Budgets {
     /// No bound anywhere.
     pub const NONE: Budgets = Budgets {
         bounds: [None; Site::MOST],
-        remedies: [0; Budgets::MOST_REMEDIES],
+        remedies: 0,
     };
-
-    /// Remedies have numbers below this.
-    pub const MOST_REMEDIES: usize = 8;
 
     /// The bound at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.bounds[site.number()]
     }
 
-    /// The way of the remedy with this number.
-    pub fn remedy(&self, number: usize) -> u8 {
-        self.remedies[number]
+    /// Whether the remedy with this number, which is below 8, is in force.
+    pub fn remedy(&self, number: u32) -> bool {
+        self.remedies & (1 << number) != 0
     }
 
-    /// The same budgets with this way of a remedy.
-    pub fn with_remedy(mut self, number: usize, way: u8) -> Budgets {
-        self.remedies[number] = way;
+    /// The same budgets with the remedy of this number.
+    pub fn with_remedy(mut self, number: u32) -> Budgets {
+        self.remedies |= 1 << number;
         self
     }
 
@@ -92,17 +90,19 @@ impl FromStr for Budget {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let (limit, wake) = match text.split_once('/') {
-            Some((limit, wake)) => (limit, Some(wake.trim())),
+        let (amount, wake) = match text.split_once('/') {
+            Some((amount, wake)) => (amount, Some(wake.trim())),
             None => (text, None),
         };
-        let is_count = |limit: &str| limit.chars().all(|letter| letter.is_ascii_digit());
-        let parts = limit.split_once('x').filter(|(limit, _)| is_count(limit));
+        let is_count = |text: &str| text.chars().all(|letter| letter.is_ascii_digit());
+        let parts = amount.split_once('x').filter(|(count, _)| is_count(count));
         let (limit, segments) = match parts {
-            Some((limit, segments)) => (limit, Some(parse_count(segments.trim())?)),
-            None => (limit, None),
+            Some((count, segments)) => (
+                parse_limit(count.trim())?,
+                Some(parse_count(segments.trim())?),
+            ),
+            None => (parse_limit(amount.trim())?, None),
         };
-        let limit = parse_limit(limit.trim())?;
         let wake = match (wake, limit) {
             (None, Limit::Coop) | (Some("deferred"), _) => Wake::Deferred,
             (Some("immediate"), Limit::Coop) => {

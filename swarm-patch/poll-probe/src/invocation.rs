@@ -68,7 +68,7 @@ pub struct Invocation {
     outcome: Outcome,
     open_child: u8,
     marks: OwnParts,
-    /// The readings of the meter. There are none once one of them found no room, because the others say nothing without it.
+    /// The readings of the meter. Empty after the first reading without room; later ones are useless then.
     readings: OwnParts,
     /// This keeps the invocation on its thread.
     not_send: PhantomData<*const ()>,
@@ -118,10 +118,10 @@ impl Invocation {
         self.iterations = Iterations::UNMARKED;
     }
 
-    /// The way of the remedy with this number. Way 0 is upstream's. The way does not change during an invocation, so all
-    /// places in one function agree.
+    /// Whether the remedy with this number is in force. That does not change during an invocation, so all places in one
+    /// function agree.
     #[inline]
-    pub fn remedy(&self, number: usize) -> u8 {
+    pub fn remedy(&self, number: u32) -> bool {
         self.active.variant.budgets.remedy(number)
     }
 
@@ -300,8 +300,8 @@ impl Invocation {
         }
     }
 
-    /// Marks who has the time from `now` on: a child, the poll function itself ([`OWN_CODE`]), or whoever had it before
-    /// the iteration ended ([`NO_CHILD`]).
+    /// Marks what runs from `now` on: a child, or the poll function itself ([`OWN_CODE`]). [`NO_CHILD`] ends an iteration and
+    /// changes nothing else.
     #[inline(always)]
     fn mark(&mut self, child: u8, now: u64) {
         let offset = now.saturating_sub(self.start);
@@ -345,7 +345,7 @@ impl Invocation {
     }
 }
 
-/// Makes the buffers of the thread if it has a seat, reads the thread's own clock if that is due, and reads the meter in
+/// Makes the buffers of the thread if it needs some, reads the thread's own clock if that is due, and reads the meter in
 /// the metered mode. Returns the time after all three, so that none of them is part of the record, and the meter's reading.
 #[cold]
 fn prepare(active: &Active) -> (u64, OwnParts) {

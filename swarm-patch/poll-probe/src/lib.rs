@@ -49,6 +49,8 @@
 mod active;
 mod budget;
 #[cfg(feature = "recorder")]
+mod delegated_bounds;
+#[cfg(feature = "recorder")]
 mod invocation;
 #[cfg(feature = "recorder")]
 mod lock;
@@ -58,8 +60,6 @@ mod marks;
 mod muxer;
 #[cfg(feature = "recorder")]
 mod own_time;
-#[cfg(feature = "recorder")]
-mod passes;
 #[cfg(feature = "recorder")]
 mod quic;
 #[cfg(feature = "recorder")]
@@ -88,13 +88,15 @@ pub use site::Site;
 #[cfg(feature = "recorder")]
 pub use {
     active::{Mode, Variant, VariantId, follow},
+    delegated_bounds::{
+        at_most, in_time, no_longer_than, reached, segments, wakes_now, with_delegated_bounds,
+    },
     invocation::Invocation,
     muxer::{
         MuxerCounts, count_muxer_bytes, muxer_bytes, muxer_counts, muxer_moved, watch_muxer,
         watch_muxers,
     },
     own_time::ThreadClock,
-    passes::{at_most, in_time, no_longer_than, passes, reached, segments, wakes_now},
     quic::{QuicCounts, quic_counts, received, sent, watch},
     record::{ChildPoll, IterationEnd, METERS, Meter, MeterCounts, Outcome, Reading, Record},
     recorder::{Drained, Recorder},

@@ -27,9 +27,9 @@ use crate::under_way::resident;
 /// A pause is this many times as long as a reading takes. A thread that has recorded nothing for so long may have slept, and
 /// a reading costs a small part of that time.
 const PAUSE_READINGS: u32 = 25;
-/// No thread goes to sleep and wakes up in less time.
+/// Lower limit of the pause: no thread goes to sleep and wakes up in less time.
 const SHORTEST_PAUSE: Duration = Duration::from_micros(5);
-/// A pause that is longer always has a reading, however long a reading takes.
+/// Upper limit of the pause.
 const LONGEST_PAUSE: Duration = Duration::from_micros(25);
 /// A reading is old after this many pauses. This bounds how many small losses lie between two readings.
 const OLD_PAUSES: u32 = 40;

@@ -6,16 +6,16 @@ use quanta::Clock;
 use crate::active::{clock, mode_of};
 use crate::lock::lock;
 use crate::record::{MeterCounts, OWN_CODE, RawReading, RawRecord};
-use crate::ring::{self, Emptying, Seats};
+use crate::ring::{self, Emptying, Shared};
 use crate::{Capacity, Meter, Mode, Reading, Record, Site, marks};
 
 /// Owns the buffers of the threads attached to it, and empties them.
 pub struct Recorder {
     clock: Clock,
     created: u64,
-    seats: Arc<Seats>,
+    shared: Arc<Shared>,
     /// The buffers of the threads that earlier drains found. A drain locks them for long, so new threads leave theirs in
-    /// `seats`, and no thread waits for a drain.
+    /// `shared`, and no thread waits for a drain.
     threads: Mutex<Vec<Emptying>>,
 }
 
@@ -52,11 +52,11 @@ impl Recorder {
         Recorder {
             created: clock().raw(),
             clock: clock().clone(),
-            seats: Arc::new(Seats {
+            shared: Arc::new(Shared {
                 capacity,
                 meter,
-                taken: AtomicUsize::new(0),
-                arrivals: Mutex::default(),
+                threads: AtomicUsize::new(0),
+                new_buffers: Mutex::default(),
             }),
             threads: Mutex::default(),
         }
@@ -69,14 +69,14 @@ impl Recorder {
     /// writes every page of them, before the invocation's time begins. From then on nothing is allocated. The
     /// first [`drain`](Self::drain) after the thread's end frees the buffers.
     pub fn attach(&self) {
-        ring::attach(&self.seats);
+        ring::attach(&self.shared);
     }
 
     /// Attaches every thread of the process that [`attach`](Self::attach) was not called on, at the thread's first invocation
     /// while recording is on. Call this before recording begins: a thread that had such an invocation before stays without a
     /// recorder. If this is called on several recorders, the last one takes the threads.
     pub fn attach_all(&self) {
-        ring::attach_all(&self.seats);
+        ring::attach_all(&self.shared);
     }
 
     /// The current time on the clock of [`Record::start_ns`], for other observations.
@@ -89,7 +89,7 @@ impl Recorder {
     pub fn drain(&self, mut each: impl FnMut(&Record<'_>)) -> Drained {
         let mut drained = Drained::default();
         let mut threads = lock(&self.threads);
-        threads.append(&mut lock(&self.seats.arrivals));
+        threads.append(&mut lock(&self.shared.new_buffers));
         threads.retain_mut(|thread| {
             // This is asked before the records are counted, so that all records of an ended thread are read.
             let has_ended = thread.records.is_abandoned();
@@ -98,39 +98,7 @@ impl Recorder {
                 let Ok(raw) = thread.records.pop() else {
                     break;
                 };
-                let own = marks::take(&mut thread.marks, &raw);
-                let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
-                let lost_time = &mut thread.lost_time;
-                lost_time.catch_up(&raw, &own, &self.clock);
-                let is_long = lost_time.is_long(raw.ticks);
-                let lost_ns = |from, to| match is_long {
-                    true => lost_time.between_ns(from, to),
-                    false => 0,
-                };
-                let (children, iteration_ends) = marks::parts(&own, &raw, &self.clock, lost_ns);
-                let (duration_ns, lost_ns) = (ns(raw.ticks), lost_ns(raw.start, raw.end()));
-                let (readings, readings_lost) = thread.readings(&raw, children.len());
-                let longest_ns = ns(raw.longest_iteration);
-                each(&Record {
-                    site: raw.site,
-                    variant: raw.variant,
-                    thread: thread.thread,
-                    start_ns: self.clock.delta_as_nanos(self.created, raw.start),
-                    duration_ns,
-                    lost_ns,
-                    iterations: raw.iterations.number(),
-                    longest_iteration_ns: raw.longest_iteration_ns(
-                        longest_ns,
-                        duration_ns,
-                        lost_ns,
-                    ),
-                    outcome: raw.outcome,
-                    children: &children,
-                    iteration_ends: &iteration_ends,
-                    children_lost: raw.children_lost,
-                    readings: &readings,
-                    readings_lost,
-                });
+                self.hand_out(&raw, thread, &mut each);
                 drained.records += 1;
             }
             for (sum, count) in drained.lost.iter_mut().zip(thread.lost.iter()) {
@@ -139,6 +107,40 @@ impl Recorder {
             !has_ended
         });
         drained
+    }
+
+    /// Hands out a record with its marks and readings, which are the next ones in the buffers of its thread.
+    fn hand_out(&self, raw: &RawRecord, thread: &mut Emptying, each: &mut impl FnMut(&Record<'_>)) {
+        let own_marks = marks::take(&mut thread.marks, raw);
+        let lost_time = &mut thread.lost_time;
+        lost_time.catch_up(raw, &own_marks, &self.clock);
+        let is_long = lost_time.is_long(raw.ticks);
+        let lost_between_ns = |from, to| match is_long {
+            true => lost_time.between_ns(from, to),
+            false => 0,
+        };
+        let (children, iteration_ends) =
+            marks::parts(&own_marks, raw, &self.clock, lost_between_ns);
+        let lost_ns = lost_between_ns(raw.start, raw.end());
+        let (readings, readings_lost) = thread.readings(raw, children.len());
+        let ns = |ticks| self.clock.delta_as_nanos(0, ticks);
+        let (duration_ns, longest_ns) = (ns(raw.ticks), ns(raw.longest_iteration));
+        each(&Record {
+            site: raw.site,
+            variant: raw.variant,
+            thread: thread.thread,
+            start_ns: self.clock.delta_as_nanos(self.created, raw.start),
+            duration_ns,
+            lost_ns,
+            iterations: raw.iterations.number(),
+            longest_iteration_ns: raw.longest_iteration_ns(longest_ns, duration_ns, lost_ns),
+            outcome: raw.outcome,
+            children: &children,
+            iteration_ends: &iteration_ends,
+            children_lost: raw.children_lost,
+            readings: &readings,
+            readings_lost,
+        });
     }
 }
 

@@ -57,56 +57,57 @@ pub(crate) struct Emptying {
     pub(crate) lost_time: LostTime,
 }
 
-/// The part of a recorder that its threads share. A thread takes a seat when it is attached, and makes its buffers when its
+/// The part of a recorder that its threads share. A thread gets a number when it is attached, and makes its buffers when its
 /// first recorded invocation begins.
-pub(crate) struct Seats {
+pub(crate) struct Shared {
     pub(crate) capacity: Capacity,
     /// The meter, and the number of readings that the buffer of a thread holds.
     pub(crate) meter: Option<(Meter, usize)>,
-    /// The number of seats that were taken.
-    pub(crate) taken: AtomicUsize,
+    /// The number of threads that were attached.
+    pub(crate) threads: AtomicUsize,
     /// A thread that made its buffers leaves their emptying side here.
-    pub(crate) arrivals: Mutex<Vec<Emptying>>,
+    pub(crate) new_buffers: Mutex<Vec<Emptying>>,
 }
 
-/// The number of a thread, and the recorder's part that it makes its buffers from.
-type Seat = (usize, Weak<Seats>);
+/// The number of an attached thread, and the recorder that it makes its buffers for.
+type Attached = (usize, Weak<Shared>);
 
-impl Seats {
-    fn take(self: &Arc<Self>) -> Seat {
-        let number = self.taken.fetch_add(1, Ordering::Relaxed);
+impl Shared {
+    fn next_thread(self: &Arc<Self>) -> Attached {
+        let number = self.threads.fetch_add(1, Ordering::Relaxed);
         (number, Arc::downgrade(self))
     }
 }
 
 thread_local! {
     static FILLING: RefCell<Option<Filling>> = const { RefCell::new(None) };
-    static SEAT: RefCell<Option<Seat>> = const { RefCell::new(None) };
-    /// Whether the thread has to look for a seat: it was given one, or it has not looked yet.
-    static IS_TO_SEAT: Cell<bool> = const { Cell::new(true) };
-    /// An invocation that begins at this time or later first looks for a seat or reads the thread's own clock.
+    /// None if the thread was not attached, or has made its buffers.
+    static ATTACHED: RefCell<Option<Attached>> = const { RefCell::new(None) };
+    /// `make_buffers` has not run since this thread was attached.
+    static NEEDS_BUFFERS: Cell<bool> = const { Cell::new(true) };
+    /// An invocation that begins at this time or later first makes the buffers or reads the thread's own clock.
     static PREPARES_FROM: Cell<u64> = const { Cell::new(0) };
 }
 
-/// The seats for each thread that has none of its own when its first recorded invocation begins.
-static FOR_ALL: Mutex<Weak<Seats>> = Mutex::new(Weak::new());
+/// The recorder of each thread that was not attached when its first recorded invocation begins.
+static FOR_ALL: Mutex<Weak<Shared>> = Mutex::new(Weak::new());
 
-pub(crate) fn attach_all(seats: &Arc<Seats>) {
-    *lock(&FOR_ALL) = Arc::downgrade(seats);
+pub(crate) fn attach_all(shared: &Arc<Shared>) {
+    *lock(&FOR_ALL) = Arc::downgrade(shared);
 }
 
 /// Lets the current thread make buffers when it first needs them, in place of any that it has.
-pub(crate) fn attach(seats: &Arc<Seats>) {
+pub(crate) fn attach(shared: &Arc<Shared>) {
     FILLING.with(|slot| slot.take());
-    SEAT.with(|slot| slot.replace(Some(seats.take())));
-    IS_TO_SEAT.set(true);
+    ATTACHED.with(|slot| slot.replace(Some(shared.next_thread())));
+    NEEDS_BUFFERS.set(true);
     PREPARES_FROM.set(0);
 }
 
 /// Whether a recorder is attached to this thread.
 pub(crate) fn is_attached() -> bool {
-    let has_seat = SEAT.try_with(|slot| slot.borrow().is_some());
-    has_seat.unwrap_or(false) || with_filling(|_| ()).is_some()
+    let is_new = ATTACHED.try_with(|slot| slot.borrow().is_some());
+    is_new.unwrap_or(false) || with_filling(|_| ()).is_some()
 }
 
 /// Whether an invocation has to do something before it begins: make buffers, read the thread's own clock, or read the meter.
@@ -116,22 +117,23 @@ pub(crate) fn is_to_prepare(now: u64, is_metered: bool) -> bool {
     (now >= PREPARES_FROM.get()) | is_metered
 }
 
-/// Makes the buffers of this thread if there is a seat for it.
+/// Makes the buffers of this thread if there is a recorder for it, unless they were made before.
 pub(crate) fn make_buffers() {
-    if !IS_TO_SEAT.replace(false) {
+    if !NEEDS_BUFFERS.replace(false) {
         return;
     }
     PREPARES_FROM.set(u64::MAX);
-    let seat = SEAT.try_with(|slot| slot.take()).ok().flatten();
-    let Some((thread, seats)) = seat.or_else(|| Some(lock(&FOR_ALL).upgrade()?.take())) else {
+    let attached = ATTACHED.try_with(|slot| slot.take()).ok().flatten();
+    let for_all = || Some(lock(&FOR_ALL).upgrade()?.next_thread());
+    let Some((thread, recorder)) = attached.or_else(for_all) else {
         return;
     };
-    let Some(seats) = seats.upgrade() else {
+    let Some(shared) = recorder.upgrade() else {
         return; // The recorder was dropped.
     };
-    let (records, emptying_records) = resident(seats.capacity.records);
-    let (marks, emptying_marks) = UnderWay::new(seats.capacity.marks);
-    let (meter, emptying_readings) = seats
+    let (records, emptying_records) = resident(shared.capacity.records);
+    let (marks, emptying_marks) = UnderWay::new(shared.capacity.marks);
+    let (meter, emptying_readings) = shared
         .meter
         .map(|(meter, capacity)| {
             let (readings, emptying) = UnderWay::new(capacity);
@@ -149,7 +151,7 @@ pub(crate) fn make_buffers() {
     };
     if FILLING.try_with(|slot| slot.replace(Some(filling))).is_ok() {
         PREPARES_FROM.set(0);
-        lock(&seats.arrivals).push(Emptying {
+        lock(&shared.new_buffers).push(Emptying {
             thread,
             records: emptying_records,
             marks: emptying_marks,

@@ -16,7 +16,7 @@ use crate::graft::{Graft, GraftedFile};
 use crate::idents::refuse_taken_name;
 use crate::insertion::{Insertion, LinePlace};
 use crate::locate::{FoundFunction, ParsedCrate, bytes, only_one};
-use crate::remedies::{RemedyPatch, RemedySpec, remedies_of};
+use crate::remedies::{RemedySpec, remedies_of};
 use crate::sites::{LoopShape, SiteSpec};
 use crate::stacks::{LIBP2P, sites_of};
 
@@ -53,9 +53,9 @@ pub fn files(
             }
         }
         for remedy in remedies_of(spec) {
-            if let Some(remedy_patch) = patch_for(remedy, budgets) {
-                add_remedy(source, spec, remedy, remedy_patch, &mut patch)?;
-                news.push(remedy_patch.news.to_owned());
+            if is_asked(remedy, budgets) {
+                add_remedy(source, spec, remedy, &mut patch)?;
+                news.push(remedy.news.to_owned());
             }
         }
     }
@@ -73,27 +73,23 @@ pub fn diff(source: &CrateSource, budgets: &Budgets, prefix: &str) -> Result<Str
         false => MANIFEST,
     };
     let changes = crate_diff(prefix, &files(source, budgets, manifest, "")?);
-    let (repository, id) = (repository(&source.name), source.id());
-    Ok(format!("# {budgets}, for {repository} ({id})\n{changes}"))
+    let (url, id) = (repository(&source.name), source.id());
+    Ok(format!("# {budgets}, for {url} ({id})\n{changes}"))
 }
 
 /// The packages that a change for these budgets touches.
 pub fn packages(budgets: &Budgets) -> Vec<&'static str> {
     let mut packages = LIBP2P.packages.to_vec();
     let is_bounded = |spec: &SiteSpec| {
-        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::Passes(_))
+        budgets.at(spec.site()).is_some() && !matches!(spec.shape, LoopShape::DelegatedBounds(_))
     };
-    let has_remedy =
-        |spec: &SiteSpec| remedies_of(spec).any(|remedy| patch_for(remedy, budgets).is_some());
+    let has_remedy = |spec: &SiteSpec| remedies_of(spec).any(|remedy| is_asked(remedy, budgets));
     packages.retain(|package| sites_of(package).any(|spec| is_bounded(spec) || has_remedy(spec)));
     packages
 }
 
-/// The patch for the way of a remedy that the budgets ask for.
-fn patch_for(remedy: &RemedySpec, budgets: &Budgets) -> Option<&'static RemedyPatch> {
-    let mut asked = budgets.remedies();
-    let (_, way) = asked.find(|(asked, _)| asked.name() == remedy.name)?;
-    remedy.patches.iter().find(|patch| patch.way == way.name)
+fn is_asked(spec: &RemedySpec, budgets: &Budgets) -> bool {
+    budgets.remedies().any(|remedy| remedy.name() == spec.name)
 }
 
 fn is_deferred(budget: Budget) -> bool {
@@ -120,7 +116,7 @@ fn add_limit(
     limit: &LimitLines,
     patch: &mut Graft,
 ) -> Result<(), Refused> {
-    let the_loop = the_loop(function)?;
+    let the_loop = only_loop(function)?;
     for variable in limit.variables() {
         refuse_taken_name(function, variable)?;
     }
@@ -141,7 +137,7 @@ fn add_limit(
 }
 
 /// The only loop among the statements of the function.
-fn the_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> {
+fn only_loop<'a>(function: &FoundFunction<'a>) -> Result<&'a ExprLoop, Refused> {
     let statements = function.body.stmts.iter();
     let loops = statements.filter_map(|statement| match statement {
         Stmt::Expr(Expr::Loop(the_loop), _) => Some(the_loop),
@@ -158,22 +154,18 @@ fn add_remedy(
     source: &CrateSource,
     spec: &SiteSpec,
     remedy: &RemedySpec,
-    remedy_patch: &RemedyPatch,
     patch: &mut Graft,
 ) -> Result<()> {
     let text = source.read(remedy.file)?;
     let occurrences = |old: &str| text.matches(old).count();
-    let mut replaced = remedy_patch.replacements.iter().map(|(old, _)| *old);
+    let mut replaced = remedy.replacements.iter().map(|(old, _)| *old);
     if let Some(old) = replaced.find(|old| occurrences(old) != 1) {
         let place = format!("{}, {}, -", source.id(), remedy.file);
         let looked_for = format!("one {:?}", old.trim());
         return Err(Refused::new(&place, looked_for, occurrences(old)).into());
     }
     let file = (remedy.file, &*text);
-    patch
-        .file(file)
-        .replacements
-        .extend(remedy_patch.replacements);
+    patch.file(file).replacements.extend(remedy.replacements);
     let end = text.lines().count() + 1;
     patch.add_lines(spec, file, end, remedy.unit_test);
     Ok(())

@@ -1,4 +1,4 @@
-use super::{RemedyPatch, RemedySpec};
+use super::RemedySpec;
 use crate::sites::Rewrite;
 
 /// yamux flushes in every turn of its loop, so that each frame becomes a message of noise and a system call of its own. With
@@ -18,27 +18,24 @@ pub const FLUSH: RemedySpec = RemedySpec {
         Rewrite::new(
             "Active::poll",
             "self.socket.poll_flush_unpin(cx)?",
-            "if probe.remedy(0) == 0 || self.unflushed >= 32 * 1024 { self.unflushed = 0; {} } else { Poll::Ready(()) }",
+            "if !probe.remedy(0) || self.unflushed >= 32 * 1024 { self.unflushed = 0; {} } else { Poll::Ready(()) }",
         ),
         Rewrite::new(
             "Active::poll",
             "self.pending_read_frame.is_none()",
-            "{ if probe.remedy(0) > 0 { self.unflushed = 0; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
+            "{ if probe.remedy(0) { self.unflushed = 0; let _ = self.socket.poll_flush_unpin(cx)?; } {} }",
         ),
     ],
     file: "src/connection.rs",
-    patches: &[RemedyPatch {
-        way: "32KiB",
-        replacements: &[
-            FIELD,
-            INITIAL_VALUE,
-            COUNT,
-            CONSTANT,
-            FLUSH_AFTER_A_FRAME,
-            FLUSH_BEFORE_READING,
-        ],
-        news: "Flush after 32 KiB or once no frame waits to be sent, and not after every frame.",
-    }],
+    replacements: &[
+        FIELD,
+        INITIAL_VALUE,
+        COUNT,
+        CONSTANT,
+        FLUSH_AFTER_A_FRAME,
+        FLUSH_BEFORE_READING,
+    ],
+    news: "Flush after 32 KiB or once no frame waits to be sent, and not after every frame.",
     unit_test: r#"
 #[cfg(test)]
 mod flush_tests {

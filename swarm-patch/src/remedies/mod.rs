@@ -1,5 +1,5 @@
-//! Remedies: other ways to do what a measured crate does. The graft puts the new ways beside the old one, and the variant in
-//! force chooses. In a patch for upstream, a new way takes the place of the old one. Each remedy is a file.
+//! Remedies: other ways to do what a measured crate does. The graft puts the new way beside the old one, and the variant in
+//! force chooses. In a patch for upstream, the new way takes the place of the old one. Each remedy is a file.
 
 mod flush;
 
@@ -14,24 +14,15 @@ pub struct RemedySpec {
     pub package: &'static str,
     /// A struct, and the fields that it gets.
     pub fields: (&'static str, &'static str),
-    /// Code around expressions of the function of a site, and of functions beside it. It asks the
-    /// invocation for the way in force, by the remedy's number.
+    /// Code around expressions of the function of a site, and of functions beside it. The code asks the invocation whether the
+    /// remedy is in force, by the remedy's number.
     pub rewrites: &'static [Rewrite],
-    /// The file that the patches change.
+    /// The file that the patch for upstream changes.
     pub file: &'static str,
-    /// A patch for each way.
-    pub patches: &'static [RemedyPatch],
-    /// Every patch adds this at the end of that file.
-    pub unit_test: &'static str,
-}
-
-/// A way of a remedy, as a patch for upstream.
-#[derive(Debug)]
-pub struct RemedyPatch {
-    /// The name of the way in `run_format::Remedy`.
-    pub way: &'static str,
     /// Pairs of a text that is there once, and the one that the patch puts in its place.
     pub replacements: &'static [(&'static str, &'static str)],
+    /// The patch adds this at the end of the file.
+    pub unit_test: &'static str,
     /// The line of the changelog.
     pub news: &'static str,
 }

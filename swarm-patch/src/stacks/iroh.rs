@@ -1,5 +1,5 @@
 use super::{Stack, quinn};
-use crate::sites::{InnerChild, LoopShape, Passes, Rewrite, SiteSpec};
+use crate::sites::{DelegatedBounds, InnerChild, LoopShape, Rewrite, SiteSpec};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("noq", "poll_send", NOQ_COUNTS);
 
@@ -46,7 +46,7 @@ pub const IROH: Stack = Stack {
             package: "iroh-gossip",
             file: "src/net.rs",
             function: "Actor::run",
-            shape: LoopShape::Future(Passes {
+            shape: LoopShape::Future(DelegatedBounds {
                 children: &[],
                 inner: InnerChild {
                     caller: "Actor::handle_in_event_inner",

@@ -1,5 +1,5 @@
 use super::{Stack, quinn};
-use crate::sites::{LoopShape, Rewrite, SiteSpec};
+use crate::sites::{LoopShape, Rewrite, SiteSpec, StateReading};
 
 const QUIC: [SiteSpec; 2] = quinn::sites("quinn", "try_send", quinn::QUINN_COUNTS);
 
@@ -74,7 +74,10 @@ pub const LIBP2P: Stack = Stack {
             function: "Active::poll",
             shape: LoopShape::Poll {
                 loop_in: None,
-                states: Some(("Rtt::get", YAMUX_STATES)),
+                states: Some(StateReading {
+                    only_if_function_exists: "Rtt::get",
+                    rewrites: YAMUX_STATES,
+                }),
             },
             called: "yamux Active::poll",
         },

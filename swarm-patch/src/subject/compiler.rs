@@ -1,4 +1,4 @@
-//! Finds cargo and the compiler, and shortens their errors to one line.
+//! Runs cargo and the compiler to ask about packages and versions, and reads the environment variables that change a build.
 
 use std::env;
 use std::ffi::OsString;
@@ -19,8 +19,8 @@ pub(crate) fn cargo_path() -> OsString {
 
 /// The version, the commit and the host of the compiler that cargo runs in `dir`.
 pub(super) fn rustc(dir: &Path) -> Result<String> {
-    let rustc = env::var_os("RUSTC").unwrap_or_else(|| user_tool("rustc").into());
-    let output = Command::new(rustc)
+    let program = env::var_os("RUSTC").unwrap_or_else(|| user_tool("rustc").into());
+    let output = Command::new(program)
         .arg("-vV")
         .current_dir(dir)
         .output()
@@ -51,11 +51,15 @@ const DOWNLOADING: Limits = Limits {
 
 /// Asks cargo about the package or workspace in `dir`. It resolves the dependencies and downloads the missing ones.
 pub(crate) fn metadata(dir: &Path, options: &[&str]) -> Result<Metadata> {
-    let options: Vec<String> = options.iter().map(|&option| option.to_owned()).collect();
     let mut cargo = MetadataCommand::new()
         .cargo_path(cargo_path())
         .current_dir(dir)
-        .other_options(options)
+        .other_options(
+            options
+                .iter()
+                .map(|&option| option.to_owned())
+                .collect::<Vec<_>>(),
+        )
         .cargo_command();
     cargo.env("CARGO_TERM_COLOR", "never");
     let output = DOWNLOADING.output(&mut cargo).context("cargo metadata")?;

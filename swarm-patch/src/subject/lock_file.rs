@@ -11,12 +11,14 @@ use crate::stacks::sites_of;
 /// Our lock file with the registry's crates in place of the grafted ones, and without the `replaced` crates. Cargo resolves
 /// those again.
 pub(super) fn begin(ours: &Path, replaced: &[&str]) -> Result<String> {
-    let mut pristine = read_toml(&ours.join("swarm-patch/upstream/Cargo.lock"))?;
-    let mut lock = read_toml(&ours.join("Cargo.lock"))?;
-    let all = packages(&mut lock)?;
+    let lock_path = ours.join("Cargo.lock");
+    let pristine_path = ours.join("swarm-patch/upstream/Cargo.lock");
+    let mut pristine = read_toml(&pristine_path)?;
+    let mut lock = read_toml(&lock_path)?;
+    let all = packages(&mut lock, &lock_path)?;
     // A package without a source is a folder. Cargo adds the needed folders again.
     all.retain(|package| package.contains_key("source"));
-    for package in packages(&mut pristine)?.iter() {
+    for package in packages(&mut pristine, &pristine_path)?.iter() {
         if sites_of(name(package)).next().is_some() {
             let mut pristine_entry = package.clone();
             // Its dependencies may have versions that only the other lock file has.
@@ -32,10 +34,10 @@ fn name(package: &Table) -> &str {
     package.get("name").and_then(Item::as_str).unwrap_or("")
 }
 
-fn packages(lock: &mut DocumentMut) -> Result<&mut ArrayOfTables> {
+fn packages<'a>(lock: &'a mut DocumentMut, path: &Path) -> Result<&'a mut ArrayOfTables> {
     lock.get_mut("package")
         .and_then(Item::as_array_of_tables_mut)
-        .context("a lock file has packages")
+        .with_context(|| format!("no [[package]] in {}", path.display()))
 }
 
 #[cfg(test)]
@@ -76,7 +78,9 @@ mod tests {
         let locked = |replaced: &[&str]| -> Vec<String> {
             let text = begin(ours, replaced).expect("there is a lock file");
             let mut lock = text.parse().expect("a lock file");
-            let packages = packages(&mut lock).expect("it has packages").iter();
+            let packages = packages(&mut lock, Path::new("Cargo.lock"))
+                .expect("it has packages")
+                .iter();
             let mut locked: Vec<String> = packages
                 .map(|package| {
                     assert!(package.contains_key("source"), "{package}");

@@ -7,7 +7,9 @@ use std::str::FromStr;
 use run_format::{BUDGET_FORMS, Budgets, Ends, Remedy, Site};
 
 /// The accepted forms of a subject, for help texts and errors.
-pub const SUBJECT_FORMS: &str = "released, released@0.56 (libp2p only), PATH or PATH@REV (a checkout of the stack or of its main crate); then any number of +FILE for a diff, +BUDGET for the budget's patch (libp2p only) and +CRATE=SOURCE to replace a crate that it depends on (a +FILE after it is a diff of that crate)";
+pub const SUBJECT_FORMS: &str = "released; released@VERSION for libp2p, such as released@0.56; PATH, a checkout of the stack or of its main crate; \
+     PATH@REV, a branch, tag or commit of that checkout; and after any of these: +FILE, a diff; +BUDGET for libp2p, the budget's patch; \
+     +CRATE=SOURCE, another source of a crate that the stack depends on; +CRATE=SOURCE+FILE, with a diff of that crate; names with + are not accepted";
 
 /// The accepted sources of one crate.
 pub const SOURCE_FORMS: &str = "released@VERSION, PATH or PATH@REV, and then +FILE for a diff if wanted; or released+FILE for a diff of the lock file's version";
@@ -86,86 +88,42 @@ impl FromStr for SourceSpec {
 
 /// Splits a name into the origin of the sources and the parts after it.
 pub(super) fn parse(text: &str) -> Result<(Origin, Vec<Part>), String> {
-    let mut refusal = None;
-    for origin in origins(text) {
-        match origin.and_then(|(origin, rest)| Ok((origin, parts(rest)?))) {
-            Ok(found) => return Ok(found),
-            Err(wrong) => refusal = refusal.or(Some(wrong)),
-        }
-    }
-    Err(refusal.unwrap_or_else(no_folder))
-}
-
-fn no_folder() -> String {
-    format!("there is no such folder (accepted: {SUBJECT_FORMS})")
-}
-
-/// The possible origins at the beginning of a text, each with the rest of the text. Folders and revisions may have `@` and
-/// `+` in their names. If the whole text is a folder, this comes first. The others follow, with the shortest folder first.
-fn origins(text: &str) -> impl Iterator<Item = Result<(Origin, &str), String>> {
-    let is_release = text.split(['@', '+']).next() == Some("released");
-    let whole = Some(text.len()).filter(|_| !is_release && Path::new(text).is_dir());
-    let splits = text.match_indices(['@', '+']).map(|(at, _)| at);
-    let names = whole
+    let (name, rest) = text.split_once('+').unzip();
+    let origin = read_origin(name.unwrap_or(text))?;
+    let parts: Result<_, _> = rest
         .into_iter()
-        .chain(splits)
-        .chain([text.len()])
-        .map(|at| text.split_at(at))
-        .filter(|(name, _)| *name == "released" || Path::new(name).is_dir());
-    names.flat_map(|(name, rest)| {
-        let revisions = rest.strip_prefix('@').into_iter().flat_map(|after| {
-            let pluses = after.match_indices('+').map(|(at, _)| at);
-            pluses
-                .chain([after.len()])
-                .map(|at| after.split_at(at))
-                .map(|(revision, rest)| Ok((origin(name, Some(revision))?, rest)))
-        });
-        let plain = (!rest.starts_with('@')).then(|| Ok((origin(name, None)?, rest)));
-        plain.into_iter().chain(revisions)
-    })
+        .flat_map(|rest| rest.split('+'))
+        .map(part)
+        .collect();
+    Ok((origin, parts?))
 }
 
-fn origin(name: &str, revision: Option<&str>) -> Result<Origin, String> {
-    let owned = revision.map(str::to_owned);
-    match (name, revision) {
-        ("released", Some(version)) if !is_version(version) => Err(format!(
-            "{version:?} is not a release (accepted: a version such as released@0.56)"
+/// A folder may have an `@` in its name. The revision follows the first `@` that has the name of a folder before it.
+fn read_origin(text: &str) -> Result<Origin, String> {
+    if text == "released" {
+        return Ok(Origin::Registry(None));
+    }
+    if let Some(version) = text.strip_prefix("released@") {
+        return match is_version(version) {
+            true => Ok(Origin::Registry(Some(version.to_owned()))),
+            false => Err(format!(
+                "{version:?} is not a release (accepted: a version such as released@0.56)"
+            )),
+        };
+    }
+    if Path::new(text).is_dir() {
+        return Ok(Origin::Checkout(text.into(), None));
+    }
+    let mut splits = text
+        .match_indices('@')
+        .map(|(at, _)| (&text[..at], &text[at + 1..]));
+    match splits.find(|(name, _)| Path::new(name).is_dir()) {
+        Some((_, "")) => Err("there is no revision after the @ (accepted: PATH@REV)".to_owned()),
+        Some((name, revision)) => Ok(Origin::Checkout(name.into(), Some(revision.to_owned()))),
+        None => Err(format!(
+            "there is no such folder (accepted: {SUBJECT_FORMS})"
         )),
-        ("released", _) => Ok(Origin::Registry(owned)),
-        (_, Some("")) => Err("there is no revision after the @ (accepted: PATH@REV)".to_owned()),
-        // A text that looks like a diff, a budget or a crate is not taken for a part of the revision.
-        (_, Some(revision))
-            if let Some((_, last)) = revision.rsplit_once('+')
-                && looks_like_a_part(last) =>
-        {
-            Err(neither(last))
-        }
-        _ => Ok(Origin::Checkout(name.into(), owned)),
     }
-}
-
-fn looks_like_a_part(text: &str) -> bool {
-    text.contains('=') || text.ends_with(".diff") || text.ends_with(".patch")
-}
-
-/// The parts after an origin. Files, folders and revisions may have a `+` in their names.
-fn parts(text: &str) -> Result<Vec<Part>, String> {
-    let Some(text) = text.strip_prefix('+') else {
-        return Ok(Vec::new());
-    };
-    let mut refusal = None;
-    let ends = text.match_indices('+').map(|(at, _)| at);
-    for (name, rest) in ends.chain([text.len()]).map(|at| text.split_at(at)) {
-        match part(name) {
-            Ok(part) => match parts(rest) {
-                Ok(others) => return Ok([vec![part], others].concat()),
-                // This part is right, so the refusal of a later part says more.
-                Err(wrong) => refusal = Some(wrong),
-            },
-            Err(wrong) => refusal = refusal.or(Some(wrong)),
-        }
-    }
-    Err(refusal.unwrap_or_default())
 }
 
 fn part(text: &str) -> Result<Part, String> {
@@ -173,32 +131,23 @@ fn part(text: &str) -> Result<Part, String> {
         return Ok(Part::Diff(text.into()));
     }
     let Some((name, source)) = text.split_once('=') else {
-        return Err(neither(text));
+        return Err(format!(
+            "{text:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})"
+        ));
     };
     let may_be_in_name = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
     let is_crate = !name.is_empty() && name.bytes().all(may_be_in_name);
     if !is_crate || name.parse::<Site>().is_ok() || name.parse::<Remedy>().is_ok() {
         return budget(text).map(Part::Budget);
     }
-    let whole = origins(source).find_map(|found| match found {
-        Ok((origin, "")) => Some(Ok(origin)),
-        Ok(_) => None,
-        Err(wrong) => Some(Err(wrong)),
-    });
-    match whole.unwrap_or_else(|| Err(no_folder())) {
-        Ok(origin) => Ok(Part::Layer(name.to_owned(), origin)),
-        Err(wrong) => Err(format!("+{text}: {wrong}")),
-    }
-}
-
-fn neither(part: &str) -> String {
-    format!("{part:?} after the + is neither a file nor a budget (accepted: {SUBJECT_FORMS})")
+    let layer = read_origin(source).map(|origin| Part::Layer(name.to_owned(), origin));
+    layer.map_err(|wrong| format!("+{text}: {wrong}"))
 }
 
 fn budget(text: &str) -> Result<Budgets, String> {
     match text.parse::<Budgets>() {
         Ok(budgets) if budgets.ends == Ends::Both => Err(format!(
-            "{text:?} after the +: a patch is one of a program, and --peers-subject says which program the peers run (accepted: the same without @both)"
+            "{text:?} after the +: a patch changes one program; choose the peers' program with --peers-subject (accepted: the same budget without @both)"
         )),
         Ok(budgets) if !budgets.is_none() => Ok(budgets),
         _ => Err(format!(
@@ -274,7 +223,13 @@ mod tests {
 
     #[test]
     fn what_names_nothing_is_refused_with_the_accepted_forms() {
-        for wrong in ["", "relesed", "/nowhere/at/all", "/nowhere@master"] {
+        for wrong in [
+            "",
+            "relesed",
+            "/nowhere/at/all",
+            "/nowhere@master",
+            "/c++/x",
+        ] {
             assert!(complaint(wrong).contains(SUBJECT_FORMS), "{wrong}");
         }
         assert!(complaint("/tmp@").contains("no revision after the @"));

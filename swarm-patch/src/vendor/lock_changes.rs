@@ -83,7 +83,7 @@ impl Trial<'_> {
             .find(|folder| **folder == app.dir)
             .or(folders.first())
             .context("it has no package")?;
-        let dir = TempDir::with_prefix_in(".lines-", copies.parent().context("it has a parent")?)?;
+        let dir = TempDir::with_prefix_in(".lines-", super::folder_around(copies)?)?;
         let copied_root = fs::canonicalize(dir.path())?;
         // If `out` is below the application's folder, cargo takes the copies for members of the application's workspace.
         let shown = match out.strip_prefix(&root) {
@@ -100,7 +100,7 @@ impl Trial<'_> {
         let other_folders = folders.iter().filter(|folder| **folder != root);
         for folder in iter::once(&root).chain(other_folders) {
             let mut manifest = read_toml(&folder.join("Cargo.toml"))?;
-            lead_back(manifest.as_table_mut(), folder, &folders);
+            make_outside_paths_absolute(manifest.as_table_mut(), folder, &folders);
             if *folder == root {
                 for (key, entry) in entries(grafted, &shown) {
                     manifest["patch"]["crates-io"][&key] = entry;
@@ -189,16 +189,15 @@ fn make_folder_around(path: &Path) -> io::Result<()> {
     path.parent().map_or(Ok(()), fs::create_dir_all)
 }
 
-/// Makes the paths of a copied manifest lead to where the packages are that were not copied. `from` is the folder of the
-/// original manifest.
-fn lead_back(table: &mut dyn TableLike, from: &Path, copied: &[PathBuf]) {
+/// Packages outside the copy are found by absolute path. `from` is the folder of the original manifest.
+fn make_outside_paths_absolute(table: &mut dyn TableLike, from: &Path, copied: &[PathBuf]) {
     for (key, item) in table.iter_mut() {
         let is_target = ["bin", "lib", "example", "test", "bench"].contains(&key.get());
         if is_target {
             continue;
         }
         if let Some(inner) = item.as_table_like_mut() {
-            lead_back(inner, from, copied);
+            make_outside_paths_absolute(inner, from, copied);
         } else if key.get() == "path"
             && let Some(path) = item.as_str()
             && let Ok(to) = fs::canonicalize(from.join(path))

@@ -21,9 +21,14 @@ use self::lock_changes::Trial;
 use self::packages::{COPIED, NODE_AB};
 use crate::crate_source::CrateSource;
 use crate::source_tree::{self, Grafted, relative};
-use crate::stacks::sites_of;
+use crate::stacks::{LIBP2P, sites_of};
 use crate::subject::source;
 use crate::tables::levels_table;
+
+fn folder_around(path: &Path) -> Result<&Path> {
+    path.parent()
+        .with_context(|| format!("{}: no folder around it", path.display()))
+}
 
 /// The name of the folder of a crate's copy.
 fn folder_name(source: &CrateSource) -> String {
@@ -34,7 +39,7 @@ fn folder_name(source: &CrateSource) -> String {
 /// Nothing is written unless cargo would use all of the copies. The application's files are only read. Returns the text for
 /// the user.
 pub fn vendor(app: &Application, out: &Path) -> Result<String> {
-    let around = out.parent().context("it has a parent")?;
+    let around = folder_around(out)?;
     let stage = TempDir::with_prefix_in(".grafted-", around)?;
     let copies = fs::canonicalize(stage.path())?.join("all");
     fs::create_dir(&copies)?;
@@ -124,6 +129,9 @@ fn elsewhere(package: &Package, original: &CrateSource, out: &Path) -> Option<St
         Some(source) => Some(format!(
             "it comes from {source}, and only crates of crates.io are grafted. Depend on a checkout of it by path"
         )),
+        None if !LIBP2P.packages.contains(&&*original.name) => Some(
+            "it comes from a folder, and only crates of libp2p are grafted in a folder".to_owned(),
+        ),
         None => Some(format!(
             "it comes from a folder. Graft it there: swarm-patch apply {} --probe {}",
             original.dir.display(),

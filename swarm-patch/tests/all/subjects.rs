@@ -76,7 +76,7 @@ fn noted(spec: &str) -> String {
 fn a_diff_is_applied_to_the_copy_only() {
     let dir = folder();
     let root = repository(dir.path(), "tree");
-    let diff = dir.path().join("my+fix.diff");
+    let diff = dir.path().join("my-fix.diff");
     let text = |from: &str| {
         format!(
             "--- a/note\n+++ b/note\n@@ -1 +1 @@\n-{from}\n+third\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+new\n"
@@ -96,10 +96,10 @@ fn a_diff_is_applied_to_the_copy_only() {
     assert_eq!((&*note(&copy), &*note(&root)), ("third\n", "second\n"));
     assert!(copy.join("new").exists());
     let patches = found.patches();
-    assert!(patches[0].patch.ends_with("my+fix.diff") && patches[0].sha256.is_some());
+    assert!(patches[0].patch.ends_with("my-fix.diff") && patches[0].sha256.is_some());
     let refusal = subject(&spec.replace("@first", "")).expect_err("it is another note");
     assert!(
-        refusal.contains("my+fix.diff does not apply: git says: error: patch failed: note:1"),
+        refusal.contains("my-fix.diff does not apply: git says: error: patch failed: note:1"),
         "{refusal}"
     );
     assert_eq!(refusal.lines().count(), 1, "{refusal}");

@@ -20,9 +20,10 @@ const PASSES: [&str; 6] = [
 /// The budget that is compared with the baseline: `muxer=1/deferred`.
 pub(crate) const BUDGET: usize = 2;
 
-/// The number of slow polls among the baseline's 1,100 polls by block, in normal slices and in slices with a warm core.
-pub(crate) const NORMAL: [u64; 6] = [100, 104, 96, 100, 102, 98];
-pub(crate) const WARM: [u64; 6] = [70, 72, 68, 71, 70, 69];
+/// The number of slow polls among the baseline's 1,100 polls by block, in slices of the pass `normal` and in those of the pass
+/// `warm`. Only earlier versions measured the second ones, and their results must remain readable.
+const NORMAL: [u64; 6] = [100, 104, 96, 100, 102, 98];
+const WARM: [u64; 6] = [70, 72, 68, 71, 70, 69];
 
 /// A slice of the launch.
 #[derive(Clone, Copy)]

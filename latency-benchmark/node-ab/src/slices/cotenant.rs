@@ -17,7 +17,7 @@ use run_format::HistogramOf;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use crate::slices::{Log, LogReader, log, ns};
+use crate::slices::{Log, LogReader, new_log, ns};
 
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Delay {
@@ -65,7 +65,7 @@ impl Workers {
 }
 
 /// The longest time that one worker has run from `since` to `now`, because any of them could have run the task. None if the
-/// `worker` that ran it was unknown when the bell rang, because the task may have waited for that one.
+/// `worker` that ran the task had no clock registered when the task was woken: its time is unknown.
 fn longest_run_ns(now: &RanNs, since: &RanNs, worker: Option<usize>) -> Option<u64> {
     since[worker?]?;
     let pairs = now.iter().zip(since);
@@ -73,81 +73,81 @@ fn longest_run_ns(now: &RanNs, since: &RanNs, worker: Option<usize>) -> Option<u
     ran.max()
 }
 
-/// One ring of a bell: when it rang, and how long each worker had run by then.
+/// A wake-up of a co-tenant: its time, and how long each worker had run by then.
 #[derive(Default)]
-struct Ring {
+struct WakeUp {
     at_ns: u64,
     ran_ns: RanNs,
 }
 
 /// Tells a co-tenant that it was woken, and when.
 pub struct WakeReceiver {
-    bell: Arc<Notify>,
-    rings: Consumer<Ring>,
+    notify: Arc<Notify>,
+    wake_ups: Consumer<WakeUp>,
     workers: Arc<Workers>,
 }
 
 /// Wakes a co-tenant, from any thread.
-pub struct Bell {
-    bell: Arc<Notify>,
-    rings: Producer<Ring>,
+pub struct WakeSender {
+    notify: Arc<Notify>,
+    wake_ups: Producer<WakeUp>,
     workers: Arc<Workers>,
 }
 
-impl Bell {
-    /// Rings even if the last ring was not answered. A bell that waited for answers would ring less often just when answers are
-    /// late.
-    pub fn ring(&mut self, clock: &Recorder) {
+impl WakeSender {
+    /// Wakes the co-tenant even if the last wake-up was not answered. A sender that waited for answers would wake less often just
+    /// when answers are late.
+    pub fn wake(&mut self, clock: &Recorder) {
         let ran_ns = self.workers.ran_ns();
         let at_ns = clock.now_ns();
-        // If the queue is full, thousands of rings are unanswered, and one more adds nothing.
-        if self.rings.push(Ring { at_ns, ran_ns }).is_ok() {
-            self.bell.notify_one();
+        // If the queue is full, thousands of wake-ups are unanswered, and one more adds nothing.
+        if self.wake_ups.push(WakeUp { at_ns, ran_ns }).is_ok() {
+            self.notify.notify_one();
         }
     }
 }
 
-/// A bell, and the receiver for the co-tenant that it wakes.
-pub fn bell() -> (Bell, WakeReceiver) {
-    let (sender, rings) = RingBuffer::new(CAPACITY);
-    let (bell, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
+/// A sender, and the receiver for the co-tenant that it wakes.
+pub fn wake_channel() -> (WakeSender, WakeReceiver) {
+    let (producer, wake_ups) = RingBuffer::new(CAPACITY);
+    let (notify, workers) = (Arc::new(Notify::new()), Arc::<Workers>::default());
     let receiver = WakeReceiver {
-        bell: Arc::clone(&bell),
-        rings,
+        notify: Arc::clone(&notify),
+        wake_ups,
         workers: Arc::clone(&workers),
     };
-    let bell = Bell {
-        bell,
-        rings: sender,
+    let sender = WakeSender {
+        notify,
+        wake_ups: producer,
         workers,
     };
-    (bell, receiver)
+    (sender, receiver)
 }
 
 impl Cotenant {
-    /// Starts a task on the current runtime that a new bell wakes.
-    pub fn with_bell(clock: &Arc<Recorder>) -> (Bell, Cotenant) {
-        let (bell, wakes) = bell();
-        let cotenant = Cotenant::on_rings(HistogramOf::CotenantWake, wakes, clock);
-        (bell, cotenant)
+    /// Starts a task on the current runtime that the returned sender wakes.
+    pub fn with_sender(clock: &Arc<Recorder>) -> (WakeSender, Cotenant) {
+        let (sender, receiver) = wake_channel();
+        let cotenant = Cotenant::with_receiver(HistogramOf::CotenantWake, receiver, clock);
+        (sender, cotenant)
     }
 
-    /// Starts a task on the current runtime that the bell of the receiver wakes.
-    pub fn on_rings(
+    /// Starts a task on the current runtime that the sender of the receiver wakes.
+    pub fn with_receiver(
         histogram: HistogramOf,
-        wakes: WakeReceiver,
+        receiver: WakeReceiver,
         clock: &Arc<Recorder>,
     ) -> Cotenant {
-        let (log, delays) = log(CAPACITY);
-        tokio::spawn(note_rings(wakes, Arc::clone(clock), log));
+        let (entries, delays) = new_log(CAPACITY);
+        tokio::spawn(note_wake_ups(receiver, Arc::clone(clock), entries));
         Cotenant { histogram, delays }
     }
 
     /// Starts a task on the current runtime that timers wake. The delays include up to a millisecond, the resolution of
     /// tokio's timers.
     pub fn on_timers(clock: &Arc<Recorder>, seed: u64) -> Cotenant {
-        let (log, delays) = log(CAPACITY);
-        tokio::spawn(note_timers(Arc::clone(clock), log, seed));
+        let (entries, delays) = new_log(CAPACITY);
+        tokio::spawn(note_timers(Arc::clone(clock), entries, seed));
         Cotenant {
             histogram: HistogramOf::CotenantTimer,
             delays,
@@ -155,22 +155,22 @@ impl Cotenant {
     }
 }
 
-impl Drop for Bell {
+impl Drop for WakeSender {
     /// Wakes the co-tenant so that it ends.
     fn drop(&mut self) {
-        self.bell.notify_one();
+        self.notify.notify_one();
     }
 }
 
-/// Notes a delay for every ring, even if several are answered at once. Ends when nobody reads the delays any more.
-async fn note_rings(mut wakes: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
+/// Notes a delay for every wake-up, even if several are answered at once. Ends when nobody reads the delays any more.
+async fn note_wake_ups(mut receiver: WakeReceiver, clock: Arc<Recorder>, mut log: Log<Delay>) {
     while !log.is_abandoned() {
-        wakes.bell.notified().await;
-        let worker = wakes.workers.this_thread();
-        let ran_ns = wakes.workers.ran_ns();
-        while let Ok(ring) = wakes.rings.pop() {
-            let own_ns = longest_run_ns(&ran_ns, &ring.ran_ns, worker);
-            log.note(delay(&clock, ring.at_ns, own_ns));
+        receiver.notify.notified().await;
+        let worker = receiver.workers.this_thread();
+        let ran_ns = receiver.workers.ran_ns();
+        while let Ok(wake_up) = receiver.wake_ups.pop() {
+            let own_ns = longest_run_ns(&ran_ns, &wake_up.ran_ns, worker);
+            log.note(delay(&clock, wake_up.at_ns, own_ns));
         }
     }
 }

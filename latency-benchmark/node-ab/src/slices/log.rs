@@ -20,7 +20,7 @@ pub struct LogReader<T> {
 
 /// Makes a buffer and writes every page of it once. So noting an entry causes no page fault, and the process does not seem to
 /// grow while the buffer is filled for the first time.
-pub fn log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
+pub fn new_log<T: Default>(capacity: usize) -> (Log<T>, LogReader<T>) {
     let (mut writing, mut reading) = RingBuffer::new(capacity);
     while writing.push(T::default()).is_ok() {}
     while reading.pop().is_ok() {}
@@ -117,19 +117,19 @@ pub struct RequestLog {
 impl RequestLog {
     /// A log with room for `capacity` requests between two looks of its reader.
     pub fn new(clock: Arc<Recorder>, capacity: usize) -> (RequestLog, LogReader<Answered>) {
-        let (log, reader) = log(capacity);
-        let log = RequestLog {
+        let (log, reader) = new_log(capacity);
+        let requests = RequestLog {
             log,
             findings: Arc::default(),
             clock,
         };
-        (log, reader)
+        (requests, reader)
     }
 
     /// A log that nobody reads, for requests that are not measured. It has the same findings.
     pub fn unread(&self) -> RequestLog {
         RequestLog {
-            log: log(0).0,
+            log: new_log(0).0,
             findings: self.findings(),
             clock: self.clock(),
         }

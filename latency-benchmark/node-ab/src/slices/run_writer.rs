@@ -243,7 +243,8 @@ impl HistogramLog {
             return Ok(());
         }
         let text = tag.to_string();
-        let tag = Tag::new(&text).context("a tag has no comma, space or line end")?;
+        let tag = Tag::new(&text)
+            .with_context(|| format!("tag {text:?} has a comma, space or line end"))?;
         let [start, duration] = when_ns.map(Duration::from_nanos);
         let mut line = Vec::new();
         let written = IntervalLogWriterBuilder::new()

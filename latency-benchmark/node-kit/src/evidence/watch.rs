@@ -8,7 +8,7 @@ use run_format::{EvidenceFile, MissingEvidence, Pass};
 
 use super::meter;
 use super::strace::Strace;
-use crate::scope::{Counters, Spinner, StackReader, StackSampler, Unobservable, allocations};
+use crate::scope::{Counters, StackReader, StackSampler, Unobservable, allocations};
 
 /// Timers are due at whole milliseconds. This interval does not coincide with them.
 const STACK_INTERVAL: Duration = Duration::from_micros(487);
@@ -26,7 +26,6 @@ pub(crate) struct Watch {
     pub(super) stacks: Option<StackSampler>,
     pub(super) allocations: Option<StackReader>,
     pub(super) strace: Option<Strace>,
-    spinner: Option<Spinner>,
     pub(super) process_counters: Counters,
     /// The parts of the file that are known from the beginning.
     pub(super) file: EvidenceFile,
@@ -34,7 +33,7 @@ pub(crate) struct Watch {
 
 impl Watch {
     /// The worker calls this before it polls anything.
-    pub(crate) fn arm(recorder: &Arc<Recorder>, core: usize) -> Watch {
+    pub(crate) fn arm(recorder: &Arc<Recorder>) -> Watch {
         let clock = || {
             let recorder = Arc::clone(recorder);
             move || recorder.now_ns()
@@ -46,16 +45,15 @@ impl Watch {
             ..EvidenceFile::default()
         };
         for missing in counters.unavailable() {
-            available::<()>(&mut file, Pass::Counters, Err(missing.clone()));
+            or_note_missing::<()>(&mut file, Pass::Counters, Err(missing.clone()));
         }
         meter::read_by_this_thread(counters);
         let allocations = allocations::watch_this_thread(OBJECTS_PER_STACK, clock());
         let stacks = StackSampler::start(STACK_INTERVAL, clock());
         let mut watch = Watch {
-            stacks: available(&mut file, Pass::Stacks, stacks),
-            allocations: available(&mut file, Pass::Allocations, allocations),
-            strace: available(&mut file, Pass::SystemCalls, Strace::for_this_thread()),
-            spinner: available(&mut file, Pass::Warm, Spinner::start(core)),
+            stacks: or_note_missing(&mut file, Pass::Stacks, stacks),
+            allocations: or_note_missing(&mut file, Pass::Allocations, allocations),
+            strace: or_note_missing(&mut file, Pass::SystemCalls, Strace::for_this_thread()),
             // These count only threads that are started from here on.
             process_counters: Counters::for_process(),
             file,
@@ -73,24 +71,24 @@ impl Watch {
             Pass::Stacks => self.stacks.is_some(),
             Pass::Allocations => self.allocations.is_some(),
             Pass::SystemCalls => self.strace.is_some(),
-            Pass::Normal | Pass::Warm => self.spinner.is_some(),
-            Pass::Compare | Pass::Children | Pass::Timeline | Pass::Activity | Pass::Counters => {
-                true
-            }
+            Pass::Warm => false,
+            Pass::Compare
+            | Pass::Children
+            | Pass::Timeline
+            | Pass::Activity
+            | Pass::Counters
+            | Pass::Normal => true,
         }
     }
 
-    /// Keeps the core warm or not, and begins to count. This happens some time before the slice, because a count that began
-    /// amid a poll would tell nothing about that poll.
+    /// Begins to count. This happens some time before the slice, because a count that began amid a poll would tell nothing about
+    /// that poll.
     pub(crate) fn prepare(&self, pass: Pass) {
-        if let Some(spinner) = &self.spinner {
-            spinner.set_spinning(pass == Pass::Warm);
-        }
         allocations::set_counting(pass == Pass::Allocations);
         meter::read_counters(pass == Pass::Counters);
     }
 
-    /// Stacks are sampled, and system calls counted, from the beginning of a slice to its end.
+    /// Starts or stops the sampling of stacks or the counting of system calls.
     pub(super) fn switch(&mut self, pass: Pass, is_on: bool) {
         match (pass, &self.stacks, &mut self.strace) {
             (Pass::Stacks, Some(stacks), _) => stacks.set_recording(is_on),
@@ -117,7 +115,11 @@ impl Watch {
 }
 
 /// Returns what was found, or notes why it is unavailable.
-fn available<T>(file: &mut EvidenceFile, pass: Pass, found: Result<T, Unobservable>) -> Option<T> {
+fn or_note_missing<T>(
+    file: &mut EvidenceFile,
+    pass: Pass,
+    found: Result<T, Unobservable>,
+) -> Option<T> {
     let note = |Unobservable { what, why }| {
         file.unavailable.push(MissingEvidence { pass, what, why });
     };

@@ -21,8 +21,7 @@ macro_rules! gate_program {
 
         use $crate::gate::fixed::{clockid_t, epoll_event, timespec};
 
-        #[global_allocator]
-        static ALLOCATOR: $crate::scope::CountingAllocator = $crate::scope::CountingAllocator;
+        $crate::counting_program!($crate::gate::main($run));
 
         #[unsafe(no_mangle)]
         unsafe extern "C" fn getrandom(to: *mut c_void, length: usize, _: c_uint) -> isize {
@@ -45,10 +44,6 @@ macro_rules! gate_program {
         ) -> c_int {
             // SAFETY: the arguments are the caller's.
             unsafe { $crate::gate::fixed::epoll_wait(epoll, events, most, timeout_ms) }
-        }
-
-        fn main() -> std::process::ExitCode {
-            $crate::gate::main($run)
         }
     };
 }

@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
 
 use anyhow::Error;
 use poll_probe::locked;
 
 use super::counting::{Counting, count_wake};
+use crate::noticing_waker::{NoticingWaker, WakeObserver};
 use crate::stack_task::StackTask;
 
 /// Watches central's tasks and counts their polls and wakes.
@@ -28,7 +29,7 @@ impl Watcher {
         Watched {
             task,
             counting: Arc::clone(&self.0),
-            waker: None,
+            waker: NoticingWaker::default(),
         }
     }
 
@@ -42,23 +43,16 @@ impl Watcher {
 pub struct Watched<F> {
     task: F,
     counting: Arc<Mutex<Counting>>,
-    /// The waker of the last poll. It is made again only if the task is polled with another waker.
-    waker: Option<(Arc<Noticing>, Waker)>,
+    waker: NoticingWaker<IsWoken>,
 }
 
-struct Noticing {
-    waker: Waker,
-    is_woken: AtomicBool,
-}
+/// Whether the task was woken since its last poll began. Then a further wake is superfluous.
+#[derive(Default)]
+struct IsWoken(AtomicBool);
 
-impl Wake for Noticing {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        count_wake(self.is_woken.swap(true, Relaxed));
-        self.waker.wake_by_ref();
+impl WakeObserver for IsWoken {
+    fn woken(&self) {
+        count_wake(self.0.swap(true, Relaxed));
     }
 }
 
@@ -67,27 +61,17 @@ impl<F: Future + Unpin> Future for Watched<F> {
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<F::Output> {
         let this = self.get_mut();
-        let (noticing, waker) = match this.waker.take() {
-            Some(made) if made.0.waker.will_wake(cx.waker()) => made,
-            _ => {
-                let noticing = Arc::new(Noticing {
-                    waker: cx.waker().clone(),
-                    is_woken: AtomicBool::new(false),
-                });
-                (Arc::clone(&noticing), Waker::from(noticing))
-            }
-        };
-        noticing.is_woken.store(false, Relaxed);
+        let (is_woken, waker) = this.waker.around(cx.waker());
+        is_woken.0.store(false, Relaxed);
         let mut polled = Poll::Pending;
         let task = &mut this.task;
-        let poll = || polled = Pin::new(task).poll(&mut Context::from_waker(&waker));
+        let poll = || polled = Pin::new(task).poll(&mut Context::from_waker(waker));
         let is_counted = locked(&this.counting).begin();
         match is_counted {
             true => poll_of_central(poll),
             false => poll(),
         }
         locked(&this.counting).end();
-        this.waker = Some((noticing, waker));
         polled
     }
 }

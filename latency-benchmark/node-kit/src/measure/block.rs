@@ -9,8 +9,9 @@ use poll_probe::Variant;
 use run_format::files::{BLOCKS, IDLE, WORK};
 use run_format::{BlockRow, CentralTask, HistogramOf, IdleRow, Measurement, TableWriters, WorkRow};
 
-use crate::connected::Connected;
+use super::sample::MachineReading;
 use crate::observe::process;
+use crate::observed_central::ObservedCentral;
 
 /// Disturbances of a block that the measuring thread notices.
 #[derive(Clone, Copy)]
@@ -63,7 +64,7 @@ impl Blocks {
     pub(super) fn keep(
         &mut self,
         block: u32,
-        machine: BlockRow,
+        MachineReading(machine): MachineReading,
         work: Duration,
         interruptions: &Interruptions,
     ) -> Result<bool> {
@@ -102,7 +103,7 @@ fn other_cpu_ms(machine: &BlockRow) -> Option<f64> {
 
 /// Observes central before it has work, and writes the table. A co-tenant that is woken then waits only for its core to wake
 /// up, and all CPU time of central's threads is the suite's own.
-pub(super) fn observe_idle(central: &mut Connected) -> Result<()> {
+pub(super) fn observe_idle(central: &mut ObservedCentral) -> Result<()> {
     /// Late work of connecting is over after this time.
     const SETTLE: Duration = Duration::from_millis(50);
     /// About 250 wake-ups. Their median is then known to a few percent.

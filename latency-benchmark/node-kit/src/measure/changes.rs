@@ -56,7 +56,7 @@ impl Changes {
                 return Some((baseline.half_width()?, baseline.value));
             }
             let other = RatioOfSums::from_slices(&self.variants[variant], quantity)?;
-            Some((other.less(&baseline).half_width()?, baseline.value))
+            Some((other.minus(&baseline).half_width()?, baseline.value))
         };
         let beyond_is_known = half_width(BEYOND_TIME).is_some_and(|(width, baseline)| {
             width <= precision.beyond_ms_per_s.max(percent * baseline)
@@ -116,7 +116,7 @@ impl RatioOfSums {
         })
     }
 
-    fn less(&self, baseline: &RatioOfSums) -> RatioOfSums {
+    fn minus(&self, baseline: &RatioOfSums) -> RatioOfSums {
         let pairs = self.deviations.iter().zip(&baseline.deviations);
         RatioOfSums {
             value: self.value - baseline.value,

@@ -4,9 +4,9 @@
 mod block;
 mod changes;
 mod clock;
-mod polls;
 mod purpose;
 mod sample;
+mod variant_slices;
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::{Receiver, TryRecvError};
@@ -22,15 +22,15 @@ use tokio::sync::oneshot;
 
 use self::block::{Blocks, Interruptions, observe_idle};
 use self::clock::{Clock, SystemClock};
-use self::polls::{OpenSlice, VariantSlices};
-use self::sample::{Clocks, Sampler};
-use crate::connected::Connected;
+use self::sample::{QuickCounts, Sampler};
+use self::variant_slices::{OpenSlice, VariantSlices};
 use crate::observe::fixed_work::FixedWork;
+use crate::observed_central::ObservedCentral;
 use crate::parent::report;
 
 /// Measures what the task asks for. Central gets no work before `begin`.
 pub(crate) fn measure(
-    mut central: Connected,
+    mut central: ObservedCentral,
     lines: Receiver<&'static str>,
     begin: oneshot::Sender<()>,
 ) -> Result<Measured> {
@@ -46,7 +46,7 @@ pub(crate) fn measure(
 
 fn measure_by(
     clock: impl Clock,
-    central: Connected,
+    central: ObservedCentral,
     lines: Receiver<&'static str>,
     stopped: bool,
 ) -> Result<Measured> {
@@ -191,7 +191,7 @@ impl<C: Clock> Measuring<C> {
     }
 
     fn end_of_row(&self, block: u32) -> Option<Instant> {
-        let length = self.slices.rows?;
+        let length = self.slices.soak_row_length?;
         Some(self.started + length * block)
     }
 
@@ -206,7 +206,7 @@ impl<C: Clock> Measuring<C> {
             return Ok(false);
         }
         let work = self.work.time()?;
-        let before = self.sampler.machine();
+        let machine_before = self.sampler.machine();
         self.interruptions = Interruptions::none(self.clock.now());
         for index in order(&turns, rng) {
             if self.is_stopped() || !self.takes_turn(number) {
@@ -218,7 +218,7 @@ impl<C: Clock> Measuring<C> {
                 Some(same) if is_same(&same) => (Some(same), None),
                 other => (self.open.remove(&index), other),
             };
-            let clocks = self.sampler.clocks();
+            let before = self.sampler.quick_counts();
             let slice = match begun {
                 Some(mut slice) => {
                     self.slices.reopen(&mut slice.seen);
@@ -230,17 +230,17 @@ impl<C: Clock> Measuring<C> {
                     planned: planned[index],
                     turns_left: turns[index],
                     seen: self.slices.open(planned[index]),
-                    used: clocks.clone().since(clocks.clone()),
+                    used: before.clone().since(before.clone()),
                 },
             };
-            if !self.turn(slice, clocks, previous)? {
+            if !self.turn(slice, before, previous)? {
                 return Ok(false);
             }
             self.give_up_turn()?;
         }
         self.interruptions
             .note_awake(self.clock.now(), Duration::ZERO);
-        let machine = self.sampler.machine().since(before);
+        let machine = self.sampler.machine().since(machine_before);
         let is_disturbed = self.kept.keep(number, machine, work, &self.interruptions)?;
         self.slices.end_block(is_disturbed);
         Ok(true)
@@ -284,7 +284,7 @@ impl<C: Clock> Measuring<C> {
     fn turn(
         &mut self,
         mut slice: OpenSlice,
-        before: Clocks,
+        before: QuickCounts,
         mut previous: Option<OpenSlice>,
     ) -> Result<bool> {
         let answers_before: u64 = slice.seen.requests().sum();
@@ -297,7 +297,7 @@ impl<C: Clock> Measuring<C> {
             return Ok(false);
         }
         self.slices.close(slice.planned, &mut slice.seen);
-        slice.used = slice.used.plus(self.sampler.clocks().since(before));
+        slice.used = slice.used.plus(self.sampler.quick_counts().since(before));
         if slice.seen.requests().sum::<u64>() > answers_before {
             self.last_answer = self.clock.now();
         }
@@ -314,9 +314,12 @@ impl<C: Clock> Measuring<C> {
         Ok(true)
     }
 
-    /// Waits until the work of the turn before is over. Returns its slice if it still waits for polls. Otherwise the slice
-    /// collects its last polls in the first half of this time and is written, and the second half lets the caches recover from
-    /// that.
+    /// Waits until the work of the turn before is over. There are three cases:
+    ///
+    /// * If the purpose waits for late polls, the slice of that turn collects polls all the time, and is returned.
+    /// * Otherwise that slice collects its last polls in the first half of the time and is written. The second half lets the
+    ///   caches recover from that. Nothing is returned.
+    /// * If there is no such slice, because no turn came before, nothing is collected or returned.
     fn settle(&mut self, next: Option<PlannedSlice>) -> Result<Option<OpenSlice>> {
         const LEAST: Duration = Duration::from_millis(10);
         let settling = Duration::from_millis(self.plan.settle_ms);
@@ -364,7 +367,7 @@ impl<C: Clock> Measuring<C> {
             let stops = &mut self.interruptions.stops;
             let found = self.sampler.finds_stopped();
             *stops = found.map(|found| stops.unwrap_or(0) + u64::from(found));
-            if self.slices.rows.is_some() && self.is_stopped() {
+            if self.slices.soak_row_length.is_some() && self.is_stopped() {
                 return false;
             }
             if self.clock.now() >= end {

@@ -15,8 +15,8 @@ use self::compare::Compare;
 use self::explain::Explain;
 use self::soak::Soak;
 use super::changes::Changes;
-use super::sample::Clocks;
-use crate::connected::Connected;
+use super::sample::QuickCounts;
+use crate::observed_central::ObservedCentral;
 
 /// The purpose of a launch. The default methods are those of a comparison.
 pub(super) trait Purpose {
@@ -60,7 +60,7 @@ pub(super) trait Purpose {
     fn end_turn(&mut self, _: Pass) {}
 
     /// The row that is reported instead of a slice.
-    fn soak_row(&self, _: &ObservedSlice, _: &Clocks) -> Option<SoakRow> {
+    fn soak_row(&self, _: &ObservedSlice, _: &QuickCounts) -> Option<SoakRow> {
         None
     }
 
@@ -98,7 +98,7 @@ fn without_children(number: u32, variants: usize) -> Vec<PlannedSlice> {
 }
 
 /// The purpose of the launch that the task names. It takes what only that purpose needs out of `central`.
-pub(super) fn purpose_of_launch(central: &mut Connected) -> Result<Box<dyn Purpose>> {
+pub(super) fn purpose_of_launch(central: &mut ObservedCentral) -> Result<Box<dyn Purpose>> {
     let config = &central.task.config;
     Ok(match &config.measurement {
         Measurement::Compare => Box::new(Compare {

@@ -9,8 +9,10 @@ use poll_probe::{MuxerCounts, QuicCounts, muxer_counts, quic_counts};
 use run_format::{BlockRow, Cores, QuicRow, SliceRow};
 use tokio_metrics::{RuntimeIntervals, RuntimeMonitor, TaskMonitor};
 
-use crate::connected::Connected;
+use crate::observe::network;
 use crate::observe::process::{self, CoreTimes, Observee, Usage};
+use crate::observe::threads;
+use crate::observed_central::ObservedCentral;
 use crate::scope::{UserCounts, UserWork};
 use crate::shared_page::SharedPage;
 
@@ -49,7 +51,7 @@ pub(super) struct Sampler {
 /// Counts that take little time to read, since they are read twice in every turn. They are counts since the start, or the
 /// difference of two readings.
 #[derive(Clone)]
-pub(super) struct Clocks {
+pub(super) struct QuickCounts {
     /// The columns of a slice that are such counts. The others are empty.
     pub(super) row: SliceRow,
     /// The CPU time of each thread of central.
@@ -57,35 +59,39 @@ pub(super) struct Clocks {
     /// None without connections of QUIC.
     pub(super) quic: Option<QuicCounts>,
 }
-sums!(Clocks: row, workers, quic);
+sums!(QuickCounts: row, workers, quic);
 sums!(UserCounts: instructions, cycles);
 
+/// Counts of the kernel that take long to read, in the columns of a block. Two columns differ from those in the file:
+/// `other_cpu_ms` leaves out only central, and `clock_set_ms` is by how much the time of day is ahead of the time since the boot.
+pub(super) struct MachineReading(pub(super) BlockRow);
+
 impl Sampler {
-    pub(super) fn new(connected: &Connected) -> Result<Sampler> {
-        let (config, others) = (&connected.task.config, &connected.task.others);
+    pub(super) fn new(central: &ObservedCentral) -> Result<Sampler> {
+        let (config, others) = (&central.task.config, &central.task.others);
         let central_cores = config.lab.placement.central_cores();
-        let (observers, helpers) = process::other_threads(&connected.workers)?;
-        let monitor = connected.tasks.clone();
+        let (observers, helpers) = threads::other_threads(&central.workers)?;
+        let monitor = central.tasks.clone();
         let peers = others.peers.iter().copied();
         Ok(Sampler {
             began: Instant::now(),
             tasks: (monitor.cumulative().instrumented_count > 0).then_some(monitor),
-            intervals: RuntimeMonitor::new(&connected.activity.runtime).intervals(),
+            intervals: RuntimeMonitor::new(&central.activity.runtime).intervals(),
             busy_ns: 0,
             parks: 0,
-            central: connected.workers.clone(),
-            user_work: connected.workers.iter().map(process::user_work).collect(),
+            central: central.workers.clone(),
+            user_work: central.workers.iter().map(process::user_work).collect(),
             helpers,
             observers,
             peers: peers.map(Observee::Process).collect(),
-            page: connected.page,
+            page: central.page,
             delay_line: others.delay_line.map(Observee::Process),
             looks: 0,
             own_cores: match config.jobs {
                 None => vec!["cpu".to_owned()],
                 Some(_) => {
-                    let others = config.lab.placement.peers.iter();
-                    let cores = central_cores.iter().chain(others);
+                    let peer_cores = config.lab.placement.peers.iter();
+                    let cores = central_cores.iter().chain(peer_cores);
                     cores.map(|core| format!("cpu{core}")).collect()
                 }
             },
@@ -96,7 +102,7 @@ impl Sampler {
         })
     }
 
-    pub(super) fn clocks(&mut self) -> Clocks {
+    pub(super) fn quick_counts(&mut self) -> QuickCounts {
         let threads = self.central.iter();
         let workers: Vec<CpuTime> = threads.map(|thread| thread.cpu_time()).collect();
         let summed = workers.iter().copied().reduce(CpuTime::plus);
@@ -114,7 +120,7 @@ impl Sampler {
             .map(UserWork::read)
             .collect();
         let user = counts.into_iter().flatten().reduce(Sums::plus);
-        Clocks {
+        QuickCounts {
             row: SliceRow {
                 sampled_ms: self.began.elapsed().as_secs_f64() * 1e3,
                 central_cpu_ns: central.cpu_ns,
@@ -172,9 +178,7 @@ impl Sampler {
         Some(watched.nth(next)?.is_stopped())
     }
 
-    /// The counts of the kernel that take long to read, in the columns of a block. Here `other_cpu_ms` leaves out only central,
-    /// and `clock_set_ms` is by how much the time of day is ahead of the time since the boot.
-    pub(super) fn machine(&self) -> BlockRow {
+    pub(super) fn machine(&self) -> MachineReading {
         let cores = CoreTimes::read();
         let central_cores = self.central_cores.iter().map(|core| format!("cpu{core}"));
         let cpu_time = process::cpu_time(&self.central);
@@ -188,7 +192,7 @@ impl Sampler {
         let peers = process::total(&self.peers);
         let delay_line = self.delay_line.map_or(Usage::default(), Observee::usage);
         let main = &self.central[..1];
-        BlockRow {
+        MachineReading(BlockRow {
             duration_ms: self.began.elapsed().as_secs_f64() * 1e3,
             steal_ms: cores.steal_ms("cpu"),
             central_core_steal_ms: central_cores.map(|core| cores.steal_ms(&core)).sum(),
@@ -202,18 +206,25 @@ impl Sampler {
             delay_line_user_ms: delay_line.user_ms,
             delay_line_system_ms: delay_line.system_ms,
             other_cpu_ms: processes_ms.zip(own_ns).map(other_ms),
-            central_tcp_retransmits: process::sum_over_namespaces(main, process::retransmits),
-            peers_tcp_retransmits: process::sum_over_namespaces(&self.peers, process::retransmits),
-            central_queue_drops: process::sum_over_namespaces(main, process::queue_drops),
-            peers_queue_drops: process::sum_over_namespaces(&self.peers, process::queue_drops),
+            central_tcp_retransmits: network::sum_over_namespaces(main, network::retransmits),
+            peers_tcp_retransmits: network::sum_over_namespaces(&self.peers, network::retransmits),
+            central_queue_drops: network::sum_over_namespaces(main, network::queue_drops),
+            peers_queue_drops: network::sum_over_namespaces(&self.peers, network::queue_drops),
             suspended_ms: process::ahead_ms(ClockId::CLOCK_MONOTONIC, ClockId::CLOCK_BOOTTIME),
             clock_set_ms: process::ahead_ms(ClockId::CLOCK_BOOTTIME, ClockId::CLOCK_REALTIME),
             ..BlockRow::default()
-        }
+        })
     }
 }
 
-impl Clocks {
+impl MachineReading {
+    /// What the machine did since an earlier reading.
+    pub(super) fn since(self, before: MachineReading) -> MachineReading {
+        MachineReading(self.0.since(before.0))
+    }
+}
+
+impl QuickCounts {
     pub(super) fn quic_row(&self, slice: u32) -> Option<QuicRow> {
         let counts = self.quic?;
         Some(QuicRow {

@@ -11,7 +11,7 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use run_format::{Cores, HistogramOf};
 
-use super::process::spawn_on;
+use super::threads::spawn_on;
 
 /// Starts the tasks on the current runtime, and on `cores` the thread that wakes one of them.
 pub(crate) fn start(
@@ -20,18 +20,18 @@ pub(crate) fn start(
     seed: u64,
     same_worker: Option<WakeReceiver>,
 ) -> io::Result<Vec<Cotenant>> {
-    let (mut bell, wake) = Cotenant::with_bell(clock);
+    let (mut sender, wake) = Cotenant::with_sender(clock);
     let timer = Cotenant::on_timers(clock, seed);
-    let same_worker =
-        same_worker.map(|wakes| Cotenant::on_rings(HistogramOf::CotenantSameWorker, wakes, clock));
+    let same_worker = same_worker
+        .map(|receiver| Cotenant::with_receiver(HistogramOf::CotenantSameWorker, receiver, clock));
     let clock = Arc::clone(clock);
     // The thread is not on central's core, since central would delay it there. The pauses are random, so that they cannot
     // coincide with periodic work.
-    spawn_on(cores, "bell", move || {
+    spawn_on(cores, "wake", move || {
         let mut rng = StdRng::seed_from_u64(seed);
         loop {
             thread::sleep(Duration::from_nanos(rng.random_range(PAUSE_NS)));
-            bell.ring(&clock);
+            sender.wake(&clock);
         }
     })?;
     Ok([wake, timer].into_iter().chain(same_worker).collect())

@@ -1,77 +1,20 @@
-//! Reads the kernel's figures of threads and processes, and moves threads to cores.
+//! Reads the kernel's figures of threads, processes and cores.
 
+use std::fs;
 use std::str::FromStr;
-use std::sync::mpsc;
-use std::{fs, io, thread};
 
-use nix::sched::{CpuSet, sched_setaffinity};
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, gettid, sysconf};
 use node_ab::slices::{CpuTime, Sums, ns, sums};
 use run_format::Cores;
 
-use crate::scope::{Spinner, UserWork};
+use crate::scope::UserWork;
 
 /// A thread of this process, or another process, whose use of the machine is recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Observee {
     Thread(i32),
     Process(i32),
-}
-
-/// Starts a thread of that name on `cores`, which does `work`.
-pub(crate) fn spawn_on(
-    cores: &Cores,
-    name: &str,
-    work: impl FnOnce() + Send + 'static,
-) -> io::Result<()> {
-    let set = affinity(cores)?;
-    let (moved, has_moved) = mpsc::channel();
-    let thread = thread::Builder::new().name(name.to_owned());
-    thread.spawn(move || {
-        let _ = moved.send(sched_setaffinity(Pid::from_raw(0), &set));
-        work();
-    })?;
-    Ok(has_moved.recv().map_err(io::Error::other)??)
-}
-
-fn affinity(cores: &Cores) -> io::Result<CpuSet> {
-    let mut set = CpuSet::new();
-    for core in cores.iter() {
-        set.set(core)?;
-    }
-    Ok(set)
-}
-
-/// The threads of this process that are not among `workers`. The first list has the threads that measure, which this crate has
-/// named. The second has those that libraries have started. The spinner is in neither: it stays on central's core, and runs only
-/// when that core would be idle.
-pub(crate) fn other_threads(workers: &[Observee]) -> io::Result<(Vec<Observee>, Vec<Observee>)> {
-    const OURS: [&str; 2] = ["measure", "bell"];
-    let names: io::Result<Vec<_>> = fs::read_dir("/proc/self/task")?
-        .map(|entry| Ok(entry?.file_name()))
-        .collect();
-    let ids = names?
-        .into_iter()
-        .filter_map(|id| id.to_str()?.parse().ok());
-    let others = ids
-        .map(Observee::Thread)
-        .filter(|thread| !workers.contains(thread) && thread.name() != Spinner::NAME);
-    Ok(others.partition(|thread| OURS.contains(&&*thread.name())))
-}
-
-/// Moves threads of this process to `cores`. Threads that have ended meanwhile are ignored.
-pub(crate) fn move_threads(threads: &[Observee], cores: &Cores) -> io::Result<()> {
-    let set = affinity(cores)?;
-    for thread in threads {
-        if let Observee::Thread(id) = thread {
-            match sched_setaffinity(Pid::from_raw(*id), &set) {
-                Ok(()) | Err(nix::errno::Errno::ESRCH) => {}
-                Err(errno) => return Err(errno.into()),
-            }
-        }
-    }
-    Ok(())
 }
 
 /// The counters of a worker's instructions. None if the processor's counters cannot be read.
@@ -97,7 +40,7 @@ pub(crate) struct Usage {
 sums!(Usage: user_ms, system_ms, voluntary_switches, involuntary_switches);
 
 impl Observee {
-    fn folder(self) -> String {
+    pub(super) fn folder(self) -> String {
         match self {
             Observee::Thread(id) => format!("/proc/self/task/{id}"),
             Observee::Process(id) => format!("/proc/{id}"),
@@ -109,7 +52,7 @@ impl Observee {
         fs::read_to_string(format!("{}/{file}", self.folder())).unwrap_or_default()
     }
 
-    fn name(self) -> String {
+    pub(super) fn name(self) -> String {
         self.read("comm").trim().to_owned()
     }
 
@@ -210,35 +153,6 @@ pub(crate) fn ahead_ms(before: ClockId, after: ClockId) -> Option<f64> {
     Some(ms(after)? - earlier)
 }
 
-/// The sum of a count over the network namespaces of the observees. It is absent if the count of one is, or if there are none.
-pub(crate) fn sum_over_namespaces(
-    observees: &[Observee],
-    count: fn(&str) -> Option<u64>,
-) -> Option<u64> {
-    let folders = observees.iter().map(|observee| observee.folder() + "/net");
-    let sum: Option<u64> = folders.map(|folder| count(&folder)).sum();
-    sum.filter(|_| !observees.is_empty())
-}
-
-pub(crate) fn retransmits(folder: &str) -> Option<u64> {
-    let snmp = fs::read_to_string(format!("{folder}/snmp")).ok()?;
-    let mut lines = snmp.lines().filter_map(|line| line.strip_prefix("Tcp:"));
-    let [mut names, mut values] = [lines.next()?, lines.next()?].map(str::split_whitespace);
-    let column = names.position(|name| name == "RetransSegs")?;
-    values.nth(column)?.parse().ok()
-}
-
-/// The number of packets that found a queue of the delay line full. Absent if there is no such queue. Each line of the file is
-/// a queue, and its sixth and seventh numbers are the drops by the kernel and by the listener's socket.
-pub(crate) fn queue_drops(folder: &str) -> Option<u64> {
-    let queues = fs::read_to_string(format!("{folder}/netfilter/nfnetlink_queue")).ok()?;
-    let drops = queues.lines().map(|queue| {
-        let mut numbers = queue.split_whitespace().map(str::parse::<u64>).skip(5);
-        Some(numbers.next()?.ok()? + numbers.next()?.ok()?)
-    });
-    (!queues.is_empty()).then(|| drops.sum())?
-}
-
 /// The fields of a `stat` file from the third on. They follow the name in brackets, which may have spaces.
 fn fields(stat: &str) -> impl Iterator<Item = &str> {
     let after_name = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
@@ -275,24 +189,6 @@ mod tests {
                 .is_some_and(|(user, system)| user + system > 0.0),
             "{used:?}"
         );
-    }
-
-    #[test]
-    fn the_spinner_is_not_among_the_threads_that_leave_its_core() {
-        let spinner = Spinner::start(0).expect("a core");
-        spawn_on(&Cores::one(0), "bell", || {
-            std::thread::sleep(std::time::Duration::from_secs(1))
-        })
-        .expect("a thread");
-        let (ours, libraries) = other_threads(&[]).expect("the threads of this process");
-        let names: Vec<String> = ours
-            .iter()
-            .chain(&libraries)
-            .map(|thread| thread.name())
-            .collect();
-        assert!(names.contains(&"bell".to_owned()));
-        assert!(!names.contains(&Spinner::NAME.to_owned()), "{names:?}");
-        drop(spinner);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 
-use node_ab::slices::cotenant::{Bell, PAUSE_NS, WakeReceiver, bell};
+use node_ab::slices::cotenant::{PAUSE_NS, WakeReceiver, WakeSender, wake_channel};
 use poll_probe::{Recorder, locked};
 
 use crate::stack_task::StackTask;
@@ -14,32 +14,32 @@ use crate::stack_task::StackTask;
 pub(crate) struct SameWorker {
     clock: Arc<Recorder>,
     due_ns: AtomicU64,
-    bell: Mutex<Bell>,
+    sender: Mutex<WakeSender>,
 }
 
 impl SameWorker {
     pub(crate) fn new(clock: &Arc<Recorder>) -> (Arc<SameWorker>, WakeReceiver) {
-        let (bell, wakes) = bell();
+        let (sender, receiver) = wake_channel();
         let same_worker = SameWorker {
             clock: Arc::clone(clock),
             due_ns: AtomicU64::new(0),
-            bell: Mutex::new(bell),
+            sender: Mutex::new(sender),
         };
-        (Arc::new(same_worker), wakes)
+        (Arc::new(same_worker), receiver)
     }
 
     /// Wraps the task of a connection. Before some of its polls, the co-tenant is woken.
     pub(crate) fn around(self: &Arc<Self>, mut task: StackTask) -> StackTask {
         let this = Arc::clone(self);
         Box::pin(poll_fn(move |cx| {
-            this.ring();
+            this.wake_if_due();
             task.as_mut().poll(cx)
         }))
     }
 
-    /// Rings if that is due, even if the last ring was not answered. The pauses depend on the last digits of the time, which
-    /// are as good as random.
-    fn ring(&self) {
+    /// Wakes the co-tenant if that is due, even if the last wake-up was not answered. The pauses depend on the last digits of the
+    /// time, which are as good as random.
+    fn wake_if_due(&self) {
         let (now_ns, due_ns) = (self.clock.now_ns(), self.due_ns.load(Relaxed));
         let next_ns = now_ns + PAUSE_NS.start + now_ns % (PAUSE_NS.end - PAUSE_NS.start);
         let set = |next_ns| {
@@ -47,7 +47,7 @@ impl SameWorker {
                 .compare_exchange(due_ns, next_ns, Relaxed, Relaxed)
         };
         if now_ns >= due_ns && set(next_ns).is_ok() {
-            locked(&self.bell).ring(&self.clock);
+            locked(&self.sender).wake(&self.clock);
         }
     }
 }

@@ -7,7 +7,9 @@ use std::pin::Pin;
 use std::ptr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::task::{Context, Poll, Wake, Waker};
+use std::task::{Context, Poll};
+
+use crate::noticing_waker::{NoticingWaker, WakeObserver};
 
 /// Counts polls during which a task was woken from the thread that polled it, while counting is on.
 #[derive(Default)]
@@ -31,7 +33,7 @@ impl SelfWakeCounter {
         SelfWakes {
             future,
             counter: Arc::clone(self),
-            noticing: None,
+            waker: NoticingWaker::default(),
         }
     }
 }
@@ -40,8 +42,7 @@ impl SelfWakeCounter {
 pub(crate) struct SelfWakes<F> {
     future: F,
     counter: Arc<SelfWakeCounter>,
-    /// The waker of the last poll. It is made again only if the task is polled with another waker.
-    noticing: Option<(Arc<Noticing>, Waker)>,
+    waker: NoticingWaker<IsWokenWithin>,
 }
 
 impl<F: Future + Unpin> Future for SelfWakes<F> {
@@ -52,59 +53,39 @@ impl<F: Future + Unpin> Future for SelfWakes<F> {
         if !this.counter.is_on.load(Ordering::Relaxed) {
             return Pin::new(&mut this.future).poll(cx);
         }
-        let (noticing, waker) = match this.noticing.take() {
-            Some(made) if made.0.task.will_wake(cx.waker()) => made,
-            _ => Noticing::new(cx.waker().clone()),
-        };
-        noticing.noticed.store(false, Ordering::Relaxed);
-        let around = POLLED.replace(Arc::as_ptr(&noticing));
-        let polled = Pin::new(&mut this.future).poll(&mut Context::from_waker(&waker));
+        let (is_woken, waker) = this.waker.around(cx.waker());
+        is_woken.0.store(false, Ordering::Relaxed);
+        let around = POLLED.replace(is_woken);
+        let polled = Pin::new(&mut this.future).poll(&mut Context::from_waker(waker));
         POLLED.set(around);
-        if noticing.noticed.load(Ordering::Relaxed) {
+        if is_woken.0.load(Ordering::Relaxed) {
             this.counter.polls.fetch_add(1, Ordering::Relaxed);
         }
-        this.noticing = Some((noticing, waker));
         polled
     }
 }
 
-/// The waker that a watched future sees.
-struct Noticing {
-    task: Waker,
-    /// Whether the task was woken from within its poll. Only the thread that polls the task accesses it.
-    noticed: AtomicBool,
-}
+/// Whether the task was woken from within its poll. Only the thread that polls the task accesses it.
+#[derive(Default)]
+struct IsWokenWithin(AtomicBool);
 
 thread_local! {
-    /// The waker of the watched future that this thread polls.
-    static POLLED: Cell<*const Noticing> = const { Cell::new(ptr::null()) };
+    /// Belongs to the watched future that this thread polls.
+    static POLLED: Cell<*const IsWokenWithin> = const { Cell::new(ptr::null()) };
 }
 
-impl Noticing {
-    fn new(task: Waker) -> (Arc<Noticing>, Waker) {
-        let noticed = AtomicBool::new(false);
-        let noticing = Arc::new(Noticing { task, noticed });
-        let waker = Waker::from(Arc::clone(&noticing));
-        (noticing, waker)
-    }
-}
-
-impl Wake for Noticing {
-    fn wake(self: Arc<Self>) {
-        self.wake_by_ref();
-    }
-
-    fn wake_by_ref(self: &Arc<Self>) {
-        if POLLED.get() == Arc::as_ptr(self) {
-            self.noticed.store(true, Ordering::Relaxed);
+impl WakeObserver for IsWokenWithin {
+    fn woken(&self) {
+        if ptr::eq(POLLED.get(), self) {
+            self.0.store(true, Ordering::Relaxed);
         }
-        self.task.wake_by_ref();
     }
 }
 
 #[cfg(test)]
 mod tests {
     use std::future::poll_fn;
+    use std::task::{Wake, Waker};
     use std::thread;
 
     use super::*;

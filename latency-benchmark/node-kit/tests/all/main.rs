@@ -4,7 +4,6 @@
 mod counters;
 mod exhausted_stack;
 mod scope;
-mod spinner;
 mod stacks;
 mod symbols;
 mod without_allocator;

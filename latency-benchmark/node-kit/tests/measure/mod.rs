@@ -19,9 +19,9 @@ use tokio::runtime;
 use tokio_metrics::TaskMonitor;
 
 use super::{Clock, measure_by};
-use crate::connected::Connected;
 use crate::observe::activity::Activity;
 use crate::observe::process::this_thread;
+use crate::observed_central::ObservedCentral;
 
 const SETTLE_MS: u64 = 10;
 const TURN_MS: u64 = 40;
@@ -121,7 +121,7 @@ fn measured(dir: &Path, last: usize) -> (Measured, Vec<usize>) {
         function: String::new(),
         symbol: String::new(),
     };
-    let central = Connected {
+    let central = ObservedCentral {
         task: CentralTask {
             config: serde_json::from_value(config).expect("a config"),
             dir: dir.to_owned(),

@@ -60,7 +60,9 @@ pub(super) async fn exchange_chunks(
             }
             answered += 1;
             answered_bytes += chunk_bytes;
-            let since_ns = sent_since.try_recv().context("it was not sent")?;
+            let since_ns = sent_since
+                .try_recv()
+                .context("the peer acknowledged a chunk that was not sent")?;
             let bytes = chunk_bytes + std::mem::take(&mut bytes);
             locked(log).delivered(peer, since_ns, bytes, 1, false);
         }
@@ -74,7 +76,7 @@ pub(super) async fn exchange_chunks(
                 peer: peer + 1,
                 after_ms: progress.sent.at_ms().max(progress.received.at_ms()),
                 central: progress.end(),
-                other: peer_end(swarm::beside(at).ok(), id).await,
+                other: peer_end(swarm::raw_tcp_address(at).ok(), id).await,
             };
             node_kit::report(&NodeMessage::Stalled(stall));
             bail!("{stall}")
@@ -100,7 +102,7 @@ pub(super) async fn answer_chunks(
 /// Answers at a peer, over a TCP socket of its own, how far each stream is. If streams stall, central asks here. Of peers that
 /// share an IP address, only the first can do so.
 pub(super) async fn serve_beside(listen: &Multiaddr, served: &Served) -> Result<()> {
-    let Ok(listener) = TcpListener::bind(swarm::beside(listen)?).await else {
+    let Ok(listener) = TcpListener::bind(swarm::raw_tcp_address(listen)?).await else {
         return Ok(());
     };
     let served = Arc::clone(served);

@@ -32,38 +32,38 @@ impl NodeWorkload for Handshakes {
         mut log: RequestLog,
     ) -> Result<Infallible> {
         let mut pacer = Pacer::new(load, linked.peers(), &log);
-        let mut visits: Vec<Visit> = (0..linked.peers()).map(|_| Visit::default()).collect();
+        let mut links: Vec<Link> = (0..linked.peers()).map(|_| Link::default()).collect();
         // Nobody has watched the first connections, so they are closed.
         (0..linked.peers()).for_each(|peer| linked.disconnect(peer));
         loop {
-            let waiting = visits.iter().map(|visit| visit.due.len()).sum();
+            let waiting = links.iter().map(|link| link.due.len()).sum();
             let peer = tokio::select! {
                 biased;
                 due = pacer.due(waiting) => {
                     let (peer, late_ns) = due?;
                     let due_ns = log.now_ns().saturating_sub(late_ns);
-                    visits[peer].due.push_back(due_ns);
+                    links[peer].due.push_back(due_ns);
                     peer
                 }
                 seen = linked.next() => {
-                    let Some((peer, step)) = step(&linked, seen?)? else {
+                    let Some((peer, step)) = read_step(&linked, seen?)? else {
                         continue;
                     };
                     ensure!(
-                        step != Step::Left || visits[peer].at == At::Leaving,
+                        step != Step::Left || links[peer].state == LinkState::Closing,
                         "peer {} closed the connection before both had identified themselves",
                         peer + 1
                     );
-                    if let Some(since_ns) = visits[peer].take(step) {
+                    if let Some(since_ns) = links[peer].take(step) {
                         log.answered(peer, since_ns, 2 * PING_BYTES);
                     }
                     peer
                 }
             };
-            match visits[peer].next() {
-                Some(At::Peer) => linked.dial(peer),
-                Some(At::Leaving) => linked.disconnect(peer),
-                Some(At::Home) | None => {}
+            match links[peer].next() {
+                Some(LinkState::Open) => linked.dial(peer),
+                Some(LinkState::Closing) => linked.disconnect(peer),
+                Some(LinkState::Closed) | None => {}
             }
         }
     }
@@ -77,7 +77,7 @@ enum Step {
     Left,
 }
 
-fn step(
+fn read_step(
     linked: &Linked<KeepInTouch>,
     seen: LinkEvent<KeepInTouchEvent>,
 ) -> Result<Option<(usize, Step)>> {
@@ -99,49 +99,49 @@ fn step(
     Ok(linked.number(&peer).map(|number| (number, step)))
 }
 
-/// The visits of central to a peer, to which it has one connection at a time.
+/// Central's connections to a peer, of which there is one at a time.
 #[derive(Default)]
-struct Visit {
-    /// The times at which visits were due that have not begun.
+struct Link {
+    /// The times at which connections were due that are not dialled yet.
     due: VecDeque<u64>,
-    at: At,
-    /// The time at which the present visit was due. None after the ping is answered.
+    state: LinkState,
+    /// The time at which the present connection was due. None after the ping is answered.
     since_ns: Option<u64>,
     is_identified: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum At {
-    Home,
-    Peer,
+enum LinkState {
+    Closed,
+    Open,
     #[default]
-    Leaving,
+    Closing,
 }
 
-impl Visit {
-    /// Notes an event. If it is the answer to the ping, this returns the time at which the visit was due.
+impl Link {
+    /// Notes an event. If it is the answer to the ping, this returns the time at which the connection was due.
     fn take(&mut self, step: Step) -> Option<u64> {
-        match (step, &self.at) {
-            (Step::Pinged, At::Peer) => return self.since_ns.take(),
-            (Step::Identified, At::Peer) => self.is_identified = true,
-            (Step::Left, _) => self.at = At::Home,
-            (Step::Pinged | Step::Identified, At::Home | At::Leaving) => {}
+        match (step, &self.state) {
+            (Step::Pinged, LinkState::Open) => return self.since_ns.take(),
+            (Step::Identified, LinkState::Open) => self.is_identified = true,
+            (Step::Left, _) => self.state = LinkState::Closed,
+            (Step::Pinged | Step::Identified, LinkState::Closed | LinkState::Closing) => {}
         }
         None
     }
 
-    /// Goes to the next place, if it is time for that, and returns it.
-    fn next(&mut self) -> Option<At> {
-        self.at = match self.at {
-            At::Home => {
+    /// Changes to the next state, if it is time for that, and returns it.
+    fn next(&mut self) -> Option<LinkState> {
+        self.state = match self.state {
+            LinkState::Closed => {
                 self.since_ns = Some(self.due.pop_front()?);
                 self.is_identified = false;
-                At::Peer
+                LinkState::Open
             }
-            At::Peer if self.since_ns.is_none() && self.is_identified => At::Leaving,
-            At::Peer | At::Leaving => return None,
+            LinkState::Open if self.since_ns.is_none() && self.is_identified => LinkState::Closing,
+            LinkState::Open | LinkState::Closing => return None,
         };
-        Some(self.at)
+        Some(self.state)
     }
 }
 
@@ -150,25 +150,25 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_visit_ends_when_both_are_known_and_one_that_is_late_counts_from_when_it_was_due() {
-        let mut visit = Visit::default();
-        visit.due.extend([10, 20]);
-        assert_eq!(visit.next(), None, "the first connection is still there");
-        assert_eq!(visit.take(Step::Pinged), None, "of that connection");
-        visit.take(Step::Left);
-        assert_eq!(visit.next(), Some(At::Peer));
-        assert_eq!(visit.take(Step::Pinged), Some(10));
-        assert_eq!(visit.next(), None);
-        visit.take(Step::Identified);
-        assert_eq!(visit.next(), Some(At::Leaving));
-        assert_eq!(visit.next(), None);
-        visit.take(Step::Left);
-        assert_eq!(visit.next(), Some(At::Peer));
-        visit.take(Step::Identified);
-        assert_eq!(visit.next(), None);
-        assert_eq!(visit.take(Step::Pinged), Some(20));
-        assert_eq!(visit.next(), Some(At::Leaving));
-        visit.take(Step::Left);
-        assert_eq!(visit.next(), None, "nothing is due");
+    fn a_connection_ends_when_both_are_known_and_one_that_is_late_counts_from_when_it_was_due() {
+        let mut link = Link::default();
+        link.due.extend([10, 20]);
+        assert_eq!(link.next(), None, "the first connection is still there");
+        assert_eq!(link.take(Step::Pinged), None, "of that connection");
+        link.take(Step::Left);
+        assert_eq!(link.next(), Some(LinkState::Open));
+        assert_eq!(link.take(Step::Pinged), Some(10));
+        assert_eq!(link.next(), None);
+        link.take(Step::Identified);
+        assert_eq!(link.next(), Some(LinkState::Closing));
+        assert_eq!(link.next(), None);
+        link.take(Step::Left);
+        assert_eq!(link.next(), Some(LinkState::Open));
+        link.take(Step::Identified);
+        assert_eq!(link.next(), None);
+        assert_eq!(link.take(Step::Pinged), Some(20));
+        assert_eq!(link.next(), Some(LinkState::Closing));
+        link.take(Step::Left);
+        assert_eq!(link.next(), None, "nothing is due");
     }
 }

@@ -112,6 +112,13 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
         }
     }
 
+    /// Sends the next request after one that is over. In an open loop, the next request is due at its own time.
+    fn ask_again(&mut self, peer: usize) {
+        if self.pacer.is_closed_loop() {
+            self.ask(peer, self.log.now_ns());
+        }
+    }
+
     fn ask(&mut self, peer: usize, since_ns: u64) {
         let request = self.request.clone();
         let id = self.linked.peer(peer);
@@ -121,7 +128,6 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
     }
 
     fn handle(&mut self, seen: LinkEvent<Event<Bytes, Bytes>>) -> Result<()> {
-        let again = self.pacer.outstanding.min(1);
         match seen {
             LinkEvent::Behaviour(Event::Message {
                 message:
@@ -136,7 +142,7 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
                 if let Some((peer, since_ns)) = self.asked.remove(&request_id) {
                     self.log.answered(peer, since_ns, 2 * got as u64);
                     self.pacer.answered(self.log.now_ns());
-                    self.ask_times(again, peer);
+                    self.ask_again(peer);
                 }
             }
             LinkEvent::Behaviour(Event::OutboundFailure {
@@ -152,7 +158,7 @@ impl<B: NetworkBehaviour + BorrowMut<Behaviour<Echo>>> Asking<B> {
                 if let Some((peer, _)) = self.asked.remove(&request_id)
                     && self.linked.is_linked(peer)
                 {
-                    self.ask_times(again, peer);
+                    self.ask_again(peer);
                 }
             }
             LinkEvent::Lost(number) => self.asked.retain(|_, (peer, _)| *peer != number),

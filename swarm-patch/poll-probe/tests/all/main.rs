@@ -3,12 +3,12 @@
 
 mod buffers;
 mod common;
+mod delegated_bounds;
 mod futures;
 mod invocations;
 mod iteration_ends;
 mod metered;
 mod muxers;
 mod own_time;
-mod passes;
 mod quic;
 mod wakes;

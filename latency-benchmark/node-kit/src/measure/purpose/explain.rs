@@ -6,9 +6,9 @@ use run_format::plan::block::{PlannedSlice, to_explain};
 use run_format::{BlockReport, ExplainPlan, Pass, SliceRow};
 
 use super::Purpose;
-use crate::connected::Connected;
 use crate::evidence::{Evidence, Watch};
 use crate::measure::changes::Changes;
+use crate::observed_central::ObservedCentral;
 
 pub(super) struct Explain {
     plan: ExplainPlan,
@@ -18,7 +18,11 @@ pub(super) struct Explain {
 }
 
 impl Explain {
-    pub(super) fn new(plan: ExplainPlan, watch: Watch, central: &Connected) -> Result<Explain> {
+    pub(super) fn new(
+        plan: ExplainPlan,
+        watch: Watch,
+        central: &ObservedCentral,
+    ) -> Result<Explain> {
         let (activity, sites) = (central.activity.clone(), central.sites.clone());
         Ok(Explain {
             plan,

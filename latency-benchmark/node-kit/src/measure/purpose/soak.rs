@@ -7,10 +7,10 @@ use run_format::plan::block::PlannedSlice;
 use run_format::{BlockReport, HistogramOf, Pass, Role, SLOW_NS, Site, SoakRow};
 
 use super::{Purpose, without_children};
-use crate::connected::Connected;
 use crate::measure::changes::Changes;
-use crate::measure::sample::Clocks;
+use crate::measure::sample::QuickCounts;
 use crate::observe::activity::{Activity, Snapshot};
+use crate::observed_central::ObservedCentral;
 
 pub(super) struct Soak {
     activity: Activity,
@@ -25,7 +25,7 @@ pub(super) struct Soak {
 }
 
 impl Soak {
-    pub(super) fn new(central: &Connected) -> Soak {
+    pub(super) fn new(central: &ObservedCentral) -> Soak {
         let activity = central.activity.clone();
         let counts = activity.snapshot();
         Soak {
@@ -61,7 +61,7 @@ impl Purpose for Soak {
         self.ended_s = self.began.elapsed().as_secs_f64();
     }
 
-    fn soak_row(&self, slice: &ObservedSlice, used: &Clocks) -> Option<SoakRow> {
+    fn soak_row(&self, slice: &ObservedSlice, used: &QuickCounts) -> Option<SoakRow> {
         let (connection, task) = (slice.site(slice.connections), slice.site(Site::Task));
         let (histograms, waits) = (&slice.histograms, HistogramOf::CotenantWake);
         let latency = |q| histograms.quantile(HistogramOf::Latency, q);

@@ -14,7 +14,7 @@ use crate::paths::TurnSwitch;
 use crate::shared_page::SharedPage;
 
 /// Central at work, for the thread that measures it.
-pub(crate) struct Connected {
+pub(crate) struct ObservedCentral {
     pub(crate) task: CentralTask,
     pub(crate) observers: Observers,
     pub(crate) activity: Activity,
@@ -31,7 +31,7 @@ pub(crate) struct Connected {
     pub(crate) turns: Option<TurnSwitch>,
 }
 
-impl Connected {
+impl ObservedCentral {
     /// Whether the workload still looks for the number of requests that are enough.
     pub(crate) fn seeks_outstanding(&self) -> bool {
         let is_sought = self.task.config.load.pace == Pace::Saturating;

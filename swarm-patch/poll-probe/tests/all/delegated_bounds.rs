@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::common::{self, MUXER, alone};
 use poll_probe::{
     Capacity, Mode, Outcome, Recorder, Variant, at_most, child, in_time, no_longer_than, own,
-    passes, reached, segments, wakes_now,
+    reached, segments, wakes_now, with_delegated_bounds,
 };
 
 const OWN: Duration = Duration::from_micros(50);
@@ -15,7 +15,7 @@ const OWN: Duration = Duration::from_micros(50);
 fn poll(reaches_bound: bool) -> ([usize; 2], Duration, usize, bool) {
     let cx = &mut Context::from_waker(Waker::noop());
     let mut told = ([0; 2], OWN, 0, false);
-    let polled = passes(MUXER, &["receive"], || {
+    let polled = with_delegated_bounds(MUXER, &["receive"], || {
         child(0);
         let counts = [at_most(160), segments(10)];
         told = (counts, no_longer_than(OWN), in_time(7, 1000.0), false);

@@ -1,5 +1,5 @@
-//! Poll functions without a loop of their own. They call functions whose loops have bounds already, and a budget takes the
-//! place of these bounds.
+//! Delegated bounds: a poll function has no loop of its own, but calls functions whose loops have bounds already. A budget
+//! takes the place of these bounds.
 
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -7,9 +7,9 @@ use std::time::Duration;
 use crate::task::{lend, with_current};
 use crate::{Budget, Invocation, Limit, Site, Wake, wake};
 
-/// Runs the body of such a function as an invocation of `site`. The functions that the body calls reach the invocation by
+/// Runs the body of such a poll function as an invocation of `site`. The functions that the body calls reach the invocation by
 /// the functions of this module, and by [`child`](crate::child) and [`own`](crate::own). The record has no iterations.
-pub fn passes<T>(
+pub fn with_delegated_bounds<T>(
     site: Site,
     children: &'static [&'static str],
     body: impl FnOnce() -> Poll<T>,

@@ -9,31 +9,33 @@ use crate::calls::{Expressions, child_of_method};
 use crate::error::Refused;
 use crate::inner::Marks;
 use crate::locate::{FoundFunction, InFile, ParsedCrate, bytes, only_one};
-use crate::sites::{Passes, Rewrite};
+use crate::sites::{DelegatedBounds, Rewrite};
 
 /// Makes the marks of the children, and the code that puts budgets in the place of upstream's bounds.
 pub(crate) fn marks<'a>(
     parsed: &'a ParsedCrate,
     function: &FoundFunction<'a>,
-    passes: &Passes,
+    description: &DelegatedBounds,
 ) -> Result<Marks<'a>, Refused> {
     let mut marks = Marks::default();
-    for method in passes.children {
+    for method in description.children {
         mark_child(&mut marks, function, method, "own()")?;
     }
-    let outer_child = passes
-        .inner
-        .part_of
-        .and_then(|outer| passes.children.iter().position(|method| *method == outer));
+    let outer_child = description.inner.part_of.and_then(|outer| {
+        description
+            .children
+            .iter()
+            .position(|method| *method == outer)
+    });
     let after = outer_child.map_or("own()".to_owned(), |number| format!("child({number})"));
     mark_child(
         &mut marks,
-        &named(parsed, function, passes.inner.caller)?,
-        passes.inner.method,
+        &named(parsed, function, description.inner.caller)?,
+        description.inner.method,
         &after,
     )?;
-    let bounds = passes.bounds.iter().map(|rewrite| ("bound", rewrite));
-    let counts = passes.counts.iter().map(|rewrite| ("count", rewrite));
+    let bounds = description.bounds.iter().map(|rewrite| ("bound", rewrite));
+    let counts = description.counts.iter().map(|rewrite| ("count", rewrite));
     for (mark, rewrite) in bounds.chain(counts) {
         match around(parsed, function, mark, rewrite) {
             Ok(insertions) => marks.insertions.extend(insertions),

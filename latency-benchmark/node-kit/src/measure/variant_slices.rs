@@ -12,12 +12,12 @@ use run_format::{Measurement, Messages, NodeMessage, Pass, RunConfig, Site, Slic
 
 use super::changes::Changes;
 use super::purpose::{Purpose, purpose_of_launch};
-use super::sample::Clocks;
-use crate::connected::Connected;
+use super::sample::QuickCounts;
+use crate::observed_central::ObservedCentral;
 
 /// Plans the slices, fills them with what is seen, and writes them.
 pub(super) struct VariantSlices {
-    pub(super) central: Connected,
+    pub(super) central: ObservedCentral,
     pub(super) purpose: Box<dyn Purpose>,
     /// The empty replay of a new slice.
     replay: Replay,
@@ -36,7 +36,7 @@ pub(super) struct VariantSlices {
     messages: Vec<Messages>,
     /// The length of the rows of a soak. Each row ends at a multiple of it, even if the row before took longer. A row may last
     /// an hour, so a request to stop ends it at once, and it is not kept.
-    pub(super) rows: Option<Duration>,
+    pub(super) soak_row_length: Option<Duration>,
 }
 
 /// The number of complete slices of a variant, and of the polls in them that a budget ended.
@@ -55,14 +55,14 @@ pub(super) struct OpenSlice {
     pub(super) turns_left: u32,
     pub(super) seen: ObservedSlice,
     /// The use of the machine in all its turns.
-    pub(super) used: Clocks,
+    pub(super) used: QuickCounts,
 }
 
 impl VariantSlices {
-    pub(super) fn new(mut central: Connected) -> Result<VariantSlices> {
+    pub(super) fn new(mut central: ObservedCentral) -> Result<VariantSlices> {
         let config = central.task.config.clone();
         let purpose = purpose_of_launch(&mut central)?;
-        let (writer, rows) = match config.measurement {
+        let (writer, soak_row_length) = match config.measurement {
             Measurement::Soak(plan) => (None, Some(Duration::from_millis(plan.interval_ms))),
             Measurement::Compare | Measurement::Explain(_) | Measurement::BesideTcp => {
                 (Some(central.writer()?), None)
@@ -79,7 +79,7 @@ impl VariantSlices {
             block: Vec::new(),
             fired: vec![Fired::default(); variants],
             messages: vec![Messages::default(); variants],
-            rows,
+            soak_row_length,
             central,
             purpose,
         })
@@ -102,7 +102,7 @@ impl VariantSlices {
     pub(super) fn refuse_silence(&self, silence: Duration) -> Result<()> {
         let config = self.config();
         // In a soak, peers may be restarted.
-        let patience = Duration::from_secs(self.rows.map_or(10, |_| 120));
+        let patience = Duration::from_secs(self.soak_row_length.map_or(10, |_| 120));
         // Over long links the first answers need several round trips.
         let begin = patience + 20 * config.cell.rtt_ms.duration();
         if silence > begin.max(4 * config.plan.turn()) {
@@ -138,8 +138,7 @@ impl VariantSlices {
         const ENOUGH: u32 = 2;
         let fired = self.fired[variant];
         let budgets = self.config().variants[variant].budgets;
-        let acts_by_firing = !budgets.is_none() && budgets.remedies().next().is_none();
-        acts_by_firing && fired.slices >= ENOUGH && fired.yields == 0
+        budgets.has_only_bounds() && fired.slices >= ENOUGH && fired.yields == 0
     }
 
     /// Ends the turn before and begins a turn of `slice`. After the last turn, `slice` is None.
@@ -195,7 +194,7 @@ impl VariantSlices {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_compared = matches!(pass, Pass::Compare | Pass::Normal);
         // A soak compares nothing.
-        if is_compared && self.rows.is_none() {
+        if is_compared && self.soak_row_length.is_none() {
             let sums = SliceSums {
                 beyond_ns: seen.site(seen.connections).sums().beyond_ns,
                 requests: seen.requests().sum(),
@@ -214,7 +213,7 @@ impl VariantSlices {
         if let Some(row) = self.purpose.soak_row(&slice.seen, &slice.used) {
             return Ok(Some(NodeMessage::Row(Box::new(row))));
         }
-        let row = row(number, &slice);
+        let row = slice_row(number, &slice);
         let OpenSlice { mut seen, used, .. } = slice;
         if row.pass == Pass::Compare {
             let messages = &mut self.messages[row.variant];
@@ -274,7 +273,7 @@ fn mode(pass: Pass) -> Mode {
     }
 }
 
-fn row(number: u32, slice: &OpenSlice) -> SliceRow {
+fn slice_row(number: u32, slice: &OpenSlice) -> SliceRow {
     let seen = &slice.seen;
     SliceRow {
         slice: number,
