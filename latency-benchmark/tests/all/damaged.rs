@@ -16,7 +16,7 @@ fn a_run_that_was_changed_is_measured_again() {
     assert!(sweep.output().unwrap().status.success());
     let run = bench.only("run-1");
     let sums = json(&run.join("run.json"))["files"].clone();
-    let files = fs::read_dir(run).unwrap().count();
+    let files = fs::read_dir(&run).unwrap().count();
     assert_eq!(sums.as_object().unwrap().len(), files, "{sums}");
 
     let table = run.join("peers.csv");

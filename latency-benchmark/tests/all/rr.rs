@@ -1,14 +1,12 @@
 //! Small runs of `rr`: libp2p and raw TCP in turns, and what is on disk afterwards.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{
     self, Bench, Row, complaint, histograms, json, number, succeeds, table, text, value,
 };
-use nix::sys::signal::Signal;
 
 fn rr(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = bench.command(&["rr", "--name", "run", "--out"]);
