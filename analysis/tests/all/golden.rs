@@ -31,17 +31,13 @@ fn the_fixture_gives_the_committed_figures() {
 #[test]
 fn histograms_are_found_by_the_number_of_their_slice() {
     let swapped = Copy::new();
-    swapped.edit(HISTOGRAMS, |log| {
-        log.replacen("Tag=connection.s2.", "Tag=connection.s9999.", 1)
-    });
+    swapped.replace(HISTOGRAMS, "Tag=connection.s2.", "Tag=connection.s9999.");
     swapped.is_refused(&[RUN, "in slice 2, but 0 in", HISTOGRAMS]);
     let of_another = Copy::new();
-    of_another.edit(HISTOGRAMS, |log| log.replacen(".v1,", ".v2,", 1));
+    of_another.replace(HISTOGRAMS, ".v1,", ".v2,");
     of_another.is_refused(&[HISTOGRAMS, "is of variant 1 and pass compare"]);
     let of_none = Copy::new();
-    of_none.edit(HISTOGRAMS, |log| {
-        log.replacen("Tag=latency.s2.", "Tag=latency.", 1)
-    });
+    of_none.replace(HISTOGRAMS, "Tag=latency.s2.", "Tag=latency.");
     of_none.is_refused(&[HISTOGRAMS, "names no slice"]);
 }
 
