@@ -112,8 +112,6 @@ fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
 #[test]
 fn polls_that_stay_whole_must_be_those_of_the_slice() {
     let copy = with_bounds();
-    copy.edit("bounds.csv", |text| {
-        text.replacen("muxer,none,", "muxer,none,1", 1)
-    });
+    copy.replace("bounds.csv", "muxer,none,", "muxer,none,1");
     copy.is_refused(&["bounds.csv: 1", "polls of muxer in slice"]);
 }

@@ -1,11 +1,13 @@
 //! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::bench::{self, Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
+use crate::bench::{
+    self, Bench, SMALL, can_run, json, kill, pid, signal, succeeds, table, text, words,
+    write_program,
+};
 use nix::sys::signal::Signal;
 
 /// A sweep by an ordinary user, who may have so many processes.
@@ -40,13 +42,9 @@ fn an_ordinary_user_can_sweep() {
     if !nix::unistd::geteuid().is_root() {
         return; // Every other test shows it.
     }
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = sweep_as_user(&bench, 65_534, None);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut command);
     let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["rootless"],
@@ -85,41 +83,37 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
     if !can_run(false) {
         return;
     }
-    let bench = Bench::new();
-    let mut command = bench.sweep(&words(
-        "--peers 1,2 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 \
-         --precision 0.0001ms,0.0001%",
-    ));
-    let sweep = command.spawn().unwrap();
-    bench.wait_for("central", 0);
-    let slices = bench.wait_for_rows("slices.csv");
-    signal(pid(&sweep), Signal::SIGINT);
-    let output = bench::finish(sweep);
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    assert!(
-        text(&output.stderr).contains("\n0 runs measured, 0 invalid, 0 failed; interrupted in "),
-        "{}",
-        text(&output.stderr)
-    );
-    bench.assert_nothing_left();
-    let partial = bench.only("run-1.partial");
-    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
-    assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
+    let cells = "sweep --measure-only --peers 1,2 --rtt 0 --payload 4KiB --turn 200 \
+                 --max-cell-seconds 3600 --precision 0.0001ms,0.0001%";
+    let sizes = "rr --payload 64B,65B --seconds 3600 --slice 50";
+    for (arguments, manifest) in [(cells, "manifest.json"), (sizes, "rr.json")] {
+        let bench = Bench::new();
+        let arguments = words(arguments);
+        let mut command = bench.command(&arguments);
+        command.arg("--out").arg(bench.out()).arg("--name=run");
+        let running = command.spawn().unwrap();
+        let slices = bench.wait_for_rows("slices.csv");
+        signal(pid(&running), Signal::SIGINT);
+        let output = bench::finish(running);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{said}");
+        let summary = "\n0 runs measured, 0 invalid, 0 failed; interrupted in ";
+        assert!(said.contains(summary), "{said}");
+        bench.assert_nothing_left();
+        let partial = bench.only("run-1.partial");
+        assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
+        assert!(table(&partial.join("slices.csv")).len() >= slices.lines().count() - 1);
 
-    // As it was asked for, but for how long: that is in the manifest.
-    let manifest = bench.run_dir().join("manifest.json");
-    let shorter = fs::read_to_string(&manifest)
-        .unwrap()
-        .replace("3600000", "1000");
-    fs::write(&manifest, shorter).unwrap();
-    let output = bench.resume().output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    assert_eq!(bench.runs("run-1").len(), 2);
-    assert_eq!(
-        bench.runs("run-1.killed-1").len(),
-        1,
-        "what was there is kept"
-    );
+        // As it was asked for, but for how long: that is in the manifest.
+        let manifest = bench.run_dir().join(manifest);
+        let shorter = fs::read_to_string(&manifest).unwrap();
+        fs::write(&manifest, shorter.replace("3600000", "1000")).unwrap();
+        let mut resume = bench.command(&[arguments[0], "--resume"]);
+        succeeds(resume.arg(bench.run_dir()));
+        assert_eq!(bench.runs("run-1").len(), 2);
+        let kept = bench.runs("run-1.killed-1");
+        assert_eq!(kept.len(), 1, "what was there is kept");
+    }
 }
 
 /// A preempted shard must not look complete.
@@ -140,10 +134,9 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
         command.arg("--out").arg(bench.out()).arg("--name=run");
         let running = command.spawn().unwrap();
         let dir = bench.out().join(folder);
-        bench::eventually("a block", || {
+        bench::rows_of(|| {
             let cell = fs::read_dir(dir.join("cells")).ok()?.flatten().next()?;
-            let blocks = fs::read_to_string(cell.path().join("run-1.partial/blocks.csv")).ok()?;
-            (blocks.lines().count() > 2).then_some(())
+            Some(cell.path().join("run-1.partial/blocks.csv"))
         });
         signal(pid(&running), signal_sent);
         let output = bench::finish(running);
@@ -154,26 +147,17 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
         assert!(said.contains(&hint), "{arguments}: {said}");
         let mut report = Command::new(bench::analysis());
         let report = report.arg("report").arg(&dir).args(["--format", "svg"]);
-        let output = report.output().unwrap();
+        let report = text(&succeeds(report).stdout);
         assert!(
-            output.status.success(),
-            "{arguments}: {}",
-            text(&output.stderr)
-        );
-        assert!(
-            text(&output.stdout).contains("not complete: it was interrupted"),
-            "{arguments}: {}",
-            text(&output.stdout)
+            report.contains("not complete: it was interrupted"),
+            "{arguments}: {report}"
         );
     }
 }
 
 #[test]
 fn a_second_interrupt_stops_at_once() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"));
     let sweep = command.spawn().unwrap();
     bench.wait_for("central", 0);
@@ -187,10 +171,7 @@ fn a_second_interrupt_stops_at_once() {
 /// A signal that is ignored when a verb starts stays ignored, whichever it is. A script in the background ignores some.
 #[test]
 fn what_is_ignored_at_the_start_stays_ignored() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("env");
     command.args(["--ignore-signal=INT,HUP", "--default-signal=TERM"]);
     command
@@ -217,10 +198,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
 /// A process that is stopped ends by nothing but SIGKILL.
 #[test]
 fn one_signal_ends_a_sweep_whose_processes_are_stopped() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let arguments = "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3600";
     let sweep = bench.sweep(&words(arguments)).spawn().unwrap();
     bench.wait_for("central", 0);
@@ -265,8 +243,7 @@ fn a_signal_ends_a_build() {
 fn a_signal_ends_the_build_of_the_script() {
     let bench = Bench::new();
     let cargo = bench.dir.path().join("cargo");
-    fs::write(&cargo, "#!/bin/sh\nsleep 1000 & wait\n").unwrap();
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&cargo, "#!/bin/sh\nsleep 1000 & wait\n");
     for sent in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let mut script = bench::with_default_signals();
         script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweep.sh"));
@@ -285,11 +262,17 @@ fn a_signal_ends_the_build_of_the_script() {
 }
 
 #[test]
-fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
+fn a_sweep_beside_another_warns_and_its_report_says_so() {
     if !can_run(false) {
         return;
     }
     let (first, second) = (Bench::new(), Bench::new());
+    let endless = words("--peers 1 --rtt 0 --payload 4KiB --turn 600000");
+    let running = first.sweep(&endless).spawn().unwrap();
+    first.wait_for("central", 0);
+    let resumed = bench::complaint(&first.resume().output().unwrap());
+    assert!(resumed.contains("another sweep is writing there"));
+
     // Some other verb may run on this machine at the same time. This one only looks like it.
     let looks = first.dir.path().join("latency-benchmark");
     std::os::unix::fs::symlink("/bin/sh", &looks).unwrap();
@@ -297,69 +280,38 @@ fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
     let mut third = Command::new(looks);
     first.prepare(third.current_dir(first.dir.path()).arg("explain"));
     let mut third = third.stdin(Stdio::piped()).spawn().unwrap();
-    let arguments = words("--peers 1 --rtt 0 --payload 4KiB --turn 100 --max-cell-seconds 3");
-    let running = first.sweep(&arguments).spawn().unwrap();
-    first.wait_for("central", 0);
-    let output = second.sweep(&arguments).output().unwrap();
+    let output = succeeds(second.sweep(&SMALL).arg("--rtt=0"));
     kill(pid(&third));
     third.wait().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    signal(pid(&running), Signal::SIGTERM);
+    assert_eq!(bench::finish(running).status.code(), Some(130));
+    first.assert_nothing_left();
+
     let said = text(&output.stderr);
-    let mut warnings = said
-        .lines()
-        .filter(|line| line.starts_with("warning: another"));
-    let warning = warnings.next().unwrap_or_default();
+    let mut lines = said.lines();
+    let warning = lines.find(|line| line.starts_with("warning: another"));
+    let warning = warning.unwrap_or_default();
     assert!(warning.contains("another explain"), "{said}");
     assert!(warning.contains("another sweep"), "{said}");
-    assert!(bench::finish(running).status.success());
-    assert_eq!(
-        (first.runs("run-1").len(), second.runs("run-1").len()),
-        (1, 1)
-    );
-}
-
-#[test]
-fn a_folder_is_for_one_sweep_at_a_time() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let running = bench
-        .sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"))
-        .spawn()
-        .unwrap();
-    let sweep = pid(&running);
-    bench.wait_for("central", 0);
-    let output = bench.resume().output().unwrap();
-    assert!(bench::complaint(&output).contains("another sweep is writing there"));
-    kill(sweep);
-    bench::finish(running);
-    bench.assert_nothing_left();
+    // Other tests and other users may measure here, too, so it need not be the sweep above that is named.
+    let beside = json(&second.only("run-1").join("run.json"))["beside"].clone();
+    let verbs = ["sweep", "explain", "rr", "soak"];
+    assert!(verbs.map(Into::into).contains(&beside), "{beside}");
+    let report = second.report();
+    let said = "During 1 run something else measured on this machine, too.";
+    assert!(report.contains(said), "{report}");
 }
 
 #[test]
 fn one_core_is_enough_and_said() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("taskset");
-    command
-        .args([
-            "-c",
-            "0",
-            bench::PROGRAM,
-            "sweep",
-            "--measure-only",
-            "--out",
-        ])
-        .arg(bench.out())
-        .args(words("--name run"))
-        .args(SMALL);
+    command.args(["-c", "0", bench::PROGRAM]);
+    command.args(words("sweep --measure-only --name run --out"));
+    command.arg(bench.out()).args(SMALL);
     command.args(words("--rtt 0 --no-aa --budget none"));
     bench.prepare(&mut command);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut command);
     let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],
