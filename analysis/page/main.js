@@ -133,7 +133,6 @@ function draw() {
   drawGrid();
   drawCell();
   drawTradeOff();
-  drawParts();
   drawComparisons();
 }
 

@@ -58,13 +58,3 @@ function drawTradeOff() {
     { x: name(across, side(across, "left", "right")), y: name(up, side(up, "down", "up")) },
     { x: roundTicks(...xs), y: roundTicks(...ys) }, place, ...zero, ...points.map(mark)));
 }
-
-// What the changes between programs vary by.
-function drawParts() {
-  const percent = (variance) => (variance === null ? "–" : `${full(rounded(Math.sqrt(variance)))} %`);
-  const rows = run.parts.map(({ metric, variant, parts: { blocks, launches, layouts }, with_twice_the_time: twice }) => [metrics.get(metric).words,
-    run.variants[variant].label, percent(blocks), percent(launches), percent(layouts), `× ${twice.toFixed(2)}`]);
-  byId("parts").hidden = rows.length === 0;
-  byId("parts-table").replaceChildren(tableOf("Standard deviation of a change in one launch, in percent of the baseline",
-    ["metric", "variant", "blocks", "launches", "layouts", "twice the time"], rows));
-}

@@ -13,7 +13,7 @@ use crate::measure::details::edges;
 use crate::measure::{CellState, Metric, MetricKey, Quantity};
 use crate::new_folder::NewFile;
 use crate::options::Options;
-use crate::report::{change_parts, trust};
+use crate::report::trust;
 use crate::summary::children::{ChildShare, PollTimeShares};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
@@ -98,7 +98,6 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": verdict_data(verdict),
-        "parts": change_parts::parts(summary, verdict),
     })
 }
 

@@ -238,11 +238,8 @@ fn launches_of_subjects_are_compared_and_named() {
             "- `here@base`: ",
             "0123456789ab",
             "- `released`: ",
-            "| metric | variant | blocks | launches | layouts | twice the time |",
         ],
     );
-    let parts = "\"parts\":[{\"metric\":\"beyond_ms_per_s\",\"parts\":{\"blocks\":";
-    holds(&copy.text("index.html"), &[parts]);
     let table = copy.text("summary.csv");
     let of_second =
         |line: &&str| line.contains(",released,") && line.contains("connection,slow_percent");
