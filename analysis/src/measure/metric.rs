@@ -182,8 +182,6 @@ pub(crate) struct MetricInfo {
     /// Whether the metric is a time in which central computes, and so in proportion to the machine's speed.
     #[serde(default)]
     pub(crate) is_of_speed: bool,
-    #[serde(default)]
-    pub(crate) terms: Vec<Term>,
     /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,
@@ -217,16 +215,6 @@ pub(crate) enum Per {
     Request,
     /// The metric is the time over the threshold, which the page estimates from counts.
     Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Term {
-    Slow,
-    Beyond,
-    CoTenant,
-    Late,
-    OpenEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

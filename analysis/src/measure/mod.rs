@@ -25,7 +25,7 @@ pub(crate) use self::breakdown::{OWN, slow_from_ns};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
+pub(crate) use self::metric::{Better, Metric, MetricKey, Place};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
