@@ -151,6 +151,10 @@ pub(crate) struct MetricInfo {
     /// The name in texts.
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "METRICS.md is written by a test")
+    )]
     pub(crate) says: &'static str,
     #[serde(rename = "formula")]
     #[cfg_attr(
