@@ -10,7 +10,7 @@ const asList = { read: (value) => value.split(",").filter((part) => part !== "")
 const KEYS = {
   r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
   t: ["stop", { read: (value) => run.stops.find((stop) => run.edges[stop] === Number(value)), write: (value) => String(run.edges[value]) }],
-  g: ["grey", asFlag], z: ["speed", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
+  g: ["grey", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
   o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], l: ["theme", asText],
 };
 
@@ -21,7 +21,7 @@ function defaults() {
   const firing = candidates.find((candidate) => !candidate.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
-    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
     cell: "", sort: 7, resolved: comparisons().some((comparison) => comparison.resolved !== "n"), deciding: true, words: "", theme: "",
   };
 }
@@ -78,8 +78,7 @@ function drawControls() {
   options(byId("site"), metrics.get(state.metric).bySite ? sites.map((site) => [site, run.functions[site]]) : [], state.site);
   options(byId("variant"), [...run.variants.map((variant, at) => [at, variant.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
-  for (const flag of ["grey", "speed", "resolved", "deciding"]) byId(flag).checked = state[flag];
-  byId("speed").closest("label").hidden = !isOfSpeed(run, state.metric);
+  for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
   byId("slider").hidden = !isRecounted(run, state.metric);
   byId("threshold").max = run.stops.length - 1;
   byId("threshold").value = run.stops.indexOf(state.stop);
@@ -157,7 +156,7 @@ function listen() {
   on("run", (select) => ({ run: Number(select.value) }));
   for (const id of ["metric", "site"]) on(id, (select) => ({ [id]: select.value }));
   on("variant", (select) => ({ variant: Number(select.value) }));
-  for (const id of ["grey", "speed", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
+  for (const id of ["grey", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
   byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));

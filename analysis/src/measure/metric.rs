@@ -183,9 +183,6 @@ pub(crate) struct MetricInfo {
     /// The divisor, if the metric counts events over the threshold. The page then computes the metric for other thresholds from
     /// the counts of times.
     pub(crate) recounted: Option<Per>,
-    /// Whether the metric is a time in which central computes, and so in proportion to the machine's speed.
-    #[serde(default)]
-    pub(crate) is_of_speed: bool,
     /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,

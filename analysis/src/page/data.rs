@@ -29,7 +29,7 @@ fn metrics() -> Value {
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
             "better": info.better as i8, "bySite": metric.is_by_site(), "scale": info.scale,
             "recounted": info.recounted.map(name_in_files),
-            "counted": counted, "isOfSpeed": info.is_of_speed,
+            "counted": counted,
         })
     };
     Metric::ALL.iter().copied().map(metric).collect()
@@ -39,7 +39,6 @@ fn metrics() -> Value {
 pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
     json!({
         "metrics": metrics(),
-        "work": Metric::FixedWorkUs.info().name,
         "checks": trust::limits(),
         "colours": {"level": Colours::Sequential.for_page(), "change": Colours::HigherIsBetter.for_page()},
         "runs": runs,
