@@ -18,7 +18,7 @@ function comparisons() {
   if (run.comparisons) return run.comparisons;
   run.comparisons = [];
   const count = run.variants.length;
-  const deciding = new Set(run.verdict.quantities.map((quantity) => quantity.metric));
+  const deciding = new Set(run.verdict.quantities);
   for (const [key, figures] of Object.entries(run.figures)) {
     const [site, metric] = key.split(" ");
     const { words, changeUnit } = metrics.get(metric);

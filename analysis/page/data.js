@@ -141,29 +141,6 @@ function level(run, metric, site, cell, variant, stop) {
   return value === null ? null : { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null };
 }
 
-// How many times slower than in the median cell the machine did a fixed piece of work.
-function slowness(run, cell) {
-  const times = figuresOf(run, page.work)?.value.filter((_, at) => at % run.variants.length === 0);
-  const known = times?.filter((time) => time > 0).sort((a, b) => a - b) ?? [];
-  return known.length > 0 && times[cell] > 0 ? times[cell] / known[known.length >> 1] : null;
-}
-
-const isOfSpeed = (run, metric) =>
-  Boolean(figuresOf(run, page.work) && (isRecounted(run, metric) || metrics.get(metric).isOfSpeed));
-
-// The same as if the machine had been as fast in this cell as in the median cell: a poll would then be shorter by this
-// factor, and so be slow from another duration on.
-function levelAtOneSpeed(run, metric, site, cell, variant, stop) {
-  const factor = isOfSpeed(run, metric) ? slowness(run, cell) : null;
-  if (factor === null) return level(run, metric, site, cell, variant, stop);
-  const apart = (edge) => Math.abs(Math.log(edge / (run.edges[stop] * factor)));
-  const nearest = run.edges.reduce((best, edge, at) => (apart(edge) < apart(run.edges[best]) ? at : best), stop);
-  const own = level(run, metric, site, cell, variant, isRecounted(run, metric) ? nearest : stop);
-  if (!own || !metrics.get(metric).isOfSpeed) return own && { value: own.value };
-  const scaled = (value) => (value === null || value === undefined ? value : rounded(value / factor));
-  return { value: scaled(own.value), low: scaled(own.low), high: scaled(own.high) };
-}
-
 // The difference from the baseline; `resolved` is null where no interval was made.
 function change(run, metric, site, cell, variant, stop) {
   const first = cell * run.variants.length;

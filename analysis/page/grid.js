@@ -20,8 +20,7 @@ function facets() {
   return (isChange ? changed : chosen).map((variant) => ({ variant, isChange }));
 }
 
-const levelIn = (at, variant) =>
-  (state.speed ? levelAtOneSpeed : level)(run, state.metric, state.site, at, variant, state.stop);
+const levelIn = (at, variant) => level(run, state.metric, state.site, at, variant, state.stop);
 const valueIn = (facet, at) => (facet.isChange
   ? change(run, state.metric, state.site, at, facet.variant, state.stop) : levelIn(at, facet.variant));
 

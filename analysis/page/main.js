@@ -10,21 +10,19 @@ const asList = { read: (value) => value.split(",").filter((part) => part !== "")
 const KEYS = {
   r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
   t: ["stop", { read: (value) => run.stops.find((stop) => run.edges[stop] === Number(value)), write: (value) => String(run.edges[value]) }],
-  g: ["grey", asFlag], z: ["speed", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
-  o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], x: ["across", asText], y: ["up", asText], l: ["theme", asText],
+  g: ["grey", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
+  o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], l: ["theme", asText],
 };
 
 // What is shown where the fragment says nothing.
 function defaults() {
-  const { quantities, candidates, leading } = run.verdict;
-  const has = (name) => quantities.some((quantity) => quantity.metric === name);
+  const { candidates, leading } = run.verdict;
   const known = page.metrics.map((metric) => metric.name).filter((name) => run.site && figuresOf(run, name, run.site));
-  const gain = page.opening.gains.find(has) ?? quantities[0]?.metric ?? "";
   const firing = candidates.find((candidate) => !candidate.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
-    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, speed: false, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
-    cell: "", sort: 7, resolved: comparisons().some((comparison) => comparison.resolved !== "n"), deciding: true, words: "", across: has(page.opening.cost) ? page.opening.cost : gain, up: gain, theme: "",
+    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    cell: "", sort: 7, resolved: comparisons().some((comparison) => comparison.resolved !== "n"), deciding: true, words: "", theme: "",
   };
 }
 
@@ -80,16 +78,12 @@ function drawControls() {
   options(byId("site"), metrics.get(state.metric).bySite ? sites.map((site) => [site, run.functions[site]]) : [], state.site);
   options(byId("variant"), [...run.variants.map((variant, at) => [at, variant.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
-  for (const flag of ["grey", "speed", "resolved", "deciding"]) byId(flag).checked = state[flag];
-  byId("speed").closest("label").hidden = !isOfSpeed(run, state.metric);
+  for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
   byId("slider").hidden = !isRecounted(run, state.metric);
   byId("threshold").max = run.stops.length - 1;
   byId("threshold").value = run.stops.indexOf(state.stop);
   drawThreshold();
   if (byId("words").value !== state.words) byId("words").value = state.words;
-  const pairs = run.verdict.quantities.map((quantity) => [quantity.metric, quantity.words]);
-  options(byId("across"), pairs, state.across);
-  options(byId("up"), pairs, state.up);
   drawFilters();
 }
 
@@ -108,7 +102,7 @@ function drawThreshold() {
 function followInTables(threshold) {
   const rows = [...document.querySelectorAll("[data-threshold]")];
   for (const row of rows) row.hidden = Number(row.dataset.threshold) !== threshold;
-  const hasLate = run.verdict.quantities.some((quantity) => quantity.metric === "cotenant_late_percent");
+  const hasLate = run.verdict.quantities.includes("cotenant_late_percent");
   byId("at-threshold").textContent = rows.length === 0 || threshold === run.threshold || !hasLate ? ""
     : `Only the first row follows the slider: late wake-ups are still those over ${duration(run.threshold)}.`;
 }
@@ -132,8 +126,6 @@ function draw() {
   drawControls();
   drawGrid();
   drawCell();
-  drawTradeOff();
-  drawParts();
   drawComparisons();
 }
 
@@ -162,9 +154,9 @@ function slide(stop) {
 function listen() {
   const on = (id, changes) => byId(id).addEventListener("change", (event) => setState(changes(event.target)));
   on("run", (select) => ({ run: Number(select.value) }));
-  for (const id of ["metric", "site", "across", "up"]) on(id, (select) => ({ [id]: select.value }));
+  for (const id of ["metric", "site"]) on(id, (select) => ({ [id]: select.value }));
   on("variant", (select) => ({ variant: Number(select.value) }));
-  for (const id of ["grey", "speed", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
+  for (const id of ["grey", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
   byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));

@@ -14,7 +14,7 @@ use crate::stats::{Interval, Spread};
 use crate::text::{decimals_for, fixed, short};
 
 pub(crate) struct LineChart {
-    /// The names of the series. If there are none, no line joins the values.
+    /// The names of the series.
     pub(crate) series: Vec<String>,
     pub(crate) places: Categories,
     /// Whether the series stand beside each other at a place, so that their bars stay apart.
@@ -69,7 +69,7 @@ impl Body for LineChart {
             plot.area = plot.area.right_of(TO_LABEL + widest);
             plot.draw_ground(canvas);
             let apart = if self.is_apart { FURTHEST_APART } else { 0.0 };
-            plot.draw_lines(canvas, &panel.lines, !self.series.is_empty(), apart);
+            plot.draw_lines(canvas, &panel.lines, apart);
         }
         let Some(lowest) = plots.last() else {
             return area.y;
@@ -166,7 +166,6 @@ impl Plot {
         &self,
         canvas: &mut Canvas,
         lines: &[Vec<Option<ChartValue>>],
-        are_joined: bool,
         furthest_apart: f64,
     ) {
         let apart = furthest_apart.min(0.6 * self.pitch() / lines.len().max(1) as f64);
@@ -178,7 +177,7 @@ impl Plot {
                 |value: &ChartValue| self.axis != Axis::TwoDecades || value.value >= self.low;
             let line: Vec<Option<ChartValue>> =
                 line.iter().map(|value| value.filter(is_drawn)).collect();
-            for (place, ends) in line.windows(2).enumerate().filter(|_| are_joined) {
+            for (place, ends) in line.windows(2).enumerate() {
                 if let [Some(from), Some(to)] = ends {
                     let from = (x(place), self.y(from.value));
                     canvas.line(from, (x(place + 1), self.y(to.value)), colour, 2);

@@ -151,6 +151,10 @@ pub(crate) struct MetricInfo {
     /// The name in texts.
     pub(crate) words: &'static str,
     pub(crate) unit: &'static str,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "METRICS.md is written by a test")
+    )]
     pub(crate) says: &'static str,
     #[serde(rename = "formula")]
     #[cfg_attr(
@@ -179,11 +183,6 @@ pub(crate) struct MetricInfo {
     /// The divisor, if the metric counts events over the threshold. The page then computes the metric for other thresholds from
     /// the counts of times.
     pub(crate) recounted: Option<Per>,
-    /// Whether the metric is a time in which central computes, and so in proportion to the machine's speed.
-    #[serde(default)]
-    pub(crate) is_of_speed: bool,
-    #[serde(default)]
-    pub(crate) terms: Vec<Term>,
     /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,
@@ -217,16 +216,6 @@ pub(crate) enum Per {
     Request,
     /// The metric is the time over the threshold, which the page estimates from counts.
     Time,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Term {
-    Slow,
-    Beyond,
-    CoTenant,
-    Late,
-    OpenEnd,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

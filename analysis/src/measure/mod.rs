@@ -25,7 +25,7 @@ pub(crate) use self::breakdown::{OWN, slow_from_ns};
 pub(crate) use self::checks::Checks;
 use self::curve::CurvePoint;
 use self::details::PageDetails;
-pub(crate) use self::metric::{Better, Metric, MetricKey, Place, Term};
+pub(crate) use self::metric::{Better, Metric, MetricKey, Place};
 use self::parallel::{JobsOfCell, Workers, jobs, workers};
 use self::predicted::Predicted;
 pub(crate) use self::quantity::{Margin, Quantity, unit};
@@ -56,8 +56,6 @@ pub(crate) struct CellMeasured {
     pub(crate) runs: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
-    /// The layout of the program that the baseline ran in each launch, if the program has several.
-    pub(crate) layouts: Vec<Option<u32>>,
     /// Whether the time limit came before the shares of slow polls were as precise as requested.
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
@@ -136,7 +134,6 @@ impl CellMeasured {
             runs: blocks.launches,
             hosts: hosts.len(),
             blocks: blocks.blocks(),
-            layouts: blocks.layouts(),
             // With several programs a launch need not be precise by itself.
             at_cap: setup.subjects == 1 && rows.iter().any(is_capped),
             slow_polls: slow_polls(&first_program, setup.threshold_ns),

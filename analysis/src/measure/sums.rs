@@ -104,15 +104,6 @@ impl<'a> CellBlocks<'a> {
         }
     }
 
-    /// The layout of the first program in each launch.
-    pub(super) fn layouts(&self) -> Vec<Option<u32>> {
-        let layout = |blocks: &Vec<Block<'a>>| {
-            let (run, _) = blocks.first()?.first().copied().flatten()?;
-            run.row.as_ref()?.config.layout
-        };
-        self.runs.iter().map(layout).collect()
-    }
-
     pub(super) fn is_empty(&self) -> bool {
         self.blocks() == 0
     }

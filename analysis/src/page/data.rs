@@ -10,14 +10,14 @@ use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
 use crate::load::{ComparedVariant, name_in_files};
 use crate::measure::details::edges;
-use crate::measure::{CellState, Metric, MetricKey, Quantity};
+use crate::measure::{CellState, Metric, MetricKey};
 use crate::new_folder::NewFile;
 use crate::options::Options;
-use crate::report::{change_parts, trust};
+use crate::report::trust;
 use crate::summary::children::{ChildShare, PollTimeShares};
 use crate::summary::{CellFigure, CellSummary, Summary};
 use crate::text::rounded;
-use crate::verdict::{AtThreshold, Candidate, Judged, RANKS, Verdict};
+use crate::verdict::{AtThreshold, Candidate, Verdict};
 use crate::views::{Scene, lines};
 
 fn metrics() -> Value {
@@ -27,21 +27,18 @@ fn metrics() -> Value {
         let counted = polls.or(info.is_of_wake_ups.then_some("wake-ups"));
         json!({
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
-            "says": info.says, "better": info.better as i8, "bySite": metric.is_by_site(), "scale": info.scale,
+            "better": info.better as i8, "bySite": metric.is_by_site(), "scale": info.scale,
             "recounted": info.recounted.map(name_in_files),
-            "counted": counted, "isOfSpeed": info.is_of_speed,
+            "counted": counted,
         })
     };
     Metric::ALL.iter().copied().map(metric).collect()
 }
 
-/// All data of a page with these runs. The trade-off shows the first of the gains that the verdict has, and the cost.
+/// All data of a page with these runs.
 pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
-    let gains = RANKS.map(|metric| metric.info().name);
     json!({
         "metrics": metrics(),
-        "opening": {"gains": gains, "cost": Metric::RequestsPerS.info().name},
-        "work": Metric::FixedWorkUs.info().name,
         "checks": trust::limits(),
         "colours": {"level": Colours::Sequential.for_page(), "change": Colours::HigherIsBetter.for_page()},
         "runs": runs,
@@ -71,7 +68,6 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let axes = summary.shown_axes();
     let variant = |variant: &ComparedVariant| json!({"label": variant.label, "role": name_in_files(variant.role)});
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
-    let manifest = summary.identity.manifest.as_ref();
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
     let edges = edges(options.figures.threshold);
     let place = |threshold_ns: u64| edges.iter().position(|edge| *edge == threshold_ns);
@@ -80,7 +76,6 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     json!({
         "name": name,
         "identity": summary.line(),
-        "workload": manifest.map(|manifest| name_in_files(manifest.config.node.workload)),
         "threshold": options.figures.threshold,
         "site": verdict.site.name(),
         "functions": sites.iter().map(function).collect::<Map<_, _>>(),
@@ -98,7 +93,6 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
         "byBlock": by_block(summary, &sites),
         "edges": edges,
         "verdict": verdict_data(verdict),
-        "parts": change_parts::parts(summary, verdict),
     })
 }
 
@@ -291,29 +285,19 @@ fn curve(curve: &[AtThreshold]) -> Value {
 }
 
 fn verdict_data(verdict: &Verdict) -> Value {
-    let judged = |judged: &Judged| {
-        let ends = [judged.value, judged.interval.low, judged.interval.high];
-        let name = judged.quantity.metric.info().name;
-        (name.to_owned(), json!(ends.map(number)))
-    };
     let candidate = |candidate: &Candidate| {
-        let changes = candidate.judged.iter().map(judged);
         json!({
-            "variant": candidate.variant, "idle": candidate.is_idle, "changes": changes.collect::<Map<_, _>>(),
+            "variant": candidate.variant,
+            "idle": candidate.is_idle,
             "curve": curve(&candidate.curve),
         })
     };
     let candidates = verdict.candidates.iter().chain(&verdict.control);
-    let quantity = |quantity: &Quantity| {
-        json!({
-            "metric": quantity.metric.info().name, "words": quantity.words, "unit": quantity.unit(), "margin": quantity.margin,
-            "lowerIsBetter": quantity.is_lower_better(),
-        })
-    };
+    let quantities = verdict.quantities.iter();
     json!({
         "curve": curve(&verdict.baseline_curve),
         "leading": verdict.best().map(|best| best.variant),
         "candidates": candidates.map(candidate).collect::<Value>(),
-        "quantities": verdict.quantities.iter().map(quantity).collect::<Value>(),
+        "quantities": quantities.map(|quantity| quantity.metric.info().name).collect::<Value>(),
     })
 }

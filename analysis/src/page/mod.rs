@@ -16,14 +16,13 @@ pub(crate) const FILE: &str = "index.html";
 
 const STYLE: &str = include_str!("../../page/page.css");
 /// The files of the page's script, which are put together in this order.
-const SCRIPTS: [&str; 9] = [
+const SCRIPTS: [&str; 8] = [
     include_str!("../../page/data.js"),
     include_str!("../../page/draw.js"),
     include_str!("../../page/grid.js"),
     include_str!("../../page/cell.js"),
     include_str!("../../page/curve.js"),
     include_str!("../../page/comparisons.js"),
-    include_str!("../../page/trade_off.js"),
     include_str!("../../page/soak.js"),
     include_str!("../../page/main.js"),
 ];

@@ -2,7 +2,6 @@
 
 mod bounds;
 pub(crate) mod caveats;
-pub(crate) mod change_parts;
 pub(crate) mod comment;
 pub(crate) mod comparison;
 mod disturbances;
@@ -71,11 +70,8 @@ pub(crate) fn text(
     let is_compared = has_candidates || verdict.control.is_some();
     let caveats = || list(caveats::sentences(summary, options));
     let trusted = || {
-        let texts = [
-            trust::text(summary, verdict),
-            change_parts::text(summary, verdict),
-        ];
-        details("Can the figures be trusted?", texts.map(Some))
+        let text = trust::text(summary, verdict);
+        details("Can the figures be trusted?", [Some(text)])
     };
     let whole = |detailed: usize| {
         let parts = [

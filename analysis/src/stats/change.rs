@@ -2,7 +2,6 @@
 //! sweeps.
 
 use super::estimate::{BareEstimate, CellEstimate};
-use super::parts::LaunchParts;
 use super::variance::{Uncertain, Variance, between, together, within};
 
 /// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels out.
@@ -60,24 +59,6 @@ impl Change {
             relative: self.relative.map(|relative| relative.inflated(factor)),
         }
     }
-}
-
-/// The differences of the relative change from launch to launch, in percent of the baseline. None with a single launch.
-pub(crate) fn launch_parts(baseline: &CellEstimate, other: &CellEstimate) -> Option<LaunchParts> {
-    const PERCENT: f64 = 100.0;
-    let pair = PairedEstimates::new(baseline, other, 0.0)?;
-    let launches = pair.baseline.deviations.len() as f64;
-    let scale = PERCENT / (pair.values[0] * pair.weights[1]);
-    let by_launch = pair.deviations(pair.weights);
-    let block_variance = within(&by_launch)?.scaled(scale);
-    // The change is the mean over launches. So the deviation of a launch is its part of the error times the number of launches.
-    let deviations = by_launch
-        .iter()
-        .map(|blocks| blocks.iter().sum::<f64>() * launches * scale);
-    (launches > 1.0 && scale.is_finite()).then(|| LaunchParts {
-        deviations: deviations.collect(),
-        block_variance: block_variance.value * launches,
-    })
 }
 
 struct PairedEstimates<'a> {

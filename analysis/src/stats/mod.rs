@@ -12,7 +12,6 @@ mod change;
 mod estimate;
 mod histogram;
 mod mean;
-mod parts;
 mod quantile;
 mod ratio;
 #[cfg(test)]
@@ -26,10 +25,9 @@ pub(crate) use self::beside_others::{AlonePair, BesideOthers, LIMIT_PERCENT};
 pub(crate) use self::calibration::{
     Calibration, FEWEST_PAIRS, adjusted_p_values, calibrate, is_resolved,
 };
-pub(crate) use self::change::{Change, change, change_between, launch_parts};
+pub(crate) use self::change::{Change, change, change_between};
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};
 pub(crate) use self::mean::{MeanChange, Spread, mean, mean_over_cells};
-pub(crate) use self::parts::VarianceParts;
 pub(crate) use self::quantile::{LaunchCounts, quantile};
 pub(crate) use self::ratio::{RatioKind, RatioPart, ratio};
 pub(crate) use self::student::{CONFIDENCE, confidence_of_each};

@@ -140,9 +140,13 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize, axes: &Axes, is_first: b
         scales,
     };
     let site = key.site.map_or("worker", |site| site.name());
-    let notes = format!("{about_rows}below each value: {}", scene.intervals());
-    let texts = [title, scene.explained(key.metric, &notes)];
-    scene.entry(&[kind, metric.name, site, after], is_first, texts, heatmap)
+    let subtitle = format!(
+        "threshold: {}; {about_rows}below each value: {}",
+        scene.options.threshold_text(),
+        scene.intervals()
+    );
+    let names = [kind, metric.name, site, after];
+    scene.entry(&names, is_first, [title, subtitle], heatmap)
 }
 
 /// The figures of a variant that a panel shows.

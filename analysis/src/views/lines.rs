@@ -1,4 +1,4 @@
-//! The pictures with lines: over budgets, over thresholds, over payloads, and over the time of a soak.
+//! The pictures with lines: over thresholds, over payloads, and over the time of a soak.
 
 use run_format::BASELINE;
 
@@ -7,60 +7,12 @@ use crate::charts::{Axis, Categories, ChartValue, LineChart, LineChartPanel, nam
 use crate::drift::{Drift, Drifts};
 use crate::in_grid::{InGrid, LongerPolls, longer_polls};
 use crate::load::{ComparedRole, ComparedVariant};
-use crate::measure::{Metric, Place, unit};
+use crate::measure::{Metric, Place};
 use crate::options::Options;
 use crate::stats::{CONFIDENCE, mean};
 use crate::summary::{CellSummary, Summary};
 use crate::text::{capitalised, lasting, number, short};
 use crate::verdict::{AtThreshold, Candidate};
-
-/// The most variants in a picture, because the labels of more could not be read. The page has all.
-const MOST_VARIANTS: usize = 10;
-
-/// Draws the change by every variant over all cells, in a panel for each quantity that decides. None if nothing was judged.
-pub(super) fn budgets(scene: &Scene) -> Option<Entry> {
-    let (summary, verdict) = (scene.summary, scene.verdict);
-    if summary.variants.len() > MOST_VARIANTS || verdict.quantities.is_empty() {
-        return None;
-    }
-    let quantities = verdict.quantities.iter();
-    let panels = quantities.map(|quantity| changes(scene, quantity.metric));
-    let labels = summary.variants.iter().map(|variant| &variant.label);
-    let chart = LineChart {
-        is_apart: true,
-        series: Vec::new(),
-        places: Categories::new("variant", labels),
-        panels: panels.collect(),
-    };
-    let subtitle = format!(
-        "each dot: the mean change over cells, compared with {}; polls of {}; threshold: {}; {}; \
-         bars: the intervals of the report's table",
-        scene.label(BASELINE),
-        summary.function(verdict.site),
-        scene.options.threshold_text(),
-        scene.co_tenant(),
-    );
-    let title = "Effect of each variant over all cells".to_owned();
-    Some(scene.entry(&["budgets"], false, [title, subtitle], chart))
-}
-
-fn changes(scene: &Scene, metric: Metric) -> LineChartPanel {
-    let change = |variant| {
-        if variant == BASELINE {
-            return Some(ChartValue::exact(0.0));
-        }
-        let mean = scene.verdict.change(scene.summary, variant, metric)?;
-        let interval = mean.interval(scene.verdict.confidence);
-        Some(ChartValue::new(mean.value(), Some(interval)))
-    };
-    let unit = match metric.info().is_share {
-        true => "percentage points",
-        false => unit(metric),
-    };
-    let changes = (0..scene.summary.variants.len()).map(change).collect();
-    let name = format!("change of {}", metric.info().words);
-    panel(&name, unit, vec![changes])
-}
 
 /// The most candidates in a picture, because the bars of more lines would cover each other.
 const MOST_CANDIDATES: usize = 4;

@@ -10,7 +10,6 @@ impl Scene<'_> {
     pub(crate) fn entries(&self) -> Vec<Entry> {
         let mut entries = heatmaps::before_after(self);
         entries.extend(lines::curve(self));
-        entries.extend(lines::budgets(self));
         entries
     }
 }

@@ -4,9 +4,8 @@ use run_format::{BASELINE, Site};
 
 use crate::charts::{Body, ChartFormat, ChartValue, Picture};
 use crate::load::name_in_files;
-use crate::measure::{Metric, MetricKey, Term};
+use crate::measure::{Metric, MetricKey};
 use crate::options::Options;
-use crate::prose::{self, prose};
 use crate::summary::{CellFigure, Summary};
 use crate::text::joined;
 use crate::verdict::Verdict;
@@ -111,23 +110,6 @@ impl<'a> Scene<'a> {
         match figures.any(|figure| figure.estimate.level.is_some()) {
             true => "its 95 % interval",
             false => "no interval, since none was published",
-        }
-    }
-
-    /// Returns a subtitle that begins with the terms of the metric.
-    pub(super) fn explained(&self, metric: Metric, notes: &str) -> String {
-        prose::text(&prose!('a "subtitle.txt" {
-            terms: &'a [Term] = &metric.info().terms,
-            co_tenant: &'static str = self.co_tenant(),
-            threshold: String = self.options.threshold_text(),
-            notes: &'a str = notes,
-        }))
-    }
-
-    pub(super) fn co_tenant(&self) -> &'static str {
-        match self.summary.identity.application.is_some() {
-            true => "another task: a small one on the same runtime",
-            false => "another task: a small one on the same worker thread",
         }
     }
 }
