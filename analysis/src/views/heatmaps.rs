@@ -140,7 +140,7 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize, axes: &Axes, is_first: b
         scales,
     };
     let site = key.site.map_or("worker", |site| site.name());
-    let notes = format!("{about_rows}below each value: {}", scene.intervals());
+    let notes = format!("{about_rows}below each value: its 95 % interval");
     let texts = [title, scene.explained(key.metric, &notes)];
     scene.entry(&[kind, metric.name, site, after], is_first, texts, heatmap)
 }

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{self, Copy, RUN, analysis, edit, path};
-use tempfile::TempDir;
 
 const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
 
@@ -321,10 +320,6 @@ fn pipes_and_endless_files_are_refused() {
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[file, "it is longer than 256 MiB"]);
     }
-    let folder = TempDir::new().expect("a folder");
-    let table = folder.path().join("per_run.csv");
-    pipe_at(&table);
-    analysis(["published", path(&table)]).refuses(&["per_run.csv", "no regular file"]);
     let copy = Copy::new();
     copy.report(&[]).succeeds();
     for file in ["report.md", "report.json", "summary.csv"] {
