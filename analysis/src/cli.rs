@@ -12,7 +12,7 @@ use program::{Failure, print};
 use crate::options::{FigureOptions, Options};
 use crate::packed;
 use crate::search::Search;
-use crate::verbs::{compare, export, merge, page, published, report, verify};
+use crate::verbs::{compare, export, merge, page, report, verify};
 
 /// Makes reports from what latency-benchmark measured: heatmaps, comparisons and a verdict
 #[derive(Parser)]
@@ -82,7 +82,7 @@ enum AnalysisVerb {
     /// Compare two sweeps, of different versions or machines, cell by cell. Given an application and a sweep, name the cells
     /// that the application resembles
     Compare {
-        /// The folder of a sweep or of an application, or a table in the format of the first published benchmark
+        /// The folder of a sweep or of an application
         before: PathBuf,
         /// The folder of a sweep
         after: PathBuf,
@@ -124,13 +124,6 @@ enum AnalysisVerb {
         /// The folder of its report, which will have the file `judged.tar.xz`
         report: PathBuf,
     },
-    /// Say what a table in the format of the first published benchmark shows (a row per cell), and draw it
-    Published {
-        /// The table
-        table: PathBuf,
-        #[command(flatten)]
-        options: Options,
-    },
 }
 
 pub(crate) fn run() -> Result<ExitCode, Failure> {
@@ -157,7 +150,6 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
         AnalysisVerb::Merge { runs, out } => merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verify::run(&run, report.as_deref())?,
         AnalysisVerb::Pack { run, report } => packed::pack(&run, &report)?,
-        AnalysisVerb::Published { table, options } => published::run(&table, &options)?,
     }
     Ok(ExitCode::SUCCESS)
 }

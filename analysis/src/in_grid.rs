@@ -29,9 +29,6 @@ impl InGrid {
     pub(crate) fn find(folder: &Path, lab: &Path, options: &Options) -> Result<InGrid, Failure> {
         const MOST: usize = 3;
         let lab_folder = lab.display();
-        if lab.is_file() {
-            reject!("{lab_folder}: a published table has no distribution of poll durations");
-        }
         let application = Summary::read(Sweep::open(folder)?, options)?;
         let site = application.first_site(options);
         let mut same_site = options.clone();

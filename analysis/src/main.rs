@@ -13,7 +13,6 @@ mod options;
 mod packed;
 mod page;
 mod prose;
-mod published;
 mod report;
 mod report_folder;
 mod search;

@@ -80,9 +80,9 @@ const SCHEMA: u32 = 2;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct ReportRecord {
     pub(crate) schema: u32,
-    /// The verb that made the report: `report`, `compare` or `published`. For a run of `rr` and a soak it is `rr` and `soak`.
+    /// The verb that made the report: `report` or `compare`. For a run of `rr` and a soak it is `rr` and `soak`.
     pub(crate) verb: String,
-    /// The names of the folders or tables that were read.
+    /// The names of the folders that were read.
     #[serde(rename = "of")]
     pub(crate) inputs: Vec<String>,
     pub(crate) analysis: String,

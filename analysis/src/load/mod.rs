@@ -110,7 +110,7 @@ pub(crate) fn folder_name(dir: &Path) -> String {
     plain_name(&fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()))
 }
 
-pub(crate) fn plain_name(path: &Path) -> String {
+fn plain_name(path: &Path) -> String {
     let is_other = |letter: char| !letter.is_alphanumeric() && !"-_.".contains(letter);
     file_name(path).replace(is_other, "_")
 }

@@ -9,7 +9,6 @@ use crate::load::{LoadedRun, LoadedSite, LoadedSlice};
 use crate::stats::RatioKind::{self, Amount, Count, Share};
 use crate::stats::RatioPart;
 
-const NS_PER_S: f64 = 1e9;
 const NS_PER_MS: f64 = 1e6;
 /// If more of central's CPU time is the benchmark's own, what is left of it is noise.
 const MOST_OWN_CPU: f64 = 0.5;
@@ -52,15 +51,8 @@ macro_rules! metrics {
 
 metrics! {
     BeyondMsPerS: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.seconds()));
-    BeyondUsPerRequest: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.requests()?));
     BeyondUsPerMib: SiteRatio(Amount, |site, view| part(view.beyond_ns(site), view.mib()?));
-    PollWaitUs: SiteRatio(Amount, |site, view| {
-        part(site.duration_ns.squares() / 2.0, view.seconds() * NS_PER_S)
-    });
     SlowPercent: SiteRatio(Share, |site, view| part(view.slow_polls(site), site.row.polls as f64));
-    SlowMsPerS: SiteRatio(Amount, |site, view| {
-        part(site.duration_ns.sum_above(view.threshold_ns) as f64, view.seconds())
-    });
     SlowPerRequest: SiteRatio(Count, |site, view| part(view.slow_polls(site), view.requests()?));
     PollP99Us: SiteQuantile(0.99);
     PollsPerRequest: SiteRatio(Amount, |site, view| part(site.row.polls as f64, view.requests()?));
@@ -75,14 +67,10 @@ metrics! {
         counts(wakes.above(view.threshold_ns), wakes.total())
     });
     CotenantP90Us: WorkerQuantile(CotenantWake, 0.9);
-    CotenantP99Us: WorkerQuantile(CotenantWake, 0.99);
     CotenantFloorUs: WorkerRatio(Amount, |view| part(view.run.idle?.wake_p50_ns? as f64, 1.0));
     TimerP99Us: WorkerQuantile(CotenantTimer, 0.99);
     RequestsPerS: WorkerRatio(Amount, |view| part(view.requests()?, view.seconds()));
     MibPerS: WorkerRatio(Amount, |view| part(view.mib()?, view.slice.row.sampled_ms / 1000.0));
-    CentralBusyPercent: WorkerRatio(Amount, |view| {
-        part(view.slice.row.runtime_busy_ns as f64, view.slice.row.sampled_ms * NS_PER_MS)
-    });
     CpuUsPerRequest: WorkerRatio(Amount, |view| {
         part(view.cpu_ns()?, view.sampled_requests()?)
     });
@@ -91,10 +79,6 @@ metrics! {
     });
     WholeCpuUsPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cpu_ns?));
     CpuUsPerMib: WorkerRatio(Amount, |view| part(view.slice.row.central_cpu_ns? as f64, view.mib()?));
-    InstructionsPerRequest: WorkerRatio(Amount, |view| {
-        view.by_request(view.slice.row.central_instructions?)
-    });
-    CyclesPerRequest: WorkerRatio(Amount, |view| view.by_request(view.slice.row.central_cycles?));
     OwnCpuPercent: WorkerRatio(Amount, |view| part(view.run.own_cpu_share?, 1.0));
     FixedWorkUs: WorkerRatio(Amount, |view| {
         let block = view.slice.row.block;
@@ -106,8 +90,6 @@ metrics! {
     LastDeliveryP99Ms: WorkerQuantile(LastDelivery, 0.99);
     YamuxRttMs: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_rtt_ns?));
     YamuxGrownKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_grown_bytes?));
-    YamuxCreditKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_credit_bytes?));
-    YamuxUnreadKib: WorkerRatio(Amount, |view| view.by_turn(view.slice.row.yamux_unread_bytes?));
     QuicRttMs: QuicRatio(Amount, |quic, _| part(quic.rtt_ns as f64, 1.0));
     QuicDatagramsPerSend: QuicRatio(Amount, |quic, _| counts(quic.datagrams_sent, quic.send_calls));
     QuicDatagramsPerReceive: QuicRatio(Amount, |quic, _| {

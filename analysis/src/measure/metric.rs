@@ -230,5 +230,4 @@ pub(crate) enum Place {
     Comparison,
     /// The levels that the changes of a verdict start from.
     Levels,
-    Published,
 }

@@ -60,7 +60,7 @@ pub(crate) struct CellMeasured {
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,
-    /// The estimates of all figures. Empty for a published table.
+    /// The estimates of all figures.
     pub(crate) estimates: Estimates,
     /// The curve of the site that the verdict is about.
     pub(crate) curve: Vec<CurvePoint>,

@@ -1,13 +1,12 @@
-//! The report of `compare` on two sweeps, one of which may be a published table.
+//! The report of `compare` on two sweeps.
 
 use std::fmt::Debug;
 
 use run_format::Manifest;
 
 use super::markdown::{self, Frame, Row, table};
-use super::{method, published};
+use super::method;
 use crate::measure::{Metric, MetricKey, Place};
-use crate::options::Options;
 use crate::prose::{self, prose};
 use crate::stats;
 use crate::summary::{Identity, Summary, host_words, tool_words, upstream_words};
@@ -20,21 +19,8 @@ pub(crate) struct Compared {
     pub(crate) summary: Summary,
 }
 
-/// Says in how many cells the time beyond the threshold is resolved to differ. If a side has no intervals, there is a sentence
-/// about each side instead.
-pub(crate) fn sentences(
-    compared: &[Compared],
-    sides: [&Summary; 2],
-    options: &Options,
-) -> Vec<String> {
-    if is_published(sides) {
-        let summary = &compared[0].summary;
-        let sentence = |(variant, side): (usize, &Summary)| {
-            let words = published::sentences(summary, summary.first_site(options), variant);
-            Some(format!("{}: {}", side.identity.name, words.first()?))
-        };
-        return sides.into_iter().enumerate().filter_map(sentence).collect();
-    }
+/// Says in how many cells the time beyond the threshold is resolved to differ.
+pub(crate) fn sentence(compared: &[Compared]) -> String {
     let parts = compared.iter().map(|pair| {
         let beyond = MetricKey::new(pair.verdict.site, Metric::BeyondMsPerS);
         let [lower, higher, _] = pair.summary.resolved(beyond, 1);
@@ -46,11 +32,7 @@ pub(crate) fn sentences(
         )
     });
     let joined_parts = joined(parts, "; ");
-    vec![format!("After compared with before: {joined_parts}.")]
-}
-
-fn is_published(sides: [&Summary; 2]) -> bool {
-    sides.iter().any(|side| side.identity.is_published())
+    format!("After compared with before: {joined_parts}.")
 }
 
 pub(crate) fn text(
@@ -62,20 +44,10 @@ pub(crate) fn text(
 ) -> String {
     let title = format!("Poll latency: {title}");
     let sites = &after.identity.sites;
-    let is_published = is_published([before, after]);
-    let only = compared
-        .first()
-        .filter(|_| is_published && compared.len() == 1);
-    let published_cells = |only: &Compared| {
-        let sides = ["before", "after"];
-        table(published::cells(&only.summary, frame.options, &sides))
-    };
     let mut cells = compared.iter().flat_map(|pair| pair.summary.measured());
     let text = prose::text(&prose!('a "comparison.txt" {
-        published_cells: Option<String> = only.map(published_cells),
         table: String = table(rows(compared)),
         sides: [&'a Summary; 2] = [before, after],
-        is_published: bool = is_published,
         has_single_launches: bool = cells.any(|cell| cell.measured.runs < 2),
         warnings: &'a [String] = warnings,
     }));
@@ -110,11 +82,6 @@ fn field(compared: &Compared, metric: Metric) -> String {
 }
 
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
-    if before.is_published() || after.is_published() {
-        let published = "one side is a published table: another machine, another tool, another time, and one run per \
-                         cell";
-        return vec![published.to_owned()];
-    }
     let facts = |identity: &Identity| {
         let text = |value: &dyn Debug| format!("{value:?}").replace('"', "");
         let mut named = vec![("machine", host_words(&identity.hosts))];

@@ -91,16 +91,6 @@ impl CellEstimate {
 }
 
 impl BareEstimate {
-    pub(crate) fn without_error(value: f64) -> BareEstimate {
-        BareEstimate {
-            value,
-            level: None,
-            is_of_one_launch: true,
-            least: 0.0,
-            shape: IntervalShape::Symmetric,
-        }
-    }
-
     /// The interval with a confidence such as 0.95. None if [`BareEstimate::level`] is None.
     pub(crate) fn interval(&self, confidence: f64) -> Option<Interval> {
         let level = self.level?;

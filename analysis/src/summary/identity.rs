@@ -24,7 +24,7 @@ pub(crate) struct Identity {
     pub(crate) hosts: Vec<Machine>,
     /// A sentence about the network, if it was not a lab's.
     pub(crate) real_network: Option<String>,
-    /// None for a published table and for an application.
+    /// None for an application.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) application: Option<Application>,
     pub(crate) sites: SiteNames,
@@ -130,10 +130,6 @@ impl Identity {
             Some(_) => "application",
             None => "sweep",
         }
-    }
-
-    pub(crate) fn is_published(&self) -> bool {
-        self.manifest.is_none() && self.application.is_none()
     }
 
     pub(crate) fn line(&self) -> String {

@@ -209,13 +209,6 @@ impl Summary {
 }
 
 impl CellSummary {
-    pub(crate) fn new(cell: Cell, blocks: usize) -> CellSummary {
-        CellSummary {
-            measured: Arc::new(CellMeasured::empty(cell, blocks)),
-            ..CellSummary::default()
-        }
-    }
-
     pub(crate) fn figure(&self, key: MetricKey, variant: usize) -> Option<&CellFigure> {
         self.figures.get(&key)?.get(variant)?.as_ref()
     }

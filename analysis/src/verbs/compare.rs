@@ -8,6 +8,7 @@ use run_format::{Budgets, files};
 
 use crate::in_grid::InGrid;
 use crate::load::Sweep;
+use crate::new_folder;
 use crate::options::Options;
 use crate::page::{self, Page, data};
 use crate::report::comparison::{self, Compared};
@@ -19,7 +20,6 @@ use crate::summary::{CsvTable, Summary, tables};
 use crate::text::joined;
 use crate::verdict::Verdict;
 use crate::views::{Entry, Scene, lines, slug};
-use crate::{new_folder, published};
 
 pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
@@ -29,7 +29,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
         [false, true] => return place_in_grid(after, before, options, &out),
         _ => {}
     }
-    let sides = [&side(before, options)?, &side(after, options)?];
+    let read = |folder| Summary::read(Sweep::open(folder)?, options);
+    let sides = [&read(before)?, &read(after)?];
     let [was, is] = sides;
     if was.shared_cells(is) == 0 {
         let (before, after) = (before.display(), after.display());
@@ -62,7 +63,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     for warning in &warnings {
         say(format!("warning: {warning}"));
     }
-    let in_short = comparison::sentences(&compared, sides, options);
+    let in_short = vec![comparison::sentence(&compared)];
     let names = sides.map(|side| side.identity.name.clone());
     let title = format!("{} compared with {}", names[1], names[0]);
     let frame = Frame::new(&in_short, &pictures, options);
@@ -107,13 +108,6 @@ fn place_in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Re
         record: ReportRecord::new("compare", names, options),
     };
     report_folder::write(out, content)
-}
-
-fn side(path: &Path, options: &Options) -> Result<Summary, Failure> {
-    match path.is_file() {
-        true => published::read(path, options),
-        false => Summary::read(Sweep::open(path)?, options),
-    }
 }
 
 fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {

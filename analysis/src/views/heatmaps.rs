@@ -141,9 +141,8 @@ fn entry(scene: &Scene, key: MetricKey, variant: usize, axes: &Axes, is_first: b
     };
     let site = key.site.map_or("worker", |site| site.name());
     let subtitle = format!(
-        "threshold: {}; {about_rows}below each value: {}",
-        scene.options.threshold_text(),
-        scene.intervals()
+        "threshold: {}; {about_rows}below each value: its 95 % interval",
+        scene.options.threshold_text()
     );
     let names = [kind, metric.name, site, after];
     scene.entry(&names, is_first, [title, subtitle], heatmap)

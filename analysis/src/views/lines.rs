@@ -18,7 +18,7 @@ use crate::verdict::{AtThreshold, Candidate};
 const MOST_CANDIDATES: usize = 4;
 
 /// Draws the time beyond every threshold, for the best candidates that fired and for the A/A control. A reader sees whether a
-/// conclusion depends on the threshold. None for a published table, which has no curve.
+/// conclusion depends on the threshold. None if no candidate has a curve.
 pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let verdict = scene.verdict;
     let ranked = verdict.ranked();

@@ -102,16 +102,6 @@ impl<'a> Scene<'a> {
             None => words.to_owned(),
         }
     }
-
-    /// Says what is below a value in a cell.
-    pub(super) fn intervals(&self) -> &'static str {
-        let cells = self.summary.measured();
-        let mut figures = cells.flat_map(|cell| cell.figures.values().flatten().flatten());
-        match figures.any(|figure| figure.estimate.level.is_some()) {
-            true => "its 95 % interval",
-            false => "no interval, since none was published",
-        }
-    }
 }
 
 impl From<&CellFigure> for ChartValue {

@@ -9,8 +9,8 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 
 #[rustfmt::skip]
-const VERBS: [&str; 11] = [
-    "report", "comment", "verdict", "page", "compare", "export", "verify", "published", "next-round", "merge", "reprot",
+const VERBS: [&str; 10] = [
+    "report", "comment", "verdict", "page", "compare", "export", "verify", "next-round", "merge", "reprot",
 ];
 #[rustfmt::skip]
 const OPTIONS: [&str; 8] = [

@@ -5,7 +5,6 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{self, Copy, RUN, RUNS, analysis, edit, path, replace, set_field};
-use tempfile::TempDir;
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("a folder");
@@ -305,10 +304,6 @@ fn pipes_and_endless_files_are_refused() {
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[file, "it is longer than 256 MiB"]);
     }
-    let folder = TempDir::new().expect("a folder");
-    let table = folder.path().join("per_run.csv");
-    pipe_at(&table);
-    analysis(["published", path(&table)]).refuses(&["per_run.csv", "no regular file"]);
     let copy = Copy::new();
     copy.report(&[]).succeeds();
     for file in ["report.md", "report.json", "summary.csv"] {

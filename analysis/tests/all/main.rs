@@ -24,7 +24,6 @@ mod merge;
 mod outside;
 mod packed;
 mod page;
-mod published;
 mod readers;
 mod refusals;
 mod rr;

@@ -271,9 +271,7 @@ pub(crate) fn possible(report: &Path) -> Result<(), String> {
     for row in reader.records() {
         let row = row.expect("a row");
         let mut numbers = row.iter().filter_map(|field| field.parse::<f64>().ok());
-        // Several busy cores are more than 100 % of one.
-        let is_share = |name: &str| name.ends_with("_percent") && name != "central_busy_percent";
-        let is_share = metric.is_some_and(|at| is_share(&row[at]));
+        let is_share = metric.is_some_and(|at| row[at].ends_with("_percent"));
         let levels = ["value", "low", "high"].map(|name| row[column(name)?].parse::<f64>().ok());
         let most = if is_share { 100.0 } else { f64::MAX };
         if numbers.any(|number| !number.is_finite())

@@ -73,13 +73,6 @@ impl Counts {
         above.map(|(value, count)| (value - limit) * count).sum()
     }
 
-    /// The sum of the squares of all values.
-    pub fn squares(&self) -> f64 {
-        let values = self.values();
-        let squares = values.map(|(value, count)| (value as f64).powi(2) * count as f64);
-        squares.sum()
-    }
-
     pub fn at(&self, value: u64) -> u64 {
         let value = bucket(value);
         let found = self.0.binary_search_by_key(&value, |(bucket, _)| *bucket);
@@ -228,11 +221,6 @@ mod tests {
             let step = counts.beyond(threshold) - counts.beyond(threshold + 1000);
             assert!(step <= 1000 * number, "{threshold}: {step}");
         }
-    }
-
-    #[test]
-    fn squares_are_summed_up() {
-        assert_eq!(counted(vec![3, 4, 4]).squares(), 41.0);
     }
 
     #[test]
