@@ -70,8 +70,8 @@ const WRONG: &str = r#"
 --quick --peers 1 => cannot be used with
 --candidate muxer=1 => --search
 --shard 1/2 --name run => required arguments were not provided: --seed
---shard 3/2 => part 3 of 2: there is none
---shard 0/2 => part 0 of 2: there is none
+--shard 3/2 => there is no part 3 of 2
+--shard 0/2 => there is no part 0 of 2
 --shard 2 => accepted: 2/8, slurm
 --shard kubernetes/2 => JOB_COMPLETION_INDEX is not set
 --shard 1/13 --seed 1 --name run --quick => 13 parts, but the grid has 12 cells

@@ -57,7 +57,7 @@ fn a_cell_delayed_by_netem_is_as_far_away_as_asked_and_as_ping_says() {
     assert_measured(&row, 3.0);
     assert_eq!(code, Some(0));
     assert_eq!(dropped(&row), 0);
-    if !program::tool("ping").exists() {
+    if !program::system_tool_or_usr_bin("ping").exists() {
         return println!("skipped: missing ping (apt-get install -y iputils-ping)");
     }
     let bench = Bench::new();
