@@ -54,7 +54,14 @@ impl Discoveries {
             (0..CELLS).map(|number| look(&cell(number), rng)).unzip();
         let controls: Vec<Uncertain> = controls.iter().map(|change| change.difference).collect();
         let calibration = calibrate(&controls);
-        let p = |change: Change| Some(change.inflated(calibration.inflation()).p_value());
+        let p = |change: Change| {
+            Some(
+                change
+                    .inflated(calibration.inflation())
+                    .difference
+                    .p_value(),
+            )
+        };
         let adjusted = adjusted_p_values(&others.into_iter().map(p).collect::<Vec<_>>());
         let resolved: Vec<bool> = adjusted.into_iter().flatten().map(is_resolved).collect();
         let count = |cells: &[bool]| cells.iter().filter(|resolved| **resolved).count() as u32;

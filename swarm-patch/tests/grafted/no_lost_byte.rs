@@ -101,7 +101,14 @@ impl EchoSide {
                 // The message comes first, because the other side may close the connection right after it.
                 biased;
                 _ = &mut other_has_all => break,
-                event = self.node.select_next_some() => self.handle(event),
+                event = self.node.select_next_some() => {
+                    // The other side may have sent the message and closed the connection after it was looked for.
+                    let is_closed = matches!(event, SwarmEvent::ConnectionClosed { .. });
+                    if is_closed && other_has_all.try_recv().is_ok() {
+                        break;
+                    }
+                    self.handle(event);
+                }
             }
         }
     }
