@@ -141,10 +141,11 @@ fn own_time() -> PreflightFinding {
     };
     // Only x86 says whether there is a hypervisor.
     let is_physical = cfg!(target_arch = "x86_64") && !has_cpu_flag("hypervisor");
-    let (is_ok, hypervisor) = match sets(STEAL) {
-        Some(true) => (true, " and time that the hypervisor reports as stolen"),
-        Some(false) => (false, ", but with time that the hypervisor took"),
-        None => (
+    let (is_ok, hypervisor) = match (is_physical, sets(STEAL)) {
+        (true, _) => (true, "; there is no hypervisor"),
+        (false, Some(true)) => (true, " and time that the hypervisor reports as stolen"),
+        (false, Some(false)) => (false, ", but with time that the hypervisor took"),
+        (false, None) => (
             false,
             "; whether the hypervisor's time is included is unknown, because the kernel's configuration cannot be read",
         ),
