@@ -198,13 +198,10 @@ fn subjects_are_listed_and_launched_together() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     let run = |arguments: &[&str]| {
-        let output = succeeds(
-            bench
-                .command(&["sweep", "--subject", "released", "--subject"])
-                .arg(&folder)
-                .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
-                .args(arguments),
-        );
+        let mut sweep = bench.command(&["sweep", "--subject", "released", "--subject"]);
+        sweep.arg(&folder).args(arguments);
+        let cells = ["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"];
+        let output = succeeds(sweep.args(cells));
         text(&output.stdout)
     };
     let list = run(&["--dry-run"]);

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::bench::{self, Bench, can_run, json, kill, pid, signal, text, words};
+use crate::bench::{self, Bench, can_run, json, kill, pid, signal, succeeds, text, words};
 use nix::sys::signal::Signal::SIGSTOP;
 
 /// Two cells of a few seconds each.
@@ -165,12 +165,7 @@ fn dies(processes: &[(&str, usize, bool)]) {
                 .count();
             assert!(slices > 0, "{what}");
         }
-        let resumed = bench.resume().output().unwrap();
-        assert!(
-            resumed.status.success(),
-            "{what}: {}",
-            text(&resumed.stderr)
-        );
+        succeeds(&mut bench.resume());
         assert_eq!(bench.runs("run-1").len(), 2, "{what}");
         assert_eq!(
             bench.runs("run-1.killed-1").len(),

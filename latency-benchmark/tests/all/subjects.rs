@@ -18,11 +18,8 @@ const SMALL: [&str; 14] = [
 #[test]
 fn subjects_are_alive_together_and_take_turns() {
     let Some(bench) = Bench::near() else { return };
-    succeeds(
-        bench
-            .sweep(&SMALL)
-            .args(["--repeat", "2", "--peers-subject", "same"]),
-    );
+    let mut sweep = bench.sweep(&SMALL);
+    succeeds(sweep.args(["--repeat", "2", "--peers-subject", "same"]));
     bench.assert_nothing_left();
     let names = ["s0-run-1", "s0-run-2", "s1-run-1", "s1-run-2"];
     for (name, (subject, block)) in names.into_iter().zip([(0, 1), (0, 2), (1, 1), (1, 2)]) {
