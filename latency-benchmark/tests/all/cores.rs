@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use nix::sys::signal::Signal;
 
-use crate::bench::{self, Bench, json, number, succeeds, table, text};
+use crate::bench::{self, Bench, holds, json, number, succeeds, table, text};
 
 /// A bench on eight cores. If there are fewer, the test is skipped: `.ci/netem-in-qemu` has enough for it.
 fn on_eight_cores() -> Option<Bench> {
@@ -172,8 +172,5 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
         (workers.parse::<usize>().unwrap() + 1).to_string()
     );
     let report = bench.report();
-    assert!(
-        report.contains(&amiss) && report.contains("same worker: late"),
-        "{report}"
-    );
+    holds(&report, &[&amiss, "same worker: late"]);
 }
