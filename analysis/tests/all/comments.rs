@@ -7,7 +7,7 @@ use std::path::Path;
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 
 use crate::bench::{Copy, analysis, edit, holds, path, seal, search_of};
-use crate::golden::with_subjects;
+use crate::golden::of_subjects;
 use crate::in_grid::application;
 
 /// What a reader of the rendered text sees.
@@ -93,15 +93,13 @@ fn comment(dir: &Path) -> String {
 fn comments_of_budgets_and_of_programs_render() {
     let budgets = Copy::new();
     check(&comment(&budgets.dir()), 1);
-    let programs = Copy::new();
-    with_subjects(&programs, 1);
+    let programs = of_subjects(1);
     check(&comment(&programs.dir()), 1);
 }
 
 #[test]
 fn a_comment_about_a_patch_says_whether_it_does_what_the_budget_does() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let at_both_ends =
         |text: String| text.replace("\"muxer=1/deferred\"", "\"muxer=1/deferred@both\"");
     edit(&copy.dir().join("manifest.json"), |text| {

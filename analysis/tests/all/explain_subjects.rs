@@ -4,12 +4,11 @@ use std::fs;
 
 use crate::bench::evidence::{self, BUDGET, CELL};
 use crate::bench::{Copy, edit, holds, links, replace};
-use crate::golden::with_subjects;
+use crate::golden::of_subjects;
 
 /// A copy in which the first subject has the [`evidence`] of the baseline, and the second one that of the budget.
 fn explained() -> Copy {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     evidence::explain(&copy);
     let about = copy.dir().join("explain/explain.json");
     replace(&about, "[0, 2]", "[0], \"subjects\": [0, 1]");

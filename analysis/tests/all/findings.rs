@@ -1,13 +1,11 @@
 //! Findings of needless work: injected causes are found, and a clean launch has none.
 
-use std::fs;
-
-use crate::bench::evidence::{self, CELL, add, change, set};
+use crate::bench::evidence::{CELL, add, change, set};
 use crate::bench::{Copy, holds};
 
 /// The kinds of the findings, the most severe first.
 fn kinds(copy: &Copy) -> Vec<String> {
-    report(copy);
+    copy.reported();
     let table = copy.explain_file("findings.csv");
     let rows = table.lines().skip(1);
     rows.map(|row| row.split(',').nth(1).expect("a kind").to_owned())

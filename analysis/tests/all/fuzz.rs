@@ -18,8 +18,6 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use run_format::checksums::of_file;
-use run_format::files::{read_json, write_json};
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const FIRST_SEED: u64 = 6438;

@@ -165,9 +165,10 @@ const SUBJECTS: &str = r#""subjects": [
      "tree_sha256": null}, "peers": 0},
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
 
-/// Turns the only run of the fixture into five launches of two programs that took turns.
-pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
+/// A copy whose only run has become five launches of two programs that took turns.
+pub(crate) fn of_subjects(beside: usize) -> Copy {
     const BLOCKS: u32 = 5;
+    let copy = Copy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
         let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
         text.replacen("\"variants\": [", &format!("{SUBJECTS} \"variants\": ["), 1)
@@ -187,12 +188,12 @@ pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
         }
         fs::remove_dir_all(cell.join("run-1")).expect("it is there");
     }
+    copy
 }
 
 #[test]
 fn launches_of_subjects_are_compared_and_named() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let text = copy.reported();
     holds(
         &text,
@@ -217,8 +218,7 @@ fn launches_of_subjects_are_compared_and_named() {
 
 #[test]
 fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     for cell in fs::read_dir(copy.dir().join("cells")).expect("cells") {
         for launch in fs::read_dir(cell.expect("a cell").path()).expect("launches") {
             let launch = launch.expect("a launch").path();
@@ -243,8 +243,7 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
 
 #[test]
 fn a_block_of_programs_needs_all_of_them() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     for cell in CELLS {
         let launch = copy.dir().join("cells").join(cell).join("s1-run-3");
         fs::remove_dir_all(launch).expect("it is there");
@@ -255,15 +254,13 @@ fn a_block_of_programs_needs_all_of_them() {
 
 #[test]
 fn programs_that_did_not_take_turns_are_refused() {
-    let copy = Copy::new();
-    with_subjects(&copy, 0);
+    let copy = of_subjects(0);
     copy.is_refused(&["its `beside` is not that of the manifest"]);
 }
 
 #[test]
 fn a_subject_that_always_fails_does_not_cost_the_others() {
-    let copy = Copy::new();
-    with_subjects(&copy, 2);
+    let copy = of_subjects(2);
     let third = r#""peers": 0}, {"label": "broken", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
     replace(&copy.dir().join("manifest.json"), "\"peers\": 0}],", third);
     holds(&copy.reported(), &[" %, because 3 candidates fired and"]);
@@ -274,8 +271,7 @@ fn a_subject_that_always_fails_does_not_cost_the_others() {
 
 #[test]
 fn a_subject_that_hangs_is_the_first_line_everywhere() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let hangs = "the stream to peer 1 stalled after 12.0 s";
     for cell in CELLS {
         for number in 1..=5 {
@@ -321,8 +317,7 @@ fn a_subject_that_hangs_is_the_first_line_everywhere() {
 
 #[test]
 fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let cell = copy.dir().join("cells/pl004096_rtt000_n02");
     let launch = copy.dir().join("subjects/1/without-lines");
     fs::create_dir_all(&launch).expect("the folder is ours");
@@ -348,8 +343,7 @@ fn the_report_names_what_a_subject_did_not_record() {
      {"site": "connection", "level": "inner", "not_there": "poll in line 7 has no loop"},
      {"site": "connection", "level": "budget", "not_there": "poll in line 7 has no loop"}],
      "patches": [], "edits_sha256": "", "lock_sha256": "", "program_sha256": ""}}],"#;
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     edit(&copy.dir().join("manifest.json"), |text| {
         let second = r#""libp2p": {"kind": "released"}, "peers": 0"#;
         text.replacen(&format!("{second}}}],"), &format!("{second}, {LEVELS}"), 1)
@@ -392,8 +386,7 @@ fn the_report_names_what_a_subject_did_not_record() {
 
 #[test]
 fn a_launch_of_another_subject_is_refused() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let run = copy
         .dir()
         .join("cells/pl004096_rtt000_n02/s1-run-2/run.json");

@@ -482,7 +482,10 @@ fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
     let shown = browser.text("#hover");
     let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
     let is_shown = |row: &Row| shown.ends_with(&format!("{} ", row["tasks"]));
-    assert!(rows(&table).iter().any(is_shown), "{shown:?} is no row");
+    assert!(
+        bench::rows(&table).iter().any(is_shown),
+        "{shown:?} is no row"
+    );
     browser.eval("document.querySelector('#soak svg').focus()");
     browser.press(Key::Right);
     assert_ne!(browser.text("#hover"), shown);

@@ -104,12 +104,9 @@ const PEERS: u64 = 2;
 #[test]
 fn the_workload_rr_reports_latency_in_a_sweep() {
     let Some(bench) = Bench::near() else { return };
-    succeeds(
-        bench
-            .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
-            .args(["--payload", "64B,1KiB", "--budget", "none"])
-            .args(["--max-cell-seconds", "1", "--turn", "100"]),
-    );
+    let mut sweep = bench.sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"]);
+    sweep.args(["--payload", "64B,1KiB", "--budget", "none"]);
+    succeeds(sweep.args(["--max-cell-seconds", "1", "--turn", "100"]));
     let runs: Vec<PathBuf> = bench.runs("run-1");
     assert_eq!(runs.len(), 2);
     for (run, payload) in runs.iter().zip([64, 1024]) {
