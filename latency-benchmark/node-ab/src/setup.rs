@@ -264,7 +264,7 @@ mod tests {
 
     fn labels(budgets: &[&str]) -> Result<Vec<String>, String> {
         let budgets: Vec<String> = budgets.iter().map(|budget| (*budget).to_owned()).collect();
-        let variants = variants(&budgets).map_err(|error| error.to_string())?;
+        let variants = variants_to_compare(&budgets).map_err(|error| error.to_string())?;
         Ok(variants.into_iter().map(|variant| variant.label).collect())
     }
 
