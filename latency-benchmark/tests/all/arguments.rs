@@ -1,11 +1,10 @@
 //! Wrong arguments, and what needs no lab.
 
 use std::env;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, text, words};
+use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, succeeds, text, words, write_program};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -198,14 +197,13 @@ fn subjects_are_listed_and_launched_together() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     let run = |arguments: &[&str]| {
-        let output = bench
-            .command(&["sweep", "--subject", "released", "--subject"])
-            .arg(&folder)
-            .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = succeeds(
+            bench
+                .command(&["sweep", "--subject", "released", "--subject"])
+                .arg(&folder)
+                .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
+                .args(arguments),
+        );
         text(&output.stdout)
     };
     let list = run(&["--dry-run"]);
@@ -248,15 +246,14 @@ fn a_label_that_is_no_file_name_is_refused() {
     assert!(said.contains("too long for a file name"), "{said}");
 }
 
+const NOTES_ITS_RUN: &str = "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n";
+
 /// A program in the working folder is somebody's data.
 #[test]
 fn no_program_of_the_working_folder_is_run() {
     let bench = Bench::new();
     for name in ["git", "ip", "tc", "iptables"] {
-        let path = bench.dir.path().join(name);
-        std::fs::write(&path, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
-        let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
-        std::fs::set_permissions(path, mode).unwrap();
+        write_program(&bench.dir.path().join(name), NOTES_ITS_RUN);
     }
     let source = bench.dir.path().join("source");
     std::fs::create_dir(&source).unwrap();
@@ -301,8 +298,7 @@ fn help_and_mistyped_options_need_no_build() {
     assert_eq!(text(&help.stdout), known, "run the tests with BLESS=1");
     let version = bench.command(&["sweep", "--version"]).output().unwrap();
     let cargo = bench.dir.path().join("cargo");
-    std::fs::write(&cargo, "#!/bin/sh\ntouch \"$0.was-run\"\nexit 1\n").unwrap();
-    std::fs::set_permissions(&cargo, std::fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&cargo, NOTES_ITS_RUN);
     let script = |arguments: &[&str]| {
         let mut command = Command::new(root.join("sweep.sh"));
         let path = format!("{}:/usr/bin:/bin", bench.dir.path().display());
@@ -368,8 +364,7 @@ fn schedulers_number_the_shards() {
     let plan = |shard: &str, variables: &[(&str, &str)]| {
         let mut command = bench.command(&["sweep", "--dry-run", "--quick", "--seed", "7"]);
         command.args(["--name", "run", "--shard", shard]);
-        let output = command.envs(variables.iter().copied()).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        let output = succeeds(command.envs(variables.iter().copied()));
         text(&output.stdout)
     };
     let second = plan("2/4", &[]);

@@ -1,6 +1,6 @@
 //! Peers change budgets in step with central.
 
-use crate::bench::{Bench, Row, can_run, number, table, text};
+use crate::bench::{Bench, Row, can_run, number, succeeds, table};
 
 const BUDGETS: [&str; 3] = ["none", "muxer=1/deferred", "muxer=1/deferred@both"];
 
@@ -19,9 +19,8 @@ fn peers_yield_in_the_turns_of_their_budget_and_in_no_others() {
         let long = ["--turn", "200", "--settle", "200"];
         let sweep = sweep.args(budgets).args(long);
         let sweep = sweep.args(["--no-aa", "--max-cell-seconds", "12"]);
-        let output = sweep.output().unwrap();
+        succeeds(sweep);
         bench.assert_nothing_left();
-        assert!(output.status.success(), "{}", text(&output.stderr));
         let slices = table(&bench.runs("run-1").remove(0).join("slices.csv"));
         let slices = slices.iter().filter(|row| row["pass"] == "compare");
         let slices: Vec<&Row> = slices.collect();

@@ -9,7 +9,7 @@ use nix::unistd::geteuid;
 use program::tool;
 
 use crate::bench::{
-    self, Bench, MARK, analysis, can_run, json, lacks_nothing, pid, signal, text, words,
+    self, Bench, MARK, analysis, can_run, json, lacks_nothing, pid, signal, succeeds, text, words,
 };
 
 const FOLDER: &str = "poll-latency-bundle";
@@ -91,9 +91,7 @@ impl EmptyRoot {
 }
 
 fn run(command: &mut Command) -> String {
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    text(&output.stdout)
+    text(&succeeds(command).stdout)
 }
 
 #[test]

@@ -2,11 +2,10 @@
 //! on eight virtual cores.
 
 use std::collections::BTreeSet;
-use std::process::Command;
 
 use nix::sys::signal::Signal;
 
-use crate::bench::{self, Bench, analysis, can_run, json, number, table, text};
+use crate::bench::{self, Bench, can_run, json, number, succeeds, table, text};
 
 /// Whether there are so many cores. If not, the test is skipped: `.ci/netem-in-qemu` has enough for it.
 fn has_cores(wanted: usize) -> bool {
@@ -23,16 +22,6 @@ const CELL: [&str; 6] = [
     "--rtt", "0", "--budget", "none", "--budget", "muxer=1/deferred",
 ];
 
-fn report(bench: &Bench) -> String {
-    let output = Command::new(analysis())
-        .arg("report")
-        .arg(bench.run_dir())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    std::fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap()
-}
-
 #[test]
 fn every_worker_has_a_core_of_its_own() {
     if !has_cores(8) || !can_run(false) {
@@ -40,11 +29,8 @@ fn every_worker_has_a_core_of_its_own() {
     }
     let bench = Bench::new();
     let mut sweep = bench.sweep(&bench::SMALL);
-    let output = sweep.args(CELL).args(["--workers", "4"]).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    succeeds(sweep.args(CELL).args(["--workers", "4"]));
+    let run = bench.only("run-1");
     let placement = &json(&run.join("run.json"))["config"]["lab"]["placement"];
     let workers = table(&run.join("workers.csv"));
     let cores = |worker: &str| {
@@ -105,8 +91,7 @@ fn every_job_has_cores_of_its_own() {
     let bench = Bench::new();
     let mut sweep = bench.sweep(&["--peers", "1,2,3", "--payload", "4KiB", "--turn", "100"]);
     sweep.args(["--max-cell-seconds", "1", "--seed", "1", "--no-aa"]);
-    let output = sweep.args(CELL).args(["--jobs", "3"]).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(sweep.args(CELL).args(["--jobs", "3"]));
     bench.assert_nothing_left();
     let manifest = json(&bench.run_dir().join("manifest.json"));
     let places = manifest["config"]["jobs"]["places"].as_array().unwrap();
@@ -149,9 +134,7 @@ fn with_too_few_cores_cells_are_measured_one_after_the_other() {
     let bench = Bench::new();
     let cores = lab::Topology::for_this_process().unwrap();
     let jobs = cores.available().count().to_string();
-    let mut list = bench.sweep(&["--dry-run", "--jobs", &jobs]);
-    let output = list.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = succeeds(&mut bench.sweep(&["--dry-run", "--jobs", &jobs]));
     let amiss = format!("--jobs {jobs}: the {jobs} cores of this machine are enough for");
     assert!(
         text(&output.stderr).contains(&amiss),
@@ -168,29 +151,19 @@ fn with_too_few_cores_cells_are_measured_one_after_the_other() {
 
 #[test]
 fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     // One more than any machine can give.
     let workers = lab::Topology::for_this_process().unwrap();
     let workers = (workers.available().count() + 1).to_string();
     let mut sweep = bench.sweep(&bench::SMALL);
-    let output = sweep
-        .args(CELL)
-        .args(["--workers", &workers])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let output = succeeds(sweep.args(CELL).args(["--workers", &workers]));
     let amiss = format!("here are too few cores: central's {workers} workers share core");
     assert!(
         text(&output.stderr).contains(&amiss),
         "{}",
         text(&output.stderr)
     );
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     let threads: BTreeSet<String> = table(&run.join("workers.csv"))
         .iter()
         .map(|row| row["worker"].clone())
@@ -199,7 +172,7 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
         threads.len().to_string(),
         (workers.parse::<usize>().unwrap() + 1).to_string()
     );
-    let report = report(&bench);
+    let report = bench.report();
     assert!(
         report.contains(&amiss) && report.contains("same worker: late"),
         "{report}"

@@ -4,25 +4,20 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, SMALL, can_run, complaint, json, text};
+use crate::bench::{Bench, SMALL, complaint, json, text};
 use run_format::files::read_versioned;
 use run_format::{Pace, RunRow};
 use serde_json::{Value, json};
 
 #[test]
 fn a_run_that_was_changed_is_measured_again() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut sweep = bench.sweep(&SMALL);
     sweep.args(["--rtt", "0", "--no-aa", "--budget", "none"]);
     assert!(sweep.output().unwrap().status.success());
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     let sums = json(&run.join("run.json"))["files"].clone();
-    let files = fs::read_dir(run).unwrap().count();
+    let files = fs::read_dir(&run).unwrap().count();
     assert_eq!(sums.as_object().unwrap().len(), files, "{sums}");
 
     let table = run.join("peers.csv");
@@ -47,7 +42,7 @@ fn a_run_that_was_changed_is_measured_again() {
     // As a run of another sweep, whose files are as they were written.
     let mut row: RunRow = read_versioned(&run.join("run.json")).unwrap();
     row.config.load.pace = Pace::Outstanding(3);
-    row.rewrite(run).unwrap();
+    row.rewrite(&run).unwrap();
     let said = text(&bench.resume().output().unwrap().stderr);
     let expected = "its load is not that of this sweep; the run is measured again";
     assert!(said.contains(expected), "{said}");

@@ -182,10 +182,7 @@ fn dies(processes: &[(&str, usize, bool)]) {
 
 #[test]
 fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
-    if !can_run(true) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::far() else { return };
     let tools = bench.dir.path().join("tools");
     fs::create_dir(&tools).unwrap();
     for tool in ["ip", "tc"] {
@@ -223,10 +220,7 @@ fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
 
 #[test]
 fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     // Inside a user namespace of its own the setting is nobody else's, and a root without
     // capabilities needs what an ordinary user needs.
     let script = format!(

@@ -1,14 +1,10 @@
 //! Blocks in which a process stood still are disturbed, and the report says so.
 
-use std::fs;
-use std::path::Path;
-use std::process::{Child, Command};
+use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::bench::{
-    self, Bench, Row, analysis, can_run, eventually, json, signal, table, text, words,
-};
+use crate::bench::{self, Bench, Row, can_run, json, signal, succeeds, table, text, value, words};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 /// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
@@ -18,18 +14,17 @@ fn stop(verb: &str, bench: &Bench) -> (Vec<Row>, String) {
     sweep.args(["--precision", "0.0001ms,0.0001%"]);
     stop_in(sweep.spawn().unwrap(), verb, bench);
     let run = bench.only("run-1");
-    (table(&run.join("blocks.csv")), report(&bench.run_dir()))
+    (table(&run.join("blocks.csv")), bench.report())
 }
 
 /// Stops the process of that verb twice after two blocks, and waits for the end.
 fn stop_in(running: Child, verb: &str, bench: &Bench) {
     let process = bench.wait_for(verb, 0);
-    eventually("two blocks", || {
+    bench::rows_of(|| {
         let partial = bench.runs("run-1.partial");
         // A soak has no cells.
         let folder = partial.into_iter().next().unwrap_or(bench.run_dir());
-        let blocks = fs::read_to_string(folder.join("blocks.csv")).ok()?;
-        (blocks.lines().count() > 2).then_some(())
+        Some(folder.join("blocks.csv"))
     });
     // Not only between two blocks, when nothing is measured.
     for _ in 0..2 {
@@ -42,28 +37,9 @@ fn stop_in(running: Child, verb: &str, bench: &Bench) {
     assert!(output.status.success(), "{}", text(&output.stderr));
 }
 
-fn report(run: &Path) -> String {
-    let mut report = Command::new(analysis());
-    let output = report
-        .arg("report")
-        .arg(run)
-        .args(["--format", "svg"])
-        .output();
-    let output = output.unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    fs::read_to_string(run.join("report/report.md")).unwrap()
-}
-
-fn value(row: &Row, column: &str) -> f64 {
-    row[column].parse().unwrap()
-}
-
 #[test]
 fn the_block_in_which_central_stood_still_is_disturbed() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let (blocks, report) = stop("central", &bench);
     let late = |row: &&Row| value(row, "latest_ms") > 900.0;
     let late = blocks.iter().find(late).expect("a block with the stop");
@@ -75,10 +51,7 @@ fn the_block_in_which_central_stood_still_is_disturbed() {
 #[test]
 #[ignore = "exhaustive: another process"]
 fn exhaustive_blocks_in_which_a_peer_was_stopped_are_disturbed() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let (blocks, report) = stop("peer", &bench);
     let stops: f64 = blocks.iter().map(|row| value(row, "stops_found")).sum();
     assert!(stops > 0.0, "{blocks:?}");
@@ -114,17 +87,14 @@ fn exhaustive_rows_of_a_soak_are_disturbed_by_the_same_rule() {
 
 /// Stops a process of that verb for a while.
 fn disturbed_when_stopped(arguments: &[&str], verb: &str, said: &str) {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.command(arguments);
     command
         .arg("--out")
         .arg(bench.out())
         .args(["--name", "run"]);
     stop_in(command.spawn().unwrap(), verb, &bench);
-    let report = report(&bench.run_dir());
+    let report = bench.report();
     assert!(
         report.contains(" disturbed and set aside"),
         "{verb}: {report}"
@@ -144,8 +114,7 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     let mut command = first.sweep(&words("--peers 1 --rtt 0 --payload 4KiB"));
     let running = command.args(["--turn", "600000"]).spawn().unwrap();
     first.wait_for("central", 0);
-    let output = second.sweep(&bench::SMALL).arg("--rtt=0").output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(second.sweep(&bench::SMALL).arg("--rtt=0"));
     bench::kill(bench::pid(&running));
     bench::finish(running);
     let run = second.only("run-1");
@@ -153,7 +122,7 @@ fn a_run_beside_another_sweep_says_so_and_the_report_too() {
     let beside = json(&run.join("run.json"))["beside"].clone();
     let verbs = ["sweep", "explain", "rr", "soak"];
     assert!(verbs.map(Into::into).contains(&beside), "{beside}");
-    let report = report(&second.run_dir());
+    let report = second.report();
     let said = "During 1 run something else measured on this machine, too.";
     assert!(report.contains(said), "{report}");
 }

@@ -3,48 +3,36 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Child;
+use std::process::{Child, Command};
 
-use crate::bench::{self, Bench, can_run, complaint, json, number, table, text, words};
+use crate::bench::{self, Bench, complaint, json, number, succeeds, table, text, words};
 use nix::sys::signal::Signal;
 
 /// A sweep of two cells that takes a moment.
 fn swept(bench: &Bench) {
-    let output = bench
-        .sweep(&words("--peers 2 --rtt 0 --payload 4KiB,64KiB --budget none --budget muxer=1/deferred --max-cell-seconds 1 --turn 100"))
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let cells = "--peers 2 --rtt 0 --payload 4KiB,64KiB --budget none --budget muxer=1/deferred \
+                 --max-cell-seconds 1 --turn 100";
+    succeeds(&mut bench.sweep(&words(cells)));
+}
+
+fn explain(bench: &Bench, arguments: &str) -> Command {
+    let mut explain = bench.command(&["explain"]);
+    explain.arg(bench.run_dir()).args(words(arguments));
+    explain
 }
 
 #[test]
 fn the_worst_cell_is_explained_with_all_evidence_there_is() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     swept(&bench);
-    let run = bench.run_dir().display().to_string();
-    let output = bench
-        .command(&[
-            "explain",
-            &run,
-            "--cells",
-            "1",
-            "--blocks",
-            "2",
-            "--max-cell-seconds",
-            "1",
-        ])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let explain = bench.run_dir().join("explain");
-    let about = json(&explain.join("explain.json"));
+    let short = "--blocks 2 --max-cell-seconds 1 --cells 1";
+    succeeds(&mut explain(&bench, short));
+    let dir = bench.run_dir().join("explain");
+    let about = json(&dir.join("explain.json"));
     assert_eq!(about["variants"], serde_json::json!([0, 2]));
     let cell = about["cells"][0]["id"].as_str().unwrap().to_owned();
     assert_eq!(about["cells"][0]["why"], "beyond-time");
-    let cell = explain.join(cell);
+    let cell = dir.join(cell);
 
     let slices = table(&cell.join("slices.csv"));
     let evidence = json(&cell.join("evidence.json"));
@@ -115,53 +103,25 @@ fn the_worst_cell_is_explained_with_all_evidence_there_is() {
     bench.assert_nothing_left();
 
     // Once more: what was there stays.
-    let again = bench
-        .command(&[
-            "explain",
-            &run,
-            "--cell",
-            "pl004096_rtt000_n02",
-            "--blocks",
-            "1",
-            "--max-cell-seconds",
-            "1",
-        ])
-        .output()
-        .unwrap();
-    assert!(again.status.success(), "{}", text(&again.stderr));
+    let other = "--cell pl004096_rtt000_n02 --blocks 1 --max-cell-seconds 1";
+    succeeds(&mut explain(&bench, other));
     assert!(
         bench
             .run_dir()
             .join("explain.earlier-1/explain.json")
             .exists()
     );
-    let about = json(&explain.join("explain.json"));
+    let about = json(&dir.join("explain.json"));
     assert_eq!(about["cells"][0]["id"], "pl004096_rtt000_n02");
 }
 
 #[test]
 #[ignore = "exhaustive: takes its time"]
 fn exhaustive_stacks_are_sampled_until_there_are_enough_and_no_more_often_than_asked() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     swept(&bench);
-    let run = bench.run_dir().display().to_string();
-    let output = bench
-        .command(&[
-            "explain",
-            &run,
-            "--cell",
-            "pl065536_rtt000_n02",
-            "--blocks",
-            "1",
-            "--max-cell-seconds",
-            "20",
-        ])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let long = "--cell pl065536_rtt000_n02 --blocks 1 --max-cell-seconds 20";
+    succeeds(&mut explain(&bench, long));
     let cell = bench.run_dir().join("explain/pl065536_rtt000_n02");
     let evidence = json(&cell.join("evidence.json"));
     let interval = evidence["stack_interval_ns"].as_u64().unwrap();
@@ -233,18 +193,8 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
 fn it_says_which_cells_it_would_be() {
     let bench = Bench::new();
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-    let output = bench
-        .command(&[
-            "explain",
-            &fixture.display().to_string(),
-            "--cells",
-            "1",
-            "--dry-run",
-        ])
-        .output()
-        .unwrap();
-    let listed = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let mut explain = bench.command(&["explain", "--cells", "1", "--dry-run"]);
+    let listed = text(&succeeds(explain.arg(&fixture)).stdout);
     assert!(listed.starts_with("pl065536_rtt000_n02"), "{listed}");
     assert_eq!(listed.lines().count(), 2, "{listed}");
     assert!(
@@ -258,24 +208,16 @@ fn it_says_which_cells_it_would_be() {
 /// Begins to explain a cell of a sweep without an end, and waits until there is a slice.
 fn begin(bench: &Bench) -> (Child, PathBuf) {
     let cell = bench.run_dir().join("explain/pl065536_rtt000_n02");
-    let arguments = ["--cell", "pl065536_rtt000_n02", "--blocks", "1000"];
-    let mut explain = bench.command(&["explain"]);
-    let explain = explain.arg(bench.run_dir()).args(arguments);
-    let child = explain.spawn().unwrap();
+    let endless = "--cell pl065536_rtt000_n02 --blocks 1000";
+    let child = explain(bench, endless).spawn().unwrap();
     let slices = cell.with_extension("partial").join("slices.csv");
-    bench::eventually("a slice", || {
-        let text = fs::read_to_string(&slices).ok()?;
-        (text.lines().count() > 2).then_some(())
-    });
+    bench::rows_of(|| Some(slices.clone()));
     (child, cell)
 }
 
 #[test]
 fn an_interrupt_in_the_only_cell_is_no_success_and_keeps_what_there_is() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     swept(&bench);
     let (child, cell) = begin(&bench);
     bench::signal(bench::pid(&child), Signal::SIGTERM);
@@ -294,10 +236,7 @@ fn an_interrupt_in_the_only_cell_is_no_success_and_keeps_what_there_is() {
 #[test]
 #[ignore = "exhaustive: another way to end"]
 fn exhaustive_what_dies_keeps_what_there_is_and_leaves_nothing_running() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     swept(&bench);
     let (child, cell) = begin(&bench);
     bench::kill(bench.wait_for("central", 0));

@@ -1,20 +1,13 @@
 //! `--explain` for subjects: each is launched by itself, and stands beside the others in the report.
 
-use std::fs;
-use std::process::Command;
-
-use crate::bench::{Bench, analysis, can_run, json, table, text, words};
+use crate::bench::{Bench, json, succeeds, table, text, words};
 
 #[test]
 fn every_subject_is_explained_but_the_control() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let arguments = "--peers 1 --rtt 0 --payload 64KiB --max-cell-seconds 1 --turn 100 --repeat 1 \
                      --runtime-setting event_interval=7";
-    let output = bench.sweep(&words(arguments)).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut bench.sweep(&words(arguments)));
     let run = bench.run_dir();
     let mut explain = bench.command(&["explain"]);
     let explain = explain
@@ -47,10 +40,7 @@ fn every_subject_is_explained_but_the_control() {
     }
     bench.assert_nothing_left();
 
-    let mut report = Command::new(analysis());
-    let report = report.arg("report").arg(&run).output().unwrap();
-    assert!(report.status.success(), "{}", text(&report.stderr));
-    let markdown = fs::read_to_string(run.join("report/report.md")).unwrap();
+    let markdown = bench.report();
     let heading = "| per request | `unchanged runtime` | `event_interval=7` | change |";
     assert!(markdown.contains(heading), "{markdown}");
 

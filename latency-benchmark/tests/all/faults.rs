@@ -1,10 +1,10 @@
 //! Faults injected into central for tests: with each of them a cell runs to its end, and shows its effect.
 
-use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::process::Output;
 
-use crate::bench::{Bench, can_run, complaint, json, node_program, number, table, text, words};
+use crate::bench::{
+    Bench, can_run, complaint, json, node_program, number, table, text, words, write_program,
+};
 
 /// Runs a cell with that fault.
 fn run(bench: &Bench, fault: &str) -> Output {
@@ -26,9 +26,7 @@ fn a_handler_that_computes_makes_polls_that_take_as_long_in_the_handler() {
     let bench = Bench::new();
     let output = run(&bench, "computing-handler");
     assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     // That every peer has answered is what a run begins with.
     assert_eq!(json(&run.join("run.json"))["status"], "ok");
     let children = table(&run.join("children.csv"));
@@ -47,10 +45,7 @@ fn a_handler_that_computes_makes_polls_that_take_as_long_in_the_handler() {
 #[test]
 #[ignore = "exhaustive: waits for seconds until a program is given up"]
 fn exhaustive_a_poll_that_never_ends_is_given_up_and_named() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let output = run(&bench, "endless-poll");
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{said}");
@@ -73,8 +68,7 @@ fn a_node_program_that_describes_itself_without_end_is_refused_and_killed() {
         ("sleep 1000 & sleep 1000", "it did not end within 10 s"),
     ] {
         let node = bench.dir.path().join("node");
-        fs::write(&node, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&node, fs::Permissions::from_mode(0o755)).unwrap();
+        write_program(&node, &format!("#!/bin/sh\n{script}\n"));
         let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0"]);
         let said = complaint(&sweep.arg("--node").arg(&node).output().unwrap());
         assert!(

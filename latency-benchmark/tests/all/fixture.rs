@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::bench::{Bench, can_run, text};
+use crate::bench::{Bench, succeeds};
 use run_format::files::{
     BANDS, CHILDREN, HISTOGRAMS, MANIFEST, PEERS, RR_MANIFEST, RUN, SITES, SLICES, read_versioned,
 };
@@ -22,17 +22,13 @@ fn committed(name: &str) -> PathBuf {
 
 #[test]
 fn the_fixture_is_as_this_program_writes() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let output = bench
-        .sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"])
-        .args(["--budget", "none", "--budget", "muxer=1/deferred"])
-        .args(["--max-cell-seconds", "3"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Some(bench) = Bench::near() else { return };
+    succeeds(
+        bench
+            .sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"])
+            .args(["--budget", "none", "--budget", "muxer=1/deferred"])
+            .args(["--max-cell-seconds", "3"]),
+    );
     let (old, new) = (committed("fixture"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
     let [old, new] = [old, new].map(|dir| {
@@ -72,17 +68,13 @@ fn the_fixture_is_as_this_program_writes() {
 
 #[test]
 fn the_fixture_of_rr_is_as_this_program_writes() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.command(&["rr", "--payload", "64B", "--seconds", "2"]);
     command
         .arg("--out")
         .arg(bench.out())
         .args(["--name", "run"]);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut command);
     let (old, new) = (committed("fixture-rr"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
     let [old, new] = [old, new].map(|dir| {

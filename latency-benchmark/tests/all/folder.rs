@@ -53,10 +53,7 @@ fn exhaustive_a_folder_that_is_deleted_or_replaced_ends_the_sweep() {
 
 #[test]
 fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mount = bench.dir.path().join("small");
     fs::create_dir(&mount).unwrap();
     // Not all of it fits.
@@ -88,10 +85,7 @@ fn a_full_disk_ends_the_sweep_and_what_is_there_is_kept() {
 /// A file may not become as large as a cell's tables: the kernel says so with a signal.
 #[test]
 fn a_limit_on_files_ends_the_sweep() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("prlimit");
     command.arg("--fsize=40000").arg(bench::PROGRAM);
     command
@@ -138,10 +132,7 @@ fn exhaustive_signals_end_a_sweep_as_ctrl_c_does() {
 
 #[test]
 fn a_sweep_under_nohup_does_not_end_with_its_terminal() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("nohup");
     command
         .arg(bench::PROGRAM)

@@ -5,7 +5,7 @@ use std::fs;
 use std::process::{Command, Output};
 
 use crate::bench::{
-    self, Bench, PROGRAM, analysis, complaint, json, node_program, number, table, text,
+    self, Bench, PROGRAM, complaint, json, node_program, number, succeeds, table, text, words,
 };
 use program::tool;
 use serde_json::Value;
@@ -93,9 +93,7 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
     let output = with_hosts(&bench, &format!("{SWEEP}1"));
     let errors = text(&output.stderr);
     assert!(output.status.success(), "{errors}");
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell: {errors}")
-    };
+    let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     assert_eq!(row["status"], "ok", "{row}");
     assert_eq!(row["config"]["cell"]["peers"], 2);
@@ -120,7 +118,7 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
     assert!(slices.iter().all(|slice| number(slice, "requests") > 0));
     let blocks = table(&run.join("blocks.csv"));
     assert!(blocks.iter().all(|block| block["peers_user_ms"].is_empty()));
-    let said = report(&bench);
+    let said = bench.report();
     for words in [
         "The network is real, and nothing was added to it",
         "on the hosts root@10.77.1.2, root@10.77.2.2, started by `ssh",
@@ -166,40 +164,23 @@ fn exhaustive_peers_on_other_hosts_end_with_a_sweep_that_is_killed() {
 #[ignore = "exhaustive: other verbs"]
 fn exhaustive_rr_and_soaks_have_peers_on_other_hosts_too() {
     let bench = Bench::new();
-    let run = |arguments: &[&str]| {
-        let mut command = bench.command(arguments);
+    let run = |arguments: &str| {
+        let mut command = bench.command(&words(arguments));
         command.arg("--out").arg(bench.out());
         command.args(["--peer-command", "env HOST={host}"]);
-        let output = command.output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        succeeds(&mut command);
         bench.assert_nothing_left();
     };
-    let hosts = "--peer-hosts=here=127.0.77.1";
-    run(&[
-        "rr",
-        "--name",
-        "run",
-        "--seconds",
-        "1",
-        "--payload",
-        "64B",
-        hosts,
-    ]);
+    run("rr --name run --seconds 1 --payload 64B --peer-hosts=here=127.0.77.1");
     let row = json(&bench.runs("run-1")[0].join("run.json"));
     assert_eq!(row["network"]["cards"][0]["interface"], "lo");
-    let said = report(&bench);
+    let said = bench.report();
     assert!(said.contains("The network is real"), "{said}");
     assert!(!said.contains("virtual interfaces"), "{said}");
-    let soak = [
-        "soak",
-        "--name",
-        "soak",
-        "--hours",
-        "0.0017",
-        "--interval",
-        "1",
-    ];
-    run(&[&soak[..], &["--peers", "1", "--churn", "30/min", hosts]].concat());
+    run(
+        "soak --name soak --hours 0.0017 --interval 1 --peers 1 --churn 30/min \
+         --peer-hosts=here=127.0.77.1",
+    );
     let end = &json(&bench.out().join("soak/soak.json"))["end"];
     assert!(end["restarts"].as_u64().unwrap() > 0, "{end}");
 }
@@ -250,13 +231,4 @@ fn hosts_that_cannot_be_used_are_one_line_and_nothing_is_written() {
         assert!(!bench.out().exists(), "{arguments:?}");
     }
     bench.assert_nothing_left();
-}
-
-/// Returns the report of the folder `run`.
-fn report(bench: &Bench) -> String {
-    let mut report = Command::new(analysis());
-    report.arg("report").arg(bench.run_dir());
-    let output = report.args(["--format", "svg"]).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap()
 }

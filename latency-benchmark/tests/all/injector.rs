@@ -9,7 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 use std::{env, fs};
 
-use crate::bench::{self, Bench, PROGRAM, analysis, can_run, json, pid, table, text};
+use crate::bench::{self, Bench, PROGRAM, analysis, can_run, json, pid, table, text, value};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::rngs::StdRng;
@@ -160,7 +160,6 @@ fn end(mut sweep: Child, what: &str) -> Output {
 fn no_slice_is_too_long(bench: &Bench, what: &str) {
     for run in finished(bench).keys() {
         let plan = json(&run.join("run.json"))["config"]["plan"].clone();
-        let value = |row: &bench::Row, column: &str| row[column].parse::<f64>().unwrap();
         for block in table(&run.join("blocks.csv")) {
             let tenth_ms = value(&block, "duration_ms") / 10.0;
             if value(&block, "latest_ms") > tenth_ms {
@@ -183,7 +182,6 @@ fn no_slice_is_too_long(bench: &Bench, what: &str) {
 /// Throughput and polls of a finished cell without a budget are those of its tables, without disturbed blocks. This
 /// computes them again, with no line of the program's.
 fn figures_are_those_of_the_tables(bench: &Bench, what: &str) {
-    let value = |row: &bench::Row, column: &str| row[column].parse::<f64>().unwrap();
     let summary = table(&bench.run_dir().join("report/summary.csv"));
     for run in finished(bench).keys() {
         let is_used = |block: &bench::Row| {

@@ -4,8 +4,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use crate::bench::{
-    self, Bench, Row, SMALL, can_run, complaint, eventually, json, number, signal, table, text,
-    words,
+    self, Bench, Row, SMALL, complaint, json, number, signal, succeeds, table, text, words,
 };
 use nix::sys::signal::Signal::SIGSTOP;
 
@@ -46,16 +45,12 @@ fn measured(load: &[&str]) -> Option<Measured> {
 }
 
 fn measured_in(cell: &[&str], load: &[&str]) -> Option<Measured> {
-    if !can_run(false) {
-        return None;
-    }
-    let bench = Bench::new();
+    let bench = Bench::near()?;
     let budgets = ["--budget", "none", "--budget", "connection=1,muxer=1"];
     let mut sweep = bench.sweep(cell);
     let output = sweep.args(["--rtt", "0", "--no-aa"]).args(budgets);
-    let output = output.args(load).output().unwrap();
+    succeeds(output.args(load));
     bench.assert_nothing_left();
-    assert!(output.status.success(), "{}", text(&output.stderr));
     let run = bench.runs("run-1").remove(0);
     let slices = table(&run.join("slices.csv"));
     for variant in ["0", "1"] {
@@ -117,20 +112,13 @@ fn streams_in_both_directions_lose_no_chunk() {
 #[test]
 #[ignore = "exhaustive: a stall shows after 5 s"]
 fn exhaustive_a_stall_is_recorded_with_its_variant_and_both_ends() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut sweep = bench.sweep(&words("--peers 2 --rtt 0 --payload 4KiB --workload duplex"));
     sweep.args(words("--no-aa --budget none --budget muxer=1/deferred"));
     let sweep = sweep.args(words("--max-cell-seconds 60 --precision 0.0001ms,0.0001%"));
     let running = sweep.spawn().unwrap();
     let peer = bench.wait_for("peer", 0);
-    eventually("a slice", || {
-        let partial = bench.runs("run-1.partial").pop()?;
-        let slices = fs::read_to_string(partial.join("slices.csv")).ok()?;
-        (slices.lines().count() > 2).then_some(())
-    });
+    bench.wait_for_rows("slices.csv");
     signal(peer, SIGSTOP);
     let output = bench::finish(running);
     bench.assert_nothing_left();

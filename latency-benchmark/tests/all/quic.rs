@@ -1,17 +1,12 @@
 //! A sweep over QUIC: quinn's drivers are sites, their budgets are in force, and reports are about them.
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::process::Command;
 
-use crate::bench::{Bench, SMALL, analysis, can_run, every_slice_has_counts, number, table, text};
+use crate::bench::{Bench, SMALL, every_slice_has_counts, number, succeeds, table};
 
 #[test]
 fn the_drivers_of_quic_are_counted_bounded_and_named() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let asked = [
         "--transport",
         "quic",
@@ -23,8 +18,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
         "quic-connection=1/deferred",
         "--no-aa",
     ];
-    let output = bench.sweep(&SMALL).args(asked).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(bench.sweep(&SMALL).args(asked));
 
     let run = &bench.runs("run-1")[0];
     let slices = table(&run.join("slices.csv"));
@@ -65,10 +59,7 @@ fn the_drivers_of_quic_are_counted_bounded_and_named() {
 
     every_slice_has_counts(run, &slices);
 
-    let mut report = Command::new(analysis());
-    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
-    assert!(reported.status.success(), "{}", text(&reported.stderr));
-    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    let markdown = bench.report();
     for part in [
         "The time beyond 50 µs is that of `ConnectionDriver::poll`",
         "`quic-endpoint` is `EndpointDriver::poll`",

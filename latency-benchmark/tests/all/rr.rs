@@ -1,14 +1,14 @@
 //! Small runs of `rr`: libp2p and raw TCP in turns, and what is on disk afterwards.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{self, Bench, Row, can_run, complaint, json, number, pid, signal, table, text};
-use hdrhistogram::Histogram;
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use crate::bench::{
+    self, Bench, Row, complaint, histograms, json, number, pid, signal, succeeds, table, text,
+    value,
+};
 use nix::sys::signal::Signal;
 
 fn rr(bench: &Bench, arguments: &[&str]) -> Command {
@@ -19,17 +19,10 @@ fn rr(bench: &Bench, arguments: &[&str]) -> Command {
 
 #[test]
 fn the_two_paths_take_turns_and_leave_each_other_alone() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let arguments = ["--payload", "64B,1KiB", "--peers", "2", "--seconds", "2"];
-    let output = rr(&bench, &arguments)
-        .args(["--slice", "50", "--seed", "1"])
-        .output()
-        .unwrap();
+    let output = succeeds(rr(&bench, &arguments).args(["--slice", "50", "--seed", "1"]));
     bench.assert_nothing_left();
-    assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(
         text(&output.stdout).trim(),
         bench.run_dir().display().to_string()
@@ -91,7 +84,7 @@ fn is_complete(run: &Path, payload: u64) {
         let latency_ns = &histograms[&format!("latency.s{}.v{}", slice["slice"], slice["variant"])];
         assert_eq!(latency_ns.len(), requests);
         // One request at a time with each peer: in all they cannot take longer than there is time.
-        let duration_ns = 1e6 * slice["duration_ms"].parse::<f64>().unwrap();
+        let duration_ns = 1e6 * value(slice, "duration_ms");
         let busy_ns = latency_ns.mean() * requests as f64;
         let longest_ns = latency_ns.max() as f64;
         assert!(
@@ -111,37 +104,15 @@ fn is_complete(run: &Path, payload: u64) {
 
 const PEERS: u64 = 2;
 
-/// The histograms by tag.
-fn histograms(run: &Path) -> BTreeMap<String, Histogram<u64>> {
-    use base64::Engine;
-    let log = fs::read(run.join("histograms.hlog")).unwrap();
-    let mut found = BTreeMap::new();
-    for entry in IntervalLogIterator::new(&log) {
-        if let LogEntry::Interval(interval) = entry.unwrap() {
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(interval.encoded_histogram())
-                .unwrap();
-            let histogram = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-            let tag = interval.tag().unwrap().as_str().to_owned();
-            assert!(found.insert(tag, histogram).is_none());
-        }
-    }
-    found
-}
-
 #[test]
 fn the_workload_rr_reports_latency_in_a_sweep() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let output = bench
-        .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
-        .args(["--payload", "64B,1KiB", "--budget", "none"])
-        .args(["--max-cell-seconds", "1", "--turn", "100"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Some(bench) = Bench::near() else { return };
+    succeeds(
+        bench
+            .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
+            .args(["--payload", "64B,1KiB", "--budget", "none"])
+            .args(["--max-cell-seconds", "1", "--turn", "100"]),
+    );
     let runs: Vec<PathBuf> = bench.runs("run-1");
     assert_eq!(runs.len(), 2);
     for (run, payload) in runs.iter().zip([64, 1024]) {
@@ -164,24 +135,15 @@ fn the_workload_rr_reports_latency_in_a_sweep() {
 
 #[test]
 fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let arguments = ["--payload", "64B,65B", "--seconds", "3600", "--slice", "50"];
     let running = rr(&bench, &arguments).spawn().unwrap();
-    bench::eventually("a block", || {
-        let partial = bench.runs("run-1.partial");
-        let text = fs::read_to_string(partial.first()?.join("slices.csv")).ok()?;
-        (text.lines().count() > 3).then_some(())
-    });
+    bench.wait_for_rows("slices.csv");
     signal(pid(&running), Signal::SIGINT);
     let output = bench::finish(running);
     assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
     bench.assert_nothing_left();
-    let [partial] = &bench.runs("run-1.partial")[..] else {
-        panic!("one payload was begun")
-    };
+    let partial = bench.only("run-1.partial");
     assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
     assert!(table(&partial.join("slices.csv")).len() >= 3);
 
@@ -192,8 +154,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         .replace("3600000", "1000");
     fs::write(&manifest, shorter).unwrap();
     let mut command = bench.command(&["rr", "--resume"]);
-    let output = command.arg(bench.run_dir()).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(command.arg(bench.run_dir()));
     assert_eq!(bench.runs("run-1").len(), 2);
     assert_eq!(bench.runs("run-1.killed-1").len(), 1);
 }
@@ -236,9 +197,7 @@ fn wrong_arguments_are_one_line_and_nothing_is_written() {
 #[test]
 fn a_dry_run_says_what_would_be_measured() {
     let bench = Bench::new();
-    let output = bench.command(&["rr", "--dry-run"]).output().unwrap();
-    let said = text(&output.stdout);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let said = text(&succeeds(&mut bench.command(&["rr", "--dry-run"])).stdout);
     for cell in ["pl000064", "pl000256", "pl001024"] {
         assert!(said.contains(&format!("{cell}_rtt000_n01")), "{said}");
     }

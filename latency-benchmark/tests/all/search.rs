@@ -4,9 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{
-    self, Bench, analysis, can_run, eventually, json, node_program, pid, signal, text,
-};
+use crate::bench::{self, Bench, analysis, json, node_program, pid, signal, succeeds, text};
 use nix::sys::signal::Signal;
 
 fn search(bench: &Bench, arguments: &[&str]) -> Command {
@@ -38,16 +36,8 @@ fn labels(round: &Path) -> Vec<String> {
 #[test]
 #[ignore = "exhaustive: a whole search"]
 fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_so() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let output = search(&bench, &ARGUMENTS)
-        .arg("--out")
-        .arg(bench.out())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Some(bench) = Bench::near() else { return };
+    succeeds(search(&bench, &ARGUMENTS).arg("--out").arg(bench.out()));
     let dir = bench.run_dir();
     assert_eq!(
         labels(&dir.join("round-1")),
@@ -76,36 +66,23 @@ fn exhaustive_what_never_fires_leaves_after_the_first_round_and_the_report_says_
     // What is there is not measured again.
     fs::remove_dir_all(dir.join("round-3")).unwrap();
     let before = json(&dir.join("round-2/manifest.json"));
-    let resumed = search(&bench, &["--resume"]).arg(&dir).output().unwrap();
-    assert!(resumed.status.success(), "{}", text(&resumed.stderr));
+    succeeds(search(&bench, &["--resume"]).arg(&dir));
     assert_eq!(before, json(&dir.join("round-2/manifest.json")));
     assert!(dir.join("round-3/manifest.json").exists());
-    let verified = Command::new(analysis())
-        .arg("verify")
-        .arg(&dir)
-        .output()
-        .unwrap();
-    assert!(verified.status.success(), "{}", text(&verified.stderr));
+    succeeds(Command::new(analysis()).arg("verify").arg(&dir));
     bench.assert_nothing_left();
 }
 
 #[test]
 fn an_interrupt_in_a_round_is_no_success_and_says_how_to_go_on() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = search(&bench, &ARGUMENTS);
     let running = command.arg("--out").arg(bench.out()).spawn().unwrap();
     let dir = bench.run_dir();
-    eventually("a block", || {
+    bench::rows_of(|| {
         let cell = fs::read_dir(dir.join("round-1/cells")).ok()?;
-        let blocks = cell
-            .flatten()
-            .next()?
-            .path()
-            .join("run-1.partial/blocks.csv");
-        (fs::read_to_string(blocks).ok()?.lines().count() > 1).then_some(())
+        let cell = cell.flatten().next()?.path();
+        Some(cell.join("run-1.partial/blocks.csv"))
     });
     signal(pid(&running), Signal::SIGHUP);
     let output = bench::finish(running);

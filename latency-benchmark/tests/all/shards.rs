@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
 use std::time::Duration;
 
-use crate::bench::{self, Bench, analysis, can_run, complaint, eventually, json, kill, pid, text};
+use crate::bench::{self, Bench, analysis, complaint, eventually, json, kill, pid, succeeds};
 use program::wait_within;
 
 #[rustfmt::skip]
@@ -26,8 +26,8 @@ fn shard_dir(bench: &Bench, index: u32) -> PathBuf {
     bench.out().join(format!("run-shard-{index}-of-2"))
 }
 
-fn run_analysis(arguments: &[&Path]) -> Output {
-    Command::new(analysis()).args(arguments).output().unwrap()
+fn run_analysis(arguments: &[&Path]) {
+    succeeds(Command::new(analysis()).args(arguments));
 }
 
 /// The files of each run of a sweep, with the run's seed.
@@ -60,39 +60,29 @@ fn names(dir: &Path) -> Vec<String> {
 
 #[test]
 fn two_shards_merged_have_the_structure_of_the_whole_sweep() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let whole = bench.sweep(&GRID).output().unwrap();
-    assert!(whole.status.success(), "{}", text(&whole.stderr));
+    let Some(bench) = Bench::near() else { return };
+    succeeds(&mut bench.sweep(&GRID));
     for index in [1, 2] {
-        let output = shard(&bench, index).output().unwrap();
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        succeeds(&mut shard(&bench, index));
         assert_eq!(runs(&shard_dir(&bench, index)).len(), 2);
     }
     let merged = bench.out().join("merged");
     let [one, two] = [1, 2].map(|index| shard_dir(&bench, index));
     let verb = Path::new("merge");
     let out = Path::new("--out");
-    let output = run_analysis(&[verb, &one, &two, out, &merged]);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    run_analysis(&[verb, &one, &two, out, &merged]);
     assert_eq!(runs(&merged), runs(&bench.run_dir()));
     assert_eq!(names(&merged), names(&bench.run_dir()));
     let config = |dir: &Path| json(&dir.join("manifest.json"))["config"].clone();
     assert_eq!(config(&merged), config(&bench.run_dir()));
     for verb in ["report", "verify"] {
-        let output = run_analysis(&[Path::new(verb), &merged]);
-        assert!(output.status.success(), "{}", text(&output.stderr));
+        run_analysis(&[Path::new(verb), &merged]);
     }
 }
 
 #[test]
 fn a_killed_shard_goes_on_when_it_is_started_again() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let killed = shard(&bench, 1).spawn().unwrap();
     let dir = shard_dir(&bench, 1);
     let first = eventually("a finished run", || {

@@ -3,11 +3,10 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
 use crate::bench::{
-    Bench, Row, SMALL, analysis, build_program, can_run, every_slice_has_counts, json, number,
-    table, text,
+    Bench, Row, SMALL, build_program, can_run, every_slice_has_counts, json, number, succeeds,
+    table,
 };
 
 /// Measures the stack with and without a budget, and reports. `bounded` is its site.
@@ -17,8 +16,7 @@ fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
     let asked = ["--rtt", "0", "--budget", "none", "--no-aa", "--budget"];
     let mut sweep = bench.sweep(&SMALL);
     let output = sweep.args(["--stack", stack]).args(asked).arg(budget);
-    let output = output.args(others).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(output.args(others));
 
     let manifest = json(&bench.run_dir().join("manifest.json"));
     assert_eq!(manifest["tool"]["node"]["stack"], stack);
@@ -38,9 +36,7 @@ fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
     // Not in each slice: on a busy machine one can pass without a poll.
     assert!(polls.values().all(|polls| *polls > 0), "{polls:?}");
 
-    let mut report = Command::new(analysis());
-    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
-    assert!(reported.status.success(), "{}", text(&reported.stderr));
+    bench.report();
     bench
 }
 
@@ -118,8 +114,7 @@ fn explains(bench: &Bench) {
     let run = bench.run_dir();
     let short = ["--blocks", "1", "--max-cell-seconds", "1"];
     let mut explain = bench.command(&["explain"]);
-    let output = explain.arg(&run).args(short).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(explain.arg(&run).args(short));
     let cell = run.join("explain/pl004096_rtt000_n02");
     let missing = json(&cell.join("evidence.json"))["unavailable"].to_string();
     for (name, pass) in [

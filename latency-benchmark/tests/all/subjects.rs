@@ -2,11 +2,9 @@
 //! hand, as the README says. Of iroh a checkout of one crate is built.
 
 use std::fs;
-use std::process::Command;
 
 use crate::bench::{
-    self, Bench, Row, analysis, build_program, can_run, eventually, json, kill, number, table,
-    text, words,
+    self, Bench, build_program, can_run, json, kill, number, succeeds, table, text, value, words,
 };
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
@@ -19,22 +17,16 @@ const SMALL: [&str; 14] = [
 
 #[test]
 fn subjects_are_alive_together_and_take_turns() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let output = bench
-        .sweep(&SMALL)
-        .args(["--repeat", "2", "--peers-subject", "same"])
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let Some(bench) = Bench::near() else { return };
+    succeeds(
+        bench
+            .sweep(&SMALL)
+            .args(["--repeat", "2", "--peers-subject", "same"]),
+    );
     bench.assert_nothing_left();
     let names = ["s0-run-1", "s0-run-2", "s1-run-1", "s1-run-2"];
     for (name, (subject, block)) in names.into_iter().zip([(0, 1), (0, 2), (1, 1), (1, 2)]) {
-        let [run] = &bench.runs(name)[..] else {
-            panic!("{name}: one cell")
-        };
+        let run = bench.only(name);
         let row = json(&run.join("run.json"));
         assert_eq!(row["status"], "ok");
         assert_eq!(row["config"]["subject"], subject);
@@ -42,9 +34,8 @@ fn subjects_are_alive_together_and_take_turns() {
         assert_eq!(row["config"]["beside"], 1);
         // Between its turns are those of the other one.
         let slices = table(&run.join("slices.csv"));
-        let ms = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
-        let own: f64 = slices.iter().map(|row| ms(row, "duration_ms")).sum();
-        let starts = slices.iter().map(|row| ms(row, "start_ms"));
+        let own: f64 = slices.iter().map(|row| value(row, "duration_ms")).sum();
+        let starts = slices.iter().map(|row| value(row, "start_ms"));
         let whole = starts.clone().fold(0.0, f64::max) - starts.fold(f64::MAX, f64::min);
         assert!(whole > 1.5 * own, "{name}: {whole} ms, {own} ms");
     }
@@ -63,9 +54,7 @@ fn subjects_are_alive_together_and_take_turns() {
     assert_eq!(manifest["config"]["variants"].as_array().unwrap().len(), 1);
 
     // What is there is not measured again.
-    let [run] = &bench.runs("s1-run-2")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("s1-run-2");
     fs::remove_dir_all(run).unwrap();
     let output = bench.resume().output().unwrap();
     let said = text(&output.stderr);
@@ -77,10 +66,7 @@ fn subjects_are_alive_together_and_take_turns() {
     assert_eq!(bench.runs("s1-run-2").len(), 1);
     assert_eq!(bench.runs("s0-run-2.replaced-1").len(), 1);
 
-    let mut report = Command::new(analysis());
-    let report = report.arg("report").arg(bench.run_dir()).output().unwrap();
-    assert!(report.status.success(), "{}", text(&report.stderr));
-    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    let markdown = bench.report();
     assert!(
         markdown.contains("2 launches of each program and "),
         "{markdown}"
@@ -89,18 +75,13 @@ fn subjects_are_alive_together_and_take_turns() {
 
 #[test]
 fn a_subject_that_dies_does_not_cost_the_others_their_turns() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let sweep = bench.sweep(&words(
         "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3 --turn 100 --repeat 1 \
          --runtime-setting event_interval=7",
     ));
     let sweep = { sweep }.spawn().unwrap();
-    let first =
-        || fs::read_to_string(bench.runs("s0-run-1.partial").first()?.join("slices.csv")).ok();
-    eventually("slices", || first().filter(|text| text.lines().count() > 2));
+    bench::rows_of(|| Some(bench.runs("s0-run-1.partial").first()?.join("slices.csv")));
     kill(bench.wait_for("central", 2));
     let output = bench::finish(sweep);
     let said = text(&output.stderr);
@@ -114,10 +95,7 @@ fn a_subject_that_dies_does_not_cost_the_others_their_turns() {
 
 #[test]
 fn a_subject_that_fails_twice_in_a_cell_is_not_tried_again() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let node = bench.with_node("central", "exit 3");
     let mut sweep = bench.sweep(&words(
         "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3 --turn 100 --repeat 4 \
@@ -248,8 +226,7 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
     let mut sweep = bench.sweep(&SMALL);
     let sweep = sweep.args(["--stack", "iroh", "--repeat", "1", "--no-aa", "--subject"]);
     let budgets = ["--budget", "none", "--budget", "quic-connection=1/deferred"];
-    let output = sweep.arg(&checkout).args(budgets).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(sweep.arg(&checkout).args(budgets));
 
     let manifest = json(&bench.run_dir().join("manifest.json"));
     let subject = &manifest["config"]["subjects"][1];
@@ -272,17 +249,13 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
         let yielded: u64 = quic_sites.map(|site| number(site, "yielded")).sum();
         assert!(yielded > 0, "{name}: its budget");
     }
-    let mut report = Command::new(analysis());
-    let reported = report.arg("report").arg(bench.run_dir()).output().unwrap();
-    assert!(reported.status.success(), "{}", text(&reported.stderr));
-    let markdown = fs::read_to_string(bench.run_dir().join("report/report.md")).unwrap();
+    let markdown = bench.report();
     let sha256 = subject["libp2p"]["tree_sha256"].as_str().unwrap();
     let named = format!("`checkout`: folder {}", &sha256[..12]);
     assert!(markdown.contains(&named), "{markdown}");
 
     let mut explain = bench.command(&["explain", "--blocks", "1", "--max-cell-seconds", "1"]);
-    let output = explain.arg(bench.run_dir()).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(explain.arg(bench.run_dir()));
     let launch = bench.run_dir().join("explain/pl004096_rtt000_n01/s1");
     assert!(!table(&launch.join("allocations.csv")).is_empty());
 }
@@ -290,24 +263,18 @@ fn exhaustive_a_checkout_of_another_stack_is_built_measured_and_named() {
 #[test]
 #[ignore = "exhaustive: another kind of subjects"]
 fn exhaustive_settings_of_the_runtime_are_launched_in_turns() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let cell = SMALL.split_last_chunk::<2>().unwrap().0;
     let setting = "event_interval=7,global_queue_interval=3";
     let mut sweep = bench.sweep(cell);
     let settings = ["--runtime-setting", setting, "--repeat", "1"];
-    let output = sweep.args(settings).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(sweep.args(settings));
     for (name, interval) in [
         ("s0-run-1", None),
         ("s1-run-1", None),
         ("s2-run-1", Some(7)),
     ] {
-        let [run] = &bench.runs(name)[..] else {
-            panic!("{name}: one cell")
-        };
+        let run = bench.only(name);
         let runtime = &json(&run.join("run.json"))["config"]["runtime"];
         assert_eq!(runtime["event_interval"].as_u64(), interval, "{name}");
     }
@@ -318,10 +285,7 @@ fn exhaustive_settings_of_the_runtime_are_launched_in_turns() {
 #[test]
 #[ignore = "exhaustive: takes a minute"]
 fn exhaustive_a_program_that_is_paused_for_longer_than_a_timeout_of_libp2p_goes_on() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut sweep = bench.sweep(&words(
         "--peers 1 --rtt 25 --payload 64KiB --max-cell-seconds 13 --turn 12000 --repeat 1 \
          --runtime-setting event_interval=7 --no-aa",

@@ -3,44 +3,30 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Output;
 
 use crate::bench::{
-    Bench, Row, SMALL, can_run, every_column_is_documented, json, number, table, text, words,
+    Bench, Row, SMALL, can_run, histograms, json, number, succeeds, table, text, words,
 };
-use hdrhistogram::serialization::Deserializer;
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 
-fn sweep(bench: &Bench, arguments: &[&str]) -> std::process::Output {
-    let output = bench.sweep(&SMALL).args(arguments).output().unwrap();
+fn sweep(bench: &Bench, arguments: &str) -> Output {
+    let output = succeeds(bench.sweep(&SMALL).args(words(arguments)));
     bench.assert_nothing_left();
     output
 }
 
 #[test]
 fn a_run_is_complete_documented_and_agrees_with_itself() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let output = sweep(
         &bench,
-        &[
-            "--rtt",
-            "0",
-            "--budget",
-            "none",
-            "--budget",
-            "muxer=1,connection=1",
-        ],
+        "--rtt 0 --budget none --budget muxer=1,connection=1",
     );
-    assert!(output.status.success(), "{}", text(&output.stderr));
     assert_eq!(
         text(&output.stdout).trim(),
         bench.run_dir().display().to_string()
     );
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     assert_eq!(
         (row["status"].as_str(), row["cell"].as_str()),
@@ -155,8 +141,7 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
     let theirs: u64 = theirs.sum();
     assert!(ours.abs_diff(theirs) <= ours / 2, "{ours} {theirs}");
 
-    histograms_hold_what_the_tables_count(run, &sites, &slices);
-    every_column_is_documented(run);
+    histograms_hold_what_the_tables_count(&run, &sites, &slices);
     assert!(!run.join("quic.csv").exists());
     let manifest = json(&bench.run_dir().join("manifest.json"));
     assert!(manifest["config"].get("subjects").is_none() && row["config"].get("subject").is_none());
@@ -175,21 +160,11 @@ fn a_run_is_complete_documented_and_agrees_with_itself() {
 }
 
 fn histograms_hold_what_the_tables_count(run: &Path, sites: &[Row], slices: &[Row]) {
-    let log = fs::read(run.join("histograms.hlog")).unwrap();
-    let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-    for entry in IntervalLogIterator::new(&log) {
-        if let LogEntry::Interval(interval) = entry.unwrap() {
-            use base64::Engine;
-            let bytes = base64::engine::general_purpose::STANDARD
-                .decode(interval.encoded_histogram())
-                .unwrap();
-            let histogram: hdrhistogram::Histogram<u64> =
-                Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
-            *counts
-                .entry(interval.tag().unwrap().as_str().to_owned())
-                .or_default() += histogram.len();
-        }
-    }
+    let histograms = histograms(run);
+    let counts: BTreeMap<&str, u64> = histograms
+        .iter()
+        .map(|(tag, histogram)| (&**tag, histogram.len()))
+        .collect();
     for site in sites {
         let slice = slices.iter().find(|slice| slice["slice"] == site["slice"]);
         let slice = slice.expect("a slice of the run");
@@ -199,7 +174,7 @@ fn histograms_hold_what_the_tables_count(run: &Path, sites: &[Row], slices: &[Ro
         };
         let variant = &slice["variant"];
         let tag = format!("{}.s{}.v{variant}{pass}", site["site"], site["slice"]);
-        let in_log = counts.get(&tag).copied().unwrap_or(0);
+        let in_log = counts.get(&*tag).copied().unwrap_or(0);
         assert_eq!(in_log, number(site, "polls"), "{tag}");
     }
     let compared = slices.iter().filter(|slice| slice["pass"] == "compare");
@@ -218,16 +193,12 @@ fn histograms_hold_what_the_tables_count(run: &Path, sites: &[Row], slices: &[Ro
 
 #[test]
 fn delayed_cells_are_as_far_away_as_asked() {
-    if !can_run(true) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::far() else { return };
     // Only newer kernels steer packets.
     let steers = Path::new("/proc/sys/net/core/rps_default_mask").exists();
-    let mut arguments = vec!["--rtt", "5,12.5", "--budget", "none", "--no-aa"];
-    arguments.extend(["--receive-on", if steers { "receiver" } else { "sender" }]);
-    let output = sweep(&bench, &arguments);
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    let receive_on = if steers { "receiver" } else { "sender" };
+    let delayed = format!("--rtt 5,12.5 --budget none --no-aa --receive-on {receive_on}");
+    sweep(&bench, &delayed);
     let runs = bench.runs("run-1");
     assert_eq!(runs.len(), 2);
     for run in runs {
@@ -265,46 +236,32 @@ fn every_workload_security_and_transport_runs() {
         "--transport quic --workload stream",
     ] {
         let bench = Bench::new();
-        let mut arguments: Vec<&str> = arguments.split(' ').collect();
-        let budget = match arguments.contains(&"quic") {
+        let budget = match arguments.contains("quic") {
             true => "quic-connection=1/deferred",
             false => "muxer=1/deferred",
         };
-        arguments.extend([
-            "--rtt", "0", "--budget", "none", "--budget", budget, "--no-aa",
-        ]);
-        let output = sweep(&bench, &arguments);
-        assert!(
-            output.status.success(),
-            "{arguments:?}: {}",
-            text(&output.stderr)
-        );
-        let [run] = &bench.runs("run-1")[..] else {
-            panic!("one cell")
-        };
+        let budgets = format!("--rtt 0 --budget none --budget {budget} --no-aa");
+        sweep(&bench, &format!("{arguments} {budgets}"));
+        let run = bench.only("run-1");
         let requests: u64 = table(&run.join("slices.csv"))
             .iter()
             .map(|slice| number(slice, "requests"))
             .sum();
         // Pings are seconds apart.
-        assert!(requests > 0 || arguments.contains(&"idle"), "{arguments:?}");
+        assert!(requests > 0 || arguments.contains("idle"), "{arguments}");
     }
 }
 
 #[test]
 #[ignore = "exhaustive: 16 MiB"]
 fn exhaustive_the_smallest_and_the_largest_payload_run() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.command(&words(
         "sweep --measure-only --peers 1 --rtt 0 --payload 0B,16MiB",
     ));
     command.args(words(
         "--budget none --no-aa --max-cell-seconds 3 --turn 500 --name run --out",
     ));
-    let output = command.arg(bench.out()).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(command.arg(bench.out()));
     assert_eq!(bench.runs("run-1").len(), 2);
 }

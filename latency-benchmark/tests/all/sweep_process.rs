@@ -1,11 +1,13 @@
 //! Sweeps that are interrupted, that run at the same time, and that have few rights or one core.
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use crate::bench::{self, Bench, SMALL, can_run, json, kill, pid, signal, table, text, words};
+use crate::bench::{
+    self, Bench, SMALL, can_run, json, kill, pid, signal, succeeds, table, text, words,
+    write_program,
+};
 use nix::sys::signal::Signal;
 
 /// A sweep by an ordinary user, who may have so many processes.
@@ -40,13 +42,9 @@ fn an_ordinary_user_can_sweep() {
     if !nix::unistd::geteuid().is_root() {
         return; // Every other test shows it.
     }
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = sweep_as_user(&bench, 65_534, None);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut command);
     let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["rootless"],
@@ -82,10 +80,7 @@ fn too_few_processes_are_a_line_and_no_panic() {
 
 #[test]
 fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.sweep(&words(
         "--peers 1,2 --rtt 0 --payload 4KiB --turn 200 --max-cell-seconds 3600 \
          --precision 0.0001ms,0.0001%",
@@ -112,8 +107,7 @@ fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
         .unwrap()
         .replace("3600000", "1000");
     fs::write(&manifest, shorter).unwrap();
-    let output = bench.resume().output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut bench.resume());
     assert_eq!(bench.runs("run-1").len(), 2);
     assert_eq!(
         bench.runs("run-1.killed-1").len(),
@@ -140,10 +134,9 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
         command.arg("--out").arg(bench.out()).arg("--name=run");
         let running = command.spawn().unwrap();
         let dir = bench.out().join(folder);
-        bench::eventually("a block", || {
+        bench::rows_of(|| {
             let cell = fs::read_dir(dir.join("cells")).ok()?.flatten().next()?;
-            let blocks = fs::read_to_string(cell.path().join("run-1.partial/blocks.csv")).ok()?;
-            (blocks.lines().count() > 2).then_some(())
+            Some(cell.path().join("run-1.partial/blocks.csv"))
         });
         signal(pid(&running), signal_sent);
         let output = bench::finish(running);
@@ -154,26 +147,17 @@ fn an_interrupt_in_the_only_cell_is_no_success_whatever_the_signal_and_the_repor
         assert!(said.contains(&hint), "{arguments}: {said}");
         let mut report = Command::new(bench::analysis());
         let report = report.arg("report").arg(&dir).args(["--format", "svg"]);
-        let output = report.output().unwrap();
+        let report = text(&succeeds(report).stdout);
         assert!(
-            output.status.success(),
-            "{arguments}: {}",
-            text(&output.stderr)
-        );
-        assert!(
-            text(&output.stdout).contains("not complete: it was interrupted"),
-            "{arguments}: {}",
-            text(&output.stdout)
+            report.contains("not complete: it was interrupted"),
+            "{arguments}: {report}"
         );
     }
 }
 
 #[test]
 fn a_second_interrupt_stops_at_once() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = bench.sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"));
     let sweep = command.spawn().unwrap();
     bench.wait_for("central", 0);
@@ -187,10 +171,7 @@ fn a_second_interrupt_stops_at_once() {
 /// A signal that is ignored when a verb starts stays ignored, whichever it is. A script in the background ignores some.
 #[test]
 fn what_is_ignored_at_the_start_stays_ignored() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("env");
     command.args(["--ignore-signal=INT,HUP", "--default-signal=TERM"]);
     command
@@ -217,10 +198,7 @@ fn what_is_ignored_at_the_start_stays_ignored() {
 /// A process that is stopped ends by nothing but SIGKILL.
 #[test]
 fn one_signal_ends_a_sweep_whose_processes_are_stopped() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let arguments = "--peers 1 --rtt 0 --payload 4KiB --max-cell-seconds 3600";
     let sweep = bench.sweep(&words(arguments)).spawn().unwrap();
     bench.wait_for("central", 0);
@@ -265,8 +243,7 @@ fn a_signal_ends_a_build() {
 fn a_signal_ends_the_build_of_the_script() {
     let bench = Bench::new();
     let cargo = bench.dir.path().join("cargo");
-    fs::write(&cargo, "#!/bin/sh\nsleep 1000 & wait\n").unwrap();
-    fs::set_permissions(&cargo, fs::Permissions::from_mode(0o755)).unwrap();
+    write_program(&cargo, "#!/bin/sh\nsleep 1000 & wait\n");
     for sent in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
         let mut script = bench::with_default_signals();
         script.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("../sweep.sh"));
@@ -320,10 +297,7 @@ fn two_sweeps_at_once_keep_apart_and_the_second_warns() {
 
 #[test]
 fn a_folder_is_for_one_sweep_at_a_time() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let running = bench
         .sweep(&words("--peers 1 --rtt 0 --payload 4KiB --turn 600000"))
         .spawn()
@@ -339,27 +313,14 @@ fn a_folder_is_for_one_sweep_at_a_time() {
 
 #[test]
 fn one_core_is_enough_and_said() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
+    let Some(bench) = Bench::near() else { return };
     let mut command = Command::new("taskset");
-    command
-        .args([
-            "-c",
-            "0",
-            bench::PROGRAM,
-            "sweep",
-            "--measure-only",
-            "--out",
-        ])
-        .arg(bench.out())
-        .args(words("--name run"))
-        .args(SMALL);
+    command.args(["-c", "0", bench::PROGRAM]);
+    command.args(words("sweep --measure-only --name run --out"));
+    command.arg(bench.out()).args(SMALL);
     command.args(words("--rtt 0 --no-aa --budget none"));
     bench.prepare(&mut command);
-    let output = command.output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
+    succeeds(&mut command);
     let run = bench.only("run-1");
     assert_eq!(
         json(&run.join("run.json"))["network"]["lab"]["placement"]["sharing"],

@@ -1,6 +1,6 @@
 //! Short turns: a slice sums up all that a variant had in a block.
 
-use crate::bench::{Bench, Row, can_run, json, number, table, text};
+use crate::bench::{Bench, Row, json, number, succeeds, table, value};
 
 #[rustfmt::skip]
 const ARGUMENTS: [&str; 18] = [
@@ -10,15 +10,9 @@ const ARGUMENTS: [&str; 18] = [
 
 #[test]
 fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
-    if !can_run(false) {
-        return;
-    }
-    let bench = Bench::new();
-    let output = bench.sweep(&ARGUMENTS).output().unwrap();
-    assert!(output.status.success(), "{}", text(&output.stderr));
-    let [run] = &bench.runs("run-1")[..] else {
-        panic!("one cell")
-    };
+    let Some(bench) = Bench::near() else { return };
+    succeeds(&mut bench.sweep(&ARGUMENTS));
+    let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     assert_eq!(row["config"]["plan"]["turns"], 3);
     let slices = table(&run.join("slices.csv"));
@@ -74,12 +68,11 @@ fn a_slice_sums_up_its_turns_and_a_budget_that_never_fires_has_few() {
     assert_eq!(of(&work), of(&blocks));
     assert!(work.iter().all(|row| number(row, "work_ns") > 0));
     assert_eq!(blocks.len() as u64, row["blocks"].as_u64().unwrap());
-    let ms = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
     for block in &blocks {
         let block_slices = slices.iter().filter(|row| row["block"] == block["block"]);
-        let measured: f64 = block_slices.map(|row| ms(row, "sampled_ms")).sum();
-        assert!(measured > 0.0 && measured <= ms(block, "duration_ms"));
+        let measured: f64 = block_slices.map(|row| value(row, "sampled_ms")).sum();
+        assert!(measured > 0.0 && measured <= value(block, "duration_ms"));
         // The kernel rounds the sum over cores and each core by itself, to ticks of 10 ms.
-        assert!(ms(block, "central_core_steal_ms") <= ms(block, "steal_ms") + 10.0);
+        assert!(value(block, "central_core_steal_ms") <= value(block, "steal_ms") + 10.0);
     }
 }

@@ -8,6 +8,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::Once;
 use std::time::{Duration, Instant};
 
+use hdrhistogram::Histogram;
+use hdrhistogram::serialization::Deserializer;
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use program::Limits;
 use tempfile::TempDir;
 
@@ -35,6 +38,16 @@ impl Bench {
         let dir = tempfile::tempdir().unwrap();
         let mark = dir.path().display().to_string();
         Bench { dir, mark }
+    }
+
+    /// A bench, if this machine can run cells without a delay.
+    pub(crate) fn near() -> Option<Bench> {
+        can_run(false).then(Bench::new)
+    }
+
+    /// A bench, if this machine can run cells with a delay.
+    pub(crate) fn far() -> Option<Bench> {
+        can_run(true).then(Bench::new)
     }
 
     /// Refuses in one line what is before ` => ` in each line of `wrong`, with what is behind it, and writes nothing.
@@ -134,11 +147,15 @@ impl Bench {
 
     /// Waits until the first cell that is being measured has several rows in a table. Returns the table.
     pub(crate) fn wait_for_rows(&self, table: &str) -> String {
-        eventually(table, || {
-            let partial = self.runs("run-1.partial");
-            let text = fs::read_to_string(partial.first()?.join(table)).ok()?;
-            (text.lines().count() > 2).then_some(text)
-        })
+        rows_of(|| Some(self.runs("run-1.partial").first()?.join(table)))
+    }
+
+    /// Reports the folder `run`. Returns `report.md`.
+    pub(crate) fn report(&self) -> String {
+        let mut report = Command::new(analysis());
+        report.arg("report").arg(self.run_dir());
+        succeeds(report.args(["--format", "svg"]));
+        fs::read_to_string(self.run_dir().join("report/report.md")).unwrap()
     }
 
     /// A sweep with a subject to build, for which a program in cargo's place never ends a build, nor does what it has started.
@@ -190,6 +207,22 @@ impl Bench {
         runs.sort();
         runs
     }
+}
+
+/// Waits until a table has several rows. Returns it. `path` is None as long as it is not known.
+pub(crate) fn rows_of(path: impl Fn() -> Option<PathBuf>) -> String {
+    eventually("a few rows", || {
+        let text = fs::read_to_string(path()?).ok()?;
+        (text.lines().count() > 2).then_some(text)
+    })
+}
+
+/// Runs a command that must succeed.
+#[track_caller]
+pub(crate) fn succeeds(command: &mut Command) -> Output {
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", text(&output.stderr));
+    output
 }
 
 pub(crate) fn write_program(path: &Path, script: &str) {
@@ -381,26 +414,32 @@ pub(crate) fn number(row: &Row, column: &str) -> u64 {
         .unwrap_or_else(|_| panic!("{column} of {row:?}"))
 }
 
-/// RESULTS.md must name every file and every column of a run.
-pub(crate) fn every_column_is_documented(run: &Path) {
-    let guide =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("run-format/RESULTS.md"))
-            .unwrap();
-    for entry in fs::read_dir(run).unwrap() {
-        let path = entry.unwrap().path();
-        let name = path.file_name().unwrap().to_str().unwrap();
-        assert!(guide.contains(&format!("`{name}`")), "{name}");
-        if name.ends_with(".csv") {
-            for column in csv::Reader::from_path(&path).unwrap().headers().unwrap() {
-                assert!(guide.contains(&format!("`{column}`")), "{name}: {column}");
-            }
+pub(crate) fn value(row: &Row, column: &str) -> f64 {
+    row[column]
+        .parse()
+        .unwrap_or_else(|_| panic!("{column} of {row:?}"))
+}
+
+/// The histograms of a run by their tags.
+pub(crate) fn histograms(run: &Path) -> BTreeMap<String, Histogram<u64>> {
+    use base64::Engine;
+    let log = fs::read(run.join("histograms.hlog")).unwrap();
+    let mut found = BTreeMap::new();
+    for entry in IntervalLogIterator::new(&log) {
+        if let LogEntry::Interval(interval) = entry.unwrap() {
+            let bytes = base64::engine::general_purpose::STANDARD
+                .decode(interval.encoded_histogram())
+                .unwrap();
+            let histogram = Deserializer::new().deserialize(&mut &bytes[..]).unwrap();
+            let tag = interval.tag().unwrap().as_str().to_owned();
+            assert!(found.insert(tag, histogram).is_none());
         }
     }
+    found
 }
 
 /// Checks that every slice has the counts of nodes that speak QUIC.
 pub(crate) fn every_slice_has_counts(run: &Path, slices: &[Row]) {
-    every_column_is_documented(run);
     let counts = table(&run.join("quic.csv"));
     assert_eq!(counts.len(), slices.len());
     assert!(slices.iter().any(|slice| number(slice, "requests") > 0));
