@@ -68,6 +68,7 @@ const WRONG: &str = r#"
 --payload 4096 => "4096" has no unit
 --subject /proc => /proc: it is no checkout
 --quick --peers 1 => cannot be used with
+--candidate muxer=1 => --search
 --shard 1/2 --name run => required arguments were not provided: --seed
 --shard 3/2 => part 3 of 2: there is none
 --shard 0/2 => part 0 of 2: there is none

@@ -25,14 +25,8 @@ fn what_cannot_be_bundled_is_refused() {
 --bundle server.tar.gz => --bundle server.tar.gz: an unknown format (accepted: a name that ends in .tar.xz)
 --bundle /nowhere/server.tar.xz => --bundle /nowhere/server.tar.xz: No such file or directory
 --bundle server.tar.xz --peers 2 => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --stack h2 => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --workers 4 => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --dry-run => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --subject released => '--bundle <FILE.tar.xz>' cannot be used with
 --bundle server.tar.xz --search => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --gate => '--bundle <FILE.tar.xz>' cannot be used with
 --bundle server.tar.xz --resume results/x => '--bundle <FILE.tar.xz>' cannot be used with
---bundle server.tar.xz --explain => '--bundle <FILE.tar.xz>' cannot be used with
 ",
     );
     let mut command = bench.command(&["sweep", "--bundle"]);

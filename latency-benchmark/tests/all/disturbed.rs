@@ -4,7 +4,7 @@ use std::process::Child;
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::bench::{self, Bench, Row, can_run, json, signal, succeeds, table, text, value, words};
+use crate::bench::{self, Bench, Row, signal, table, text, value, words};
 use nix::sys::signal::Signal::{SIGCONT, SIGSTOP};
 
 /// Stops the process of that verb for a while in the middle of a cell. Returns the blocks, and the report.
@@ -74,15 +74,13 @@ const SOAK: [&str; 7] = [
 
 #[test]
 #[ignore = "exhaustive: another verb"]
-fn exhaustive_rows_of_a_soak_are_disturbed_when_a_peer_is_stopped() {
-    let said = "a peer or the delay line was stopped";
-    disturbed_when_stopped(&SOAK, "peer", said);
-}
-
-#[test]
-#[ignore = "exhaustive: another process"]
 fn exhaustive_rows_of_a_soak_are_disturbed_by_the_same_rule() {
-    disturbed_when_stopped(&SOAK, "central", "central stood still");
+    for (verb, said) in [
+        ("peer", "a peer or the delay line was stopped"),
+        ("central", "central stood still"),
+    ] {
+        disturbed_when_stopped(&SOAK, verb, said);
+    }
 }
 
 /// Stops a process of that verb for a while.
@@ -103,26 +101,4 @@ fn disturbed_when_stopped(arguments: &[&str], verb: &str, said: &str) {
         report.contains(&format!(" of them {said}")),
         "{verb}: {report}"
     );
-}
-
-#[test]
-fn a_run_beside_another_sweep_says_so_and_the_report_too() {
-    if !can_run(false) {
-        return;
-    }
-    let (first, second) = (Bench::new(), Bench::new());
-    let mut command = first.sweep(&words("--peers 1 --rtt 0 --payload 4KiB"));
-    let running = command.args(["--turn", "600000"]).spawn().unwrap();
-    first.wait_for("central", 0);
-    succeeds(second.sweep(&bench::SMALL).arg("--rtt=0"));
-    bench::kill(bench::pid(&running));
-    bench::finish(running);
-    let run = second.only("run-1");
-    // Other tests and other users may measure here, too, so it need not be the sweep above that is named.
-    let beside = json(&run.join("run.json"))["beside"].clone();
-    let verbs = ["sweep", "explain", "rr", "soak"];
-    assert!(verbs.map(Into::into).contains(&beside), "{beside}");
-    let report = second.report();
-    let said = "During 1 run something else measured on this machine, too.";
-    assert!(report.contains(said), "{report}");
 }

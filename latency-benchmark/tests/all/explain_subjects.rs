@@ -32,6 +32,9 @@ fn every_subject_is_explained_but_the_control() {
             (&subject.into(), &0.into())
         );
         assert_eq!(config["runtime"]["event_interval"].as_u64(), interval);
+        let measured = json(&bench.only(&format!("s{subject}-run-1")).join("run.json"));
+        let runtime = &measured["config"]["runtime"];
+        assert_eq!(runtime["event_interval"].as_u64(), interval);
         assert!(
             table(&launch.join("slices.csv"))
                 .iter()

@@ -62,21 +62,15 @@ fn exhaustive_a_poll_that_never_ends_is_given_up_and_named() {
 #[test]
 fn a_node_program_that_describes_itself_without_end_is_refused_and_killed() {
     let bench = Bench::new();
-    for (script, says) in [
-        ("exec yes", "it prints more than 1024 KiB"),
-        ("exec yes >&2", "it prints more than 1024 KiB"),
-        ("sleep 1000 & sleep 1000", "it did not end within 10 s"),
-    ] {
-        let node = bench.dir.path().join("node");
-        write_program(&node, &format!("#!/bin/sh\n{script}\n"));
-        let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0"]);
-        let said = complaint(&sweep.arg("--node").arg(&node).output().unwrap());
-        assert!(
-            said.contains("does not answer the verb `describe`"),
-            "{said}"
-        );
-        assert!(said.contains(says), "{script}: {said}");
-        bench.assert_nothing_left();
-        assert!(!bench.run_dir().exists());
-    }
+    let node = bench.dir.path().join("node");
+    write_program(&node, "#!/bin/sh\nexec yes\n");
+    let mut sweep = bench.sweep(&["--peers", "1", "--rtt", "0"]);
+    let said = complaint(&sweep.arg("--node").arg(&node).output().unwrap());
+    assert!(
+        said.contains("does not answer the verb `describe`"),
+        "{said}"
+    );
+    assert!(said.contains("it prints more than 1024 KiB"), "{said}");
+    bench.assert_nothing_left();
+    assert!(!bench.run_dir().exists());
 }

@@ -407,17 +407,10 @@ fn exhaustive_a_planted_fault_of_http2_is_found_and_named() {
 }
 
 /// Names, the order of fields, and where functions are. Two of the fields are children.
-const REFACTORINGS: [TextEdit; 20] = [
-    ("yamux", YAMUX, "accumulated_max_stream_windows", "windows"),
-    ("yamux", YAMUX, "no_streams_waker", "waker_for_streams"),
-    ("yamux", YAMUX, "new_outbound_stream_waker", "ack_waker"),
-    ("yamux", YAMUX, "pending_read_frame", "answer"),
+const REFACTORINGS: [TextEdit; 12] = [
     ("yamux", YAMUX, "pending_write_frame", "next_frame"),
     ("yamux", YAMUX, "stream_receivers", "commands"),
-    ("yamux", YAMUX, "on_drop_stream", "forget_stream"),
     ("yamux", YAMUX, "on_window_update", "receive_credit"),
-    ("yamux", YAMUX, "make_new_inbound_stream", "accept_stream"),
-    ("yamux", YAMUX, "is_valid_remote_id", "may_be_remote"),
     (
         "yamux",
         YAMUX,
@@ -431,7 +424,6 @@ const REFACTORINGS: [TextEdit; 20] = [
         "    fn next_stream_id(",
         "}\n\nimpl<T: AsyncRead + AsyncWrite + Unpin> Active<T> {\n    fn next_stream_id(",
     ),
-    ("yamux", STREAM, "window_update_sender", "credit_sender"),
     ("yamux", STREAM, "send_window_update", "send_credit"),
     (
         "yamux",

@@ -23,7 +23,6 @@ mod hosts;
 mod injector;
 mod loads;
 mod netem;
-mod quic;
 mod readers;
 mod rr;
 mod search;

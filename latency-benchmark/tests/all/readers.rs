@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::pipe;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::bench::{self, Bench, SMALL, can_run, text};
 
@@ -19,36 +19,24 @@ fn full() -> Stdio {
         .into()
 }
 
-fn printing(bench: &Bench) -> [Command; 4] {
-    [
-        bench.sweep(&["--dry-run"]),
-        bench.command(&["rr", "--dry-run"]),
-        bench.command(&["--help"]),
-        bench.command(&["preflight"]),
-    ]
-}
-
 #[test]
-fn a_reader_that_has_read_enough_is_no_failure() {
+fn a_reader_that_has_read_enough_is_no_failure_and_output_that_is_lost_is_said() {
     let bench = Bench::new();
-    for mut command in printing(&bench) {
-        let output = command.stdout(unread()).output().unwrap();
-        assert!(output.status.success(), "{command:?}: {output:?}");
-        assert_eq!(text(&output.stderr), "");
-    }
-}
-
-#[test]
-fn output_that_is_lost_is_said() {
-    let bench = Bench::new();
-    for mut command in printing(&bench) {
-        let output = command.stdout(full()).output().unwrap();
-        assert_eq!(output.status.code(), Some(1), "{command:?}: {output:?}");
-        let said = text(&output.stderr);
-        assert!(
-            said.starts_with("error: standard output: ") && said.lines().count() == 1,
-            "{said}"
-        );
+    let no_failure = (unread as fn() -> Stdio, 0, 0);
+    for (nobody, code, lines) in [no_failure, (full, 1, 1)] {
+        for mut command in [
+            bench.sweep(&["--dry-run"]),
+            bench.command(&["rr", "--dry-run"]),
+            bench.command(&["--help"]),
+            bench.command(&["preflight"]),
+        ] {
+            let output = command.stdout(nobody()).output().unwrap();
+            assert_eq!(output.status.code(), Some(code), "{command:?}: {output:?}");
+            let said = text(&output.stderr);
+            let is_said = |line: &str| line.starts_with("error: standard output: ");
+            assert_eq!(said.lines().count(), lines, "{said}");
+            assert!(said.lines().all(is_said), "{said}");
+        }
     }
 }
 

@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{
-    self, Bench, Row, complaint, histograms, json, number, pid, signal, succeeds, table, text,
-    value,
+    self, Bench, Row, complaint, histograms, json, number, succeeds, table, text, value,
 };
 use nix::sys::signal::Signal;
 
@@ -133,43 +132,13 @@ fn the_workload_rr_reports_latency_in_a_sweep() {
     }
 }
 
-#[test]
-fn an_interrupt_keeps_what_is_there_and_the_rest_can_be_measured_later() {
-    let Some(bench) = Bench::near() else { return };
-    let arguments = ["--payload", "64B,65B", "--seconds", "3600", "--slice", "50"];
-    let running = rr(&bench, &arguments).spawn().unwrap();
-    bench.wait_for_rows("slices.csv");
-    signal(pid(&running), Signal::SIGINT);
-    let output = bench::finish(running);
-    assert_eq!(output.status.code(), Some(130), "{}", text(&output.stderr));
-    bench.assert_nothing_left();
-    let partial = bench.only("run-1.partial");
-    assert_eq!(json(&partial.join("run.json"))["stop"], "interrupted");
-    assert!(table(&partial.join("slices.csv")).len() >= 3);
-
-    // As it was asked for, but for how long: that is in the manifest.
-    let manifest = bench.run_dir().join("rr.json");
-    let shorter = fs::read_to_string(&manifest)
-        .unwrap()
-        .replace("3600000", "1000");
-    fs::write(&manifest, shorter).unwrap();
-    let mut command = bench.command(&["rr", "--resume"]);
-    succeeds(command.arg(bench.run_dir()));
-    assert_eq!(bench.runs("run-1").len(), 2);
-    assert_eq!(bench.runs("run-1.killed-1").len(), 1);
-}
-
 const WRONG: &str = r#"
 --payload 0B => --payload 0B: the workload rr needs at least 1B
 --payload 64B,64B => --payload: 64B is given twice
---payload -1 => "-1" is negative
 --peers 0 => --peers 0: a cell has from 1 to 250
---rtt -1 => "-1" is negative
 --seconds 0 => 0 is not in 1..=86400
 --slice 1 => 1 is not in 10..=600000
 --security none => --security
---name a/b => --name "a/b"
---rtt 10 --jitter 6ms => --jitter 6ms
 --workload rr => --workload
 "#;
 

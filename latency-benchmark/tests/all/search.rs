@@ -93,17 +93,3 @@ fn an_interrupt_in_a_round_is_no_success_and_says_how_to_go_on() {
     assert!(!dir.join("round-2").exists());
     bench.assert_nothing_left();
 }
-
-#[test]
-fn a_candidate_without_a_search_is_refused() {
-    let output = Bench::new()
-        .command(&["sweep", "--candidate", "muxer=1"])
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(2));
-    assert!(
-        text(&output.stderr).contains("--search"),
-        "{}",
-        text(&output.stderr)
-    );
-}

@@ -1,17 +1,18 @@
-//! Sweeps of nodes that are not made of libp2p: what is not there is absent, and reports name what is.
+//! Sweeps of other nodes than libp2p's over TCP: what is not there is absent, and reports name what is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
 use crate::bench::{
-    Bench, Row, SMALL, build_program, can_run, every_slice_has_counts, json, number, succeeds,
-    table,
+    Bench, Row, SMALL, build_program, can_run, json, number, succeeds, table, value,
 };
 
 /// Measures the stack with and without a budget, and reports. `bounded` is its site.
 fn sweep(stack: &str, budget: &str, bounded: &str, others: &[&str]) -> Bench {
-    build_program(&format!("{stack}-node"));
+    if stack != "libp2p" {
+        build_program(&format!("{stack}-node"));
+    }
     let bench = Bench::new();
     let asked = ["--rtt", "0", "--budget", "none", "--no-aa", "--budget"];
     let mut sweep = bench.sweep(&SMALL);
@@ -46,15 +47,101 @@ fn tables(bench: &Bench) -> [Vec<Row>; 2] {
     ["slices.csv", "sites.csv"].map(|name| table(&run.join(name)))
 }
 
-/// The report says what the sites are, and names no other.
-fn reports(bench: &Bench, sites: &str, others: &[&str]) {
+/// The report says what the sites are, and names no other. Returns it.
+fn reports(bench: &Bench, sites: &str, others: &[&str]) -> String {
     let folder = bench.run_dir().join("report");
     let read = |name: &str| fs::read_to_string(folder.join(name)).unwrap();
     let markdown = read("report.md");
     assert!(markdown.contains(sites), "{markdown}");
-    for file in [markdown, read("index.html"), read("summary.csv")] {
+    for file in [&markdown, &read("index.html"), &read("summary.csv")] {
         for other in others {
             assert!(!file.contains(other), "{other}");
+        }
+    }
+    markdown
+}
+
+#[test]
+fn sites_of_quic_are_counted_bounded_and_named() {
+    if !can_run(false) {
+        return;
+    }
+    let quic = ["--transport", "quic"];
+    let bench = sweep(
+        "libp2p",
+        "quic-connection=1/deferred",
+        "quic-connection",
+        &quic,
+    );
+    let [slices, sites] = tables(&bench);
+    let known = [
+        "connection",
+        "quic-connection",
+        "quic-endpoint",
+        "swarm",
+        "task",
+    ];
+    let found: BTreeSet<&str> = sites.iter().map(|site| &*site["site"]).collect();
+    assert!(found.iter().eq(&known), "{found:?}");
+    for site in &sites {
+        let is_quic = site["site"].starts_with("quic-");
+        assert_eq!(site["iterations"].is_empty(), is_quic, "{site:?}");
+    }
+    let run = bench.only("run-1");
+    every_slice_has_counts(&run, &slices);
+    let children = table(&run.join("children.csv"));
+    for child in [
+        "conn.drive_transmit",
+        "endpoint.drive_recv",
+        "self.conn.state.lock",
+        "self.0.state.lock",
+    ] {
+        assert!(children.iter().any(|row| row["child"] == child), "{child}");
+    }
+    let named = "`quic-endpoint` is `EndpointDriver::poll`";
+    let markdown = reports(&bench, named, &["yamux Active", ",muxer,"]);
+    for part in [
+        "The time beyond 50 µs is that of `ConnectionDriver::poll`",
+        "`conn.drive_transmit` ",
+        "\n| round-trip time that QUIC sees |",
+        "\n| datagrams sent at once |",
+    ] {
+        assert!(markdown.contains(part), "{part}: {markdown}");
+    }
+    let summary = table(&bench.run_dir().join("report/summary.csv"));
+    for metric in ["quic_lost_percent", "quic_acks_sent_per_request"] {
+        let rows = summary.iter().filter(|row| row["metric"] == metric);
+        let values = rows.map(|row| value(row, "value"));
+        assert_eq!(values.filter(|value| *value >= 0.0).count(), 2, "{metric}");
+    }
+}
+
+/// Checks that every slice has the counts of nodes that speak QUIC.
+fn every_slice_has_counts(run: &Path, slices: &[Row]) {
+    let counts = table(&run.join("quic.csv"));
+    assert_eq!(counts.len(), slices.len());
+    assert!(slices.iter().any(|slice| number(slice, "requests") > 0));
+    for (row, slice) in counts.iter().zip(slices) {
+        assert_eq!(row["slice"], slice["slice"]);
+        // On a busy machine a slice can pass without traffic.
+        if number(slice, "requests") == 0 {
+            continue;
+        }
+        let of = |column| number(row, column);
+        for counted in ["rtt_ns", "packets_sent", "acks_sent", "acks_received"] {
+            assert!(of(counted) > 0, "{counted}: {row:?}");
+        }
+        // A request is larger than a datagram.
+        assert!(of("datagrams_sent") > number(slice, "requests"), "{row:?}");
+        // What is lost was sent, in this slice or just before.
+        assert!(of("packets_lost") <= of("packets_sent"), "{row:?}");
+        // Connections are read one after the other, and calls after them.
+        for (calls, datagrams) in [
+            ("send_calls", "datagrams_sent"),
+            ("receive_calls", "datagrams_received"),
+        ] {
+            let most = of(datagrams) + of(datagrams) / 10 + 20;
+            assert!((1..=most).contains(&of(calls)), "{calls}: {row:?}");
         }
     }
 }
