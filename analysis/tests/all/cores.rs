@@ -40,7 +40,7 @@ fn beside_others(cpu_time_alone: f64) -> Copy {
                 row["config"]["run"] = json!(number);
                 row["config"]["jobs"] = json!(jobs);
             });
-            if jobs == 1 {
+            if jobs == 1 && cpu_time_alone < 1.0 {
                 set_column(&run.join("slices.csv"), "central_cpu_ns", |row| {
                     let ns: f64 = row["central_cpu_ns"].parse().expect("a number");
                     Some(((ns * cpu_time_alone) as u64).to_string())

@@ -231,7 +231,7 @@ fn each_mistake_in_a_profile_is_one_line_with_its_place() {
         ),
     ];
     cases.extend(lines.map(|(line, says)| (with(line), says)));
-    let words = [
+    let replaced = [
         ("rr", "chat", "line 2: unknown variant `chat`"),
         ("\"32B\"", "", "line 3: there is no size"),
         ("32B", "32", "line 3: payload \"32\" has no unit"),
@@ -239,7 +239,7 @@ fn each_mistake_in_a_profile_is_one_line_with_its_place() {
         ("rr", "idle", "the part in line 1: workload idle"),
         ("32B", "1B", "line 3: 1B is less than 16B"),
     ];
-    cases.extend(words.map(|(from, to, says)| (part.replace(from, to), says)));
+    cases.extend(replaced.map(|(from, to, says)| (part.replace(from, to), says)));
     for (text, says) in cases {
         fs::write(&file, &text).unwrap();
         let mut sweep = bench.sweep(&["--workload", file.to_str().unwrap()]);
