@@ -79,8 +79,14 @@ pub(super) fn places(cells: &[ComparedCell]) -> Vec<Place<'_>> {
         let mut kinds = place.changes.iter().map(|change| change.name.kind);
         let yields = kinds.any(|kind| kind == CountKind::Yields);
         let site = place.changes[0].name.site;
-        let (refused, depth) = (place.is_refused(), depth(site));
-        (refused, !place.is_moved, place.cells, yields, depth)
+        let is_refused = place.is_refused();
+        (
+            is_refused,
+            !place.is_moved,
+            place.cells,
+            yields,
+            depth(site),
+        )
     };
     places.sort_by(|(_, one), (_, other)| {
         let by_size = other.size().total_cmp(&one.size());
