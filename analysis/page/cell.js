@@ -27,24 +27,30 @@ const cellPictures = (at) => [histogram(at, state.site, `Durations of polls of $
 
 const withTitle = (title, ...parts) => element("figure", {}, element("figcaption", {}, title), ...parts);
 
-// Shares of durations between edges that are a fifth of a decade apart, on logarithmic axes.
+// The edges that are a fifth of a decade apart. The thresholds of the curve lie between them.
+const isFifth = (edge) => Math.abs(5 * Math.log10(edge) - Math.round(5 * Math.log10(edge))) < 0.03;
+
+// The share of durations in each fifth of a decade, on logarithmic axes.
 function histogram(at, site, title, what) {
   const first = at * run.variants.length;
   const variants = run.variants.map((_, variant) => variant).filter((variant) => countsOf(run, site, first + variant));
   if (variants.length === 0) return null;
-  const bins = [...new Set(run.edges.map((edge) => Math.round(5 * Math.log10(edge))))];
-  const stopOf = (bin) => run.edges.findIndex((edge) => Math.abs(5 * Math.log10(edge) - bin) < 0.1);
-  const known = bins.map(stopOf).filter((stop) => stop >= 0);
+  const edges = run.edges.filter(isFifth);
+  // The bin of each bucket, by the bucket's lower edge.
+  const bins = [0, ...run.edges].map((from) => edges.filter((edge) => edge <= from).length);
   const shares = variants.map((variant) => {
     const counts = countsOf(run, site, first + variant);
-    const all = total(counts);
-    const between = (stop, next) => above(counts, stop) - (next === undefined ? 0 : above(counts, next));
-    return [1 - above(counts, known[0]) / all, ...known.map((stop, place) => between(stop, known[place + 1]) / all)];
+    const values = new Array(edges.length + 1).fill(0);
+    bins.forEach((bin, bucket) => {
+      values[bin] += countIn(counts, bucket) / total(counts);
+    });
+    return values;
   });
-  const used = shares.flatMap((values) => values.map((value, place) => (value > 0 ? place : -1)).filter((place) => place >= 0));
-  const [low, high] = [Math.max(0, Math.min(...used) - 1), Math.min(known.length, Math.max(...used) + 1)];
+  const used = shares.flatMap((values) => values.map((value, bin) => (value > 0 ? bin : -1)).filter((bin) => bin >= 0));
+  const [low, high] = [Math.max(0, Math.min(...used) - 1), Math.min(edges.length, Math.max(...used) + 1)];
   const least = Math.floor(Math.log10(Math.min(...shares.flat().filter((share) => share > 0))));
-  const edge = (place) => (place < 1 ? run.edges[known[0]] / 10 ** 0.2 : place > known.length ? run.edges[known.at(-1)] * 10 ** 0.2 : run.edges[known[place - 1]]);
+  // The lower edge of a bin. The first and the last bin have one end each, and are drawn as wide as the others.
+  const edge = (bin) => edges[bin - 1] ?? (bin < 1 ? edges[0] / 10 ** 0.2 : edges.at(-1) * 10 ** 0.2);
   const [from, to] = [Math.log10(edge(low)), Math.log10(edge(high + 1))];
   const place = {
     x: (ns) => PLOT.left + (PLOT.width - PLOT.left - 22) * (Math.min(to, Math.max(from, Math.log10(ns))) - from) / (to - from),
@@ -53,7 +59,7 @@ function histogram(at, site, title, what) {
   const path = (values) => {
     const steps = [];
     for (let bin = low; bin <= high; bin += 1) {
-      const y = place.y(values[bin] || 0).toFixed(1);
+      const y = place.y(values[bin]).toFixed(1);
       steps.push(`${place.x(edge(bin)).toFixed(1)} ${y} L${place.x(edge(bin + 1)).toFixed(1)} ${y}`);
     }
     return `M${steps.join(" L")}`;
@@ -64,20 +70,26 @@ function histogram(at, site, title, what) {
   for (let power = Math.ceil(from); power <= to; power += 1) x.push([10 ** power, duration(10 ** power)]);
   const y = [];
   for (let power = 0; power >= least; power -= 1) y.push([10 ** power, `${Number((100 * 10 ** power).toPrecision(1))} %`]);
-  const limit = place.x(run.edges[state.stop]);
+  const limit = place.x(state.threshold);
   const mark = element("line", { x1: limit, x2: limit, y1: 8, y2: PLOT.height - PLOT.bottom, class: "limit" });
   const words = variants.map((variant, order) => `${run.variants[variant].label}: ${whole.format(total(countsOf(run, site, first + variant)))} ${what}, ${percentiles(countsOf(run, site, first + variant))}`);
   return withTitle(title, plot(PLOT, `${title}. ${words.join("; ")}`, { x: "duration", y: `share of ${what}` }, { x, y }, place, mark, ...lines),
     legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((line) => element("p", {}, line))));
 }
 
-// Between which edges percentiles are.
+// The ranges of the histogram that percentiles are in.
 function percentiles(counts) {
+  const { edges } = run;
   const all = total(counts);
+  const name = (edge) => (edge === undefined ? "" : duration(edge));
   const range = (percent) => {
-    const stop = run.edges.findIndex((_, at) => above(counts, at) <= all * (1 - percent / 100));
-    const high = stop < 0 ? null : run.edges[stop];
-    return `p${percent} ${stop === 0 ? "" : duration(run.edges[stop < 0 ? run.edges.length - 1 : stop - 1])}–${high ? duration(high) : ""}`;
+    let bucket = edges.length;
+    let above = 0;
+    while (bucket > 0 && above + countIn(counts, bucket) <= all * (1 - percent / 100)) {
+      above += countIn(counts, bucket);
+      bucket -= 1;
+    }
+    return `p${percent} ${name(edges[bucket - 1])}–${name(edges[bucket])}`;
   };
   return [50, 90, 99, 99.9].filter((percent) => all * (1 - percent / 100) >= 1).map(range).join(", ");
 }
@@ -132,10 +144,9 @@ const percentBar = (percent) => element("span", { class: "bar", style: `--share:
 function figuresTable(at) {
   const known = page.metrics.filter((metric) => figuresOf(run, metric.name, state.site)?.value);
   if (known.length === 0) return null;
-  const report = run.edges.indexOf(run.threshold);
   const rows = known.map((metric) => [`${metric.words}, ${metric.unit}`, ...run.variants.map((_, variant) => {
-    const value = level(run, metric.name, state.site, at, variant, report);
-    const changed = variant > 0 && change(run, metric.name, state.site, at, variant, report);
+    const value = level(run, metric.name, state.site, at, variant, run.threshold);
+    const changed = variant > 0 && change(run, metric.name, state.site, at, variant, run.threshold);
     if (!value) return "–";
     const known = changed && element("div", { class: changed.resolved === "n" ? "faint" : "resolved" }, `${signed(changed.value)}${interval(changed, signed)}`);
     return element("div", {}, `${full(value.value)}${interval(value)}`, known || null);

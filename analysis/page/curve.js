@@ -12,14 +12,14 @@ function drawCurve() {
   const candidate = candidateShown();
   const lines = [[0, run.verdict.curve], [candidate?.variant, candidate?.curve ?? []]];
   const points = lines.flatMap(([, curve]) => curve);
-  if (points.length === 0 || !isRecounted(run, "beyond_ms_per_s")) {
+  if (points.length === 0) {
     byId("curve").replaceChildren();
     return;
   }
   const greatest = Math.max(...points.map(([, level]) => level));
   const isSeen = ([, level]) => level >= greatest / 100;
   const seen = points.filter(isSeen).map(([threshold]) => threshold);
-  const [from, to] = [Math.min(...seen), Math.max(...seen, run.edges[state.stop])].map(Math.log10);
+  const [from, to] = [Math.min(...seen), Math.max(...seen, state.threshold)].map(Math.log10);
   const place = {
     x: (ns) => CURVE.left + ((CURVE.width - CURVE.left - 22) * (Math.log10(ns) - from)) / (to - from || 1),
     y: (level) => 18 + ((CURVE.height - CURVE.bottom - 18) * Math.log10(greatest / level)) / 2,
@@ -35,7 +35,7 @@ function drawCurve() {
     x: logTicks(10 ** from, 10 ** to).map((ns) => [ns, duration(ns)]),
     y: logTicks(greatest / 100, greatest).map((level) => [level, short(rounded(level))]),
   };
-  const x = place.x(run.edges[state.stop]);
+  const x = place.x(state.threshold);
   const mark = element("line", { x1: x, x2: x, y1: 8, y2: CURVE.height - CURVE.bottom, class: "limit" });
   const names = { x: "threshold", y: "ms per s, mean over cells" };
   const picture = plot(CURVE, "Time beyond the threshold, by the threshold", names, ticks, place, ...paths, mark);

@@ -57,101 +57,37 @@ const cellName = (run, cell) =>
   `${cell.n} peer${cell.n === 1 ? "" : "s"}, RTT ${cell.rtt} ms, ${run.payload[cell.payload]}`;
 
 const siteOf = (metric, site) => (metrics.get(metric)?.bySite ? site : "worker");
-const figuresOf = (run, metric, site) => run.figures[`${siteOf(metric, site)} ${metric}`];
-// Counts above the threshold can be made from the counts of durations.
-const isRecounted = (run, metric) =>
-  metrics.get(metric)?.recounted && Object.values(run.durations).some((counts) => counts !== null);
+// The map moves with the threshold slider only while it shows this metric of the function that the verdict is about.
+const BEYOND = "beyond_ms_per_s";
+const followsSlider = (run, metric, site) => metric === BEYOND && site === run.site && run.thresholds.length > 1;
 
-// The counts of durations between edges, after the number of empty ones before them.
+// The figures of a metric as the report has them, or at another threshold of the slider.
+function figuresOf(run, metric, site, threshold = run.threshold) {
+  const moved = followsSlider(run, metric, site) ? run.beyond[threshold] : undefined;
+  return moved ?? run.figures[`${siteOf(metric, site)} ${metric}`];
+}
+
+// The counts of durations between edges. The first number says how many empty buckets come before the others.
 function countsOf(run, site, at) {
   const all = run.durations[site];
   return all ? all[at] : null;
 }
 
-// Sums of counts from each one to the last, which are made once.
-const tails = new WeakMap();
+const countIn = (counts, bucket) => (bucket < counts[0] ? 0 : counts[bucket + 1 - counts[0]] ?? 0);
+const total = (counts) => counts.slice(1).reduce((sum, count) => sum + count, 0);
 
-function above(counts, stop) {
-  let tail = tails.get(counts);
-  if (!tail) {
-    tail = new Float64Array(counts.length + 1);
-    for (let at = counts.length - 1; at > 0; at -= 1) tail[at] = tail[at + 1] + counts[at];
-    tails.set(counts, tail);
-  }
-  return tail[Math.min(counts.length, Math.max(1, stop + 2 - counts[0]))];
-}
-
-const total = (counts) => above(counts, -1);
-
-// Slow events and all events, or all requests. The counts of the baseline include those of its A/A control; `less` is
-// the control where the baseline alone is wanted.
-function events(run, metric, site, at, stop, less) {
-  const counts = countsOf(run, siteOf(metric, site), at);
-  const perRequest = metrics.get(metric).recounted === "request";
-  if (!counts || (perRequest && !run.requests)) return null;
-  const all = perRequest ? run.requests[at] : total(counts);
-  const own = [above(counts, stop), all];
-  if (less === undefined) return own;
-  const other = events(run, metric, site, less, stop);
-  return other && [own[0] - other[0], own[1] - other[1]];
-}
-
-function ratio(metric, parts) {
-  if (!parts || !parts[1]) return null;
-  return rounded(metrics.get(metric).scale * (parts[0] / parts[1]));
-}
-
-// By how much durations exceed a stop in all, as if those between two edges were in their middle.
-function timeBeyond(run, counts, stop) {
-  let sum = 0;
-  for (let at = Math.max(1, stop + 2 - counts[0]); at < counts.length; at += 1) {
-    const from = run.edges[counts[0] + at - 2];
-    const to = run.edges[counts[0] + at - 1] ?? 1.6 * from;
-    sum += counts[at] * (Math.sqrt(from * to) - run.edges[stop]);
-  }
-  return sum;
-}
-
-// The report's value, in proportion to the time beyond the stop instead of its own threshold.
-function scaled(run, metric, site, at, stop) {
-  const value = figuresOf(run, metric, site)?.value[at] ?? null;
-  const counts = countsOf(run, site, at);
-  if (value === null || !counts) return null;
-  const own = timeBeyond(run, counts, run.edges.indexOf(run.threshold));
-  return own > 0 ? rounded((value * timeBeyond(run, counts, stop)) / own) : null;
-}
-
-function recounted(run, metric, site, at, stop, less) {
-  if (metrics.get(metric).recounted === "time") return scaled(run, metric, site, at, stop);
-  return ratio(metric, events(run, metric, site, at, stop, less));
-}
-
-// The value of a variant in a cell at a stop of the threshold, with its interval where the report made one.
-function level(run, metric, site, cell, variant, stop) {
-  const figures = figuresOf(run, metric, site);
+// The value of a variant in a cell, with its interval.
+function level(run, metric, site, cell, variant, threshold) {
+  const figures = figuresOf(run, metric, site, threshold);
   const at = cell * run.variants.length + variant;
-  const isOwn = run.edges[stop] === run.threshold;
-  const isOwnTime = isOwn && metrics.get(metric).recounted === "time";
-  if (isRecounted(run, metric) && !isOwnTime) {
-    const value = recounted(run, metric, site, at, stop);
-    if (value === null) return null;
-    return isOwn && figures ? { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null } : { value };
-  }
   const value = figures?.value[at] ?? null;
   return value === null ? null : { value, low: figures.low?.[at] ?? null, high: figures.high?.[at] ?? null };
 }
 
-// The difference from the baseline; `resolved` is null where no interval was made.
-function change(run, metric, site, cell, variant, stop) {
-  const first = cell * run.variants.length;
-  const at = first + variant;
-  if (isRecounted(run, metric) && run.edges[stop] !== run.threshold) {
-    const isControl = run.variants[variant].role === "control";
-    const from = recounted(run, metric, site, first, stop, isControl ? at : undefined);
-    const to = recounted(run, metric, site, at, stop);
-    return from === null || to === null ? null : { value: rounded(to - from), resolved: null };
-  }
-  const figures = figuresOf(run, metric, site);
+// The difference from the baseline, with its interval. `resolved` is a letter: "l" for lower, "h" for higher, "n" for not.
+function change(run, metric, site, cell, variant, threshold) {
+  const figures = figuresOf(run, metric, site, threshold);
+  const at = cell * run.variants.length + variant;
   const value = figures?.change?.[at] ?? null;
   if (value === null) return null;
   const [low, high] = [figures.changeLow?.[at] ?? null, figures.changeHigh?.[at] ?? null];

@@ -20,9 +20,9 @@ function facets() {
   return (isChange ? changed : chosen).map((variant) => ({ variant, isChange }));
 }
 
-const levelIn = (at, variant) => level(run, state.metric, state.site, at, variant, state.stop);
+const levelIn = (at, variant) => level(run, state.metric, state.site, at, variant, state.threshold);
 const valueIn = (facet, at) => (facet.isChange
-  ? change(run, state.metric, state.site, at, facet.variant, state.stop) : levelIn(at, facet.variant));
+  ? change(run, state.metric, state.site, at, facet.variant, state.threshold) : levelIn(at, facet.variant));
 
 // One scale for all variants, so that their pictures can be laid side by side.
 function scales(cells) {
@@ -31,7 +31,7 @@ function scales(cells) {
     run.variants.forEach((_, variant) => {
       const value = levelIn(at, variant);
       if (value) most.level = Math.max(most.level, value.value);
-      const changed = variant > 0 && change(run, state.metric, state.site, at, variant, state.stop);
+      const changed = variant > 0 && change(run, state.metric, state.site, at, variant, state.threshold);
       if (changed && (!state.grey || changed.resolved !== "n")) most.change = Math.max(most.change, Math.abs(changed.value));
     });
   }
@@ -47,10 +47,10 @@ function describe(at, facet) {
   const { label } = run.variants[facet.variant];
   if (!value) return [...lines, `${label}: no value of ${metric.words}`];
   lines.push(`${label}: ${full(value.value)}${interval(value)} ${metric.unit}`);
-  const changed = facet.variant > 0 && change(run, state.metric, state.site, at, facet.variant, state.stop);
+  const changed = facet.variant > 0 && change(run, state.metric, state.site, at, facet.variant, state.threshold);
   if (changed) {
     const known = { n: "not resolved", l: "resolved, lower", h: "resolved, higher" }[changed.resolved];
-    lines.push(`change: ${signed(changed.value)}${interval(changed, signed)} ${metric.changeUnit}, ${known ?? "no interval at this threshold"}`);
+    lines.push(`change: ${signed(changed.value)}${interval(changed, signed)} ${metric.changeUnit}, ${known}`);
   }
   return [...lines, made(run, state.metric, state.site, at, facet.variant)];
 }
@@ -71,9 +71,8 @@ function gridCell(at, facet, place, isFirst) {
   return { group, at };
 }
 
-// A value without an interval has at most two decimals, since more would not fit into a cell.
 function valueText(value, isChange) {
-  const words = value.low === undefined ? brief(Number(value.value.toFixed(2))) : short(noFiner(value));
+  const words = short(noFiner(value));
   return isChange && value.value > 0 && words !== "0" ? `+${words}` : words;
 }
 
@@ -85,7 +84,7 @@ function paintCell({ group, at }, facet, most) {
   const [colour, ink] = !value || isGrey ? ["var(--grey)", "var(--faint)"]
     : facet.isChange ? changeShade(value.value, most.change, better) : levelShade(value.value, most.level);
   const words = value ? valueText(value, facet.isChange) : cell.why ? "✕" : "–";
-  const ends = value && value.low !== undefined && value.low !== null
+  const ends = value && value.low !== null
     ? briefInterval(value.value, value.low, value.high) : "";
   const [rect, label] = group.children;
   rect.style.fill = colour;

@@ -9,7 +9,7 @@ const asFlag = { read: (value) => value === "1", write: (value) => (value ? "1" 
 const asList = { read: (value) => value.split(",").filter((part) => part !== ""), write: (value) => value.join(",") };
 const KEYS = {
   r: ["run", asNumber], m: ["metric", asText], s: ["site", asText], v: ["variant", asNumber], w: ["view", asText],
-  t: ["stop", { read: (value) => run.stops.find((stop) => run.edges[stop] === Number(value)), write: (value) => String(run.edges[value]) }],
+  t: ["threshold", asNumber],
   g: ["grey", asFlag], hn: ["hiddenN", asList], hr: ["hiddenRtt", asList], hp: ["hiddenPayload", asList], c: ["cell", asText],
   o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], l: ["theme", asText],
 };
@@ -21,7 +21,7 @@ function defaults() {
   const firing = candidates.find((candidate) => !candidate.idle)?.variant;
   return {
     run: page.runs.indexOf(run), metric: known[0] ?? page.metrics[0].name, site: run.site, variant: leading ?? firing ?? Math.min(1, run.variants.length - 1),
-    view: run.variants.length > 1 ? "difference" : "before", stop: run.edges.indexOf(run.threshold), grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
+    view: run.variants.length > 1 ? "difference" : "before", threshold: run.threshold, grey: true, hiddenN: [], hiddenRtt: [], hiddenPayload: [],
     cell: "", sort: 7, resolved: comparisons().some((comparison) => comparison.resolved !== "n"), deciding: true, words: "", theme: "",
   };
 }
@@ -40,6 +40,7 @@ function readState(link) {
   if (read.variant !== -1 && !run.variants[read.variant]) read.variant = usual.variant;
   if (!["before", "after", "difference"].includes(read.view)) read.view = usual.view;
   if (!COLUMNS[Math.abs(read.sort) - 1]?.[1]) read.sort = usual.sort;
+  if (!run.thresholds.includes(read.threshold) || !followsSlider(run, read.metric, read.site)) read.threshold = usual.threshold;
   read.hidden = { n: read.hiddenN, rtt: read.hiddenRtt, payload: read.hiddenPayload };
   state = read;
 }
@@ -79,23 +80,19 @@ function drawControls() {
   options(byId("variant"), [...run.variants.map((variant, at) => [at, variant.label]), [-1, "all side by side"]], state.variant);
   for (const radio of document.querySelectorAll("[name=view]")) radio.checked = radio.value === state.view;
   for (const flag of ["grey", "resolved", "deciding"]) byId(flag).checked = state[flag];
-  byId("slider").hidden = !isRecounted(run, state.metric);
-  byId("threshold").max = run.stops.length - 1;
-  byId("threshold").value = run.stops.indexOf(state.stop);
+  byId("slider").hidden = !followsSlider(run, state.metric, state.site);
+  byId("threshold").max = run.thresholds.length - 1;
+  byId("threshold").value = run.thresholds.indexOf(state.threshold);
   drawThreshold();
   if (byId("words").value !== state.words) byId("words").value = state.words;
   drawFilters();
 }
 
 function drawThreshold() {
-  const own = run.edges[state.stop];
-  byId("threshold").setAttribute("aria-valuetext", duration(own));
-  byId("threshold-text").textContent = duration(own);
-  const at = `${Number((own / 1000).toPrecision(6))}us`;
-  byId("note").textContent = !isRecounted(run, state.metric) ? "" : own === run.threshold
-    ? "" : `At ${duration(own)} the cells have no intervals, and nothing is called resolved. To make them: analysis report RUN --threshold ${at}`;
+  byId("threshold").setAttribute("aria-valuetext", duration(state.threshold));
+  byId("threshold-text").textContent = duration(state.threshold);
   drawCurve();
-  followInTables(own);
+  followInTables(state.threshold);
 }
 
 // The tables have the row of the time beyond each threshold. The one of the slider's threshold is shown.
@@ -133,8 +130,8 @@ function draw() {
 // slider rests.
 let resting;
 
-function slide(stop) {
-  state.stop = stop;
+function slide(threshold) {
+  state.threshold = threshold;
   drawThreshold();
   const isSeen = ({ figure }) => {
     const { top, bottom } = figure.getBoundingClientRect();
@@ -158,7 +155,7 @@ function listen() {
   on("variant", (select) => ({ variant: Number(select.value) }));
   for (const id of ["grey", "resolved", "deciding"]) on(id, (box) => ({ [id]: box.checked }));
   byId("views").addEventListener("change", (event) => setState({ view: event.target.value }));
-  byId("threshold").addEventListener("input", (event) => slide(run.stops[Number(event.target.value)]));
+  byId("threshold").addEventListener("input", (event) => slide(run.thresholds[Number(event.target.value)]));
   byId("words").addEventListener("input", (event) => setState({ words: event.target.value }));
   byId("theme").addEventListener("click", () => {
     const isDark = state.theme ? state.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;

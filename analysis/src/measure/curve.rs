@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::metric::{Metric, MetricKey};
 use super::sums::{CellBlocks, SweepSetup, ratio_parts, with_changes};
-use crate::stats::{self, RatioKind, Uncertain};
+use crate::stats::{self, BareEstimate, RatioKind, Uncertain};
 
 /// The values at one threshold, by variant. None if the slices did not record the site.
 #[derive(Clone, Debug)]
@@ -13,18 +13,21 @@ pub(crate) struct CurvePoint {
     pub(crate) values: Vec<Option<CurveValue>>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct CurveValue {
-    pub(crate) level: f64,
+    /// The time beyond the threshold, in the unit of the metric.
+    pub(crate) level: BareEstimate,
+    /// The absolute change, in the unit of the metric. None for the baseline.
+    pub(crate) difference: Option<Uncertain>,
     /// The change in percent. None for the baseline, and if the baseline is zero.
     pub(crate) relative: Option<Uncertain>,
 }
 
 /// Returns six thresholds in each decade, and that of the report.
-fn thresholds(own_ns: u64) -> BTreeSet<u64> {
-    const SIXTHS: [u64; 6] = [100, 150, 200, 300, 500, 700];
-    let decades = [10_000, 100_000, 1_000_000].into_iter();
-    let all = decades.flat_map(|decade| SIXTHS.map(|sixth| decade * sixth / 100));
+pub(super) fn thresholds(own_ns: u64) -> BTreeSet<u64> {
+    const IN_A_DECADE: [u64; 6] = [10, 15, 20, 30, 50, 70];
+    let decades = [1_000, 10_000, 100_000].into_iter();
+    let all = decades.flat_map(|decade| IN_A_DECADE.map(|step| decade * step));
     all.chain([10_000_000, own_ns]).collect()
 }
 
@@ -44,17 +47,17 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
     let sums = ratio_parts(key, blocks, setup, threshold_ns).into_iter();
     let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
     let estimates: Vec<_> = ratios.collect();
-    let values = with_changes(&estimates, setup.reference.get(1).copied())
-        .into_iter()
-        .map(|value| {
-            let (estimate, change) = value?;
-            Some(CurveValue {
-                level: estimate.value * key.metric.info().scale,
-                relative: change
-                    .and_then(|change| change.relative)
-                    .map(|change| change.times(100.0)),
-            })
-        });
+    let scale = key.metric.info().scale;
+    let compared = with_changes(&estimates, setup.reference.get(1).copied());
+    let values = compared.into_iter().map(|value| {
+        let (estimate, change) = value?;
+        let relative = change.and_then(|change| change.relative);
+        Some(CurveValue {
+            level: estimate.bare().times(scale),
+            difference: change.map(|change| change.difference.times(scale)),
+            relative: relative.map(|relative| relative.times(100.0)),
+        })
+    });
     CurvePoint {
         threshold_ns,
         values: values.collect(),

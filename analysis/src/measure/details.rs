@@ -1,11 +1,12 @@
 //! The details that a page shows about a cell beside its figures: how long polls took, how figures varied from block to block,
 //! and how the cell was launched.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use run_format::counts::Counts;
-use run_format::{BlockRow, HistogramOf, RunRow, Site};
+use run_format::{BlockRow, HistogramOf, RunRow};
 
+use super::curve::thresholds;
 use super::metric::{Metric, MetricKey, Place};
 use super::sums::CellSums;
 use crate::load::LoadedRun;
@@ -17,8 +18,6 @@ pub(crate) struct PageDetails {
     /// The number of durations of each variant between [`edges`], below the first and above the last one. Those of the baseline
     /// include the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
-    /// The number of requests of each variant.
-    pub(crate) requests: Vec<Option<f64>>,
     /// The values of some metrics by variant, run and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,
     /// The percentage of time in which central waited for its core, by run and block.
@@ -27,24 +26,15 @@ pub(crate) struct PageDetails {
     pub(crate) launches: Vec<String>,
 }
 
-/// The edges that can be thresholds of the page's slider: ten a decade from 10 µs to 1 ms, and the threshold of the report.
-pub(crate) fn stops(threshold_ns: u64) -> BTreeSet<u64> {
-    const TENTHS: [u64; 10] = [100, 125, 160, 200, 250, 315, 400, 500, 630, 800];
-    let decades = [10_000, 100_000].into_iter();
-    let stops = decades.flat_map(|decade| TENTHS.map(|tenth| decade * tenth / 100));
-    stops.chain([1_000_000, threshold_ns]).collect()
-}
-
-/// The limits of the buckets that durations are counted in, in nanoseconds: the stops, and five a decade below and above them.
+/// The limits of the buckets that durations are counted in, in nanoseconds: five a decade from 100 ns to 630 ms, and the
+/// thresholds of the curve.
 pub(crate) fn edges(threshold_ns: u64) -> Vec<u64> {
     const FIFTHS: [u64; 5] = [100, 160, 250, 400, 630];
-    let decades = [100, 1_000, 1_000_000, 10_000_000, 100_000_000];
-    let others = decades.map(|decade| FIFTHS.map(|fifth| decade / 100 * fifth));
-    let mut edges = others.concat();
-    edges.extend(stops(threshold_ns));
-    edges.sort_unstable();
-    edges.dedup();
-    edges
+    let decades = (0..7).map(|power| 10_u64.pow(power));
+    let fifths = decades.flat_map(|decade| FIFTHS.map(|fifth| decade * fifth));
+    let mut edges = thresholds(threshold_ns);
+    edges.extend(fifths);
+    edges.into_iter().collect()
 }
 
 impl PageDetails {
@@ -66,13 +56,6 @@ impl PageDetails {
             });
             (*histogram, reference_first(bucketed.collect()))
         });
-        let sum = |runs: &Option<Vec<Vec<RatioPart>>>| {
-            let blocks = runs.as_ref()?.iter().flatten();
-            Some(blocks.map(|block| block.num).sum())
-        };
-        let per_s = MetricKey::new(Site::Connection, Metric::RequestsPerS);
-        let by_variant = ratios.get(&per_s).into_iter().flatten();
-        let requests = by_variant.map(sum);
         let metrics = Metric::shown_in(Place::Blocks);
         let shown_ratios = ratios
             .iter()
@@ -80,7 +63,6 @@ impl PageDetails {
         let by_block = shown_ratios.map(|(key, by_variant)| (*key, by_block(*key, by_variant)));
         PageDetails {
             durations: durations.collect(),
-            requests: reference_first(requests.collect()),
             by_block: by_block.collect(),
             waited: runs.iter().map(waited).collect(),
             launches: rows.iter().map(|row| launch(row)).collect(),
@@ -138,18 +120,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn buckets_above_a_stop_hold_the_values_above_it() {
+    fn buckets_above_an_edge_hold_the_values_above_it() {
         let edges = edges(70_000);
         let counts = Counts::from_sorted((1..3_000_u64).map(|number| (number * 997, number % 5)));
         let bucketed = bucketed(&counts, &edges);
         assert_eq!(bucketed.len(), edges.len() + 1);
-        for stop in stops(70_000) {
-            let index = edges
-                .iter()
-                .position(|edge| *edge == stop)
-                .expect("an edge");
+        for (index, edge) in edges.into_iter().enumerate() {
             let above: u64 = bucketed[index + 1..].iter().sum();
-            assert_eq!(above, counts.above(stop), "{stop}");
+            assert_eq!(above, counts.above(edge), "{edge}");
         }
     }
 }

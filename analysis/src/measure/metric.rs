@@ -5,7 +5,7 @@ use std::str::FromStr;
 use std::sync::LazyLock;
 
 use run_format::{HistogramOf, Site, serde_as_text};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 pub(crate) use super::catalogue::Metric;
 use super::catalogue::{Formula, Parts, SliceView};
@@ -180,9 +180,6 @@ pub(crate) struct MetricInfo {
     /// Whether the metric is about wake-ups of the co-tenant, whose times the page has.
     #[serde(default)]
     pub(crate) is_of_wake_ups: bool,
-    /// The divisor, if the metric counts events over the threshold. The page then computes the metric for other thresholds from
-    /// the counts of times.
-    pub(crate) recounted: Option<Per>,
     /// The places that show the metric, beside `summary.csv` and the page, which have every metric.
     #[serde(default)]
     pub(crate) shown: Vec<Place>,
@@ -206,16 +203,6 @@ pub(crate) struct VerdictInfo {
     pub(crate) is_benefit: bool,
     /// The least change that matters unless an option says otherwise, in the unit of averages over cells.
     pub(crate) margin: f64,
-}
-
-/// The divisor of a metric that counts events over the threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Per {
-    Event,
-    Request,
-    /// The metric is the time over the threshold, which the page estimates from counts.
-    Time,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]

@@ -1,14 +1,12 @@
 //! The data of a page as compact JSON. A list of figures has those of the first cell's variants, then those of the second
 //! cell's, and so on.
 
-use std::collections::BTreeSet;
-
 use run_format::{Axes, HistogramOf, Site};
 use serde_json::{Map, Value, json};
 
 use crate::charts::Colours;
 use crate::drift::{Drift, Drifts};
-use crate::load::{ComparedVariant, name_in_files};
+use crate::load::ComparedVariant;
 use crate::measure::details::edges;
 use crate::measure::{CellState, Metric, MetricKey};
 use crate::new_folder::NewFile;
@@ -27,9 +25,7 @@ fn metrics() -> Value {
         let counted = polls.or(info.is_of_wake_ups.then_some("wake-ups"));
         json!({
             "name": info.name, "words": info.words, "unit": info.unit, "changeUnit": metric.change_unit(),
-            "better": info.better as i8, "bySite": metric.is_by_site(), "scale": info.scale,
-            "recounted": info.recounted.map(name_in_files),
-            "counted": counted,
+            "better": info.better as i8, "bySite": metric.is_by_site(), "counted": counted,
         })
     };
     Metric::ALL.iter().copied().map(metric).collect()
@@ -46,18 +42,14 @@ pub(super) fn page(runs: &[Value], soak: &[Value]) -> Value {
     })
 }
 
-/// The thresholds of the slider: the report's own, and those up to 1 ms at which durations are counted and the verdict has
-/// an interval of the time beyond them.
+/// The thresholds of the slider: those of the curve up to 1 ms, and the report's own. Empty without a curve.
 pub(crate) fn thresholds_ns(verdict: &Verdict, options: &Options) -> Vec<u64> {
     const MOST_NS: u64 = 1_000_000;
     let own_ns = options.figures.threshold;
-    let edges = edges(own_ns);
     let points = verdict.baseline_curve.iter();
-    let curve = points.map(|point| point.threshold_ns);
-    let judged =
-        curve.filter(|threshold_ns| *threshold_ns <= MOST_NS && edges.contains(threshold_ns));
-    let all: BTreeSet<u64> = judged.chain([own_ns]).collect();
-    all.into_iter().collect()
+    let all = points.map(|point| point.threshold_ns);
+    all.filter(|threshold_ns| *threshold_ns <= MOST_NS || *threshold_ns == own_ns)
+        .collect()
 }
 
 /// The data of one run, which a reader chooses by this name: a sweep, a round of a search, or a budget in two sweeps.
@@ -66,32 +58,37 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let mut sites = options.sites();
     sites.retain(|site| summary.identity.sites.has(*site));
     let axes = summary.shown_axes();
-    let variant = |variant: &ComparedVariant| json!({"label": variant.label, "role": name_in_files(variant.role)});
+    let variant = |variant: &ComparedVariant| json!({"label": variant.label});
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
-    let edges = edges(options.figures.threshold);
-    let place = |threshold_ns: u64| edges.iter().position(|edge| *edge == threshold_ns);
-    let stops = thresholds_ns(verdict, options).into_iter().map(place);
+    let thresholds_ns = thresholds_ns(verdict, options);
+    let own_ns = options.figures.threshold;
+    let others = thresholds_ns
+        .iter()
+        .filter(|threshold_ns| **threshold_ns != own_ns);
+    let beyond = |threshold_ns: &u64| {
+        let figures = figures_beyond(summary, verdict.site, *threshold_ns);
+        (threshold_ns.to_string(), figures)
+    };
+    let shown = ShownCells::new(summary, &summary.cells);
     let cell = |cell: &CellSummary| cell_data(cell, &axes, &sites, explained);
     json!({
         "name": name,
         "identity": summary.line(),
-        "threshold": options.figures.threshold,
+        "threshold": own_ns,
+        "thresholds": thresholds_ns,
         "site": verdict.site.name(),
         "functions": sites.iter().map(function).collect::<Map<_, _>>(),
         "variants": summary.variants.iter().map(variant).collect::<Value>(),
         "peers": axes.peers,
         "rtt": axes.rtt_ms.iter().map(|rtt| rtt.ms()).collect::<Vec<_>>(),
         "payload": payloads.collect::<Vec<_>>(),
-        "cells": summary.shown_cells().into_iter().map(cell).collect::<Value>(),
-        "figures": figures(summary, &sites),
-        "stops": stops.collect::<Vec<_>>(),
-        "durations": durations(summary, &sites),
-        "requests": by_variant(summary, |cell, variant| {
-            cell.measured.details.requests.get(variant).copied().flatten().map_or(Value::Null, number)
-        }),
-        "byBlock": by_block(summary, &sites),
-        "edges": edges,
+        "cells": shown.cells.iter().copied().map(cell).collect::<Value>(),
+        "figures": by_metric(&sites, |key| figures(&shown, key)),
+        "beyond": others.map(beyond).collect::<Map<_, _>>(),
+        "durations": durations(&shown, &sites),
+        "byBlock": by_block(&shown, &sites),
+        "edges": edges(own_ns),
         "verdict": verdict_data(verdict),
     })
 }
@@ -130,19 +127,33 @@ fn optional(value: Option<f64>) -> Value {
     value.map_or(Value::Null, number)
 }
 
-fn every_variant(summary: &Summary) -> impl Iterator<Item = (&CellSummary, usize)> {
-    let cells = summary.shown_cells().into_iter();
-    cells.flat_map(|cell| (0..summary.variants.len()).map(move |variant| (cell, variant)))
+struct ShownCells<'a> {
+    cells: Vec<&'a CellSummary>,
+    variants: usize,
 }
 
-/// The values of every cell and variant, or null if none has a value.
-fn by_variant(summary: &Summary, value: impl Fn(&CellSummary, usize) -> Value) -> Value {
-    let all: Vec<Value> = every_variant(summary)
-        .map(|(cell, variant)| value(cell, variant))
-        .collect();
-    match all.iter().all(Value::is_null) {
-        true => Value::Null,
-        false => all.into(),
+impl<'a> ShownCells<'a> {
+    /// The cells of the summary, or the same cells with other figures.
+    fn new(summary: &Summary, cells: &'a [CellSummary]) -> ShownCells<'a> {
+        ShownCells {
+            cells: summary.shown(cells),
+            variants: summary.variants.len(),
+        }
+    }
+
+    fn every_variant(&self) -> impl Iterator<Item = (&'a CellSummary, usize)> {
+        let cells = self.cells.iter().copied();
+        cells.flat_map(|cell| (0..self.variants).map(move |variant| (cell, variant)))
+    }
+
+    /// The values of every cell and variant, or null if none has a value.
+    fn by_variant(&self, value: impl Fn(&CellSummary, usize) -> Value) -> Value {
+        let values = self.every_variant();
+        let all: Vec<Value> = values.map(|(cell, variant)| value(cell, variant)).collect();
+        match all.iter().all(Value::is_null) {
+            true => Value::Null,
+            false => all.into(),
+        }
     }
 }
 
@@ -210,38 +221,42 @@ fn by_metric(sites: &[Site], values: impl Fn(MetricKey) -> Option<Value>) -> Val
 }
 
 /// Values and changes, each with the ends of its interval, and a letter for each change: resolved to be lower, higher, or not.
-fn figures(summary: &Summary, sites: &[Site]) -> Value {
-    by_metric(sites, |key| {
-        let column = |number: fn(&CellFigure) -> Option<f64>| {
-            by_variant(summary, |cell, variant| {
-                optional(cell.figure(key, variant).and_then(number))
-            })
-        };
-        let letter = |(cell, variant): (&CellSummary, usize)| {
-            let change = cell.change(key, variant);
-            change.map_or("-", |change| &change.resolved.name()[..1])
-        };
-        let figures = json!({
-            "low": column(|figure| Some(figure.interval()?.low)),
-            "high": column(|figure| Some(figure.interval()?.high)),
-            "change": column(|figure| Some(figure.change?.value)),
-            "changeLow": column(|figure| Some(figure.change?.interval()?.low)),
-            "changeHigh": column(|figure| Some(figure.change?.interval()?.high)),
-            "resolved": every_variant(summary).map(letter).collect::<String>(),
-            "value": column(|figure| Some(figure.estimate.value)),
-        });
-        (!figures["value"].is_null()).then_some(figures)
-    })
+/// None if no cell has a value.
+fn figures(shown: &ShownCells, key: MetricKey) -> Option<Value> {
+    let column = |number: fn(&CellFigure) -> Option<f64>| {
+        shown.by_variant(|cell, variant| optional(cell.figure(key, variant).and_then(number)))
+    };
+    let letter = |(cell, variant): (&CellSummary, usize)| {
+        let change = cell.change(key, variant);
+        change.map_or("-", |change| &change.resolved.name()[..1])
+    };
+    let figures = json!({
+        "low": column(|figure| Some(figure.interval()?.low)),
+        "high": column(|figure| Some(figure.interval()?.high)),
+        "change": column(|figure| Some(figure.change?.value)),
+        "changeLow": column(|figure| Some(figure.change?.interval()?.low)),
+        "changeHigh": column(|figure| Some(figure.change?.interval()?.high)),
+        "resolved": shown.every_variant().map(letter).collect::<String>(),
+        "value": column(|figure| Some(figure.estimate.value)),
+    });
+    (!figures["value"].is_null()).then_some(figures)
+}
+
+/// The figures of the time beyond another threshold than the report's.
+fn figures_beyond(summary: &Summary, site: Site, threshold_ns: u64) -> Value {
+    let cells = summary.beyond(site, threshold_ns);
+    let key = MetricKey::new(site, Metric::BeyondMsPerS);
+    figures(&ShownCells::new(summary, &cells), key).unwrap_or_default()
 }
 
 /// The number of durations between each two edges. The first number says how many empty buckets come before the others.
-fn durations(summary: &Summary, sites: &[Site]) -> Value {
+fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
     let polls = sites
         .iter()
         .map(|site| (site.name(), HistogramOf::Polls(*site)));
     let all = polls.chain([("worker", HistogramOf::CotenantWake)]);
     let named_counts = |(name, histogram): (&str, HistogramOf)| {
-        let shown = |cell: &CellSummary, variant: usize| {
+        let trimmed = |cell: &CellSummary, variant: usize| {
             let durations = &cell.measured.details.durations;
             let counts = durations.get(&histogram)?.get(variant)?.as_ref()?;
             let first = counts.iter().position(|count| *count > 0)?;
@@ -249,17 +264,15 @@ fn durations(summary: &Summary, sites: &[Site]) -> Value {
             let others = counts[first..=last].iter().copied();
             Some([first as u64].into_iter().chain(others).collect::<Value>())
         };
-        let counts = by_variant(summary, |cell, variant| {
-            shown(cell, variant).unwrap_or_default()
-        });
+        let counts = shown.by_variant(|cell, variant| trimmed(cell, variant).unwrap_or_default());
         (name.to_owned(), counts)
     };
     Value::Object(all.map(named_counts).collect())
 }
 
-fn by_block(summary: &Summary, sites: &[Site]) -> Value {
+fn by_block(shown: &ShownCells, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
-        let values = by_variant(summary, |cell, variant| {
+        let values = shown.by_variant(|cell, variant| {
             let by_block = cell.measured.details.by_block.get(&key);
             let runs = by_block.and_then(|by_variant| by_variant.get(variant)?.as_ref());
             let run = |run: &Vec<f64>| {

@@ -14,6 +14,7 @@ use run_format::{Axes, BASELINE, Budgets, Site};
 use super::identity::Identity;
 use super::{CellFigure, CellSummary, ChangeFigure, FEWEST_BLOCKS, Resolved, Summary, shown};
 use crate::load::{CellRuns, ComparedRole, ComparedVariant, Sweep};
+use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::details::PageDetails;
 use crate::measure::sums::with_changes;
 use crate::measure::{CellMeasured, CellState, LaunchSites, Metric, MetricKey, SweepSetup};
@@ -121,30 +122,74 @@ pub(crate) fn calibrate_changes(
     let idle = idle_variants(cells, variants);
     let keys = cells.iter().flat_map(|cell| cell.figures.keys().copied());
     let sorted_keys = BTreeSet::from_iter(keys).into_iter();
-    let calibrate = |key: MetricKey| {
-        let pairs = cells.iter().zip(&idle).flat_map(|(cell, idle)| {
-            let changes = idle.iter().map(|variant| cell.change(key, *variant));
-            changes.filter_map(|change| change?.difference)
+    let with_calibration = |key| (key, calibrate(cells, &idle, key, variants.len()));
+    sorted_keys.map(with_calibration).collect()
+}
+
+/// Calibrates the changes of one metric by the variants of each cell that are idle, and decides which changes are resolved.
+fn calibrate(
+    cells: &mut [CellSummary],
+    idle: &[Vec<usize>],
+    key: MetricKey,
+    variants: usize,
+) -> Calibration {
+    let pairs = cells.iter().zip(idle).flat_map(|(cell, idle)| {
+        let changes = idle.iter().map(|variant| cell.change(key, *variant));
+        changes.filter_map(|change| change?.difference)
+    });
+    let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
+    let figures = cells
+        .iter_mut()
+        .filter_map(|cell| cell.figures.get_mut(&key));
+    for figure in figures.flatten() {
+        *figure = figure
+            .take()
+            .map(|figure| figure.inflated(calibration.inflation()));
+    }
+    for variant in 1..variants {
+        // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
+        let has_floor = key.metric.ratio_kind() != Some(RatioKind::Amount);
+        resolve(cells, key, variant, |cell| {
+            has_floor || cell.measured.blocks >= FEWEST_BLOCKS
         });
-        let calibration = stats::calibrate(&pairs.collect::<Vec<_>>());
-        let figures = cells
-            .iter_mut()
-            .filter_map(|cell| cell.figures.get_mut(&key));
-        for figure in figures.flatten() {
-            *figure = figure
-                .take()
-                .map(|figure| figure.inflated(calibration.inflation()));
-        }
-        for variant in 1..variants.len() {
-            // Chance alone gives errors of counts and percentiles a lower bound, but not those of amounts.
-            let has_floor = key.metric.ratio_kind() != Some(RatioKind::Amount);
-            resolve(cells, key, variant, |cell| {
-                has_floor || cell.measured.blocks >= FEWEST_BLOCKS
-            });
-        }
-        (key, calibration)
+    }
+    calibration
+}
+
+impl Summary {
+    /// The cells with a single figure: the time beyond another threshold of the curve, as a report with that threshold has it.
+    pub(crate) fn beyond(&self, site: Site, threshold_ns: u64) -> Vec<CellSummary> {
+        let key = MetricKey::new(site, Metric::BeyondMsPerS);
+        let at_threshold = |cell: &CellSummary| {
+            let mut points = cell.measured.curve.iter();
+            let point = points.find(|point| point.threshold_ns == threshold_ns);
+            let figures = point.map(|point| (key, figures_at(point)));
+            CellSummary {
+                measured: Arc::clone(&cell.measured),
+                figures: figures.into_iter().collect(),
+                ..CellSummary::default()
+            }
+        };
+        let mut cells: Vec<CellSummary> = self.cells.iter().map(at_threshold).collect();
+        let idle = idle_variants(&self.cells, &self.variants);
+        calibrate(&mut cells, &idle, key, self.variants.len());
+        cells
+    }
+}
+
+fn figures_at(point: &CurvePoint) -> Vec<Option<CellFigure>> {
+    let figure = |value: &CurveValue| CellFigure {
+        estimate: value.level.clone(),
+        change: value.difference.map(|difference| ChangeFigure {
+            value: difference.value,
+            difference: Some(difference),
+            relative: value.relative,
+            is_bounded: true,
+            resolved: Resolved::No,
+        }),
     };
-    sorted_keys.map(calibrate).collect()
+    let values = point.values.iter();
+    values.map(|value| value.as_ref().map(figure)).collect()
 }
 
 /// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never is.

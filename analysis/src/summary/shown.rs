@@ -41,11 +41,13 @@ impl Summary {
     }
 
     pub(crate) fn shown_cells(&self) -> Vec<&CellSummary> {
+        self.shown(&self.cells)
+    }
+
+    pub(crate) fn shown<'a>(&self, cells: &'a [CellSummary]) -> Vec<&'a CellSummary> {
         let axes = self.shown_axes();
-        let cells = self.cells.iter();
-        cells
-            .filter(|cell| has(&axes, &cell.measured.cell))
-            .collect()
+        let is_shown = |cell: &&CellSummary| has(&axes, &cell.measured.cell);
+        cells.iter().filter(is_shown).collect()
     }
 
     /// Returns words such as "240 of 480 cells". None if all cells are shown.

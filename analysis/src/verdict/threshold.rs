@@ -27,7 +27,7 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
     let points = curves().map(Vec::len).max().unwrap_or(0);
     let together = stats::confidence_of_each(points);
     let values =
-        |at: usize| curves().filter_map(move |curve| *curve.get(at)?.values.get(variant)?);
+        |at: usize| curves().filter_map(move |curve| curve.get(at)?.values.get(variant)?.as_ref());
     let relatives = |at: usize| values(at).filter_map(|value| value.relative);
     let most = (0..points).map(|at| relatives(at).count()).max();
     let at = |at: usize| {
@@ -38,7 +38,7 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
         let in_most_cells = change.filter(|_| Some(inflated.len()) == most);
         Some(AtThreshold {
             threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
-            level: stats::mean(values(at).map(|value| value.level)).unwrap_or(0.0),
+            level: stats::mean(values(at).map(|value| value.level.value)).unwrap_or(0.0),
             change,
             together: in_most_cells.map(|change| change.interval(together)),
         })
@@ -63,12 +63,12 @@ pub(super) fn judged(
     let by_threshold = thresholds.enumerate().filter_map(|(at, point)| {
         let (mut levels, mut relatives) = ([Vec::new(), Vec::new()], Vec::new());
         for curve in &curves {
-            let value = |variant: usize| *curve.get(at)?.values.get(variant)?;
+            let value = |variant: usize| curve.get(at)?.values.get(variant)?.as_ref();
             if let (Some(before), Some(after)) = (value(BASELINE), value(variant))
                 && let Some(relative) = after.relative
             {
-                levels[0].push(before.level);
-                levels[1].push(after.level);
+                levels[0].push(before.level.value);
+                levels[1].push(after.level.value);
                 relatives.push(relative.inflated(inflation));
             }
         }

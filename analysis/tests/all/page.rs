@@ -58,98 +58,87 @@ fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
     assert_eq!(others, [own]);
 }
 
+/// The lines that a cell shows while the pointer is over it, made from a row of `summary.csv`.
+fn lines_of(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
+    let fields = row(copy, variant, metric);
+    let signed = |field: &String| match field.starts_with('−') {
+        true => field.clone(),
+        false => format!("+{field}"),
+    };
+    let level = format!("{variant}: {} [{}, {}]", fields[0], fields[1], fields[2]);
+    let change = || {
+        let [change, low, high] = [3, 4, 5].map(|at| signed(&fields[at]));
+        format!("change: {change} [{low}, {high}]")
+    };
+    let resolved = match &*fields[6] {
+        "no" => "not resolved".to_owned(),
+        direction => format!("resolved, {direction}"),
+    };
+    match fields[3].is_empty() {
+        true => vec![level],
+        false => vec![level, change(), resolved],
+    }
+}
+
+const VARIANTS: [&str; 3] = ["none", "none (A/A)", "muxer=1/deferred"];
+
 #[test]
-fn numbers_are_those_of_the_table_and_the_threshold_recounts_them() {
+fn numbers_are_those_of_the_table() {
     let Some((copy, browser)) = opened("#w=after&v=-1") else {
         return;
     };
-    // At the report's threshold the page counts, too, and comes to the same.
-    for (at, variant) in ["none", "none (A/A)", "muxer=1/deferred"]
-        .into_iter()
-        .enumerate()
-    {
-        for metric in [
-            "connection,slow_percent",
-            "connection,slow_per_request",
-            ",cotenant_late_percent",
-        ] {
-            let name = metric.split(',').next_back().expect("a name");
-            browser.eval(&format!(
-                "location.hash = '#w=after&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
-            ));
-            let fields = row(&copy, variant, metric);
+    for metric in [
+        "connection,beyond_ms_per_s",
+        "connection,slow_percent",
+        "connection,slow_per_request",
+        ",cotenant_late_percent",
+    ] {
+        let name = metric.split(',').next_back().expect("a name");
+        browser.eval(&format!(
+            "location.hash = '#w=after&v=-1&m={name}'; new Promise((it) => setTimeout(it, 50))"
+        ));
+        for (at, variant) in VARIANTS.into_iter().enumerate() {
             let shown = hovered(&browser, at);
-            let expected = format!("{variant}: {} [{}, {}]", fields[0], fields[1], fields[2]);
-            assert!(shown.contains(&expected), "{shown:?} has not {expected:?}");
-            if at > 0 {
-                assert!(
-                    shown.contains(&fields[4..6].join(", +"))
-                        || shown.contains(&fields[4..6].join(", ")),
-                    "{shown}"
-                );
+            for line in lines_of(&copy, variant, metric) {
+                assert!(shown.contains(&line), "{shown:?} has not {line:?}");
             }
         }
     }
-    let shows = |metric: &str| {
-        let hash = format!("#w=after&v=-1&m={metric}");
-        browser.eval(&format!(
-            "location.hash = '{hash}'; new Promise((it) => setTimeout(it, 50))"
-        ));
+}
+
+#[test]
+fn the_slider_shows_the_time_beyond_as_a_report_with_its_threshold_does() {
+    let Some((copy, browser)) = opened("#w=after&v=-1&m=beyond_ms_per_s") else {
+        return;
     };
-    shows("slow_percent");
-    let at_50 = hovered(&browser, 0);
-    let slide = |browser: &Browser, key: Key| {
+    let cells = || [0, 1, 2].map(|at| hovered(&browser, at));
+    let rows = "[...document.querySelectorAll('.effects tbody tr')].filter((row) => !row.hidden)
+        .map((row) => [...row.children].map((field) => field.textContent.trim()).join(' | '))";
+    let slide = |key: Key| {
         browser.eval("document.getElementById('threshold').focus()");
         browser.press(key);
     };
-    let rows = "[...document.querySelectorAll('.effects tbody tr')].filter((row) => !row.hidden)
-        .map((row) => [...row.children].map((field) => field.textContent.trim()).join(' | '))";
-    let table = browser.eval(rows);
-    slide(&browser, Key::Left);
-    assert_eq!(browser.text("#threshold-text"), "20 µs");
-    let at_20 = hovered(&browser, 0);
-    assert!(
-        at_20.contains("none: ") && !at_20.contains('['),
-        "an interval was not made: {at_20}"
-    );
-    let table_at_20 = browser.eval(rows);
-    assert_eq!(table_at_20[1], table[1], "only the first row follows");
-    slide(&browser, Key::Right);
-    assert_eq!(hovered(&browser, 0), at_50);
-    assert_eq!(browser.eval(rows), table);
-    shows("beyond_ms_per_s");
-    slide(&browser, Key::Left);
-    let beyond_20 = hovered(&browser, 0);
+    let (cells_at_50, table) = (cells(), browser.eval(rows));
+    slide(Key::Left);
+    assert_eq!(browser.text("#threshold-text"), "30 µs");
+    let (cells_at_30, table_at_30) = (cells(), browser.eval(rows));
+    assert_eq!(table_at_30[1], table[1], "only the first row follows");
+    slide(Key::Right);
+    assert_eq!((cells(), browser.eval(rows)), (cells_at_50, table));
 
-    copy.report(&["--format", "svg", "--threshold", "20us"])
+    copy.report(&["--format", "svg", "--threshold", "30us"])
         .succeeds();
     let report = copy.text("report.md").replace("**", "");
     let mut lines = report.lines();
-    let row = lines.find(|line| line.starts_with("| time beyond 20 µs"));
-    let shown = table_at_20[0].as_str().expect("a row");
+    let row = lines.find(|line| line.starts_with("| time beyond 30 µs"));
+    let shown = table_at_30[0].as_str().expect("a row");
     let shown = format!("| {} |", shown.replace('\u{a0}', " "));
-    assert_eq!(
-        row,
-        Some(&*shown),
-        "the report at this threshold has the same row"
-    );
-    let value = &self::row(&copy, "none", "connection,slow_percent")[0];
-    assert!(
-        at_20.contains(&format!("none: {value} ")),
-        "{at_20:?} has not {value}"
-    );
-    // The page has counts between edges, from which it can only estimate a time.
-    let value: f64 = self::row(&copy, "none", "connection,beyond_ms_per_s")[0]
-        .parse()
-        .expect("a number");
-    let (_, shown) = beyond_20.split_once("none: ").expect("a value");
-    let shown: f64 = shown
-        .split(' ')
-        .next()
-        .expect("it")
-        .parse()
-        .expect("a number");
-    assert!((shown / value - 1.0).abs() < 0.1, "{beyond_20:?}: {value}");
+    assert_eq!(row, Some(&*shown), "the report has the same row");
+    for (variant, shown) in VARIANTS.into_iter().zip(cells_at_30) {
+        for line in lines_of(&copy, variant, "connection,beyond_ms_per_s") {
+            assert!(shown.contains(&line), "{shown:?} has not {line:?}");
+        }
+    }
 }
 
 /// The colour and the value of a cell, without white space.
@@ -206,7 +195,7 @@ fn the_address_keeps_what_is_shown_and_the_filters_leave_cells_out() {
     assert_eq!(
         browser.eval("document.getElementById('slider').hidden"),
         true,
-        "it has no threshold"
+        "the throughput has no threshold"
     );
     browser.eval("document.getElementById('more-controls').open = true");
     browser.click("[data-filter=hiddenPayload][value='0']");
