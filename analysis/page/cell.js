@@ -30,7 +30,7 @@ const withTitle = (title, ...parts) => element("figure", {}, element("figcaption
 // The edges that are a fifth of a decade apart. The thresholds of the curve lie between them.
 const isFifth = (edge) => Math.abs(5 * Math.log10(edge) - Math.round(5 * Math.log10(edge))) < 0.03;
 
-// The share of durations in each fifth of a decade, on logarithmic axes.
+// Draws the share of durations in each fifth of a decade, on logarithmic axes.
 function histogram(at, site, title, what) {
   const first = at * run.variants.length;
   const variants = run.variants.map((_, variant) => variant).filter((variant) => countsOf(run, site, first + variant));
@@ -77,7 +77,7 @@ function histogram(at, site, title, what) {
     legend(run, variants), element("details", {}, element("summary", {}, "Percentiles, as ranges of the histogram"), ...words.map((line) => element("p", {}, line))));
 }
 
-// The ranges of the histogram that percentiles are in.
+// Says in which bucket of the histogram each percentile is.
 function percentiles(counts) {
   const { edges } = run;
   const all = total(counts);
@@ -94,7 +94,7 @@ function percentiles(counts) {
   return [50, 90, 99, 99.9].filter((percent) => all * (1 - percent / 100) >= 1).map(range).join(", ");
 }
 
-// A dot for each block and variant; below, how much of the block central's worker was kept from its core.
+// Draws a dot for each block and variant. Bars below show for how much of a block central's worker was kept from its core.
 function overBlocks(at) {
   const key = (metric) => `${siteOf(metric, state.site)} ${metric}`;
   const metric = run.byBlock[key(state.metric)] ? state.metric : page.metrics[0].name;
@@ -140,7 +140,7 @@ function children(cell) {
 
 const percentBar = (percent) => element("span", { class: "bar", style: `--share: ${Math.max(0, percent)}%` }, `${full(percent)} %`);
 
-// Every figure of the chosen site and of the worker, as the report has them.
+// The table has every figure of the chosen function and of the worker at the report's threshold.
 function figuresTable(at) {
   const known = page.metrics.filter((metric) => figuresOf(run, metric.name, state.site)?.value);
   if (known.length === 0) return null;
@@ -148,8 +148,8 @@ function figuresTable(at) {
     const value = level(run, metric.name, state.site, at, variant, run.threshold);
     const changed = variant > 0 && change(run, metric.name, state.site, at, variant, run.threshold);
     if (!value) return "–";
-    const known = changed && element("div", { class: changed.resolved === "n" ? "faint" : "resolved" }, `${signed(changed.value)}${interval(changed, signed)}`);
-    return element("div", {}, `${full(value.value)}${interval(value)}`, known || null);
+    const line = changed && element("div", { class: changed.resolved === "n" ? "faint" : "resolved" }, `${signed(changed.value)}${interval(changed, signed)}`);
+    return element("div", {}, `${full(value.value)}${interval(value)}`, line || null);
   })]);
   const caption = `Figures at ${duration(run.threshold)}; second line: the change, bold if resolved`;
   return element("div", { class: "wide" }, tableOf(caption, ["", ...run.variants.map((variant) => variant.label)], rows));
@@ -157,22 +157,22 @@ function figuresTable(at) {
 
 function checksTable(cell) {
   const rows = cell.checks.map(([check, value, isBeyond]) => [page.checks[check][0].replaceAll("`", ""), isBeyond ? element("b", {}, value) : value, page.checks[check][1] ?? "–"]);
-  if (cell.connects) rows.unshift([`round trips of TCP connects before the measurement, of asked ${cell.rtt} ms`, `${full(cell.connects[0])} to ${full(cell.connects[2])} ms, median ${full(cell.connects[1])} ms`, "–"]);
+  if (cell.connects) rows.unshift([`round trips of TCP connects before the measurement, where ${cell.rtt} ms were asked for`, `${full(cell.connects[0])} to ${full(cell.connects[2])} ms, median ${full(cell.connects[1])} ms`, "–"]);
   return rows.length === 0 ? null : element("div", { class: "wide" },
     tableOf("Checks of the network and the machine; bold: beyond the limit", ["check", "value", "limit"], rows));
 }
 
-// How the cell was launched, and the files that explain it.
+// Lists the launches of the cell and the files that explain it.
 function launches(cell) {
   const aside = cell.aside > 0 ? `, ${cell.aside} more set aside because the machine disturbed them` : "";
   const lines = [`${cell.blocks} complete blocks${aside}. The files are in cells/${cell.id}/.`, ...cell.launches];
   // Each flame graph has a frame, so that two can be side by side.
   const frames = element("div", { class: "frames" });
   const link = (name) => {
-    const [short, href] = [name.slice(cell.id.length + 1), `explain/${encodeURIComponent(name)}`];
-    const to = element("a", { href, target: "_blank", rel: "noopener" }, short);
+    const [title, href] = [name.slice(cell.id.length + 1), `explain/${encodeURIComponent(name)}`];
+    const to = element("a", { href, target: "_blank", rel: "noopener" }, title);
     if (!name.endsWith(".svg")) return element("li", {}, to);
-    const frame = element("iframe", { title: short, hidden: true });
+    const frame = element("iframe", { title, hidden: true });
     frames.append(frame);
     return element("li", {}, to, element("button", { type: "button", onclick: () => {
       frame.src = href;

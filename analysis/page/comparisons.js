@@ -13,7 +13,7 @@ const COLUMNS = [
   ["resolved", (row) => row.resolved, (row) => ({ n: "no", l: "lower", h: "higher" })[row.resolved] ?? "no"],
 ];
 
-// Every change that the report has, once for each run.
+// Every change that the report has. The list is made once for each run.
 function comparisons() {
   if (run.comparisons) return run.comparisons;
   run.comparisons = [];
@@ -24,13 +24,13 @@ function comparisons() {
     const { words, changeUnit } = metrics.get(metric);
     const name = site === "worker" ? words : `${words}, ${site}`;
     const decides = deciding.has(metric) && (site === "worker" || site === run.site);
-    figures.change?.forEach((change, at) => {
-      if (change === null) return;
+    figures.change?.forEach((value, at) => {
+      if (value === null) return;
       const [from, low, high] = [figures.value[at - (at % count)], figures.changeLow?.[at] ?? null, figures.changeHigh?.[at] ?? null];
       run.comparisons.push({
-        cell: Math.floor(at / count), variant: at % count, site, metric, name, unit: changeUnit, decides, from, change, low, high,
-        resolved: figures.resolved[at], size: Math.abs((100 * change) / from),
-        certainty: high === null || high === low ? 0 : Math.abs(change) / ((high - low) / 2),
+        cell: Math.floor(at / count), variant: at % count, site, metric, name, unit: changeUnit, decides, from, change: value, low, high,
+        resolved: figures.resolved[at], size: Math.abs((100 * value) / from),
+        certainty: high === null || high === low ? 0 : Math.abs(value) / ((high - low) / 2),
       });
     });
   }
@@ -56,7 +56,7 @@ function drawComparisons() {
       at === column ? `${name} ${isDown ? "▾" : "▴"}` : name) : name));
   const row = (comparison) => element("tr", {}, ...COLUMNS.map(([, , show], at) => element("td", {},
     at === 0 ? element("a", { href: linkTo({ cell: run.cells[comparison.cell].id, metric: comparison.metric, site: comparison.site === "worker" ? state.site : comparison.site, variant: comparison.variant, view: "difference" }) }, show(comparison)) : show(comparison))));
-  const caption = `${whole.format(kept.length)} comparisons. Certainty: the change divided by half the width of its interval; above 1 the interval excludes zero.`;
+  const caption = `${whole.format(kept.length)} comparisons. Certainty is the change divided by half the width of its interval. Above 1, the interval excludes zero.`;
   const more = element("button", { type: "button", onclick: () => {
     rowsShown += 10 * STEP;
     drawComparisons();

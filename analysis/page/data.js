@@ -1,8 +1,8 @@
-// The data of the page, and what follows from them.
+// The data of the page, and the numbers and words that follow from them.
 const page = JSON.parse(document.getElementById("data").textContent);
 const metrics = new Map(page.metrics.map((metric) => [metric.name, metric]));
 
-// The four digits of the tables.
+// Rounds to four digits, as the tables do.
 function rounded(value) {
   if (value === 0 || !Number.isFinite(value)) return value;
   const magnitude = Math.floor(Math.log10(Math.abs(value)));
@@ -10,12 +10,12 @@ function rounded(value) {
   return magnitude < 4 ? Math.round(value * shift) / shift : Math.round(value / shift) * shift;
 }
 
-// As tables have it, with a proper minus sign; "?" for an end that the data do not bound.
+// Writes a number as tables do, with a proper minus sign. An end that the data do not bound is "?".
 const full = (value) => (value === null || value === undefined ? "?" : String(value).replace("-", "−"));
 const whole = new Intl.NumberFormat("en");
 const signed = (value) => (value > 0 ? "+" : "") + full(value);
 
-// For the narrow space of a cell: three digits, or two below 0.1, as the report's pictures have them.
+// A cell has room for three digits, or two below 0.1. The report's pictures have the same digits.
 function short(value) {
   const size = Math.abs(value);
   const [divisor, letter] = size >= 999.5e6 ? [1e9, "G"] : size >= 999500 ? [1e6, "M"] : size >= 10000 ? [1e3, "k"] : [1, ""];
@@ -25,7 +25,7 @@ function short(value) {
 // The ends of an interval have two digits where that is enough.
 const brief = (value) => (Math.abs(rounded(value)) < 99.5 ? digits(rounded(value), 2) : short(value));
 
-// So many significant ones, but all of a whole number and at most six decimals.
+// `count` significant digits; whole numbers keep all theirs; at most six decimals.
 function digits(value, count) {
   const few = Number(value.toPrecision(count));
   return full(Math.abs(few) >= 10 ** count ? Math.round(value) : Number(few.toFixed(6)));
@@ -38,14 +38,14 @@ function noFiner({ value, low, high }) {
   return Math.sign(value) * Math.round(Math.abs(value) / step) * step;
 }
 
-// "±1.1" if both sides are alike, else "11–14"; "?" for an end that the data do not bound.
+// Returns "±1.1" if both sides are alike, else "11–14". An end that the data do not bound is "?".
 function briefInterval(value, low, high) {
   const between = low < 0 ? ".." : "–";
   if (high === null) return `${brief(low)}${between}?`;
   const half = (high - low) / 2;
   if (Math.abs(high + low - 2 * value) <= 0.2 * half) return `±${brief(half)}`;
-  const digits = brief(low) === brief(high) ? short : brief;
-  return `${digits(low)}${between}${digits(high)}`;
+  const write = brief(low) === brief(high) ? short : brief;
+  return `${write(low)}${between}${write(high)}`;
 }
 
 function duration(ns) {
@@ -67,7 +67,7 @@ function figuresOf(run, metric, site, threshold = run.threshold) {
   return moved ?? run.figures[`${siteOf(metric, site)} ${metric}`];
 }
 
-// The counts of durations between edges. The first number says how many empty buckets come before the others.
+// The counts of durations between edges, or null if none were recorded. The first number says how many empty buckets come before the others.
 function countsOf(run, site, at) {
   const all = run.durations[site];
   return all ? all[at] : null;
@@ -94,7 +94,7 @@ function change(run, metric, site, cell, variant, threshold) {
   return { value, low, high, resolved: figures.resolved[at] };
 }
 
-// What a value or a change is made of, in words.
+// Says from how many durations, blocks and launches a value comes.
 function made(run, metric, site, cell, variant) {
   const { blocks, runs } = run.cells[cell];
   const counts = countsOf(run, siteOf(metric, site), cell * run.variants.length + variant);

@@ -2,19 +2,19 @@
 const byId = (id) => document.getElementById(id);
 
 // Text from the data becomes text, never markup.
-function element(name, attributes = {}, ...children) {
+function element(name, attributes = {}, ...parts) {
   const isSvg = ["svg", "g", "rect", "text", "line", "path", "circle", "title"].includes(name);
   const made = isSvg ? document.createElementNS("http://www.w3.org/2000/svg", name) : document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
     else if (value !== undefined && value !== null && value !== false) made.setAttribute(key, value);
   }
-  made.append(...children.filter((child) => child !== null && child !== undefined));
+  made.append(...parts.filter((part) => part !== null && part !== undefined));
   return made;
 }
 
-const svg = (width, height, label, ...children) =>
-  element("svg", { viewBox: `0 0 ${width} ${height}`, style: `--width: ${width}px`, role: "group", "aria-label": label }, ...children);
+const svg = (width, height, label, ...parts) =>
+  element("svg", { viewBox: `0 0 ${width} ${height}`, style: `--width: ${width}px`, role: "group", "aria-label": label }, ...parts);
 
 const text = (x, y, words, attributes = {}) => element("text", { x, y, ...attributes }, words);
 
@@ -24,8 +24,8 @@ function tableOf(caption, head, rows) {
     element("tbody", {}, ...rows.map((fields) => row("td", fields))));
 }
 
-// Shades are those of the report's pictures: a colour, the ink on it, and the part of the greatest value below which it
-// ends.
+// The shades are those of the report's pictures. Each is a colour, the ink on it, and its upper end as a part of the
+// greatest value.
 const shadeOf = (shades, value, most) => shades.find(([, , end]) => value / (most || 1) < end) ?? shades.at(-1);
 const levelShade = (value, most) => shadeOf(page.colours.level, value, most);
 const changeShade = (value, most, better) => shadeOf(page.colours.change, better > 0 ? value : -value, most);
@@ -43,8 +43,8 @@ function legend(run, variants) {
 // The usual width of a picture with axes. In a narrow window it is less, since letters shrink with the picture.
 const widthOf = (usual) => Math.min(usual, Math.max(330, window.innerWidth - 60));
 
-// A picture with axes. `x` and `y` place values; ticks are pairs of a value and its words.
-function plot(size, label, names, ticks, place, ...children) {
+// A picture with axes. `place` has the functions that turn values into pixels. Ticks are pairs of a value and its words.
+function plot(size, label, names, ticks, place, ...marks) {
   const { width, height, left, bottom } = size;
   const parts = [];
   for (const [value, words] of ticks.x) {
@@ -58,7 +58,7 @@ function plot(size, label, names, ticks, place, ...children) {
       text(left - 4, y + 4, words, { "text-anchor": "end" }));
   }
   parts.push(text(width - 8, height - 4, names.x, { "text-anchor": "end", class: "axis" }), text(4, 10, names.y, { class: "axis" }));
-  return svg(width, height, label, ...parts, ...children);
+  return svg(width, height, label, ...parts, ...marks);
 }
 
 // About five round values from `low` to `high`.
@@ -91,7 +91,7 @@ const hideHover = () => {
   byId("hover").hidden = true;
 };
 
-// Shows these lines while the pointer or the keyboard is there.
+// The listeners that show these lines while the pointer or the keyboard is on an element.
 const hovering = (lines) => ({
   onmouseenter: (event) => showHover(lines(), event.currentTarget),
   onfocus: (event) => showHover(lines(), event.currentTarget),

@@ -1,7 +1,7 @@
 // The grid: a small table of cells for each payload and variant.
 const CELL = { width: 47, height: 26, left: 26, top: 20 };
 
-// The cells that the filters leave, by payload, with the round trips and numbers of peers that they have.
+// The indices of the cells that the filters leave.
 function shownCells() {
   const keep = (name, value) => !state.hidden[name].includes(String(value));
   return run.cells.map((cell, at) => at).filter((at) => {
@@ -10,7 +10,7 @@ function shownCells() {
   });
 }
 
-// What a facet shows: a level, or a difference from the baseline.
+// The facets of each payload. A facet shows the levels of a variant, or its differences from the baseline.
 function facets() {
   const candidates = run.variants.map((_, at) => at);
   const chosen = state.variant === -1 ? candidates : [state.variant];
@@ -119,7 +119,7 @@ function facetPicture(facet, payload, cells) {
   return figure;
 }
 
-// Arrows move among the cells of a picture; Enter and the space bar open one.
+// Arrow keys move between the cells of a picture. Enter and the space bar open a cell.
 function moveInGrid(event) {
   const here = event.currentTarget;
   const step = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] }[event.key];

@@ -1,9 +1,9 @@
-// What is shown. It is kept in the fragment of the address, so that a link shows the same.
+// The state of the page: what it shows. The fragment of the address keeps it, so that a link shows the same.
 let run = page.runs[0];
 let state = {};
 
-// Names in the fragment, with how each is read and written.
-const asText = { read: (text) => text, write: (text) => text };
+// The names in the fragment, and how each is read and written.
+const asText = { read: (value) => value, write: (value) => value };
 const asNumber = { read: Number, write: String };
 const asFlag = { read: (value) => value === "1", write: (value) => (value ? "1" : "0") };
 const asList = { read: (value) => value.split(",").filter((part) => part !== ""), write: (value) => value.join(",") };
@@ -14,7 +14,7 @@ const KEYS = {
   o: ["sort", asNumber], d: ["resolved", asFlag], k: ["deciding", asFlag], q: ["words", asText], l: ["theme", asText],
 };
 
-// What is shown where the fragment says nothing.
+// The state where the fragment says nothing.
 function defaults() {
   const { candidates, leading } = run.verdict;
   const known = page.metrics.map((metric) => metric.name).filter((name) => run.site && figuresOf(run, name, run.site));
@@ -95,7 +95,7 @@ function drawThreshold() {
   followInTables(state.threshold);
 }
 
-// The tables have the row of the time beyond each threshold. The one of the slider's threshold is shown.
+// The verdict's tables have a row of the time beyond each threshold. They show the row of the slider's threshold.
 function followInTables(threshold) {
   const rows = [...document.querySelectorAll("[data-threshold]")];
   for (const row of rows) row.hidden = Number(row.dataset.threshold) !== threshold;
@@ -126,8 +126,7 @@ function draw() {
   drawComparisons();
 }
 
-// A threshold changes neither the map nor the tables. What is in the window is made anew at once, the rest when the
-// slider rests.
+// Moving the slider repaints the pictures in the window at once, and all others when the slider rests.
 let resting;
 
 function slide(threshold) {

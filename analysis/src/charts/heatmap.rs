@@ -18,7 +18,7 @@ pub(crate) struct Heatmap {
     pub(crate) facets: Vec<Facet>,
     /// The number of facets in a row.
     pub(crate) across: usize,
-    /// One or two scales. A facet names its own by the index.
+    /// One or two scales. A facet names its scale by the index.
     pub(crate) scales: Vec<ColourScale>,
 }
 

@@ -60,8 +60,8 @@ impl Lettering {
     }
 
     pub(crate) fn width_of(&self, text: &str) -> f64 {
-        let font = font(self.bold);
-        self.size * f64::from(letters(font, text).1) / em(font)
+        let face = font(self.bold);
+        self.size * f64::from(letters(face, text).1) / em(face)
     }
 
     /// Breaks text after spaces, and labels such as `muxer=1/deferred` after their signs. A word that is wider than a line is
@@ -96,8 +96,9 @@ impl Lettering {
 
     pub(super) fn in_plotters(&self) -> TextStyle<'static> {
         let style = [FontStyle::Normal, FontStyle::Bold][usize::from(self.bold)];
-        let font = FontDesc::new(FontFamily::Name(FAMILY), self.size * SIZE_PER_EM, style);
-        font.color(&self.colour)
+        let described = FontDesc::new(FontFamily::Name(FAMILY), self.size * SIZE_PER_EM, style);
+        described
+            .color(&self.colour)
             .pos(Pos::new(self.align, VPos::Top))
     }
 }

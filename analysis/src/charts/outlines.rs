@@ -15,8 +15,8 @@ pub(super) fn outlined(svg: &str) -> Result<String> {
     for text in (Document::parse(svg)?.descendants()).filter(|node| node.has_tag_name("text")) {
         let attribute = |name| text.attribute(name).unwrap_or_default();
         let number = |name| attribute(name).parse::<f64>();
-        let font = font(attribute("font-weight") == "bold");
-        let (outline, width) = outline(font, text.text().unwrap_or_default().trim());
+        let face = font(attribute("font-weight") == "bold");
+        let (path, width) = outline(face, text.text().unwrap_or_default().trim());
         let before = match attribute("text-anchor") {
             "middle" => 0.5 * width,
             "end" => width,
@@ -24,12 +24,12 @@ pub(super) fn outlined(svg: &str) -> Result<String> {
         };
         let size = number("font-size")?;
         let (x, y) = (number("x")?, number("y")? + TOP_TO_BASELINE_EM * size);
-        let scale = size / em(font);
+        let scale = size / em(face);
         outlined += &svg[end..text.range().start];
         end = text.range().end;
         write!(
             outlined,
-            r#"<path d="{outline}" fill="{}" transform="translate({x} {y}) scale({scale} -{scale}) translate(-{before})"/>"#,
+            r#"<path d="{path}" fill="{}" transform="translate({x} {y}) scale({scale} -{scale}) translate(-{before})"/>"#,
             attribute("fill")
         )?;
     }

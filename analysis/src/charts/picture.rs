@@ -29,7 +29,7 @@ pub(crate) struct Picture {
 }
 
 pub(crate) trait Body: Send + Sync {
-    /// Draws downwards from the top of an area that is as high as it needs to be. Returns how far down it got.
+    /// Draws downwards from the top of an area whose height is not limited. Returns how far down the drawing reaches.
     fn draw(&self, canvas: &mut Canvas, area: Rect) -> f64;
 }
 

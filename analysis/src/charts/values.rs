@@ -58,8 +58,8 @@ pub(super) fn cell_text(shown: &ChartValue, is_difference: bool) -> [String; 2] 
 }
 
 /// Rounds the value to the second digit of half its interval, so that it does not look more exact than it is.
-fn no_finer(value: f64, interval: Option<Interval>) -> f64 {
-    let half = interval.map(|ends| (rounded(ends.high) - rounded(ends.low)) / 2.0);
+fn no_finer(value: f64, ends: Option<Interval>) -> f64 {
+    let half = ends.map(|ends| (rounded(ends.high) - rounded(ends.low)) / 2.0);
     match half {
         Some(half) if half > 0.0 => {
             let step = 10_f64.powf(half.log10().floor() - 1.0);

@@ -61,9 +61,9 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
     let variant = |variant: &ComparedVariant| json!({"label": variant.label});
     let function = |site: &Site| (site.name().to_owned(), summary.function(*site).into());
     let payloads = axes.payload_bytes.iter().map(|payload| payload.in_words());
-    let thresholds_ns = thresholds_ns(verdict, options);
+    let thresholds = thresholds_ns(verdict, options);
     let own_ns = options.figures.threshold;
-    let others = thresholds_ns
+    let others = thresholds
         .iter()
         .filter(|threshold_ns| **threshold_ns != own_ns);
     let beyond = |threshold_ns: &u64| {
@@ -76,7 +76,7 @@ pub(crate) fn run(name: &str, scene: &Scene, explained: &[NewFile]) -> Value {
         "name": name,
         "identity": summary.line(),
         "threshold": own_ns,
-        "thresholds": thresholds_ns,
+        "thresholds": thresholds,
         "site": verdict.site.name(),
         "functions": sites.iter().map(function).collect::<Map<_, _>>(),
         "variants": summary.variants.iter().map(variant).collect::<Value>(),
@@ -173,8 +173,8 @@ fn cell_data(cell: &CellSummary, axes: &Axes, sites: &[Site], explained: &[NewFi
         name.starts_with(&start).then_some(name)
     });
     let children_of = |site: &Site| (site.name().to_owned(), children(cell, *site));
-    let waited = |run: &Vec<Option<f64>>| {
-        let percents = run.iter().map(|percent| optional(*percent));
+    let waited = |launch: &Vec<Option<f64>>| {
+        let percents = launch.iter().map(|percent| optional(*percent));
         percents.collect::<Value>()
     };
     json!({
@@ -223,8 +223,8 @@ fn by_metric(sites: &[Site], values: impl Fn(MetricKey) -> Option<Value>) -> Val
 /// Values and changes, each with the ends of its interval, and a letter for each change: resolved to be lower, higher, or not.
 /// None if no cell has a value.
 fn figures(shown: &ShownCells, key: MetricKey) -> Option<Value> {
-    let column = |number: fn(&CellFigure) -> Option<f64>| {
-        shown.by_variant(|cell, variant| optional(cell.figure(key, variant).and_then(number)))
+    let column = |part: fn(&CellFigure) -> Option<f64>| {
+        shown.by_variant(|cell, variant| optional(cell.figure(key, variant).and_then(part)))
     };
     let letter = |(cell, variant): (&CellSummary, usize)| {
         let change = cell.change(key, variant);
@@ -273,14 +273,17 @@ fn durations(shown: &ShownCells, sites: &[Site]) -> Value {
 fn by_block(shown: &ShownCells, sites: &[Site]) -> Value {
     by_metric(sites, |key| {
         let values = shown.by_variant(|cell, variant| {
-            let by_block = cell.measured.details.by_block.get(&key);
-            let runs = by_block.and_then(|by_variant| by_variant.get(variant)?.as_ref());
-            let run = |run: &Vec<f64>| {
-                run.iter()
+            let all = cell.measured.details.by_block.get(&key);
+            let launches = all.and_then(|by_variant| by_variant.get(variant)?.as_ref());
+            let in_launch = |launch: &Vec<f64>| {
+                launch
+                    .iter()
                     .map(|value| three_digits(*value))
                     .collect::<Value>()
             };
-            runs.map_or(Value::Null, |runs| runs.iter().map(run).collect())
+            launches.map_or(Value::Null, |launches| {
+                launches.iter().map(in_launch).collect()
+            })
         });
         (!values.is_null()).then_some(values)
     })
@@ -291,8 +294,8 @@ fn three_digits(value: f64) -> Value {
     format!("{value:.2e}").parse().map_or(Value::Null, number)
 }
 
-/// Each threshold with the time beyond it, a mean over cells.
-fn curve(curve: &[AtThreshold]) -> Value {
+/// Each threshold with the mean over cells of the time beyond it.
+fn curve_data(curve: &[AtThreshold]) -> Value {
     let pair = |point: &AtThreshold| json!([point.threshold_ns, number(point.level)]);
     curve.iter().map(pair).collect()
 }
@@ -302,13 +305,13 @@ fn verdict_data(verdict: &Verdict) -> Value {
         json!({
             "variant": candidate.variant,
             "idle": candidate.is_idle,
-            "curve": curve(&candidate.curve),
+            "curve": curve_data(&candidate.curve),
         })
     };
     let candidates = verdict.candidates.iter().chain(&verdict.control);
     let quantities = verdict.quantities.iter();
     json!({
-        "curve": curve(&verdict.baseline_curve),
+        "curve": curve_data(&verdict.baseline_curve),
         "leading": verdict.best().map(|best| best.variant),
         "candidates": candidates.map(candidate).collect::<Value>(),
         "quantities": quantities.map(|quantity| quantity.metric.info().name).collect::<Value>(),

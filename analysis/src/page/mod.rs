@@ -42,7 +42,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// One page of several, in which readers choose a run. The page lies elsewhere, so it links no files beside the reports.
+    /// Makes one page of several, in which readers choose a run. The page lies in another folder, so it links no files beside the
+    /// reports.
     pub(crate) fn join(pages: Vec<Page>) -> Page {
         let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
         let mut all = Page {
@@ -120,8 +121,8 @@ pub(crate) fn effects(effects: &[Effects], scene: &Scene) -> String {
             html += &table(&by_candidate[candidate], &thresholds_ns, own_ns, is_open);
         }
     }
-    let legend = legend(effects, scene.summary);
-    let paragraph = legend.map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
+    let paragraph = legend(effects, scene.summary)
+        .map(|legend| format!("<p class=\"faint\">{}</p>\n", marked(&legend)));
     html + &paragraph.unwrap_or_default()
 }
 

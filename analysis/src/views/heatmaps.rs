@@ -175,7 +175,7 @@ impl Shown {
 
 /// Makes the panels of every payload. A panel has its name and its figures.
 fn facets(summary: &Summary, axes: &Axes, key: MetricKey, panels: &[(&str, Shown)]) -> Vec<Facet> {
-    let mut facets = Vec::new();
+    let mut all = Vec::new();
     for &payload_bytes in &axes.payload_bytes {
         for &(name, shown) in panels {
             let title = match summary.identity.application {
@@ -193,14 +193,14 @@ fn facets(summary: &Summary, axes: &Axes, key: MetricKey, panels: &[(&str, Shown
                 };
                 axes.rtt_ms.iter().map(cell).collect()
             };
-            facets.push(Facet {
+            all.push(Facet {
                 title,
                 scale: shown.scale(),
                 cells: axes.peers.iter().copied().map(row).collect(),
             });
         }
     }
-    facets
+    all
 }
 
 fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> HeatmapCell {

@@ -45,9 +45,9 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let mut changes = vec![vec![None; baseline.len()]];
     let mut series = vec![scene.label(BASELINE).to_owned()];
     for candidate in shown {
-        let curve = || candidate.curve.iter().take(baseline.len());
-        levels.push(curve().map(level).collect());
-        changes.push(curve().map(change).collect());
+        let points = || candidate.curve.iter().take(baseline.len());
+        levels.push(points().map(level).collect());
+        changes.push(points().map(change).collect());
         series.push(candidate.label.clone());
     }
     let info = Metric::BeyondMsPerS.info();
@@ -72,7 +72,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let function = scene.summary.function(verdict.site);
     let words = capitalised(info.words);
     let title = format!("{words} of {function}, by the threshold");
-    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself (an arrow: its end is beyond the axis); values below 1 % of the greatest are left out";
+    let subtitle = "means over cells; bars: 95 % intervals of the mean change, each by itself; an arrow marks an end beyond the axis; values below 1 % of the greatest are left out";
     Some(scene.entry(&["curve"], true, [title, subtitle.to_owned()], chart))
 }
 
@@ -136,7 +136,8 @@ pub(crate) fn in_grid(place: &InGrid, options: &Options) -> Entry {
     let function = place.application.function(place.site);
     let texts = [
         format!("How long polls of {function} last"),
-        "without a budget; cells of the lab: those that resemble the application most".to_owned(),
+        "without a budget; the cells of the lab are those that resemble the application most"
+            .to_owned(),
         place.application.identity.line(),
     ];
     Entry::new(&["in-grid"], true, texts, chart, options)
@@ -194,9 +195,9 @@ fn panel_of_drift(drift: &Drift, last_s: f64) -> LineChartPanel {
         let rows = drift.values.iter().filter(|(at_s, _)| is_here(*at_s));
         mean(rows.filter_map(|(_, value)| *value)).map(ChartValue::exact)
     };
-    let trend = trend(drift);
+    let ends = trend(drift);
     let on_trend = |place: usize| {
-        let [(from_s, from), (to_s, to)] = trend?;
+        let [(from_s, from), (to_s, to)] = ends?;
         let part = (time_s(place) - from_s) / (to_s - from_s);
         let value = ChartValue::exact(from + part * (to - from));
         (0.0..=1.0).contains(&part).then_some(value)

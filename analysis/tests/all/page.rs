@@ -60,7 +60,10 @@ fn it_loads_without_a_complaint_and_asks_nobody_for_anything() {
 
 /// The lines that a cell shows while the pointer is over it, made from a row of `summary.csv`.
 fn lines_of(copy: &Copy, variant: &str, metric: &str) -> Vec<String> {
-    let fields = row(copy, variant, metric);
+    let fields = row(copy, variant, metric).into_iter();
+    let fields: Vec<String> = fields
+        .map(|field| field.trim_end_matches(".0").to_owned())
+        .collect();
     let signed = |field: &String| match field.starts_with('−') {
         true => field.clone(),
         false => format!("+{field}"),
