@@ -56,7 +56,7 @@ function drawComparisons() {
       at === column ? `${name} ${isDown ? "▾" : "▴"}` : name) : name));
   const row = (comparison) => element("tr", {}, ...COLUMNS.map(([, , show], at) => element("td", {},
     at === 0 ? element("a", { href: linkTo({ cell: run.cells[comparison.cell].id, metric: comparison.metric, site: comparison.site === "worker" ? state.site : comparison.site, variant: comparison.variant, view: "difference" }) }, show(comparison)) : show(comparison))));
-  const caption = `${whole.format(kept.length)} comparisons. Certainty: the change divided by half the width of its interval; above 1 the interval excludes zero.`;
+  const caption = `${whole.format(kept.length)} comparisons. Certainty is the change divided by half the width of its interval. Above 1, the interval excludes zero.`;
   const more = element("button", { type: "button", onclick: () => {
     rowsShown += 10 * STEP;
     drawComparisons();

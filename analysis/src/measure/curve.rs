@@ -48,8 +48,8 @@ fn point(blocks: &CellBlocks, setup: &SweepSetup, threshold_ns: u64) -> CurvePoi
     let ratios = sums.map(|runs| stats::ratio(&runs?, RatioKind::Amount));
     let estimates: Vec<_> = ratios.collect();
     let scale = key.metric.info().scale;
-    let with_changes = with_changes(&estimates, setup.reference.get(1).copied());
-    let values = with_changes.into_iter().map(|value| {
+    let compared = with_changes(&estimates, setup.reference.get(1).copied());
+    let values = compared.into_iter().map(|value| {
         let (estimate, change) = value?;
         let relative = change.and_then(|change| change.relative);
         Some(CurveValue {
