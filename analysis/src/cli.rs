@@ -145,7 +145,7 @@ pub(crate) fn run() -> Result<ExitCode, Failure> {
             before,
             after,
             options,
-        } => compare::run(&before, &after, &options)?,
+        } => compare::run([&before, &after], &options)?,
         AnalysisVerb::Export { runs, options } => export::run(&runs, &options.into())?,
         AnalysisVerb::Merge { runs, out } => merge::run(&runs, &out)?,
         AnalysisVerb::Verify { run, report } => verify::run(&run, report.as_deref())?,

@@ -34,10 +34,10 @@ impl InGrid {
         let mut same_site = options.clone();
         same_site.figures.site = vec![site];
         let mut lab = Summary::read(Sweep::open(lab)?, &same_site)?;
-        let own = longer_polls(&application.cells[0], site, options);
+        let polls_of_application = longer_polls(&application.cells[0], site, options);
         let cells = mem::take(&mut lab.cells).into_iter().filter_map(|cell| {
-            let factor = factor(own.as_ref()?, &longer_polls(&cell, site, options)?);
-            Some((factor, cell))
+            let polls_of_cell = longer_polls(&cell, site, options)?;
+            Some((factor(polls_of_application.as_ref()?, &polls_of_cell), cell))
         });
         let mut by_factor: Vec<(f64, CellSummary)> = cells.collect();
         let compared = by_factor.len();

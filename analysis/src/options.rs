@@ -20,7 +20,7 @@ pub(crate) struct FigureOptions {
     /// A poll that takes longer than this is slow; its time beyond this is what a verdict judges
     #[arg(long, default_value = "50us", value_name = "TIME", value_parser = threshold)]
     pub(crate) threshold: u64,
-    /// Sites to show; the verdict is about the first [default: all; it is about connection, or quic-connection]
+    /// Sites to show. The first one is judged [default: show all, judge connection or quic-connection]
     #[arg(long, value_name = "SITE")]
     pub(crate) site: Vec<Site>,
     #[arg(long, value_name = "QUANTITY=VALUE", help = margin_help())]

@@ -117,7 +117,10 @@ pub(crate) mod filters {
 
     /// The first item, or a dash if there is none.
     #[filter_fn]
-    pub(crate) fn any<T: IntoIterator<Item: Display>>(items: T, _: &dyn Values) -> Result<String> {
+    pub(crate) fn or_dash<T: IntoIterator<Item: Display>>(
+        items: T,
+        _: &dyn Values,
+    ) -> Result<String> {
         let first = items.into_iter().next();
         Ok(first.map_or_else(|| "–".to_owned(), |item| item.to_string()))
     }

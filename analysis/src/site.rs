@@ -19,7 +19,7 @@ impl SiteNames {
         SiteNames(names.map(|(site, name)| (site, name.to_owned())).into())
     }
 
-    /// The names that the measured program gave to the sites of its nodes. Without names it is about libp2p.
+    /// The names that the measured program gave to the sites of its nodes. If the program recorded no names, libp2p's are used.
     pub(crate) fn recorded(tool: &Tool, node: &NodeConfig) -> SiteNames {
         let named = tool.node.iter().flat_map(|program| &program.sites);
         let mut names: Vec<(Site, String)> = named
@@ -32,8 +32,8 @@ impl SiteNames {
         SiteNames(names)
     }
 
-    /// The names of an application's sites, which it does not name itself. Without a swarm its tasks can be any that it
-    /// instruments.
+    /// The names of an application's sites. An application records no names, so libp2p's are used. Without a swarm, its tasks
+    /// can be any that it instruments, and need not be those of connections.
     pub(crate) fn in_application(sites: &[Site]) -> SiteNames {
         let libp2p = SiteNames::libp2p();
         let name = |site: Site| match site {

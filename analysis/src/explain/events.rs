@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use run_format::{BASELINE, EvidenceRow, OBJECTS, POLLS, Pass, Site};
 
-use super::sums::{PassSums, apart, is_slow};
+use super::sums::{PassSums, disjoint_sites, is_slow};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
 use crate::measure::OWN;
@@ -106,7 +106,7 @@ impl CellEvidence {
         let sums = PassSums::new(self, Pass::Allocations, BASELINE);
         let by_function = sums.by(&self.allocation_stacks, |row| {
             let function = allocating_frame(&row.what).to_owned();
-            let is_counted = apart(self.polls.site).contains(&row.site?);
+            let is_counted = disjoint_sites(self.polls.site).contains(&row.site?);
             is_counted.then_some((function, [row.count, row.amount?]))
         });
         let mut functions = Vec::from_iter(by_function);

@@ -10,7 +10,7 @@ pub(crate) mod worst;
 
 use anyhow::Result;
 use program::{Failure, bad_input};
-use run_format::{BASELINE, ExplainFile, Pass, Site};
+use run_format::{BASELINE, ExplainFile, Pass, Site, SweepConfig};
 
 use self::findings::WorkFinding;
 use self::flamegraph::flamegraphs;
@@ -69,49 +69,13 @@ impl Explanation {
             from_ns: slow_from_ns.unwrap_or(u64::MAX),
         };
         let explained = Explained::read(sweep, polls).map_err(bad_input)?;
-        let Some(explained) = explained else {
-            return Ok(None);
-        };
-        let ExplainFile {
-            variants, subjects, ..
-        } = explained.file;
-        let config = &manifest.config;
-        let subject_label = |subject: usize| Some(&config.subjects.get(subject)?.label);
-        let explained_variant = |subject: usize, variant: usize| {
-            let label = subject_label(subject).unwrap_or(&config.variants[variant].label);
-            ExplainedVariant {
-                key: VariantKey { subject, variant },
-                label: label.clone(),
-            }
-        };
-        let variants = match subjects.is_empty() {
-            true => variants
-                .into_iter()
-                .map(|variant| explained_variant(0, variant))
-                .collect(),
-            false => subjects
-                .into_iter()
-                .map(|subject| explained_variant(subject, BASELINE))
-                .collect(),
-        };
-        let cells = explained.cells;
-        let mut findings = Vec::new();
-        for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
-            let label = subject_label(*subject);
-            let prefix = label.map_or_else(String::new, |label| format!("`{label}`: "));
-            let found = findings::find(evidence, &sites).into_iter();
-            findings.extend(found.map(|finding| WorkFinding {
-                sentence: format!("{prefix}{}", finding.sentence),
-                ..finding
-            }));
-        }
-        Ok(Some(Explanation {
-            variants,
+        Ok(explained.map(|explained| Explanation {
+            variants: variants(&explained.file, &manifest.config),
             site: polls.site,
-            sites,
             slow_from_ns,
-            cells,
-            findings: findings::sorted(findings),
+            findings: all_findings(&explained.cells, &manifest.config, &sites),
+            sites,
+            cells: explained.cells,
             flaws: explained.flaws,
         }))
     }
@@ -137,6 +101,48 @@ impl Explanation {
         let position = self.position(key);
         position.map_or("", |index| &self.variants[index].label)
     }
+}
+
+/// The explained variants: those of the only program, or the baseline variant of each subject.
+fn variants(file: &ExplainFile, config: &SweepConfig) -> Vec<ExplainedVariant> {
+    let explained = |subject: usize, variant: usize| {
+        let label = subject_label(config, subject).unwrap_or(&config.variants[variant].label);
+        ExplainedVariant {
+            key: VariantKey { subject, variant },
+            label: label.clone(),
+        }
+    };
+    if file.subjects.is_empty() {
+        let variants = file.variants.iter();
+        return variants.map(|variant| explained(0, *variant)).collect();
+    }
+    let subjects = file.subjects.iter();
+    subjects
+        .map(|subject| explained(*subject, BASELINE))
+        .collect()
+}
+
+fn subject_label(config: &SweepConfig, subject: usize) -> Option<&String> {
+    Some(&config.subjects.get(subject)?.label)
+}
+
+/// The findings of all launches, the most severe first. If there are subjects, each finding names its own.
+fn all_findings(
+    cells: &[CellExplained],
+    config: &SweepConfig,
+    sites: &SiteNames,
+) -> Vec<WorkFinding> {
+    let mut all = Vec::new();
+    for (subject, evidence) in cells.iter().flat_map(|cell| &cell.launches) {
+        let label = subject_label(config, *subject);
+        let prefix = label.map_or_else(String::new, |label| format!("`{label}`: "));
+        let found = findings::find(evidence, sites).into_iter();
+        all.extend(found.map(|finding| WorkFinding {
+            sentence: format!("{prefix}{}", finding.sentence),
+            ..finding
+        }));
+    }
+    findings::sorted(all)
 }
 
 impl CellExplained {

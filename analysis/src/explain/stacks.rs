@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{BASELINE, ENOUGH_SLOW_SAMPLES, EvidenceRow, IN_KERNEL, Pass, Site};
 
-use super::sums::{PassSums, apart, is_slow};
+use super::sums::{PassSums, disjoint_sites, is_slow};
 use super::thresholds::{AGREEMENT_PP, FEWEST_SLICES, FEWEST_SLOW_POLLS, FEWEST_WAITS};
 use crate::load::CellEvidence;
 use crate::load::explain::SlowPolls;
@@ -119,7 +119,9 @@ impl CellEvidence {
         let sums = PassSums::new(self, Pass::Stacks, variant);
         let SlowPolls { site, from_ns } = self.polls;
         sums.count_by(&self.stacks, |stack| {
-            let sampled = stack.site.filter(|sampled| apart(site).contains(sampled))?;
+            let sampled = stack
+                .site
+                .filter(|sampled| disjoint_sites(site).contains(sampled))?;
             let is_counted = !is_of_slow || is_slow(stack.from_ns, from_ns);
             is_counted.then(|| (format!("{sampled};{}", line(stack)), stack.count))
         })

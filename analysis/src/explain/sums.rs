@@ -151,7 +151,7 @@ pub(crate) fn is_slow(row_from_ns: Option<u64>, from_ns: u64) -> bool {
 
 /// Two sites of which neither contains the other: the given one and the swarm. If the swarm is given, the other is the
 /// connection.
-pub(crate) fn apart(site: Site) -> [Site; 2] {
+pub(crate) fn disjoint_sites(site: Site) -> [Site; 2] {
     match site {
         Site::Swarm => [Site::Swarm, Site::Connection],
         other => [other, Site::Swarm],

@@ -62,27 +62,34 @@ pub(super) fn open(dir: &Path) -> Result<(Application, Manifest, Option<RunFiles
     Ok((Application { file, run, sites }, manifest, files))
 }
 
-/// The manifest of a sweep with one cell. Reports do not show what it says about nodes and a lab.
+/// The manifest of a sweep with one cell. What an application does not record is invented here, and no report shows it.
 fn manifest(file: &ApplicationFile) -> Result<Manifest> {
     let config = json!({
+        // Invented: the peers, network and payload of an application are not known.
         "axes": Axes::of_cells([Cell::default()].iter()),
         "variants": file.variants,
+        // Invented: the application is no node.
         "node": {"workload": "idle", "security": "plaintext", "transport": "tcp"},
+        // Invented: the application sets its own pace.
         "pace": {"outstanding": 1},
         "runtime": file.runtime,
+        // Invented: there is no lab.
         "lab": {
             "backend": "auto", "congestion_control": "", "receive_on": "sender",
             "placement": {"central": 0, "peers": "0", "sharing": "nothing"},
         },
+        // An application is launched once.
         "repeat": 1,
         "turn_ms": file.turn_ms,
         "settle_ms": file.washout_ms,
         "max_cell_ms": file.limit_ms,
+        // Invented: nothing is scaled or ends early.
         "time_scale": 1.0,
         "precision": Precision::EXACT,
         "seed": file.seed,
         "measurement": "compare",
     });
+    // Invented but for the version: the application's build is not known.
     let tool = json!({"version": file.version, "profile": "", "rustc": "", "upstream": []});
     Ok(Manifest {
         schema: file.schema,

@@ -14,12 +14,15 @@ pub(crate) enum ComparedRole {
     Candidate,
     /// Another variant of the A/A control's program, or a further copy of a program's first variant. A report shows it
     /// and never advises to use it.
-    Copy,
+    NotJudged,
 }
 
 impl ComparedRole {
-    /// A variant without a bound, such as `none@both`, does what the baseline does. So it is a control, or a further copy
-    /// of the baseline if the sweep has a control. Beside raw TCP, libp2p is the candidate and needs no bound.
+    /// A variant has the role that the manifest gives it, with these exceptions:
+    ///
+    /// - A candidate without a bound, such as `none@both`, does what the baseline does, so it is a control.
+    /// - If the sweep has a control already, such a candidate is shown and not judged.
+    /// - Beside raw TCP, libp2p is the candidate and needs no bound.
     fn in_sweep(variant: &VariantConfig, config: &SweepConfig) -> ComparedRole {
         if config.measurement == Measurement::BesideTcp {
             return variant.role.into();
@@ -29,7 +32,9 @@ impl ComparedRole {
             variants.any(|variant| variant.role == Role::Control)
         };
         match variant.role {
-            Role::Candidate if variant.budgets.is_none() && has_control() => ComparedRole::Copy,
+            Role::Candidate if variant.budgets.is_none() && has_control() => {
+                ComparedRole::NotJudged
+            }
             Role::Candidate if variant.budgets.is_none() => ComparedRole::Control,
             role => role.into(),
         }
@@ -97,8 +102,8 @@ pub(super) fn compared(config: &SweepConfig) -> Vec<ComparedVariant> {
             },
             role: match (subject.role, variant.role) {
                 (role, ComparedRole::Baseline) => role.into(),
-                (Role::Control, _) | (_, ComparedRole::Control | ComparedRole::Copy) => {
-                    ComparedRole::Copy
+                (Role::Control, _) | (_, ComparedRole::Control | ComparedRole::NotJudged) => {
+                    ComparedRole::NotJudged
                 }
                 _ => ComparedRole::Candidate,
             },
@@ -168,7 +173,7 @@ mod tests {
         let expected = [
             ComparedRole::Baseline,
             ComparedRole::Control,
-            ComparedRole::Copy,
+            ComparedRole::NotJudged,
         ];
         assert_eq!(beside, expected);
     }

@@ -232,15 +232,6 @@ impl CellEvidence {
             seen: &seen,
             extents: extents.collect(),
         };
-        let system_calls: Vec<EvidenceRow> =
-            tables.read_pass(Pass::SystemCalls, files::SYSTEM_CALLS)?;
-        if system_calls.iter().any(|row| row.site.is_some()) {
-            let calls_path = dir.join(files::SYSTEM_CALLS);
-            bail!(
-                "{}: a call has a site, so an earlier version wrote it (explain again)",
-                calls_path.display()
-            );
-        }
         let bands = read_table(&dir.join(files::BANDS), false);
         Ok(CellEvidence {
             cell: row.config.cell,
@@ -254,7 +245,7 @@ impl CellEvidence {
             allocations: tables.read_pass(Pass::Allocations, files::ALLOCATIONS)?,
             allocation_stacks: tables.read_pass(Pass::Allocations, files::ALLOCATION_STACKS)?,
             counters: tables.read_pass(Pass::Counters, files::COUNTERS)?,
-            system_calls,
+            system_calls: tables.read_pass(Pass::SystemCalls, files::SYSTEM_CALLS)?,
             timeline: tables.read_pass(Pass::Timeline, files::TIMELINE)?,
             activity: tables.read_pass(Pass::Activity, files::ACTIVITY)?,
             seen,

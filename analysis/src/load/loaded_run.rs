@@ -70,16 +70,15 @@ impl LoadedRun {
     }
 }
 
-/// Sets the benchmark's own share of CPU time in every run. A quarter of a second without requests does not show it precisely.
-/// Programs that are alive together run the same code of the benchmark, so each gets the mean of their shares. Then no difference
-/// between programs comes from there.
+/// Sets the benchmark's own share of CPU time in every run. Gives all programs of a launch the mean share, so that noise in this
+/// short measurement does not look like a difference between programs.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
     let numbered = |run: &LoadedRun| (run.number, run.idle.and_then(share));
     let shares: Vec<(u32, Option<f64>)> = runs.iter().map(numbered).collect();
     for run in runs {
-        let together = shares.iter().filter(|(number, _)| *number == run.number);
-        run.own_cpu_share = mean(together.filter_map(|(_, share)| *share));
+        let of_launch = shares.iter().filter(|(number, _)| *number == run.number);
+        run.own_cpu_share = mean(of_launch.filter_map(|(_, share)| *share));
     }
 }
 

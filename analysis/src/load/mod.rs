@@ -267,8 +267,7 @@ fn check_run(
     check_options(&manifest.config, launch)
 }
 
-/// The plan that a launch of a sweep should have. Lengths that the manifest leaves to the program are those of the launch,
-/// because other versions have other lengths.
+/// The plan that a launch of a sweep should have. If the manifest sets no turn or settling time, the launch's own is accepted.
 fn expected_plan(config: &SweepConfig, launch: &RunConfig) -> Plan {
     let ours = plan::run::plan_of_cell(config, launch.cell);
     let mut plan = launch.plan;
@@ -289,8 +288,8 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions. Versions have different lengths, so either all launches have those of this version or
-/// none has.
+/// Refuses launches of several versions. Turn lengths depend on the version of the tool, so launches with our lengths must not be
+/// mixed with launches without.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
     let mut is_first_ours = None;
     for run in cells.iter().flat_map(CellRuns::all) {

@@ -242,7 +242,7 @@ fn check_counts(slice: &LoadedSlice, has_workers: bool) -> Result<()> {
     let turns = &slice.after_switch;
     ensure!(
         total(turns.iter().map(|turn| turn.polls)) <= u128::from(polls.unwrap_or(0)),
-        "{TURNS}: slice {number}: more polls of a turn than the slice has in {SITES}"
+        "slice {number}: {TURNS} counts more polls than {SITES}"
     );
     let workers = &slice.workers;
     let on_workers = total(workers.iter().map(|worker| worker.polls));
@@ -284,7 +284,7 @@ fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
         slice.row.requests.is_some() && slice.row.bytes.is_some(),
         "{SLICES}: slice {number}: its requests are missing"
     );
-    let there_are = run.map_or(usize::MAX, |run| run.config.cell.peers);
+    let peers_of_cell = run.map_or(usize::MAX, |run| run.config.cell.peers);
     for row in &slice.peers {
         let (peer, p50, p99) = (row.peer, row.latency_p50_ns, row.latency_p99_ns);
         let is_possible = match row.requests {
@@ -292,7 +292,7 @@ fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
             _ => p50.is_some() && p50 <= p99,
         };
         ensure!(
-            is_possible && (1..=there_are).contains(&peer),
+            is_possible && (1..=peers_of_cell).contains(&peer),
             "{PEERS}: slice {number}: peer {peer} cannot have these figures"
         );
     }
@@ -303,8 +303,8 @@ fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     );
     let rows = slice.peers.len();
     ensure!(
-        run.is_none() || rows == there_are,
-        "{PEERS}: slice {number}: {rows} peers, of {there_are}"
+        run.is_none() || rows == peers_of_cell,
+        "{PEERS}: slice {number}: rows for {rows} peers, but the cell has {peers_of_cell}"
     );
     Ok(())
 }

@@ -6,11 +6,11 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use run_format::files::{
-    BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS,
+    BANDS, BLOCKS, BOUNDS, CHILDREN, IDLE, PEERS, QUIC, SITES, SLICES, TURNS, WORK, WORKERS,
 };
 use run_format::{
-    BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow, WorkRow,
-    WorkerRow, read_table,
+    BandRow, BlockRow, BoundRow, ChildRow, IdleRow, PeerRow, QuicRow, SiteRow, SliceRow, TurnRow,
+    WorkRow, WorkerRow, read_table,
 };
 use serde::de::DeserializeOwned;
 
@@ -40,6 +40,7 @@ rows! {
     BLOCKS BlockRow: block;
     TURNS TurnRow: slice from_ms;
     SITES SiteRow: slice site;
+    BANDS BandRow: slice site from_ns iterations;
     CHILDREN ChildRow: slice site from_ns child;
     BOUNDS BoundRow: slice site budget;
     PEERS PeerRow: slice peer;

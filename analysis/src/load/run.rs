@@ -1,7 +1,6 @@
 //! Reads one run: puts its tables and histograms together slice by slice, and checks them against each other.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::hash::Hash;
 use std::mem;
 use std::path::PathBuf;
 
@@ -10,12 +9,12 @@ use run_format::counts::Counts;
 use run_format::{
     BASELINE, BandRow, BlockRow, BoundRow, ChildRow, Disturbance, HistogramOf, HistogramTag,
     IdleRow, Pass, PeerRow, QuicRow, RunRow, Site, SiteRow, SliceRow, TurnRow, WorkerRow, files,
-    read_table,
 };
 
+use super::histograms::{self, HistogramsBySlice};
 use super::loaded_run::{Disturbances, LoadedRun, LoadedSite, LoadedSlice};
+use super::plausible;
 use super::rows::{self, Row};
-use super::{histograms, plausible};
 
 #[derive(Clone, Debug)]
 pub(crate) struct RunFiles {
@@ -76,87 +75,107 @@ impl RunFiles {
     /// tables have rows about it, but slices.csv has none.
     fn slices(&self, rows: Vec<SliceRow>, floor_ns: u64) -> Result<Vec<LoadedSlice>> {
         let log = self.dir.join(files::HISTOGRAMS);
-        // Bands are not checked for repeated rows: with one, the bands would not add up to sites.csv.
-        let rows_of_bands: Vec<BandRow> =
-            read_table(&self.dir.join(files::BANDS), self.row.is_none())?;
-        let mut bands = grouped(rows_of_bands, |row| (row.slice, row.site));
-        let mut children = grouped(self.table()?, |row: &ChildRow| (row.slice, row.site));
-        let mut bounds = grouped(self.table()?, |row: &BoundRow| (row.slice, row.site));
-        let mut by_slice = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
-        let mut sites = grouped(self.table()?, |row: &SiteRow| row.slice);
-        let mut turns = grouped(self.table()?, |row: &TurnRow| row.slice);
-        let mut peers = grouped(self.table()?, |row: &PeerRow| row.slice);
-        let mut workers = grouped(self.table()?, |row: &WorkerRow| row.slice);
-        let mut quic = grouped(self.table()?, |row: &QuicRow| row.slice);
-        let numbers: BTreeSet<u32> = rows.iter().map(|row| row.slice).collect();
+        let mut histograms = histograms::read(&log, self.row.is_none(), &rows, is_used)?;
+        let mut known: BTreeSet<Place> = rows.iter().map(|row| (row.slice, None)).collect();
+        let mut sites = self.sites(&rows, &mut known, &mut histograms)?;
+        let mut turns = self.grouped(&known, |row: &TurnRow| (row.slice, None))?;
+        let mut peers = self.grouped(&known, |row: &PeerRow| (row.slice, None))?;
+        let mut workers = self.grouped(&known, |row: &WorkerRow| (row.slice, None))?;
+        let mut quic = self.grouped(&known, |row: &QuicRow| (row.slice, None))?;
         let slice = |row: SliceRow| {
-            let number = row.slice;
-            let mut histograms = by_slice.remove(&number).unwrap_or_default();
-            if let Some(waits) = histograms.get_mut(&HistogramOf::CotenantWake) {
+            let (number, place) = (row.slice, (row.slice, None));
+            let mut counts = histograms.remove(&number).unwrap_or_default();
+            if let Some(waits) = counts.get_mut(&HistogramOf::CotenantWake) {
                 *waits = mem::take(waits).less(floor_ns);
             }
-            // A histogram without values is not in the log.
-            let mut histogram = |kind| histograms.remove(&kind).unwrap_or_default();
+            LoadedSlice {
+                sites: sites.remove(&number).unwrap_or_default(),
+                histograms: counts,
+                after_switch: taken(&mut turns, place),
+                peers: taken(&mut peers, place),
+                workers: taken(&mut workers, place),
+                quic: taken(&mut quic, place).pop(),
+                row,
+            }
+        };
+        Ok(rows.into_iter().map(slice).collect())
+    }
+
+    /// Puts the rows about sites together by slice, with their histograms. Adds the sites to the known places.
+    fn sites(
+        &self,
+        rows: &[SliceRow],
+        known: &mut BTreeSet<Place>,
+        histograms: &mut HistogramsBySlice,
+    ) -> Result<HashMap<u32, [Option<LoadedSite>; Site::ALL.len()]>> {
+        let mut site_rows = self.grouped(known, |row: &SiteRow| (row.slice, None))?;
+        let polled = site_rows.values().flatten();
+        known.extend(polled.map(|row| (row.slice, Some(row.site))));
+        let mut bands = self.grouped(known, |row: &BandRow| (row.slice, Some(row.site)))?;
+        let mut children = self.grouped(known, |row: &ChildRow| (row.slice, Some(row.site)))?;
+        let mut bounds = self.grouped(known, |row: &BoundRow| (row.slice, Some(row.site)))?;
+        let mut found = HashMap::new();
+        for row in rows {
             let has_polls = row.pass != Pass::Children;
-            let mut loaded = [const { None }; _];
-            for site_row in taken(&mut sites, number) {
-                let (site, polls) = (site_row.site, site_row.polls);
+            // A histogram without values is not in the log.
+            let mut histogram = |of: HistogramOf| {
+                let counts = histograms.get_mut(&row.slice);
+                let counted = counts.and_then(|counts| counts.remove(&of));
+                counted.unwrap_or_default()
+            };
+            let mut sites = [const { None }; _];
+            for site_row in taken(&mut site_rows, (row.slice, None)) {
+                let (site, polls, slice) = (site_row.site, site_row.polls, row.slice);
                 let duration_ns: Counts = histogram(HistogramOf::Polls(site));
-                let found = duration_ns.total();
-                if found != polls && has_polls {
-                    let (dir, log) = (self.dir.display(), log.display());
+                let in_log = duration_ns.total();
+                if in_log != polls && has_polls {
+                    let (dir, log) = (self.dir.display(), self.dir.join(files::HISTOGRAMS));
                     bail!(
-                        "{dir}: sites.csv: {polls} polls of {site} in slice {number}, but {found} in {log}"
+                        "{dir}: sites.csv: {polls} polls of {site} in slice {slice}, but {in_log} in {}",
+                        log.display()
                     );
                 }
                 let has_longest =
                     has_polls && row.variant == BASELINE && site_row.iterations.is_some();
                 let longest = has_longest.then(|| histogram(HistogramOf::LongestIteration(site)));
-                loaded[site as usize] = Some(LoadedSite {
+                let place = (slice, Some(site));
+                sites[site as usize] = Some(LoadedSite {
                     row: site_row,
                     duration_ns,
                     longest_iteration_ns: longest,
-                    bands: taken(&mut bands, (number, site)),
-                    children: taken(&mut children, (number, site)),
-                    bounds: taken(&mut bounds, (number, site)),
+                    bands: taken(&mut bands, place),
+                    children: taken(&mut children, place),
+                    bounds: taken(&mut bounds, place),
                 });
             }
-            Ok(LoadedSlice {
-                sites: loaded,
-                histograms,
-                after_switch: taken(&mut turns, number),
-                peers: taken(&mut peers, number),
-                workers: taken(&mut workers, number),
-                quic: taken(&mut quic, number).pop(),
-                row,
-            })
-        };
-        let slices = rows.into_iter().map(slice).collect::<Result<Vec<_>>>()?;
-        let has_slice = |slice: u32| self.row.is_some() || numbers.contains(&slice);
-        let name_site = |(slice, site): &(u32, Site)| {
-            has_slice(*slice).then(|| (*slice, format!("{site} of slice {slice}")))
-        };
-        let name_slice =
-            |slice: &u32| has_slice(*slice).then(|| (*slice, format!("slice {slice}")));
-        for (table, left, other) in [
-            (files::SITES, stray(&sites, name_slice), files::SLICES),
-            (files::TURNS, stray(&turns, name_slice), files::SLICES),
-            (files::PEERS, stray(&peers, name_slice), files::SLICES),
-            (files::WORKERS, stray(&workers, name_slice), files::SLICES),
-            (files::QUIC, stray(&quic, name_slice), files::SLICES),
-            (files::BANDS, stray(&bands, name_site), files::SITES),
-            (files::CHILDREN, stray(&children, name_site), files::SITES),
-            (files::BOUNDS, stray(&bounds, name_site), files::SITES),
-        ] {
-            if let Some(left) = left {
-                let path = self.dir.join(table);
-                bail!(
-                    "{}: {left} has a row here, but none in {other}",
-                    path.display()
-                );
-            }
+            found.insert(row.slice, sites);
         }
-        Ok(slices)
+        Ok(found)
+    }
+
+    /// Reads a table and groups its rows by place. Refuses a row whose place is not known. A run that was killed may have rows
+    /// about the slice in which it was. They are left out.
+    fn grouped<T: Row>(
+        &self,
+        known: &BTreeSet<Place>,
+        place: impl Fn(&T) -> Place,
+    ) -> Result<HashMap<Place, Vec<T>>> {
+        let mut groups: HashMap<Place, Vec<T>> = HashMap::new();
+        for row in self.table::<T>()? {
+            groups.entry(place(&row)).or_default().push(row);
+        }
+        groups.retain(|(slice, _), _| self.row.is_some() || known.contains(&(*slice, None)));
+        let strays = groups.keys().filter(|place| !known.contains(place));
+        let names = strays.map(|place| match *place {
+            (slice, None) => (slice, format!("slice {slice}"), files::SLICES),
+            (slice, Some(site)) => (slice, format!("{site} of slice {slice}"), files::SITES),
+        });
+        if let Some((_, name, other)) = names.min() {
+            let path = self.dir.join(T::FILE);
+            let path = path.display();
+            bail!("{path}: {name} has a row here, but none in {other}");
+        }
+        Ok(groups)
     }
 
     fn table<T: Row>(&self) -> Result<Vec<T>> {
@@ -164,25 +183,11 @@ impl RunFiles {
     }
 }
 
-fn grouped<Key: Hash + Eq, T>(rows: Vec<T>, key: impl Fn(&T) -> Key) -> HashMap<Key, Vec<T>> {
-    let mut groups: HashMap<Key, Vec<T>> = HashMap::new();
-    for row in rows {
-        groups.entry(key(&row)).or_default().push(row);
-    }
-    groups
-}
+/// What a row is about: a slice, or a site in a slice.
+type Place = (u32, Option<Site>);
 
-/// The name of the first group of rows that no slice has taken.
-fn stray<Key, T>(
-    groups: &HashMap<Key, Vec<T>>,
-    name: impl Fn(&Key) -> Option<(u32, String)>,
-) -> Option<String> {
-    let left = groups.keys().filter_map(name).min();
-    left.map(|(_, name)| name)
-}
-
-fn taken<Key: Hash + Eq, T>(groups: &mut HashMap<Key, Vec<T>>, key: Key) -> Vec<T> {
-    groups.remove(&key).unwrap_or_default()
+fn taken<T>(groups: &mut HashMap<Place, Vec<T>>, place: Place) -> Vec<T> {
+    groups.remove(&place).unwrap_or_default()
 }
 
 fn check_slices(rows: &[SliceRow]) -> Result<()> {

@@ -35,15 +35,32 @@ impl Soak {
 
 fn open(dir: &Path) -> Result<Soak> {
     let file: SoakFile = outside::read(&dir.join(files::SOAK))?;
-    let path = dir.join(files::SOAK_ROWS);
-    let end = file.end.as_ref();
-    let sums = end.map(|end| {
-        [
-            (files::SOAK_ROWS, &end.sha256),
-            (files::BLOCKS, &end.blocks_sha256),
-        ]
-    });
-    for (name, sum) in sums.into_iter().flatten() {
+    check_sums(dir, &file)?;
+    let rows = read_rows(dir, &file)?;
+    let block_rows = read_blocks(dir, &file, &rows)?;
+    // A row of a soak is a block.
+    let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
+    let disturbances = set_aside(&block_rows, &mut numbered, |(number, _)| *number);
+    let undisturbed: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
+    if let (true, Some(disturbance)) = (undisturbed.is_empty(), disturbances.keys().next()) {
+        let path = dir.join(files::SOAK_ROWS);
+        let how = disturbance.clause();
+        bail!("{}: every row was disturbed: {how}", path.display());
+    }
+    Ok(Soak {
+        dir: dir.to_owned(),
+        rows: undisturbed,
+        file,
+        set_aside: disturbances,
+    })
+}
+
+fn check_sums(dir: &Path, file: &SoakFile) -> Result<()> {
+    let Some(end) = &file.end else { return Ok(()) };
+    for (name, sum) in [
+        (files::SOAK_ROWS, &end.sha256),
+        (files::BLOCKS, &end.blocks_sha256),
+    ] {
         let path = dir.join(name);
         ensure!(
             sum.is_none() || of_file(&path).ok() == *sum,
@@ -51,6 +68,12 @@ fn open(dir: &Path) -> Result<Soak> {
             path.display()
         );
     }
+    Ok(())
+}
+
+/// Reads the rows of a soak, of which there is at least one.
+fn read_rows(dir: &Path, file: &SoakFile) -> Result<Vec<SoakRow>> {
+    let (path, end) = (dir.join(files::SOAK_ROWS), file.end.as_ref());
     let rows: Vec<SoakRow> = match path.exists() {
         true => read_table(&path, end.is_none())?,
         false => Vec::new(),
@@ -64,40 +87,31 @@ fn open(dir: &Path) -> Result<Soak> {
         };
         bail!("{shown}: not a row was measured ({why})");
     }
-    check(&rows, &file).with_context(|| shown.to_string())?;
+    check(&rows, file).with_context(|| shown.to_string())?;
     let count = rows.len() as u64;
     if let Some(said) = end.map(|end| end.rows).filter(|said| *said != count) {
         bail!("{shown}: {count} rows, but soak.json says {said}");
     }
-    let block_rows: Vec<BlockRow> = match dir.join(files::BLOCKS).is_file() {
-        true => rows::read(dir, end.is_none())?,
-        false => Vec::new(),
-    };
-    let numbered = (1..).zip(&rows);
-    for (block_row, (number, row)) in block_rows.iter().zip(numbered) {
+    Ok(rows)
+}
+
+/// Reads the rows about blocks, if the soak has them.
+fn read_blocks(dir: &Path, file: &SoakFile, rows: &[SoakRow]) -> Result<Vec<BlockRow>> {
+    let path = dir.join(files::BLOCKS);
+    if !path.is_file() {
+        return Ok(Vec::new());
+    }
+    let block_rows: Vec<BlockRow> = rows::read(dir, file.end.is_none())?;
+    for (number, (block_row, row)) in (1..).zip(block_rows.iter().zip(rows)) {
         let extent = Extent {
             ms: 1e3 * row.interval_s,
             ..Extent::UNKNOWN
         };
-        let path = dir.join(files::BLOCKS);
         block_row
             .check(&extent)
             .with_context(|| format!("{}: block {number}", path.display()))?;
     }
-    // A row of a soak is a block.
-    let mut numbered: Vec<(u32, SoakRow)> = (1..).zip(rows).collect();
-    let set_aside = set_aside(&block_rows, &mut numbered, |(number, _)| *number);
-    let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
-    if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
-        let how = disturbance.clause();
-        bail!("{shown}: every row was disturbed: {how}");
-    }
-    Ok(Soak {
-        dir: dir.to_owned(),
-        rows,
-        file,
-        set_aside,
-    })
+    Ok(block_rows)
 }
 
 fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
@@ -128,7 +142,7 @@ fn check(rows: &[SoakRow], file: &SoakFile) -> Result<()> {
         let has_latency = row.latency_p50_ns.is_some();
         ensure!(
             (row.requests > 0) == has_latency && (row.wakes > 0) == row.wake_p50_ns.is_some(),
-            "line {line}: percentiles without requests or wake-ups, or these without percentiles"
+            "line {line}: there are requests but no latency percentile, or the reverse (wake-ups likewise)"
         );
     }
     Ok(())

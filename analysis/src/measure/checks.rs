@@ -32,6 +32,7 @@ pub(crate) struct Checks {
     pub(crate) monitor_polls_percent: Option<f64>,
     /// How many more slow polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_slow_percent: Option<f64>,
+    /// How much more time of all polls of tasks the probe counted than `tokio_metrics`.
     pub(crate) monitor_time_percent: Option<f64>,
     /// The share of central's CPU time in the kernel.
     pub(crate) kernel_percent: Option<f64>,

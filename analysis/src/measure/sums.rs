@@ -16,9 +16,9 @@ use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
 pub(super) struct CellBlocks<'a> {
     /// The number of launches of each program.
     pub(super) launches: usize,
-    /// The blocks of each launch. If several hosts measured the cell, they are the blocks of each host, because launches of one
-    /// host have more in common than others.
-    runs: Vec<Vec<Block<'a>>>,
+    /// The blocks of each launch. If several hosts measured the cell, a group has the blocks of a host, because launches of one host
+    /// have more in common than others.
+    groups: Vec<Vec<Block<'a>>>,
 }
 
 /// The slice of each variant, with its launch. None for a program that always failed.
@@ -97,7 +97,7 @@ impl<'a> CellBlocks<'a> {
         let hosts: BTreeSet<_> = launches.iter().map(|(host, _)| host).collect();
         CellBlocks {
             launches: launches.len(),
-            runs: match hosts.len() {
+            groups: match hosts.len() {
                 0 | 1 => launches.into_iter().map(|(_, blocks)| blocks).collect(),
                 _ => by_host(launches.into_iter()),
             },
@@ -109,10 +109,10 @@ impl<'a> CellBlocks<'a> {
     }
 
     pub(super) fn blocks(&self) -> usize {
-        self.runs.iter().map(Vec::len).sum()
+        self.groups.iter().map(Vec::len).sum()
     }
 
-    /// The sum of some variants' parts in every block, by run. None if the part of any slice is unknown.
+    /// The sum of some variants' parts in every block, by group. None if the part of any slice is unknown.
     pub(super) fn sums_by_block<T>(
         &self,
         variants: &[usize],
@@ -133,8 +133,8 @@ impl<'a> CellBlocks<'a> {
                 _ => Some(sum(parts)),
             }
         };
-        let sum_run = |blocks: &Vec<Block<'a>>| blocks.iter().map(sum_block).collect();
-        self.runs.iter().map(sum_run).collect()
+        let sum_group = |blocks: &Vec<Block<'a>>| blocks.iter().map(sum_block).collect();
+        self.groups.iter().map(sum_group).collect()
     }
 }
 

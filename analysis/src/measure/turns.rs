@@ -7,10 +7,10 @@ use crate::load::LoadedRun;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Turns {
-    /// Whether most requests were sent before the turn in which they were answered, so under any variant.
+    /// Whether most requests were sent before the turn in which they were answered. Another variant may have been active then.
     is_short_for_requests: bool,
-    /// Variants that had fewer turns than the baseline in some blocks. Noise that changes from block to block has
-    /// another weight in them.
+    /// Variants that had fewer turns than the baseline in some blocks. Such a block counts less for them than for the baseline, so
+    /// noise that changes from block to block does not cancel out.
     pub(crate) fewer: Vec<usize>,
 }
 

@@ -48,8 +48,8 @@ fn in_cell(mut rows: Vec<SideBySide>, site: Site, cell: &CellSummary) -> String 
         );
         Row::new("bound", in_words(row.prediction.limit))
             .with(METRIC.title(), with_interval(&row.predicted))
-            .with_any("slow polls, compared with none", slow_polls)
-            .with_any("polls, compared with none", polls)
+            .with_optional("slow polls, compared with none", slow_polls)
+            .with_optional("polls, compared with none", polls)
             .with(
                 "longest poll, µs",
                 number(row.prediction.longest_ns as f64 / 1e3),
@@ -80,9 +80,9 @@ fn measured(summary: &Summary) -> String {
         let measured = mean(|pair| Some(pair.measured?.1.estimate.value));
         Row::new("budget", quoted(&summary.variants[*variant].label))
             .with("polls of", site)
-            .with_any(format!("predicted, {}", METRIC.info().unit), predicted)
-            .with_any(format!("measured, {}", METRIC.info().unit), measured)
-            .with_any("difference", difference)
+            .with_optional(format!("predicted, {}", METRIC.info().unit), predicted)
+            .with_optional(format!("measured, {}", METRIC.info().unit), measured)
+            .with_optional("difference", difference)
             .with("cells that agree", agree)
     });
     table(rows)

@@ -11,7 +11,7 @@ use super::method;
 use crate::measure::{CellMeasured, CellState, slow_from_ns};
 use crate::options::Options;
 use crate::prose::{self, prose};
-use crate::stats::FEWEST_PAIRS;
+use crate::stats::FEWEST_CONTROLS;
 use crate::summary::{CellSummary, FEWEST_BLOCKS, Summary};
 use crate::text::{capitalised, joined, quoted, unique};
 

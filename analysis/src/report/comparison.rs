@@ -9,7 +9,7 @@ use super::method;
 use crate::measure::{Metric, MetricKey, Place};
 use crate::prose::{self, prose};
 use crate::stats;
-use crate::summary::{Identity, Summary, host_words, tool_words, upstream_words};
+use crate::summary::{Identity, ResolvedCells, Summary, host_words, tool_words, upstream_words};
 use crate::text::{count, joined, number, quoted};
 use crate::verdict::{Verdict, words};
 
@@ -23,7 +23,7 @@ pub(crate) struct Compared {
 pub(crate) fn sentence(compared: &[Compared]) -> String {
     let parts = compared.iter().map(|pair| {
         let beyond = MetricKey::new(pair.verdict.site, Metric::BeyondMsPerS);
-        let [lower, higher, _] = pair.summary.resolved(beyond, 1);
+        let ResolvedCells { lower, higher } = pair.summary.resolved(beyond, 1);
         let (budget, function) = (&pair.budget, pair.summary.function(pair.verdict.site));
         let cells = count(pair.summary.measured().count(), "cell");
         format!(
@@ -71,14 +71,14 @@ fn field(compared: &Compared, metric: Metric) -> String {
         let cells = compared.summary.measured();
         cells.filter_map(|cell| cell.value(key, 0).zip(cell.value(key, 1)))
     };
-    let was = stats::mean(pairs().map(|(was, _)| was));
-    let is = stats::mean(pairs().map(|(_, is)| is));
-    let Some((was, is)) = was.zip(is) else {
+    let before = stats::mean(pairs().map(|(before, _)| before));
+    let after = stats::mean(pairs().map(|(_, after)| after));
+    let Some(means) = before.zip(after) else {
         return words::absent();
     };
-    let [lower, higher, _] = compared.summary.resolved(key, 1);
-    let (was, is) = (number(was), number(is));
-    format!("{was} → {is}; {lower} lower, {higher} higher")
+    let ResolvedCells { lower, higher } = compared.summary.resolved(key, 1);
+    let (before, after) = (number(means.0), number(means.1));
+    format!("{before} → {after}; {lower} lower, {higher} higher")
 }
 
 pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
@@ -101,7 +101,7 @@ pub(crate) fn warnings(before: &Identity, after: &Identity) -> Vec<String> {
         named
     };
     let pairs = facts(before).into_iter().zip(facts(after));
-    let differing = pairs.filter(|(was, is)| was != is);
-    let in_words = |((fact, was), (_, is))| format!("{fact}: {was} before, {is} after");
+    let differing = pairs.filter(|(before, after)| before != after);
+    let in_words = |((fact, before), (_, after))| format!("{fact}: {before} before, {after} after");
     differing.map(in_words).collect()
 }

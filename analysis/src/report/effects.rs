@@ -170,11 +170,11 @@ impl<'a> Effects<'a> {
         let first = candidates.clone().find_map(&change_by);
         let before = first.and_then(|judged| Some(level(judged.levels?[0])));
         let words = quantity.words_beyond(threshold);
-        let row = Row::new(capitalised(&self.place()), words).with_any("before", before);
+        let row = Row::new(capitalised(&self.place()), words).with_optional("before", before);
         candidates.fold(row, |row, candidate| {
             let judged = change_by(candidate);
             let after = judged.and_then(|judged| Some(level(judged.levels?[1])));
-            row.with_any(quoted(&candidate.label), after)
+            row.with_optional(quoted(&candidate.label), after)
                 .with("change", judged.map_or_else(words::not_compared, change))
         })
     }

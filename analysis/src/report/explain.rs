@@ -176,7 +176,7 @@ impl Section<'_> {
                 let same = frames.percents.iter().find(|(other, _)| other == name);
                 let percent = number(same.map_or(0.0, |(_, percent)| *percent));
                 let shown = (frames.samples >= ENOUGH_SLOW_SAMPLES).then_some(percent);
-                row.with_any(format!("% of samples, {label}"), shown)
+                row.with_optional(format!("% of samples, {label}"), shown)
             })
         });
         let about = format!(
@@ -233,8 +233,8 @@ impl Section<'_> {
                 let rates = rates.get(key);
                 let per_poll = rates.map(|rates| in_words(rates.per_poll));
                 let per_request = rates.and_then(|rates| rates.per_request);
-                row.with_any(format!("objects (bytes) per poll, {label}"), per_poll)
-                    .with_any(format!("per request, {label}"), per_request.map(in_words))
+                row.with_optional(format!("objects (bytes) per poll, {label}"), per_poll)
+                    .with_optional(format!("per request, {label}"), per_request.map(in_words))
             })
         });
         let functions = self.evidence.allocating_functions();
@@ -243,7 +243,7 @@ impl Section<'_> {
         let rows_of_functions = shown.map(|(function, [objects, bytes])| {
             let share = percent(*objects as f64, all as f64);
             Row::new("function", quoted(function))
-                .with_any("share of objects, %", share.map(number))
+                .with_optional("share of objects, %", share.map(number))
                 .with("objects", objects)
                 .with("bytes", bytes)
         });
@@ -264,9 +264,9 @@ impl Section<'_> {
             let [per_poll, per_slow_poll] = by_poll.map(|rate| rate.filter(|_| has_polls));
             Row::new("counter", quoted(name))
                 .with("variant", label)
-                .with_any("per poll", per_poll.map(number))
-                .with_any("per slow poll", per_slow_poll.map(number))
-                .with_any("whole process, per s", rates.process_per_s.map(number))
+                .with_optional("per poll", per_poll.map(number))
+                .with_optional("per slow poll", per_slow_poll.map(number))
+                .with_optional("whole process, per s", rates.process_per_s.map(number))
         }))
     }
 
@@ -278,9 +278,9 @@ impl Section<'_> {
             by_variant.iter().fold(row, |row, (label, calls)| {
                 let same = calls.iter().find(|call| call.name == first.name);
                 let per_request = same.and_then(|call| call.per_request).map(in_words);
-                row.with_any(format!("calls, {label}"), same.map(|call| call.calls))
-                    .with_any(format!("time, {label}"), same.map(|call| number(call.us)))
-                    .with_any(format!("calls (time) per request, {label}"), per_request)
+                row.with_optional(format!("calls, {label}"), same.map(|call| call.calls))
+                    .with_optional(format!("time, {label}"), same.map(|call| number(call.us)))
+                    .with_optional(format!("calls (time) per request, {label}"), per_request)
             })
         });
         Some(table(rows))
@@ -293,7 +293,7 @@ impl Section<'_> {
         table(baseline.take(MOST_ROWS).map(|worst| {
             Row::new("rank", worst.poll.rank)
                 .with("µs", number(worst.us()))
-                .with_any("iterations", worst.poll.iterations)
+                .with_optional("iterations", worst.poll.iterations)
                 .with("iteration by iteration", worst.words())
         }))
     }
@@ -334,10 +334,11 @@ impl Section<'_> {
             let launches = counted.iter().enumerate();
             launches.fold(row, |row, (launch, (label, counts))| {
                 let (_, counted) = &counts[index];
-                let row = row.with_any(label, counted.as_ref().map(|count| number(count.value)));
+                let row =
+                    row.with_optional(label, counted.as_ref().map(|count| number(count.value)));
                 match launch {
                     0 => row,
-                    _ => row.with_any("change", changed(before.as_ref(), counted.as_ref())),
+                    _ => row.with_optional("change", changed(before.as_ref(), counted.as_ref())),
                 }
             })
         });

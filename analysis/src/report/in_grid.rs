@@ -49,7 +49,7 @@ pub(crate) fn text(
         let metrics = Metric::shown_in(Place::Comparison).into_iter();
         metrics.fold(row, |row, metric| {
             let value = cell.value(MetricKey::new(place.site, metric), BASELINE);
-            row.with_any(metric.title(), value.map(number))
+            row.with_optional(metric.title(), value.map(number))
         })
     });
     let text = prose::text(&prose!('a "in_grid.txt" {

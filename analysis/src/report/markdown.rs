@@ -53,7 +53,7 @@ impl Row {
         self
     }
 
-    pub(super) fn with_any(self, title: impl Display, text: Option<impl Display>) -> Row {
+    pub(super) fn with_optional(self, title: impl Display, text: Option<impl Display>) -> Row {
         let text = text.map(|text| text.to_string());
         self.with(title, text.as_deref().unwrap_or("–"))
     }

@@ -83,11 +83,11 @@ pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
             number => format!("worker {number}"),
         };
         Row::new("thread", thread)
-            .with_any("cores", row.cores.as_ref())
+            .with_optional("cores", row.cores.as_ref())
             .with("polls", row.polls)
-            .with_any("slow", percent(row.slow_polls as f64, row.polls as f64))
-            .with_any("CPU time, of a core", percent_of_time(row.cpu_ns))
-            .with_any(
+            .with_optional("slow", percent(row.slow_polls as f64, row.polls as f64))
+            .with_optional("CPU time, of a core", percent_of_time(row.cpu_ns))
+            .with_optional(
                 "ready but waiting for its core",
                 percent_of_time(row.runqueue_ns),
             )
@@ -99,10 +99,10 @@ pub(super) fn workers(summary: &Summary, options: &Options) -> Option<String> {
     let p90_us = |delays_ns: &Counts| Workers::p90_us(delays_ns).map(number);
     let variants = summary.variants.iter().zip(&sums).map(|(variant, sums)| {
         Row::new("variant", quoted(&variant.label))
-            .with_any("any worker: late", late(&sums.any_worker_ns))
-            .with_any("p90, µs", p90_us(&sums.any_worker_ns))
-            .with_any("same worker: late", late(&sums.same_worker_ns))
-            .with_any("p90, µs", p90_us(&sums.same_worker_ns))
+            .with_optional("any worker: late", late(&sums.any_worker_ns))
+            .with_optional("p90, µs", p90_us(&sums.any_worker_ns))
+            .with_optional("same worker: late", late(&sums.same_worker_ns))
+            .with_optional("p90, µs", p90_us(&sums.same_worker_ns))
     });
     Some(prose::text(&prose!('a "workers.txt" {
         function: &'a str = summary.function(summary.identity.sites.connection_site()),

@@ -88,8 +88,8 @@ pub(super) fn text(summary: &Summary, verdict: &Verdict) -> String {
             let agree = cells.iter().filter(|agrees| **agrees).count();
             Row::new("quantity", judged.quantity.words)
                 .with("budget", judged.change())
-                .with_any("patch", change(&patch))
-                .with_any("patch compared with budget", change(&between))
+                .with_optional("patch", change(&patch))
+                .with_optional("patch compared with budget", change(&between))
                 .with("cells that agree", format!("{agree} of {}", cells.len()))
         });
         Some(prose::text(&prose!('a "prove.txt" {

@@ -52,11 +52,11 @@ pub(super) fn quic(summary: &Summary, verdict: &Verdict) -> String {
             |mean: Uncertain| text::level(mean.value, info.unit, mean.interval(CONFIDENCE));
         let before = stats::mean_over_cells(&levels).map(in_words);
         let baseline = quoted(&summary.variants[BASELINE].label);
-        let row = Row::new("metric", info.words).with_any(baseline, before);
+        let row = Row::new("metric", info.words).with_optional(baseline, before);
         verdict.candidates.iter().fold(row, |row, candidate| {
             let mean = verdict.change(summary, candidate.variant, metric);
             let change = mean.map(|mean| text::mean_change(&mean, unit(metric)));
-            row.with_any(quoted(&candidate.label), change)
+            row.with_optional(quoted(&candidate.label), change)
         })
     });
     prose::text(&prose!("quic.txt" { table: String = table(rows) }))

@@ -41,7 +41,7 @@ fn figures(summary: &Summary) -> Vec<Row> {
             let mut row = Row::new("payload", payload).with("variant", name);
             for metric in Metric::shown_in(Place::RawTcp) {
                 let figure = cell.worker_figure(metric, index);
-                row = row.with_any(metric.title(), figure.and_then(field));
+                row = row.with_optional(metric.title(), figure.and_then(field));
             }
             rows.push(row);
         };

@@ -7,7 +7,7 @@ use super::markdown::{Row, table};
 use crate::measure::{Checks, MetricKey};
 use crate::prose::{self, prose};
 use crate::stats::{self, Spread, percent};
-use crate::summary::Summary;
+use crate::summary::{ResolvedCells, Summary};
 use crate::text::{self, number, quoted, with_unit};
 use crate::verdict::{Verdict, words};
 
@@ -24,10 +24,10 @@ const LIMITS: [CheckLimit; 14] = [
     CheckLimit { what: "probe cost, of central's CPU time", unit: "%", most: 3.0, value: |checks| checks.probe_percent },
     CheckLimit { what: "task polls, probe compared with `tokio_metrics`", unit: "%", most: 2.0, value: |checks| checks.monitor_polls_percent },
     CheckLimit { what: "slow task polls (over 50 µs), same comparison", unit: "%", most: 10.0, value: |checks| checks.monitor_slow_percent },
-    CheckLimit { what: "time of these slow polls, same comparison", unit: "%", most: 5.0, value: |checks| checks.monitor_time_percent },
+    CheckLimit { what: "time of task polls, same comparison", unit: "%", most: 5.0, value: |checks| checks.monitor_time_percent },
     CheckLimit { what: "time of central's core stolen by the hypervisor", unit: "%", most: f64::INFINITY, value: |checks| checks.steal_percent },
     CheckLimit { what: "central's worker ready but waiting for its core", unit: "%", most: f64::INFINITY, value: |checks| checks.waiting_percent },
-    CheckLimit { what: "time beyond 50 µs by the wall clock that the machine took, not counted", unit: "%", most: f64::INFINITY, value: |checks| checks.lost_beyond_percent },
+    CheckLimit { what: "wall-clock time beyond 50 µs that other threads or the hypervisor caused", unit: "%", most: f64::INFINITY, value: |checks| checks.lost_beyond_percent },
     CheckLimit { what: "CPU time of other processes, of one core", unit: "%", most: 5.0, value: |checks| checks.other_percent },
     CheckLimit { what: "involuntary context switches of central's worker per second", unit: "", most: 1000.0, value: |checks| checks.involuntary_switches_per_s },
     CheckLimit { what: "time in the kernel, of central's CPU time", unit: "%", most: f64::INFINITY, value: |checks| checks.kernel_percent },
@@ -101,8 +101,8 @@ fn checks(summary: &Summary) -> impl Iterator<Item = Row> {
         Row::new("check", check.what)
             .with("median cell", show(values.get(values.len() / 2)))
             .with("worst cell", show(values.last()))
-            .with_any("limit", check.limit())
-            .with_any("cells beyond it", check.limit().map(|_| beyond.count()))
+            .with_optional("limit", check.limit())
+            .with_optional("cells beyond it", check.limit().map(|_| beyond.count()))
     })
 }
 
@@ -131,7 +131,7 @@ fn calibration(summary: &Summary, verdict: &Verdict) -> Option<String> {
             too_often if 20 * calibration.flagged_after > pairs => format!("**{too_often}**"),
             share => share,
         };
-        let [lower, higher, _] = summary.resolved(key, control);
+        let ResolvedCells { lower, higher } = summary.resolved(key, control);
         let row = Row::new("metric", key.metric.info().words)
             .with("interval factor", factor)
             .with("flagged before", share(calibration.flagged_before))
@@ -170,7 +170,7 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
                     Some(change?.times(100.0))
                 });
             let mean = stats::mean_over_cells(&changes.collect::<Vec<_>>());
-            row = row.with_any(title, mean.map(|mean| text::uncertain(&mean, "pp")));
+            row = row.with_optional(title, mean.map(|mean| text::uncertain(&mean, "pp")));
         }
         row
     });

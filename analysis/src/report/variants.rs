@@ -150,11 +150,11 @@ pub(crate) fn changes<'a>(
         with_quantities(row, verdict, &candidate.judged, show).with("result", result)
     };
     let candidates = candidates.into_iter();
-    let candidates =
+    let rows =
         candidates.map(|candidate| row(candidate, label(verdict, candidate), candidate.result()));
     let control = verdict.control.iter();
-    let control = control.map(|control| row(control, quoted(&control.label), "A/A control"));
-    candidates.chain(control).collect()
+    let last = control.map(|control| row(control, quoted(&control.label), "A/A control"));
+    rows.chain(last).collect()
 }
 
 fn notes(summary: &Summary, verdict: &Verdict) -> String {
@@ -181,7 +181,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     };
     let idle = |candidate: &Candidate| candidate.is_idle.then(|| quoted(&candidate.label));
     let copy = |variant: &ComparedVariant| {
-        (variant.role == ComparedRole::Copy).then(|| quoted(&variant.label))
+        (variant.role == ComparedRole::NotJudged).then(|| quoted(&variant.label))
     };
     prose::text(&prose!('a "overview.txt" {
         summary: &'a Summary = summary,

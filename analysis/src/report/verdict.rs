@@ -45,27 +45,23 @@ pub(crate) fn text(summary: &Summary, verdict: &Verdict) -> String {
 
 /// The rows of each group of cells if there are several, else those of all cells. The control has the same groups.
 fn rows(candidate: &Candidate, control: Option<&Candidate>) -> Vec<Row> {
-    let in_place = |place: String, judged: &[Judged], control: Option<&[Judged]>| {
-        let row = |judged: &Judged| {
-            let mut noises = control.into_iter().flatten();
-            let noise = noises.find(|noise| noise.quantity == judged.quantity);
-            Row::new("quantity", format!("{}{place}", judged.quantity.words))
-                .with("verdict", judged.outcome().words())
-                .with(quoted(&candidate.label), emphasised(judged))
-                .with("noise", noise.map_or_else(words::absent, Judged::change))
-                .with("margin", judged.quantity.margin_with_unit())
-        };
-        judged.iter().map(row).collect::<Vec<Row>>()
+    let row = |group: Option<usize>, place: &str, judged: &Judged| {
+        let noise = control.and_then(|control| control.change_in(group, judged.quantity));
+        Row::new("quantity", format!("{}{place}", judged.quantity.words))
+            .with("verdict", judged.outcome().words())
+            .with(quoted(&candidate.label), emphasised(judged))
+            .with("noise", noise.map_or_else(words::absent, Judged::change))
+            .with("margin", judged.quantity.margin_with_unit())
     };
     if candidate.groups.is_empty() {
-        let control = control.map(|control| &*control.judged);
-        return in_place(String::new(), &candidate.judged, control);
+        let judged = candidate.judged.iter();
+        return judged.map(|judged| row(None, "", judged)).collect();
     }
     let groups = candidate.groups.iter().enumerate();
     let rows = groups.flat_map(|(index, group)| {
-        let noise = control.and_then(|control| Some(&*control.groups.get(index)?.judged));
         let place = format!(" ({})", group.words());
-        in_place(place, &group.judged, noise)
+        let judged = group.judged.iter();
+        judged.map(move |judged| row(Some(index), &place, judged))
     });
     rows.collect()
 }

@@ -6,7 +6,7 @@ use super::student::normal_score;
 use super::variance::Uncertain;
 
 /// The fewest pairs for a calibration. The spread of the scores of fewer pairs is too uncertain.
-pub(crate) const FEWEST_PAIRS: usize = 5;
+pub(crate) const FEWEST_CONTROLS: usize = 5;
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Calibration {
@@ -21,7 +21,7 @@ pub(crate) struct Calibration {
 /// Calibrates by the changes of the A/A control in all cells. Standard errors are never made smaller.
 pub(crate) fn calibrate(differences: &[Uncertain]) -> Calibration {
     let pairs = differences.len();
-    let factor = (pairs >= FEWEST_PAIRS).then(|| root_mean_square_score(differences).max(1.0));
+    let factor = (pairs >= FEWEST_CONTROLS).then(|| root_mean_square_score(differences).max(1.0));
     let inflated = |change: &Uncertain| change.inflated(factor.unwrap_or(1.0));
     let calibrated: Vec<Uncertain> = differences.iter().map(inflated).collect();
     Calibration {

@@ -23,7 +23,7 @@ mod variance;
 
 pub(crate) use self::beside_others::{AlonePair, BesideOthers, LIMIT_PERCENT};
 pub(crate) use self::calibration::{
-    Calibration, FEWEST_PAIRS, adjusted_p_values, calibrate, is_resolved,
+    Calibration, FEWEST_CONTROLS, adjusted_p_values, calibrate, is_resolved,
 };
 pub(crate) use self::change::{Change, change, change_between};
 pub(crate) use self::estimate::{BareEstimate, CellEstimate};

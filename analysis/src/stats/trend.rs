@@ -8,7 +8,7 @@ use super::mean::median_of_sorted;
 use super::student::critical;
 use super::variance::Interval;
 
-/// The order of fewer values cannot be significant.
+/// Kendall's test needs six values.
 const FEWEST: usize = 6;
 
 /// The slope is the median over all pairs. In a longer series, neighbours are averaged until it has this length.

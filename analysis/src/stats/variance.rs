@@ -11,8 +11,8 @@ use super::student::{self, CONFIDENCE};
 /// The p-value of the test whether runs differ more than their blocks. Above it, runs and blocks estimate the same variance.
 const ALIKE: f64 = 0.25;
 
-/// A variance that is no more than counting causes has this many times the degrees of freedom. A larger factor would be as good
-/// for intervals, but would too often trust blocks that agree by chance.
+/// If counting alone explains a variance, its degrees of freedom are multiplied by this. A larger factor would be as good for
+/// intervals, but would too often trust blocks that agree by chance.
 const KNOWN: f64 = 4.0;
 
 /// The factor for the variance of a few launches, so that intervals contain the truth nearly as often if

@@ -43,18 +43,17 @@ impl Summary {
 impl CellSummary {
     pub(crate) fn compare(mut measured: CellMeasured, control: Option<usize>, site: Site) -> Self {
         let mut estimates = mem::take(&mut measured.estimates);
-        let figures = estimates.iter().map(|(key, estimates)| {
-            let figures = figures(*key, estimates, control, &measured);
-            (*key, figures)
-        });
-        let figures = figures.collect();
+        let by_key = estimates
+            .iter()
+            .map(|(key, by_variant)| (*key, figures(*key, by_variant, control, &measured)));
+        let all_figures = by_key.collect();
         estimates.retain(|key, _| {
             key.metric.info().verdict.is_some() && *key == MetricKey::new(site, key.metric)
         });
         CellSummary {
             measured: Arc::new(measured),
             estimates,
-            figures,
+            figures: all_figures,
         }
     }
 }
@@ -241,7 +240,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
         ComparedRole::Baseline => false,
         ComparedRole::Control => true,
-        ComparedRole::Candidate | ComparedRole::Copy => {
+        ComparedRole::Candidate | ComparedRole::NotJudged => {
             variants[variant].acts_by_firing()
                 && variants[variant].bounds().all(|(site, _)| {
                     let key = MetricKey::new(site, Metric::YieldsPer1000);

@@ -32,12 +32,12 @@ pub(crate) struct Identity {
     /// The number of runs whose files have no checksums.
     pub(crate) unsealed: usize,
     /// A sentence for each subject whose nodes failed, for example because they stopped answering.
-    pub(crate) stopped: Vec<String>,
+    pub(crate) failed_subjects: Vec<String>,
     /// A sentence for each subject that failed and was launched again without the inserted lines.
     pub(crate) without_lines: Vec<String>,
 }
 
-fn stopped(sweep: &Sweep) -> Vec<String> {
+fn failed_subjects(sweep: &Sweep) -> Vec<String> {
     let runs = || sweep.cells.iter().flat_map(|cell| &cell.runs);
     let sentence = |(number, subject): (usize, &SubjectConfig)| {
         let all = runs().filter_map(|run| run.row.as_ref());
@@ -105,7 +105,7 @@ impl Identity {
             },
             took_ms: rows.clone().map(took_ms).sum(),
             unsealed: rows.filter(|row| row.files.is_none()).count(),
-            stopped: stopped(sweep),
+            failed_subjects: failed_subjects(sweep),
             without_lines: without_lines(sweep),
         }
     }

@@ -25,8 +25,7 @@ use crate::measure::{
 use crate::options::Options;
 use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, Change, Interval, Uncertain};
 
-/// Amounts with few distinct values, such as requests per slice, can agree by chance in fewer blocks than this. Runs that stop
-/// early have at least this many.
+/// In fewer blocks, an amount with few distinct values can agree by chance. Runs that stop early have at least this many.
 pub(crate) use run_format::plan::run::FEWEST_BLOCKS;
 
 pub(crate) struct Summary {
@@ -62,6 +61,12 @@ pub(crate) struct ChangeFigure {
     pub(crate) relative: Option<Uncertain>,
     is_bounded: bool,
     pub(crate) resolved: Resolved,
+}
+
+/// The numbers of cells in which a metric is resolved to be lower, and to be higher.
+pub(crate) struct ResolvedCells {
+    pub(crate) lower: usize,
+    pub(crate) higher: usize,
 }
 
 /// Whether a difference is significant after correcting for the number of comparisons, and its direction.
@@ -156,17 +161,15 @@ impl Summary {
             .filter_map(move |cell| cell.value(key, variant))
     }
 
-    /// The number of cells in which the metric is resolved to be lower, that in which it is higher, and that of all with a
-    /// change.
-    pub(crate) fn resolved(&self, key: MetricKey, variant: usize) -> [usize; 3] {
-        let cells = self.measured();
-        let changes: Vec<_> = cells.filter_map(|cell| cell.change(key, variant)).collect();
+    pub(crate) fn resolved(&self, key: MetricKey, variant: usize) -> ResolvedCells {
         let count = |wanted| {
-            let resolved = changes.iter().filter(|change| change.resolved == wanted);
-            resolved.count()
+            let changes = self.measured().filter_map(|cell| cell.change(key, variant));
+            changes.filter(|change| change.resolved == wanted).count()
         };
-        let all = changes.len();
-        [count(Resolved::Lower), count(Resolved::Higher), all]
+        ResolvedCells {
+            lower: count(Resolved::Lower),
+            higher: count(Resolved::Higher),
+        }
     }
 
     pub(crate) fn cell(&self, wanted: Cell) -> Option<&CellSummary> {

@@ -21,19 +21,19 @@ use crate::text::joined;
 use crate::verdict::Verdict;
 use crate::views::{Entry, Scene, lines, slug};
 
-pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), Failure> {
+pub(crate) fn run(folders: [&Path; 2], options: &Options) -> Result<(), Failure> {
     let out = options.out("compared");
-    new_folder::refuse_inside(&out, [before, after])?;
-    match [before, after].map(|path| path.join(files::APPLICATION).is_file()) {
-        [true, false] => return place_in_grid(before, after, options, &out),
-        [false, true] => return place_in_grid(after, before, options, &out),
+    new_folder::refuse_inside(&out, folders)?;
+    match folders.map(|folder| folder.join(files::APPLICATION).is_file()) {
+        [true, false] => return place_in_grid(folders[0], folders[1], options, &out),
+        [false, true] => return place_in_grid(folders[1], folders[0], options, &out),
         _ => {}
     }
     let read = |folder| Summary::read(Sweep::open(folder)?, options);
-    let sides = [&read(before)?, &read(after)?];
-    let [was, is] = sides;
-    if was.shared_cells(is) == 0 {
-        let (before, after) = (before.display(), after.display());
+    let sides = [&read(folders[0])?, &read(folders[1])?];
+    let [before, after] = sides;
+    if before.shared_cells(after) == 0 {
+        let [before, after] = folders.map(Path::display);
         reject!("{before} and {after}: their grids share no cell");
     }
     // The variants of a comparison are "before" and "after", so no budget is left to choose.
@@ -41,8 +41,8 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
     without_budgets.pictures.budget.clear();
     let (mut compared, mut runs) = (Vec::new(), Vec::new());
     let (mut pictures, mut parts) = (Vec::new(), Vec::new());
-    for budget in budgets(was, is, options)? {
-        let summary = between(was, is, budget);
+    for budget in budgets(before, after, options)? {
+        let summary = between(before, after, budget);
         let budget = budget.to_string();
         let verdict = Verdict::new(&summary, options);
         let scene = Scene::new(&summary, &verdict, &without_budgets);
@@ -59,7 +59,7 @@ pub(crate) fn run(before: &Path, after: &Path, options: &Options) -> Result<(), 
             summary,
         });
     }
-    let warnings = comparison::warnings(&was.identity, &is.identity);
+    let warnings = comparison::warnings(&before.identity, &after.identity);
     for warning in &warnings {
         say(format!("warning: {warning}"));
     }
@@ -110,11 +110,11 @@ fn place_in_grid(folder: &Path, lab: &Path, options: &Options, out: &Path) -> Re
     report_folder::write(out, content)
 }
 
-fn budgets(was: &Summary, is: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {
-    let shared = was.shared_budgets(is);
+fn budgets(one: &Summary, other: &Summary, options: &Options) -> Result<Vec<Budgets>, Failure> {
+    let shared = one.shared_budgets(other);
     if shared.is_empty() {
-        let (was, is) = (&was.identity.name, &is.identity.name);
-        reject!("{was} and {is} share no budget");
+        let [one, other] = [one, other].map(|side| &side.identity.name);
+        reject!("{one} and {other} share no budget");
     }
     if options.pictures.budget.is_empty() {
         return Ok(shared);

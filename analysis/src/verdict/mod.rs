@@ -66,7 +66,7 @@ pub(crate) struct Verdict {
     pub(crate) confidence: f64,
     pub(crate) measured_s: f64,
     /// A sentence for each subject that failed.
-    pub(crate) stopped: Vec<String>,
+    pub(crate) failed_subjects: Vec<String>,
 }
 
 /// The changes from a candidate to another one at the same ends.
@@ -104,7 +104,7 @@ impl Verdict {
             quantities,
             confidence: CONFIDENCE,
             measured_s: summary.identity.took_ms as f64 / 1000.0,
-            stopped: summary.identity.stopped.clone(),
+            failed_subjects: summary.identity.failed_subjects.clone(),
         };
         verdict.judge(summary, options);
         verdict.compare(summary);
@@ -167,13 +167,13 @@ impl Verdict {
             let (before, after): (Vec<f64>, Vec<f64>) = cells.iter().filter_map(pair).unzip();
             Some([stats::mean(before)?, stats::mean(after)?])
         };
-        let mut judged = self.judged(self.confidence, |metric| {
+        let mut all = self.judged(self.confidence, |metric| {
             from_baseline(cells.iter().copied(), self.site, metric, variant)
         });
-        for judged in &mut judged {
+        for judged in &mut all {
             judged.levels = levels(judged.quantity.metric);
         }
-        judged
+        all
     }
 
     fn beyond_in(
@@ -281,13 +281,13 @@ impl Verdict {
         gaining.map(|(at, _)| at).collect()
     }
 
-    /// The positions of the candidates that gain something and are beaten by no other. If each is beaten by one, they are all
-    /// that gain something.
+    /// The positions of the candidates that gain something and are beaten by no other. If every gaining candidate is beaten, all of
+    /// them are returned.
     pub(crate) fn leaders(&self) -> Vec<usize> {
         let (beaten, best): (Vec<usize>, Vec<usize>) = self
             .gaining()
             .into_iter()
-            .partition(|candidate| self.beating(*candidate).is_some());
+            .partition(|candidate| self.is_beaten(*candidate));
         if best.is_empty() { beaten } else { best }
     }
 
@@ -340,17 +340,17 @@ impl Verdict {
     /// 7. its class;
     /// 8. the gain that the interval guarantees in the group where that is greatest.
     pub(crate) fn ranked(&self) -> Vec<&Candidate> {
-        let guaranteed = |candidate: &Candidate| {
+        // A gain is a negative loss, so the greatest gain is the least loss.
+        let guaranteed_loss = |candidate: &Candidate| {
             let deciding = candidate.deciding();
             let least_loss = |metric: Metric| {
-                let loss = |change: &Judged| {
-                    (change.quantity.metric == metric).then(|| change.loss().high)
-                };
-                deciding.iter().filter_map(loss).reduce(f64::min)
+                let of_metric = |change: &&Judged| change.quantity.metric == metric;
+                let highs = deciding.iter().filter(of_metric);
+                highs.map(|change| change.loss().high).reduce(f64::min)
             };
             RANKS.into_iter().find_map(least_loss).unwrap_or(f64::MAX)
         };
-        let leaders = self.leaders().into_iter().map(|at| {
+        let ranks = self.leaders().into_iter().map(|at| {
             let candidate = &self.candidates[at];
             let rank = (
                 Reverse(candidate.ends),
@@ -361,14 +361,14 @@ impl Verdict {
                 candidate.yields.len(),
                 candidate.class(),
             );
-            (rank, guaranteed(candidate), candidate)
+            (rank, guaranteed_loss(candidate), candidate)
         });
-        let mut leaders: Vec<_> = leaders.collect();
-        leaders.sort_by(|(a, gain_of_a, _), (b, gain_of_b, _)| {
-            a.cmp(b).then(gain_of_a.total_cmp(gain_of_b))
+        let mut by_rank: Vec<_> = ranks.collect();
+        by_rank.sort_by(|(a, loss_of_a, _), (b, loss_of_b, _)| {
+            a.cmp(b).then(loss_of_a.total_cmp(loss_of_b))
         });
-        let leaders = leaders.into_iter();
-        leaders.map(|(_, _, candidate)| candidate).collect()
+        let ranked = by_rank.into_iter();
+        ranked.map(|(_, _, candidate)| candidate).collect()
     }
 
     fn rows_gained(&self, candidate: &Candidate) -> usize {
@@ -394,13 +394,13 @@ impl Verdict {
         pairs.filter(is_longer).count()
     }
 
-    /// The changes to the first candidate that is better than this one.
-    pub(crate) fn beating(&self, beaten: usize) -> Option<&Pair> {
-        let is_better = |pair: &&Pair| {
+    /// Whether another candidate at the same ends is better in something than this one, and worse in nothing.
+    fn is_beaten(&self, at: usize) -> bool {
+        let is_better = |pair: &Pair| {
             let any = |outcome| outcome::any(&pair.judged, outcome);
             any(Outcome::Better) && !any(Outcome::Worse)
         };
-        let mut pairs = self.pairs.iter().filter(|pair| pair.from == beaten);
-        pairs.find(is_better)
+        let mut pairs = self.pairs.iter().filter(|pair| pair.from == at);
+        pairs.any(is_better)
     }
 }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use run_format::{BASELINE, Site};
 
 use super::{Judged, Outcome};
+use crate::measure::curve::{CurvePoint, CurveValue};
 use crate::measure::{Metric, MetricKey, Quantity};
-use crate::stats::{self, Interval, MeanChange};
+use crate::stats::{self, Interval, MeanChange, Uncertain};
 use crate::summary::{CellSummary, Summary};
 
 #[derive(Clone, Copy, Debug)]
@@ -18,35 +19,80 @@ pub(crate) struct AtThreshold {
     pub(crate) change: Option<MeanChange>,
     /// The interval of the change that holds together with those at all other thresholds. None if fewer cells have a change
     /// here than elsewhere, since a few long polls in one cell are no effect of a variant.
-    pub(crate) together: Option<Interval>,
+    pub(crate) simultaneous_interval: Option<Interval>,
+}
+
+/// The curves of some cells. All have the same thresholds. A cell without a complete block has no curve.
+struct Curves<'a> {
+    curves: Vec<&'a [CurvePoint]>,
+    /// The factor by which a calibration widens changes.
+    inflation: f64,
+}
+
+impl<'a> Curves<'a> {
+    fn new(cells: impl IntoIterator<Item = &'a CellSummary>, inflation: f64) -> Curves<'a> {
+        let all = cells.into_iter().map(|cell| &cell.measured.curve[..]);
+        Curves {
+            curves: all.filter(|curve| !curve.is_empty()).collect(),
+            inflation,
+        }
+    }
+
+    /// The thresholds with their positions in the curves.
+    fn thresholds(&self) -> impl ExactSizeIterator<Item = (usize, u64)> {
+        let first = self.curves.first().copied().unwrap_or_default();
+        let thresholds = first.iter().map(|point| point.threshold_ns);
+        thresholds.enumerate()
+    }
+
+    /// The values of a variant at a threshold, in the cells where they are known.
+    fn values(&self, at: usize, variant: usize) -> impl Iterator<Item = CurveValue> {
+        let curves = self.curves.iter();
+        curves.filter_map(move |curve| *curve[at].values.get(variant)?)
+    }
+
+    /// The changes of a variant at a threshold, in percent.
+    fn changes(&self, at: usize, variant: usize) -> Vec<Uncertain> {
+        let changes = self.values(at, variant).filter_map(|value| value.relative);
+        changes
+            .map(|change| change.inflated(self.inflation))
+            .collect()
+    }
+
+    /// The means of the levels before and after, over the cells in which the change is known.
+    fn levels(&self, at: usize, variant: usize) -> Option<[f64; 2]> {
+        let pair = |curve: &&[CurvePoint]| {
+            let value = |variant: usize| *curve[at].values.get(variant)?;
+            let (before, after) = (value(BASELINE)?, value(variant)?);
+            after.relative.map(|_| (before.level.value, after.level.value))
+        };
+        let (before, after): (Vec<f64>, Vec<f64>) = self.curves.iter().filter_map(pair).unzip();
+        Some([stats::mean(before)?, stats::mean(after)?])
+    }
 }
 
 pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThreshold> {
     let inflation = summary.inflation(MetricKey::new(site, Metric::BeyondMsPerS));
-    let curves = || summary.measured().map(|cell| &cell.measured.curve);
-    let points = curves().map(Vec::len).max().unwrap_or(0);
-    let together = stats::confidence_of_each(points);
-    let values =
-        |at: usize| curves().filter_map(move |curve| curve.get(at)?.values.get(variant)?.as_ref());
-    let relatives = |at: usize| values(at).filter_map(|value| value.relative);
-    let most = (0..points).map(|at| relatives(at).count()).max();
-    let at = |at: usize| {
-        let inflated: Vec<_> = relatives(at)
-            .map(|relative| relative.inflated(inflation))
-            .collect();
-        let change = MeanChange::from_relatives(&inflated);
-        let in_most_cells = change.filter(|_| Some(inflated.len()) == most);
-        Some(AtThreshold {
-            threshold_ns: curves().find_map(|curve| curve.get(at))?.threshold_ns,
-            level: stats::mean(values(at).map(|value| value.level.value)).unwrap_or(0.0),
+    let curves = Curves::new(summary.measured(), inflation);
+    let confidence = stats::confidence_of_each(curves.thresholds().len());
+    let count = |(at, _)| curves.changes(at, variant).len();
+    let most = curves.thresholds().map(count).max();
+    let at_threshold = |(at, threshold_ns)| {
+        let changes = curves.changes(at, variant);
+        let change = MeanChange::from_relatives(&changes);
+        let in_most_cells = change.filter(|_| Some(changes.len()) == most);
+        AtThreshold {
+            threshold_ns,
+            level: stats::mean(curves.values(at, variant).map(|value| value.level.value)).unwrap_or(0.0),
             change,
-            together: in_most_cells.map(|change| change.interval(together)),
-        })
+            simultaneous_interval: in_most_cells.map(|change| change.interval(confidence)),
+        }
     };
-    (0..points).filter_map(at).collect()
+    curves.thresholds().map(at_threshold).collect()
 }
 
-/// Judges the change of the time beyond each threshold over some cells. At the report's threshold the tables show the same.
+/// Judges the change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one that
+/// the tables show.
 pub(super) fn judged(
     cells: &[&CellSummary],
     variant: usize,
@@ -54,36 +100,20 @@ pub(super) fn judged(
     confidence: f64,
     quantity: Quantity,
 ) -> BTreeMap<u64, Judged> {
-    let curves: Vec<_> = cells
-        .iter()
-        .map(|cell| &cell.measured.curve)
-        .filter(|curve| !curve.is_empty())
-        .collect();
-    let thresholds = curves.first().into_iter().flat_map(|curve| curve.iter());
-    let by_threshold = thresholds.enumerate().filter_map(|(at, point)| {
-        let (mut levels, mut relatives) = ([Vec::new(), Vec::new()], Vec::new());
-        for curve in &curves {
-            let value = |variant: usize| curve.get(at)?.values.get(variant)?.as_ref();
-            if let (Some(before), Some(after)) = (value(BASELINE), value(variant))
-                && let Some(relative) = after.relative
-            {
-                levels[0].push(before.level.value);
-                levels[1].push(after.level.value);
-                relatives.push(relative.inflated(inflation));
-            }
-        }
-        let change = MeanChange::from_relatives(&relatives)?;
-        let [before, after] = levels.map(stats::mean);
+    let curves = Curves::new(cells.iter().copied(), inflation);
+    let judge = |(at, threshold_ns)| {
+        let changes = curves.changes(at, variant);
+        let change = MeanChange::from_relatives(&changes)?;
         let judged = Judged {
             quantity,
             value: change.value(),
             interval: change.interval(confidence),
-            cells: relatives.len(),
-            levels: before.zip(after).map(|(before, after)| [before, after]),
+            cells: changes.len(),
+            levels: curves.levels(at, variant),
         };
-        Some((point.threshold_ns, judged))
-    });
-    by_threshold.collect()
+        Some((threshold_ns, judged))
+    };
+    curves.thresholds().filter_map(judge).collect()
 }
 
 /// The thresholds with a loss if there is a gain at the report's threshold, or with a gain if there is a loss.
@@ -92,7 +122,8 @@ pub(super) fn opposite(
     threshold_ns: u64,
     beyond: Option<Quantity>,
 ) -> Vec<u64> {
-    let outcome = |at: &AtThreshold| Some(Outcome::by_loss(at.together?, beyond?.margin));
+    let outcome =
+        |at: &AtThreshold| Some(Outcome::by_loss(at.simultaneous_interval?, beyond?.margin));
     let own = curve.iter().find(|at| at.threshold_ns == threshold_ns);
     let wanted = match own.and_then(outcome) {
         Some(Outcome::Better) => Outcome::Worse,
@@ -113,7 +144,7 @@ mod tests {
             threshold_ns: us * 1000,
             level: 1.0,
             change: None,
-            together: interval.map(|(low, high)| Interval { low, high }),
+            simultaneous_interval: interval.map(|(low, high)| Interval { low, high }),
         };
         let curve: Vec<AtThreshold> = curve.iter().map(at).collect();
         opposite(&curve, 50_000, Quantity::by_metric(Metric::BeyondMsPerS))

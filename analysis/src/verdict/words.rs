@@ -72,8 +72,8 @@ impl Verdict {
                 }
             }];
         }
-        let questions = self.questions().into_iter().map(Some);
-        let questions = questions.chain(self.questions().is_empty().then_some(None));
+        let several = self.questions().into_iter().map(Some);
+        let questions = several.chain(self.questions().is_empty().then_some(None));
         let best = self.best_of_each().into_iter();
         let answer = |(ends, best): (Option<Ends>, Option<&Candidate>)| match best {
             Some(best) => self.decision(best),
@@ -84,8 +84,8 @@ impl Verdict {
                 idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.is_idle).collect(),
             }))),
         };
-        let stopped = self.stopped.iter().cloned();
-        stopped.chain(questions.zip(best).map(answer)).collect()
+        let failed = self.failed_subjects.iter().cloned();
+        failed.chain(questions.zip(best).map(answer)).collect()
     }
 
     fn unadvised(&self) -> Vec<&Candidate> {
@@ -148,9 +148,9 @@ impl Verdict {
             .yields
             .iter()
             .map(|bound| self.site_words.quoted(bound.site));
-        let mut open = best.deciding_by_place();
-        open.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
-        let open = self.greatest_losses(open);
+        let mut unknown_costs = best.deciding_by_place();
+        unknown_costs.retain(|(_, cost)| !cost.quantity.is_benefit && cost.is(Outcome::Unknown));
+        let open = self.greatest_losses(unknown_costs);
         let others = open.iter().skip(1).map(|(_, cost)| cost.quantity.words);
         capitalised(&prose::text(&prose!('a "decision.txt" {
             lead: String = joined(lead, ", "),
@@ -223,12 +223,15 @@ impl Verdict {
             let is_in_class = candidate.groups.is_empty() || places.contains(place);
             is_in_class && loss.is(Outcome::Worse)
         });
-        let losses = self.greatest_losses(losses);
-        let losses = losses.iter().map(|(place, loss)| {
-            let place = if places.len() > 1 { place } else { "" };
-            at(place, format!("{} {}", loss.quantity.words, loss.change()))
+        let greatest = self.greatest_losses(losses);
+        let in_words = greatest.iter().map(|(place, loss)| {
+            let shown_place = if places.len() > 1 { place } else { "" };
+            at(
+                shown_place,
+                format!("{} {}", loss.quantity.words, loss.change()),
+            )
         });
-        joined(losses, ", ")
+        joined(in_words, ", ")
     }
 
     /// Sentences about the groups of cells for which the candidate is not advised.
@@ -276,7 +279,7 @@ impl Verdict {
         open.retain(|judged| judged.interval.covers(0.0) && judged.quantity.is_benefit != gains);
         let with_factor = open
             .iter()
-            .filter_map(|open| Some((open.quantity, open.times()?)));
+            .filter_map(|open| Some((open.quantity, open.time_factor()?)));
         let mut by_factor: Vec<(Quantity, f64)> = with_factor.collect();
         by_factor.sort_by(|(_, a), (_, b)| a.total_cmp(b));
         if !gains {

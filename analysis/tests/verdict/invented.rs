@@ -87,7 +87,7 @@ fn about(candidates: Vec<Candidate>) -> Verdict {
         quantities: Vec::new(),
         confidence: 0.99,
         measured_s: 600.0,
-        stopped: Vec::new(),
+        failed_subjects: Vec::new(),
     }
 }
 
