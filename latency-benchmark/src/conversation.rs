@@ -62,7 +62,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
     }
 
     /// Sends a line to the child.
-    pub(crate) fn say(&mut self, line: &str) {
+    pub(crate) fn send_line(&mut self, line: &str) {
         // If the child has ended already, its exit code says so.
         let _ = writeln!(self.input, "{line}");
     }
@@ -72,7 +72,7 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
         let is_first = self.asked_to_stop.is_none();
         if is_first {
             self.asked_to_stop = Some(Instant::now());
-            self.say(STOP_LINE);
+            self.send_line(STOP_LINE);
         }
         is_first
     }

@@ -9,7 +9,7 @@ const MOST_CANDIDATES: usize = 3;
 const BEYOND: &str = "ms per s beyond 50 µs";
 
 /// The value of each variant. None while no value is known.
-pub(crate) fn in_short(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
+pub(crate) fn progress_line(block: &BlockReport, variants: &[VariantConfig]) -> Option<String> {
     let (values, unit) = match block.requests_per_s.is_empty() {
         true => (&block.beyond_ms_per_s, BEYOND),
         false => (&block.requests_per_s, "requests per s"),
@@ -77,7 +77,7 @@ mod tests {
             beyond_ms_per_s: beyond_ms_per_s.to_vec(),
             ..BlockReport::default()
         };
-        in_short(&block, &variants(budgets))
+        progress_line(&block, &variants(budgets))
     }
 
     #[test]
@@ -131,7 +131,7 @@ mod tests {
             ..BlockReport::default()
         };
         assert_eq!(
-            in_short(&block, &variants(&["none", "muxer=1"])).as_deref(),
+            progress_line(&block, &variants(&["none", "muxer=1"])).as_deref(),
             Some("none 21500 → muxer=1 10000 requests per s")
         );
     }

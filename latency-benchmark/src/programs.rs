@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use fs_err as fs;
 use program::{Failure, bad_input, in_words, reject, say};
-use run_format::files::{SUBJECTS, write_whole};
+use run_format::files::{MANIFEST, SUBJECTS, write_whole};
 use run_format::{
     Budgets, LevelRecord, NodeDescription, Role, SiteLevel, SubjectConfig, SweepConfig,
     VariantConfig,
@@ -54,7 +54,7 @@ impl Programs {
         }
         if config.subjects.iter().any(|subject| subject.layouts == 0) {
             say(
-                "some programs have one layout, since the linker cannot vary it, so intervals do not include what other layouts change",
+                "the linker cannot vary the layout of some programs, so intervals do not include the effect of layout",
             );
         }
         Ok(Programs::new(config, node.stack, programs))
@@ -68,7 +68,7 @@ impl Programs {
         if let Some(own) = Programs::own_programs(config, node, Program::Measuring)? {
             return Ok(own);
         }
-        let builder = builder(node.stack)?;
+        let builder = open_builder(node.stack)?;
         let mut programs = Vec::new();
         for subject in &config.subjects {
             let found = recorded_program(subject, &builder);
@@ -117,7 +117,7 @@ impl Programs {
         let mut sources = unchanged(subject, self.stack)?;
         sources.is_plain = true;
         let label = |_: &str| subject.label.clone();
-        Ok(find_or_build(&builder(self.stack)?, &sources, label)?.program)
+        Ok(find_or_build(&open_builder(self.stack)?, &sources, label)?.program)
     }
 
     /// The programs of a launch.
@@ -189,7 +189,7 @@ struct MissingProgram {
 
 impl Builds {
     fn plan(subjects: &[SubjectConfig], stack: &'static Stack, kind: Program) -> Result<Builds> {
-        let builder = builder(stack)?.with_program(kind);
+        let builder = open_builder(stack)?.with_program(kind);
         let mut missing: Vec<MissingProgram> = Vec::new();
         for subject in subjects {
             let sources = unchanged(subject, stack).with_context(|| subject.label.clone())?;
@@ -317,8 +317,9 @@ fn unchanged(subject: &SubjectConfig, stack: &Stack) -> Result<Subject> {
 
 /// The program with which a sweep began. Builds it again if it was deleted.
 fn recorded_program(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<PathBuf> {
-    let record = subject.build.as_ref();
-    let record = record.context("the version that began the sweep built its program otherwise")?;
+    let no_record =
+        || format!("{MANIFEST} has no record of the build (the sweep is from an older version)");
+    let record = subject.build.as_ref().with_context(no_record)?;
     let built = match builder.find(&record.id) {
         Some(built) if built.record != *record => bail!("its program has changed"),
         Some(built) => built,
@@ -343,7 +344,7 @@ fn recorded_program(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result
 }
 
 /// Builds subjects with the profile of this workspace's node program.
-fn builder(stack: &'static Stack) -> Result<SubjectBuilder> {
+fn open_builder(stack: &'static Stack) -> Result<SubjectBuilder> {
     let profile = match cfg!(debug_assertions) {
         true => Profile::Debug,
         false => Profile::Release,
@@ -360,7 +361,7 @@ pub(crate) fn document(config: &SweepConfig, stack: &'static Stack, dir: &Path) 
         if subject.role == Role::Control {
             continue;
         }
-        let built = builder(stack)?.find(&record.id);
+        let built = open_builder(stack)?.find(&record.id);
         let built = built.context("its program is gone")?;
         let folder = dir.join(SUBJECTS).join(number.to_string());
         fs::create_dir_all(&folder)?;

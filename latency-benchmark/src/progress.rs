@@ -151,10 +151,12 @@ impl RunCounts {
     }
 
     pub(crate) fn exit_code(&self) -> u8 {
-        match self.invalid + self.failed + self.unkept {
-            _ if self.interrupted => INTERRUPTED,
-            0 => MEASURED,
-            _ => SOME_FAILED,
+        if self.interrupted {
+            INTERRUPTED
+        } else if self.invalid + self.failed + self.unkept == 0 {
+            MEASURED
+        } else {
+            SOME_FAILED
         }
     }
 }

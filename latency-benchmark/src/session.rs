@@ -33,16 +33,16 @@ impl Session {
         peers: &Cores,
     ) -> Result<Session> {
         move_to(peers).context("cannot leave central's core")?;
-        let others = others();
-        if !others.is_empty() {
-            let verbs = others.join(" and another ");
+        let other_verbs = others();
+        if !other_verbs.is_empty() {
+            let verbs = other_verbs.join(" and another ");
             progress.warn(&format!(
-                "another {verbs} is running on this machine; all will measure each other"
+                "another {verbs} is running on this machine; each disturbs the other's figures"
             ));
         }
         if let Some(cores) = busy_cores().filter(|cores| *cores > 0.5) {
             progress.warn(&format!(
-                "other work keeps {cores:.1} cores of this machine busy; it is measured too"
+                "other work keeps {cores:.1} cores of this machine busy and disturbs the figures"
             ));
         }
         Ok(Session { folder, progress })
@@ -107,7 +107,7 @@ impl Session {
             // While the cell asks for a turn, its processes are paused and send no messages.
             if asking.is_some_and(|seat| seat.has_turn_within(LOOK_AROUND)) {
                 asking = None;
-                cell.say(TURN_LINE);
+                cell.send_line(TURN_LINE);
             }
             let patience = asking.map_or(LOOK_AROUND, |_| Duration::ZERO);
             match cell.messages.recv_timeout(patience) {

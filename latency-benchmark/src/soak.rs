@@ -142,9 +142,8 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     const LINES: u64 = 30;
     let dir = folder.path.clone();
     let mut tables = TableWriters::create(&dir, &[SOAK_ROWS])?;
-    let progress = Progress::new(config.duration_ms, false);
     let peers = &config.lab.placement.peers;
-    let session = Session::begin(folder, progress, peers)?;
+    let session = Session::begin(folder, Progress::new(config.duration_ms, false), peers)?;
     let progress = &session.progress;
     progress.show("connecting");
     let run = plan::run::soak_config(config);
@@ -163,7 +162,7 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
         tables.flush()?;
         restarts = row.restarts.or(restarts);
         progress.advance((row.interval_s * 1e3) as u64);
-        let line = in_short(&row, config.cell.peers);
+        let line = progress_line(&row, config.cell.peers);
         if !progress.has_bar() && rows.is_multiple_of(rows_of_a_line) {
             let time = in_words(Duration::from_secs_f64(row.at_s));
             progress.line(&format!("[{time}] {line}"));
@@ -193,7 +192,7 @@ fn measure(config: &SoakConfig, program: &Path, folder: ResultsFolder) -> Result
     Ok(end)
 }
 
-fn in_short(row: &SoakRow, peers: usize) -> String {
+fn progress_line(row: &SoakRow, peers: usize) -> String {
     const MIB: f64 = (1 << 20) as f64;
     let slow = match row.connection_polls {
         0 => String::new(),

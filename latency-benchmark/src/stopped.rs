@@ -55,12 +55,12 @@ impl StoppedWatch {
 /// wrong only if the kernel's numbers have wrapped around.
 fn stopped(root: u32) -> Vec<u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let numbers = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-    let mut numbers: Vec<u32> = numbers.filter(|number| *number >= root).collect();
-    numbers.sort_unstable();
+    let all = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let mut later: Vec<u32> = all.filter(|number| *number >= root).collect();
+    later.sort_unstable();
     let mut family = vec![root];
-    let mut stopped = Vec::new();
-    for number in numbers {
+    let mut found = Vec::new();
+    for number in later {
         let Some((state, parent)) = state(number) else {
             continue;
         };
@@ -69,10 +69,10 @@ fn stopped(root: u32) -> Vec<u32> {
         }
         family.push(number);
         if state == "T" {
-            stopped.push(number);
+            found.push(number);
         }
     }
-    stopped
+    found
 }
 
 /// The state of a process, and the number of its parent.

@@ -45,7 +45,7 @@ pub(crate) struct Sweep {
 pub(crate) struct CellRuns {
     pub(crate) cell: Cell,
     /// The number of runs that there should be.
-    pub(crate) visits: u32,
+    pub(crate) launches: u32,
     pub(crate) runs: Vec<RunFiles>,
     /// Repetitions of some of these runs, while no other cell was measured.
     pub(crate) alone: Vec<RunFiles>,
@@ -149,7 +149,7 @@ fn open(dir: &Path, manifest: &str) -> Result<Sweep> {
         let folder = cells_dir.join(cell.id());
         Ok(CellRuns {
             cell,
-            visits: plan::run::visits(&manifest.config, cell),
+            launches: plan::run::launches_of_cell(&manifest.config, cell),
             runs: find_runs(&folder, &manifest, false)?,
             alone: find_runs(&folder, &manifest, true)?,
         })
@@ -178,7 +178,7 @@ fn open_application(dir: &Path) -> Result<Sweep> {
         manifest,
         cells: vec![CellRuns {
             cell: Cell::default(),
-            visits: 1,
+            launches: 1,
             runs: Vec::from_iter(files),
             alone: Vec::new(),
         }],

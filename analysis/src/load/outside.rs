@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use run_format::{Limited, files, is_no_letter};
+use run_format::{Limited, files, is_xml_noncharacter};
 use serde::{Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
@@ -45,7 +45,7 @@ fn plain(text: &str) -> String {
         '>' => '›',
         '|' => '¦',
         '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => ' ',
-        letter if letter.is_control() || is_no_letter(letter) => ' ',
+        letter if letter.is_control() || is_xml_noncharacter(letter) => ' ',
         letter => letter,
     });
     let mut plain: String = letters.take(LONGEST).collect();

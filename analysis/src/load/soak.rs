@@ -89,7 +89,7 @@ fn open(dir: &Path) -> Result<Soak> {
     let set_aside = set_aside(&block_rows, &mut numbered, |(number, _)| *number);
     let rows: Vec<SoakRow> = numbered.into_iter().map(|(_, row)| row).collect();
     if let (true, Some(disturbance)) = (rows.is_empty(), set_aside.keys().next()) {
-        let how = disturbance.words();
+        let how = disturbance.clause();
         bail!("{shown}: every row was disturbed: {how}");
     }
     Ok(Soak {

@@ -189,7 +189,7 @@ fn state(rows: &[&RunRow], is_measured: bool, disturbed: Option<Disturbance>) ->
         return CellState::Measured;
     }
     if let Some(disturbance) = disturbed {
-        let how = disturbance.words();
+        let how = disturbance.clause();
         return CellState::Failed(format!("every block was disturbed and set aside: {how}"));
     }
     match rows.last().map(|row| &row.end) {
@@ -230,7 +230,7 @@ fn flaws(files: &CellRuns, setup: &SweepSetup) -> Vec<String> {
 }
 
 fn wanted_runs(files: &CellRuns, setup: &SweepSetup) -> usize {
-    files.visits as usize * setup.subjects
+    files.launches as usize * setup.subjects
 }
 
 fn missed_messages(row: &RunRow) -> impl Iterator<Item = String> {

@@ -11,7 +11,7 @@ use crate::text::{joined, number};
 /// Says how many blocks were set aside, and why. Empty if none was.
 pub(super) fn set_aside_words(set_aside: &Disturbances, left: usize, what: &str) -> String {
     let by_cause = set_aside.iter();
-    let causes = by_cause.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.words()));
+    let causes = by_cause.map(|(cause, blocks)| format!("in {blocks} of them {}", cause.clause()));
     prose::text(&prose!('a "set_aside.txt" {
         taken: usize = set_aside.values().sum(),
         left: usize = left,

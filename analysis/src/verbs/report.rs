@@ -68,7 +68,7 @@ fn open(out: &Path) -> Result<(), Failure> {
     let files = [page::FILE, report_folder::TEXT].map(|name| out.join(name));
     let found = files.iter().find(|file| file.is_file());
     let file = found.unwrap_or(&files[1]).canonicalize()?;
-    let mut program = Command::new(program::tool("xdg-open"));
+    let mut program = Command::new(program::system_tool_or_usr_bin("xdg-open"));
     let opened = program.arg(&file).stderr(Stdio::null()).status();
     if !opened.is_ok_and(|status| status.success()) {
         let file = file.display();

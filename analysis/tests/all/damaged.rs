@@ -304,7 +304,10 @@ fn characters_that_are_no_letters_are_refused_in_tables() {
         copy.edit("children.csv", |text| {
             set(&text, "1,connection,", 3, letter)
         });
-        copy.is_refused(&["children.csv", "line 2: child: it has what is no letter"]);
+        copy.is_refused(&[
+            "children.csv",
+            "line 2: child: it contains a control character",
+        ]);
     }
 }
 

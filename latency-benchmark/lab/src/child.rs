@@ -54,10 +54,10 @@ pub(crate) fn spawn(
     if let Some(namespace) = namespace {
         namespace.hold_command(&mut command);
     }
-    let affinity = affinity(cores)?;
+    let core_set = affinity(cores)?;
     sys::before_exec(&mut command, move || {
         SigSet::empty().thread_set_mask()?;
-        Ok(sched_setaffinity(Pid::from_raw(0), &affinity)?)
+        Ok(sched_setaffinity(Pid::from_raw(0), &core_set)?)
     });
     let child = command.spawn()?;
     Ok(Reaped { child })

@@ -102,8 +102,6 @@ pub(crate) fn refused(attempt: &'static str) -> impl Fn(Errno) -> EnterError {
                 let why = "no more processes can be started";
                 (why.to_owned(), "`ulimit -u` is the limit")
             }
-            // This is the error of unshare(2) if the kernel lacks a kind of namespace.
-            Errno::EINVAL => (format!("the kernel cannot make {attempt}"), OF_KERNEL),
             errno => (format!("the kernel refused {attempt}: {errno}"), OUTSIDE),
         };
         EnterError {
@@ -158,6 +156,13 @@ fn explain(errno: Errno, sysctl: impl Fn(&str) -> Option<String>) -> EnterError 
                 remedy: format!("as root: `sysctl -w {name}={remedy}`; or run with `sudo`"),
             };
         }
+    }
+    // This is the error of unshare(2) if the kernel lacks a kind of namespace.
+    if errno == Errno::EINVAL {
+        return EnterError {
+            why: "the kernel cannot make a user namespace".to_owned(),
+            remedy: OF_KERNEL.to_owned(),
+        };
     }
     refused("a user namespace")(errno)
 }

@@ -9,6 +9,7 @@ use std::fs;
 use anyhow::{Context, Result, bail};
 
 use self::finding::PreflightStatus::{Degraded, Missing};
+use self::finding::Seen;
 pub use self::finding::{Preflight, PreflightFinding, PreflightStatus};
 pub use self::machine::busy_cores;
 use crate::tool::{MissingTool, SystemTool, install};
@@ -69,13 +70,15 @@ pub fn preflight(entered: &Result<Inside, EnterError>) -> Preflight {
 
 fn namespaces(entered: &Result<Inside, EnterError>) -> PreflightFinding {
     let (seen, remedy) = match entered {
-        Ok(inside) if inside.is_rootless() => {
-            ("entered as an ordinary user, with a user namespace", "")
+        Ok(inside) => {
+            let how = match inside.is_rootless() {
+                true => "entered as an ordinary user, with a user namespace",
+                false => "entered as root, without a user namespace",
+            };
+            (Seen::Fine(how.to_owned()), "")
         }
-        Ok(_) => ("entered as root, without a user namespace", ""),
-        Err(EnterError { why, remedy }) => (&**why, &**remedy),
+        Err(EnterError { why, remedy }) => (Seen::Problem(why.clone()), &**remedy),
     };
-    let seen = (entered.is_ok(), seen);
     PreflightFinding::new("namespaces", seen, (Missing, NO_CELL), remedy)
 }
 
@@ -98,7 +101,7 @@ fn try_link(inside: Inside) -> Result<String> {
 fn congestion_controls() -> PreflightFinding {
     let available = fs::read_to_string(AVAILABLE_CONGESTION_CONTROLS).unwrap_or_default();
     let has_default = available.split_whitespace().any(|name| name == "cubic");
-    let seen = (has_default, format!("available: {}", available.trim()));
+    let seen = Seen::fine_if(has_default, format!("available: {}", available.trim()));
     let consequence = "the default, cubic, does not work; specify another one";
     let remedy = "as root, `modprobe tcp_cubic`";
     PreflightFinding::new("congestion control", seen, (Degraded, consequence), remedy)

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::sys::memfd::{MFdFlags, memfd_create};
-use program::{Limits, in_threads, program_in, tool_folders};
+use program::{Limits, find_in, in_threads, tool_folders};
 
 use crate::netns::Netns;
 
@@ -54,7 +54,7 @@ impl SystemTool {
             let paths = env::split_paths(&instead);
             paths.filter(|folder| folder.is_absolute()).collect()
         });
-        let found = program_in(folders.clone(), name);
+        let found = find_in(folders.clone(), name);
         found.map(|path| SystemTool { name, path }).ok_or_else(|| {
             let paths = folders.iter().map(|path| path.display().to_string());
             MissingTool {

@@ -32,5 +32,8 @@ pub use {
         Limits, end_group, in_threads, lines, lines_or_end, lock, tail, wait_or_interrupt,
         wait_within,
     },
-    tools::{SYSTEM_PATH, installed, is_program, program_in, tool, tool_folders, user_tool},
+    tools::{
+        SYSTEM_PATH, find_in, is_program, require_system_tool, system_tool_or_usr_bin,
+        tool_folders, user_tool,
+    },
 };

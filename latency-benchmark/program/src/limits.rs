@@ -19,7 +19,8 @@ pub fn fail_on_large_files() {
     let _ = unsafe { signal(Signal::SIGXFSZ, SigHandler::SigIgn) };
 }
 
-/// The system's allocator. If no memory is left, the program says so in one line and ends. Rust's own abort says nothing.
+/// The system's allocator. If no memory is left, the program says so in one line and ends with exit code 1. Without it, Rust
+/// would end the program by a signal, SIGABRT, and name the bytes of the allocation but no remedy.
 pub struct OrEnd;
 
 // SAFETY: all memory is the system allocator's, and a null pointer is never returned.

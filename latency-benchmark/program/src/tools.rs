@@ -19,25 +19,26 @@ pub fn tool_folders() -> Vec<PathBuf> {
     folders
 }
 
-/// The path of a program of the system, such as git. If it is not installed, starting it fails and names this path.
-pub fn tool(name: &str) -> PathBuf {
-    let found = program_in(tool_folders(), name);
+/// The path of a program of the system, such as git. If it is not installed, this is its path in `/usr/bin`, so starting it
+/// fails and names that path.
+pub fn system_tool_or_usr_bin(name: &str) -> PathBuf {
+    let found = find_in(tool_folders(), name);
     found.unwrap_or_else(|| Path::new("/usr/bin").join(name))
 }
 
 /// The path of a program that is not on every machine. The error says how to install it.
-pub fn installed(name: &str) -> Result<PathBuf> {
-    program_in(tool_folders(), name)
+pub fn require_system_tool(name: &str) -> Result<PathBuf> {
+    find_in(tool_folders(), name)
         .with_context(|| format!("{name} is not installed (Debian: apt-get install {name})"))
 }
 
 /// The path of a program that users install for themselves, such as cargo: the first in `PATH`.
 pub fn user_tool(name: &str) -> PathBuf {
-    program_in(user_folders(), name).unwrap_or_else(|| tool(name))
+    find_in(user_folders(), name).unwrap_or_else(|| system_tool_or_usr_bin(name))
 }
 
 /// The program with that name in the first of the folders that has one.
-pub fn program_in(folders: impl IntoIterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
+pub fn find_in(folders: impl IntoIterator<Item = PathBuf>, name: &str) -> Option<PathBuf> {
     let mut paths = folders.into_iter().map(|folder| folder.join(name));
     paths.find(|path| is_program(path))
 }

@@ -15,8 +15,8 @@ pub type Checksums = BTreeMap<String, String>;
 
 /// The checksums of all files in the folder of a run. The one of `run.json` is left empty, and [`sealed`] fills it in.
 pub fn of_folder(dir: &Path) -> Result<Checksums> {
-    let names = names(dir)?.into_iter().filter(|name| name != RUN);
-    let sums = names.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
+    let others = names(dir)?.into_iter().filter(|name| name != RUN);
+    let sums = others.map(|name| Ok((name.clone(), of_file(&dir.join(name))?)));
     let empty = Ok((RUN.to_owned(), String::new()));
     sums.chain([empty]).collect()
 }

@@ -24,12 +24,18 @@ pub struct SweepConfig {
     pub pace: Pace,
     pub runtime: RuntimeConfig,
     pub lab: LabConfig,
+    /// The number of launches of each cell, of each subject if subjects are compared.
     pub repeat: u32,
+    /// The number of launches of a cell whose round trip is longer than 50 ms. Absent if it is `repeat`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub far_repeat: Option<u32>,
+    /// The length of a turn. Null if it depends on the cell.
     pub turn_ms: Option<u64>,
+    /// The time after each change of variant that is thrown away. Null if it depends on the cell.
     pub settle_ms: Option<u64>,
+    /// The longest measurement of a launch. Null if it depends on the round trip and on `time_scale`.
     pub max_cell_ms: Option<u64>,
+    /// The factor by which the default time of a launch is multiplied, unless `max_cell_ms` is given.
     pub time_scale: f64,
     pub precision: Precision,
     pub seed: u64,
@@ -60,9 +66,12 @@ fn most_repeats(axes: &Axes, subjects: usize) -> f64 {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct RunConfig {
     pub cell: Cell,
+    /// The number of the launch of this cell, from 1.
     pub run: u32,
+    /// Index into the subjects of the sweep. Absent if it has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<usize>,
+    /// The number of other launches that are alive at the same time and take turns with this one.
     pub beside: usize,
     /// The number, from 1, of the layout of the programs that central and the peers run. Absent if there is one layout.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -75,6 +84,7 @@ pub struct RunConfig {
     pub plan: Plan,
     pub lab: LabConfig,
     pub measurement: Measurement,
+    /// The number of cells that were measured at the same time, this one included. Absent in a sweep without jobs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jobs: Option<usize>,
 }
@@ -139,6 +149,7 @@ pub struct NodeConfig {
     pub workload: Workload,
     pub security: Security,
     pub transport: Transport,
+    /// The parts of a profile. Empty if the nodes have one workload.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<Part>,
 }
@@ -158,8 +169,10 @@ impl NodeConfig {
 
     /// Whether nodes with this transport and workload have the site.
     pub fn has_site(&self, site: Site) -> bool {
+        if site == Site::GossipActor {
+            return self.workload == Workload::Gossipsub;
+        }
         match self.transport {
-            _ if site == Site::GossipActor => self.workload == Workload::Gossipsub,
             Transport::Tcp => !site.is_of_quic(),
             Transport::Quic => site != Site::Muxer,
         }
@@ -219,6 +232,7 @@ pub struct Plan {
     pub turn_ms: u64,
     /// The number of turns of a slice.
     pub turns: u32,
+    /// The longest measurement of the run, without the warm-up.
     pub max_ms: u64,
     pub precision: Precision,
 }

@@ -52,7 +52,7 @@ pub const COUNTERS: &str = "counters.csv";
 pub const SYSTEM_CALLS: &str = "system_calls.csv";
 pub const TIMELINE: &str = "timeline.csv";
 pub const ACTIVITY: &str = "activity.csv";
-/// These two are in the folder of a gate.
+/// A gate writes its report and [`COUNTS`] into a folder of its own.
 pub const GATE_REPORT: &str = "gate.md";
 pub const COUNTS: &str = "counts.csv";
 
@@ -93,11 +93,13 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     const LONGEST: u64 = 256 << 20;
     let read = || -> io::Result<Vec<u8>> {
         let about = fs::metadata(path)?;
-        match about.len() {
-            _ if !about.is_file() => Err(io::Error::other("it is no regular file")),
-            length if length > LONGEST => Err(io::Error::other("it is longer than 256 MiB")),
-            _ => fs::read(path),
+        if !about.is_file() {
+            return Err(io::Error::other("it is no regular file"));
         }
+        if about.len() > LONGEST {
+            return Err(io::Error::other("it is longer than 256 MiB"));
+        }
+        fs::read(path)
     };
     read().with_context(|| path.display().to_string())
 }

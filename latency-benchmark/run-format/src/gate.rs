@@ -83,7 +83,7 @@ impl Figure for (CountName, u64) {
         let child = self.0.child.as_deref().unwrap_or_default();
         ensure!(
             !child.contains(is_forbidden),
-            "{column}: it has what is no letter"
+            "{column}: it contains a control character or a backtick"
         );
         self.1.check_in(column, range, extent)
     }

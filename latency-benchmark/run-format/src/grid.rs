@@ -163,7 +163,7 @@ impl Shard {
 pub struct JobsConfig {
     /// The cores of each job. There are at least two jobs.
     pub places: Vec<Placement>,
-    /// The number of runs that are also measured while no other is.
+    /// The number of launches that are also measured while no other cell is, to show what jobs do to each other.
     pub alone: usize,
 }
 

@@ -22,7 +22,7 @@ pub enum HistogramOf {
     LastDelivery,
     /// The latency of requests to the peer with this number, from 1, over the whole run.
     PeerLatency(usize),
-    /// How long a co-tenant's worker ran between the co-tenant's wake-up by another thread and its poll.
+    /// The own time of the worker from the wake-up of the co-tenant (by another thread) to its poll.
     CotenantWake,
     /// The same time by the wall clock.
     CotenantWakeByWall,

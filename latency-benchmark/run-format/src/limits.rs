@@ -1,5 +1,5 @@
-//! Limits of the figures in tables and JSON documents. They stand below the type of the row or the document, and the compiler
-//! asks for one of every column and field. They are wide: no machine and no disturbance makes a run reach them.
+//! Limits of the figures in tables and JSON documents. Each row type and document type has a `limits!` block below it; a
+//! missing field does not compile. Limits are wide: no machine and no disturbance makes a run reach them.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -136,7 +136,7 @@ fn up_to(most: f64) -> RangeInclusive<f64> {
     between(0.0, most)
 }
 
-/// A length that something is divided by, so that it cannot be zero.
+/// Like `range`, but above zero, because the value is a divisor.
 pub(crate) fn length(range: RangeInclusive<f64>) -> RangeInclusive<f64> {
     const SHORTEST: f64 = 1e-3;
     SHORTEST..=*range.end()

@@ -117,8 +117,10 @@ impl FromStr for Churn {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Churn, String> {
+        if text == "none" {
+            return Ok(Churn(None));
+        }
         match PER_HOUR.read_whole(text) {
-            _ if text == "none" => Ok(Churn(None)),
             Ok(times) => Ok(Churn(Some(times as u32))),
             Err(wrong) => Err(format!(
                 "rate of restarts {wrong} (accepted: {CHURN_FORMS})"
@@ -196,8 +198,8 @@ serde_as_text!(Churn, Crowd);
 /// The accepted forms, for help texts and errors.
 pub const PRECISION_FORMS: &str = "TIME,PERCENT, such as 2ms,5%: the time is per second";
 
-/// A run stops when the intervals of its changes have at most this half width. For the time beyond the threshold, the larger
-/// of the two counts.
+/// A run stops when the intervals of its changes have at most this half width. The time beyond the threshold is judged by the
+/// wider of the two limits.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Precision {
     pub beyond_ms_per_s: f64,

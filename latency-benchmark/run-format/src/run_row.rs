@@ -20,18 +20,23 @@ pub struct RunRow {
     #[serde(flatten)]
     pub end: End,
     pub network: NetworkReport,
+    /// The verb of another measurement of this tool that ran on the machine meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub beside: Option<String>,
+    /// The machine, if it is not that of the manifest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub machine: Option<Machine>,
     pub started_unix_s: u64,
     pub took_ms: u64,
+    /// The part of `took_ms` that was not planned for warm-up, settling and slices.
     pub overhead_ms: Option<u64>,
     pub stages: Vec<StageTime>,
+    /// The time that recording a poll takes. Null where no poll is recorded.
     pub probe_ns: Option<f64>,
     pub blocks: Option<u32>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub messages: Vec<Messages>,
+    /// The number of unanswered requests for each peer that saturates throughput, if central found it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outstanding: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -14,7 +14,7 @@ pub struct RuntimeConfig {
     pub workers: usize,
     pub event_interval: Option<u32>,
     pub global_queue_interval: Option<u32>,
-    /// Switches the LIFO slot off, from which other workers do not steal. This and the next two need tokio's unstable
+    /// Switches off the LIFO slot, whose task other workers cannot steal. This and the next two need tokio's unstable
     /// options.
     #[serde(default, skip_serializing_if = "Not::not")]
     pub lifo_slot_off: bool,

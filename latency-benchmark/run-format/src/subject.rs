@@ -61,13 +61,19 @@ pub const BASELINE: usize = 0;
 pub struct SubjectConfig {
     pub label: String,
     pub role: Role,
+    /// The sources as `--subject` and the options beside it ask for them.
     pub spec: String,
+    /// The source of the stack. The field has this name for h2 and iroh, too.
     pub libp2p: SourceRecord,
+    /// The sources of crates that are replaced below the stack, such as yamux and tokio, by their names.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub layers: BTreeMap<String, SourceRecord>,
+    /// Null if the program is this workspace's own.
     pub build: Option<BuildRecord>,
+    /// The runtime of `--runtime-setting`. Absent if it is that of the sweep.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runtime: Option<RuntimeConfig>,
+    /// The index of the subject whose program the peers run.
     pub peers: usize,
     /// The number of layouts: how often the program was linked with its functions at other addresses. A launch runs one of
     /// them. 0 if there is only the program that cargo links.

@@ -96,9 +96,9 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
     let headers = reader.byte_headers()?.clone();
     while reader.read_byte_record(&mut record)? {
         let line = record.position().map_or(0, csv::Position::line);
-        if let Some(index) = record.iter().position(has_forbidden_letter) {
+        if let Some(index) = record.iter().position(has_forbidden_character) {
             let column = expected[index];
-            bail!("line {line}: {column}: it has what is no letter");
+            bail!("line {line}: {column}: it contains a control character, U+FFFE or U+FFFF");
         }
         let row = record.deserialize(Some(&headers));
         rows.push(row.map_err(|error| anyhow!("line {line}: {}", problem(&error, expected)))?);
@@ -107,16 +107,16 @@ fn rows<T: DeserializeOwned>(text: &[u8]) -> Result<Vec<T>> {
 }
 
 /// Whether a field has a control character, or one that XML does not allow.
-fn has_forbidden_letter(field: &[u8]) -> bool {
+fn has_forbidden_character(field: &[u8]) -> bool {
     let is_plain = |byte: &u8| (b' '..=b'~').contains(byte);
-    let letters = || str::from_utf8(field).unwrap_or_default().chars();
+    let characters = || str::from_utf8(field).unwrap_or_default().chars();
     !field.iter().all(is_plain)
-        && letters().any(|letter| letter.is_control() || is_no_letter(letter))
+        && characters().any(|character| character.is_control() || is_xml_noncharacter(character))
 }
 
-/// Whether it is one of the two characters that Unicode reserves for programs and XML refuses.
-pub fn is_no_letter(letter: char) -> bool {
-    matches!(letter, '\u{fffe}' | '\u{ffff}')
+/// Whether it is one of the two noncharacters of Unicode that XML refuses.
+pub fn is_xml_noncharacter(character: char) -> bool {
+    matches!(character, '\u{fffe}' | '\u{ffff}')
 }
 
 fn problem(error: &csv::Error, columns: &[&str]) -> String {
@@ -196,7 +196,7 @@ mod tests {
             ("slice,ms,steal_ms,child\n1,,,\n", "line 2: ms: "),
             (
                 "slice,ms,steal_ms,child\n1,1,2,a\u{1b}b\n",
-                "line 2: child: it has what is no letter",
+                "line 2: child: it contains a control character",
             ),
         ] {
             let error = rows::<Row>(text.as_bytes()).expect_err(text).to_string();

@@ -70,8 +70,10 @@ enum Jobs {
 }
 
 fn parse_jobs(text: &str) -> Result<Jobs, String> {
+    if text == "auto" {
+        return Ok(Jobs::AsManyAsFit);
+    }
     match text.parse() {
-        _ if text == "auto" => Ok(Jobs::AsManyAsFit),
         Ok(jobs @ 1..=1024) => Ok(Jobs::Count(jobs)),
         _ => Err("accepted: auto, or a number from 1 to 1024".to_owned()),
     }
@@ -99,7 +101,7 @@ fn parse_shard(text: &str) -> Result<Shard, String> {
             of,
         }),
         _ => Err(format!(
-            "part {index} of {of}: there is none (accepted: {SHARD_FORMS})"
+            "there is no part {index} of {of} (accepted: {SHARD_FORMS})"
         )),
     }
 }
@@ -126,8 +128,8 @@ impl PartArgs {
         }
         if let [first, _, ..] = &places[..] {
             config.lab.placement = first.clone();
-            let launches = plan::cells::launches(config);
-            config.jobs = Some(plan::cells::in_places(places, launches));
+            let launch_count = plan::cells::launches(config);
+            config.jobs = Some(plan::cells::in_places(places, launch_count));
         }
         Ok(())
     }

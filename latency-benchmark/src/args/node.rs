@@ -131,8 +131,10 @@ fn workload_help() -> String {
 }
 
 fn parse_outstanding(text: &str) -> Result<Pace, String> {
+    if text == "max" {
+        return Ok(Pace::Saturating);
+    }
     match text.parse() {
-        _ if text == "max" => Ok(Pace::Saturating),
         Ok(count @ 1..=1024) => Ok(Pace::Outstanding(count)),
         _ => Err("accepted: a number from 1 to 1024, or max".to_owned()),
     }

@@ -25,9 +25,7 @@ const OFFERS: [(&str, Offers); 3] = [
     ("iroh", IROH_OFFERS),
 ];
 
-/// The first budgets are for yamux. Its bound helps other tasks most. It is measured in central alone, and at both ends as
-/// after a merge. The cheaper flush follows, and then both changes together. The other budgets are for QUIC. One is quinn's
-/// own bound with another wake, and one gives less time to receiving.
+/// A budget is compared if the nodes have its site: those of yamux with TCP, and the others with QUIC.
 pub(crate) const LIBP2P_OFFERS: Offers = Offers {
     workloads: &[
         Workload::RequestResponse,
@@ -43,13 +41,20 @@ pub(crate) const LIBP2P_OFFERS: Offers = Offers {
     transports: &[Transport::Tcp, Transport::Quic],
     budgets: &[
         "none",
+        // The bound of yamux, which helps other tasks most, in central alone.
         "muxer=1/deferred",
+        // The same bound at both ends, as after a merge.
         "muxer=1/deferred@both",
+        // The cheaper flush of yamux.
         "flush=32KiB@both",
+        // Both changes to yamux together.
         "flush=32KiB,muxer=1/deferred@both",
+        // quinn's own bound with another wake.
         "quic-connection=20/deferred",
+        // The smallest bound of quinn, in central alone and at both ends.
         "quic-connection=1/deferred",
         "quic-connection=1/deferred@both",
+        // Less time for receiving than quinn's own bound.
         "quic-endpoint=10us/deferred",
     ],
     quick_budgets: &[

@@ -29,14 +29,14 @@ pub(super) fn read(path: &str) -> Result<AskedWorkload, String> {
         return Err("it is longer than any profile (accepted: up to 1 MiB)".to_owned());
     }
     let text = String::from_utf8(text).map_err(|error| error.to_string())?;
-    let line = |start: usize| 1 + text[..start.min(text.len())].matches('\n').count();
+    let line_at = |start: usize| 1 + text[..start.min(text.len())].matches('\n').count();
     let profile: Profile = toml::from_str(&text).map_err(|error| {
-        let line = line(error.span().map_or(0, |span| span.start));
+        let line = line_at(error.span().map_or(0, |span| span.start));
         let wrong = error.message().trim_end().replace('\n', ", ");
         format!("line {line}: {wrong}")
     })?;
     let parts = profile.part.into_iter().map(|part| {
-        let line = line(part.span().start);
+        let line = line_at(part.span().start);
         checked(part.into_inner()).map_err(|wrong| format!("the part in line {line}: {wrong}"))
     });
     let parts: Vec<Part> = parts.collect::<Result<_, _>>()?;

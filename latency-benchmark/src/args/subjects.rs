@@ -85,7 +85,7 @@ impl SubjectArgs {
                     |subject: &SubjectConfig| subject.label == name || subject.spec == name;
                 let Some(peers) = subjects.iter().position(is_named) else {
                     reject!(
-                        "--peers-subject: there is no subject {name:?} (accepted: first, same, or what one --subject has)"
+                        "--peers-subject: there is no subject {name:?} (accepted: first, same, or the SPEC of a --subject)"
                     );
                 };
                 for subject in subjects {
@@ -192,7 +192,7 @@ fn tell_apart(subjects: &mut [SubjectConfig]) -> Result<(), Failure> {
         }
         if control_of(subject).label.chars().count() > LONGEST_LABEL {
             reject!(
-                "--subject {}: a report shows it by {}, which is too long for a file name (give the folder or the revision a shorter name)",
+                "--subject {}: its label {} is too long for a file name (give the folder or the revision a shorter name)",
                 subject.spec,
                 subject.label
             );

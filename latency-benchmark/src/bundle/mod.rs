@@ -12,7 +12,7 @@ use std::process::{ChildStdin, Command, Stdio};
 use anyhow::{Context, Result, ensure};
 use clap::Args;
 use fs_err as fs;
-use program::{Failure, bad_input, ended, interrupts_seen, print, reject, tool};
+use program::{Failure, bad_input, ended, interrupts_seen, print, reject, system_tool_or_usr_bin};
 use tar::{Builder, EntryType, Header};
 use tempfile::NamedTempFile;
 
@@ -80,7 +80,7 @@ type Archive = Builder<ChildStdin>;
 
 /// Has xz compress into `out` the archive that `fill` writes.
 fn compress(out: &File, fill: impl FnOnce(&mut Archive) -> Result<()>) -> Result<()> {
-    let mut xz = Command::new(tool("xz"))
+    let mut xz = Command::new(system_tool_or_usr_bin("xz"))
         // A higher level takes up to four times as long and saves a sixth of the size.
         .args(["-1", "--threads=0"])
         .stdin(Stdio::piped())

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use program::{Limits, program_in, tool, tool_folders};
+use program::{Limits, find_in, system_tool_or_usr_bin, tool_folders};
 
 pub(super) struct SystemFiles {
     /// The place of the dynamic loader in the archive. It is where programs look for it.
@@ -24,7 +24,7 @@ impl SystemFiles {
             files: BTreeMap::new(),
         };
         for name in TOOLS {
-            let path = program_in(tool_folders(), name).with_context(|| {
+            let path = find_in(tool_folders(), name).with_context(|| {
                 format!("--bundle: `{name}` was not found (install it: `apt-get install -y iproute2 iptables`)")
             })?;
             found.add_libraries(&path)?;
@@ -43,7 +43,7 @@ impl SystemFiles {
 
     fn add_libraries(&mut self, program: &Path) -> Result<()> {
         let shown = program.display();
-        let listed = said(Command::new(tool("ldd")).arg(program));
+        let listed = said(Command::new(system_tool_or_usr_bin("ldd")).arg(program));
         for line in listed.lines() {
             ensure!(
                 !line.contains("not found"),
@@ -97,7 +97,7 @@ impl SystemFiles {
 
 /// The package of each file that dpkg knows, with its version.
 fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (String, String)> {
-    let dpkg = || Command::new(tool("dpkg-query"));
+    let dpkg = || Command::new(system_tool_or_usr_bin("dpkg-query"));
     let packages = said(dpkg().args(["--show", "--showformat", "${binary:Package} ${Version}\n"]));
     let versions = packages.lines().filter_map(|line| line.split_once(' '));
     let versions: BTreeMap<&str, &str> = versions.collect();
@@ -105,12 +105,12 @@ fn owners<'a>(files: impl Iterator<Item = &'a PathBuf>) -> BTreeMap<PathBuf, (St
     let found = said(dpkg().arg("--search").args(paths));
     // A line is `libc6:amd64: /lib/x86_64-linux-gnu/libc.so.6`.
     let owned = found.lines().filter_map(|line| line.split_once(": "));
-    let owners = owned.filter_map(|(package, path)| {
+    let owner = |(package, path): (&str, &str)| {
         let (name, _) = package.split_once(':').unwrap_or((package, ""));
         let version = versions.get(package)?;
         Some((path.into(), (name.to_owned(), (*version).to_owned())))
-    });
-    owners.collect()
+    };
+    owned.filter_map(owner).collect()
 }
 
 /// The paths under which dpkg may know a file. It keeps those from before `/lib` became a link to `/usr/lib`.

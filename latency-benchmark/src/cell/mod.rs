@@ -33,7 +33,8 @@ pub(crate) fn run() -> Result<u8, Failure> {
     io::stdin().lock().read_line(&mut line)?;
     let task: CellTask =
         serde_json::from_str(&line).context("standard input has no task in its first line")?;
-    // From here on this is a process inside the lab's namespaces. It still has one thread.
+    // With a lab, this is a process inside the lab's namespaces from here on. With --peer-hosts there is no lab. The process
+    // still has one thread, as entering namespaces requires.
     let inside = match task.config.lab.peer_hosts {
         None => Some(lab::enter()?),
         Some(_) => None,
@@ -211,15 +212,14 @@ impl CellRun<'_> {
                 Err(RecvTimeoutError::Disconnected) => return Ok(()),
                 Err(RecvTimeoutError::Timeout) => {}
             }
-            // Once it has measured, the nodes are about to end, and the delay line with them.
+            // Once central has measured, the nodes are about to end, and the delay line with them.
             if self.measured.is_none() {
                 self.look_after(central, peers, lab.as_deref_mut(), &mut restarts)?;
             }
         }
     }
 
-    /// Fails if the lab, a peer of a soak or central does not go on. Restarts the next peer when that is due, and passes on
-    /// that central should stop.
+    /// Checks that the lab, the peers of a soak and central still work, restarts a due peer, and forwards a stop request.
     fn look_after(
         &mut self,
         central: &mut Conversation<NodeMessage>,
@@ -280,8 +280,8 @@ impl CellRun<'_> {
         const LONGEST_PAUSE: Duration = Duration::from_secs(3);
         const MOMENT: Duration = Duration::from_millis(30);
         // Peers on other hosts have nothing to do while central is paused.
-        let peers = peers.processes().filter(|_| is_lab);
-        let processes: Vec<&Reaped> = peers.chain([&central.process]).collect();
+        let peers_here = peers.processes().filter(|_| is_lab);
+        let processes: Vec<&Reaped> = peers_here.chain([&central.process]).collect();
         let pause = || processes.iter().for_each(|process| process.pause());
         let resume = || processes.iter().for_each(|process| process.resume());
         pause();
@@ -298,7 +298,7 @@ impl CellRun<'_> {
             pause();
         };
         resume();
-        central.say(line);
+        central.send_line(line);
         self.paused += began.elapsed();
         Ok(())
     }

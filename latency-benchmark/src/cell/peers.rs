@@ -43,7 +43,7 @@ struct PeerProcess {
     /// The name in messages. It includes the host if that is another one.
     name: String,
     log: PathBuf,
-    /// The peer, or on this host the command that runs it on another one, such as ssh.
+    /// The peer's process. With --peer-hosts it is the local command that runs the peer, such as ssh.
     process: Reaped,
     lines: Receiver<String>,
     /// The address that central dials.
@@ -301,8 +301,8 @@ fn identity(seed: u64, number: usize) -> [u8; 32] {
     Sha256::digest(format!("peer {number} of {seed}")).into()
 }
 
-/// The times at which peers are restarted, counted from when measuring began, and their numbers. Each period has one restart, at a random time
-/// in it. Every peer is restarted once before any is restarted again. A late restart does not delay the next ones.
+/// The restarts of peers: for each, the time since measuring began and the index of the peer. Each period has one restart, at
+/// a random time in it. Every peer is restarted once before any is restarted again. A late restart does not delay the next.
 pub(super) fn restarts(
     churn: Churn,
     peers: usize,

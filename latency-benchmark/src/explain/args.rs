@@ -136,13 +136,15 @@ pub(crate) fn refuse_multi_thread(config: &SweepConfig) -> Result<(), Failure> {
 }
 
 fn variant_with(config: &SweepConfig, budget: Budgets) -> Result<usize, Failure> {
-    let candidates = candidates(config);
+    let compared = candidates(config);
     let has_budget = |candidate: &&usize| config.variants[**candidate].budgets == budget;
-    if let Some(found) = candidates.iter().find(has_budget) {
+    if let Some(found) = compared.iter().find(has_budget) {
         return Ok(*found);
     }
-    let labels = candidates.iter();
-    let labels = labels.map(|candidate| &*config.variants[*candidate].label);
-    let labels = labels.collect::<Vec<_>>().join(", ");
-    reject!("--budget {budget}: the sweep does not have it (accepted: {labels})")
+    let label = |candidate: &usize| &*config.variants[*candidate].label;
+    let labels: Vec<&str> = compared.iter().map(label).collect();
+    reject!(
+        "--budget {budget}: the sweep does not have it (accepted: {})",
+        labels.join(", ")
+    )
 }

@@ -175,10 +175,10 @@ fn measure(
         }
         let slow_samples_in = |&variant: &usize| block.slow_samples.get(variant);
         let samples = asked.plan.variants.iter().filter_map(slow_samples_in);
-        let samples: Vec<String> = samples.map(u64::to_string).collect();
+        let counts: Vec<String> = samples.map(u64::to_string).collect();
         progress.show(&format!(
             "{name}, {} of {ENOUGH_SLOW_SAMPLES} samples in slow polls",
-            samples.join(" and ")
+            counts.join(" and ")
         ));
         Ok(())
     })?;

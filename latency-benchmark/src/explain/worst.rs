@@ -53,8 +53,10 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
     for id in ids {
         let Some(found) = measured.iter().find(|cell| cell.cell.id() == *id) else {
             let known: Vec<String> = measured.iter().map(|cell| cell.cell.id()).collect();
-            let known = known.join(", ");
-            reject!("--cell {id}: no such cell was measured (accepted: {known})");
+            reject!(
+                "--cell {id}: no such cell was measured (accepted: {})",
+                known.join(", ")
+            );
         };
         chosen.push(found.chosen(chosen.len() + 1, ChosenBecause::Asked));
     }
@@ -66,8 +68,8 @@ pub(super) fn asked_for(measured: &[MeasuredCell], ids: &[String]) -> Result<Vec
 pub(super) fn worst(measured: &[MeasuredCell], count: usize) -> Vec<Chosen> {
     let mut cells: Vec<&MeasuredCell> = measured.iter().collect();
     cells.sort_by(|a, b| b.beyond_ms_per_s().total_cmp(&a.beyond_ms_per_s()));
-    let most = (1..=count).zip(&cells);
-    let most = most.map(|(rank, cell)| cell.chosen(rank, ChosenBecause::BeyondTime));
+    let ranked = (1..=count).zip(&cells);
+    let most = ranked.map(|(rank, cell)| cell.chosen(rank, ChosenBecause::BeyondTime));
     let mut chosen: Vec<Chosen> = most.collect();
     let mut with_delay = cells.iter().filter(|cell| !cell.cell.rtt_ms.is_zero());
     if let Some(slowest) = with_delay.next()

@@ -82,7 +82,7 @@ pub(super) struct Side {
 }
 
 /// The base and the head. Builds what is not built yet.
-pub(super) fn sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
+pub(super) fn two_sides(args: &SweepArgs) -> Result<[Side; 2], Failure> {
     let (compared, stack) = (&args.compared, args.program.stack);
     let node = args.node.node(stack)?;
     for budgets in &compared.budget {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use run_format::{CountKind, CountName, GateCell, OWN_CODE, Site};
 
-use super::change::{Change, ComparedCell, is_nested};
+use super::change::{Change, ComparedCell, counts_include_callees};
 
 /// Code whose counts changed.
 pub(super) struct Place<'a> {
@@ -78,9 +78,15 @@ pub(super) fn places(cells: &[ComparedCell]) -> Vec<Place<'_>> {
     let key = |place: &Place<'_>| {
         let mut kinds = place.changes.iter().map(|change| change.name.kind);
         let yields = kinds.any(|kind| kind == CountKind::Yields);
-        let depth = depth(place.changes[0].name.site);
+        let site = place.changes[0].name.site;
         let is_refused = place.is_refused();
-        (is_refused, !place.is_moved, place.cells, yields, depth)
+        (
+            is_refused,
+            !place.is_moved,
+            place.cells,
+            yields,
+            depth(site),
+        )
     };
     places.sort_by(|(_, one), (_, other)| {
         let by_size = other.size().total_cmp(&one.size());
@@ -106,7 +112,7 @@ fn depth(site: Option<Site>) -> usize {
 fn is_moved(changes: &[Change], change: &Change) -> bool {
     let CountName { kind, site, .. } = change.name;
     let is_total = |other: &Change| other.is_total() && other.name.kind == kind;
-    site.is_some() && is_nested(kind) && !changes.iter().any(is_total)
+    site.is_some() && counts_include_callees(kind) && !changes.iter().any(is_total)
 }
 
 /// The changes of a cell that follow from other changes there, and those of central's totals.
@@ -140,7 +146,7 @@ fn following(changes: &[Change]) -> BTreeSet<&CountName> {
                 child.is_some_and(|child| child != OWN_CODE)
             };
             let children: Vec<_> = changes_of(caller).filter(is_child).collect();
-            if is_nested(*kind) {
+            if counts_include_callees(*kind) {
                 // A child's counts include those of the callee that it polls.
                 let inside = changes_of(callee).map(Change::rise).sum();
                 let explained = with_sum(&children, inside).into_iter();

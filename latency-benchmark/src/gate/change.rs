@@ -72,7 +72,7 @@ pub(super) fn changes(base: &Counts, head: &Counts, allow: &[Allowance]) -> Vec<
     let kinds: BTreeSet<_> = totals.map(|total| total.name.kind).collect();
     for change in &mut changes {
         let kind = change.name.kind;
-        change.is_refused &= !is_nested(kind) || kinds.contains(&kind);
+        change.is_refused &= !counts_include_callees(kind) || kinds.contains(&kind);
     }
     changes
 }
@@ -88,7 +88,7 @@ fn differs(change: &Change) -> bool {
 }
 
 /// Whether counts of this kind include those of the sites that are polled inside, and central has a total.
-pub(super) fn is_nested(kind: CountKind) -> bool {
+pub(super) fn counts_include_callees(kind: CountKind) -> bool {
     CountKind::METERED.contains(&kind)
 }
 

@@ -18,7 +18,7 @@ use program::{Failure, interrupts_seen, print, printable};
 use run_format::files::{COUNTS, GATE_REPORT, write_whole};
 use run_format::{CountName, GateCountRow, TableWriters};
 
-use self::args::{GateArgs, sides};
+use self::args::{GateArgs, two_sides};
 use self::callgrind::Callgrind;
 use self::cells::cells;
 use self::change::Count;
@@ -33,7 +33,7 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     let dir = sweep.new_run.dir()?;
     results_folder::refuse_existing(&dir, "")?;
     let planned = cells(sweep)?;
-    let sides = sides(sweep)?;
+    let sides = two_sides(sweep)?;
     results_folder::create(&dir)?;
     let mut not_counted = Vec::new();
     let strace = noting(Strace::find(), "System calls", &mut not_counted);
@@ -51,10 +51,10 @@ pub(crate) fn run(gate: &GateArgs, sweep: &SweepArgs) -> Result<u8, Failure> {
     write_whole(&dir.join(GATE_REPORT), &text)?;
     print(text);
     progress.finish(&format!("{} cells counted", cells.len()), &dir);
-    Ok(match report.outcome() {
-        _ if interrupts_seen() > 0 => INTERRUPTED,
-        code => code,
-    })
+    if interrupts_seen() > 0 {
+        return Ok(INTERRUPTED);
+    }
+    Ok(report.outcome())
 }
 
 /// Returns the tool that was found, or notes why it does not count `what`.

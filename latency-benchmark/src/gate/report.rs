@@ -71,10 +71,12 @@ impl<'a> GateReport<'a> {
 
     /// The exit code.
     pub(super) fn outcome(&self) -> u8 {
-        match self.without_verdict.is_empty() {
-            _ if self.refused() > 0 || self.has_failed => SOME_FAILED,
-            false => NOT_DETERMINISTIC,
-            true => MEASURED,
+        if self.refused() > 0 || self.has_failed {
+            SOME_FAILED
+        } else if !self.without_verdict.is_empty() {
+            NOT_DETERMINISTIC
+        } else {
+            MEASURED
         }
     }
 
@@ -85,13 +87,13 @@ impl<'a> GateReport<'a> {
     }
 
     pub(super) fn text(&self) -> String {
-        let places = places(&self.compared);
-        let mut text = format!("{}\n\n", self.answer(places.first()));
+        let changed = places(&self.compared);
+        let mut text = format!("{}\n\n", self.answer(changed.first()));
         for (name, side) in SIDES.iter().zip(self.sides) {
             text += &format!("- {name}: {} ({})\n", side.label, side.sources);
         }
         text += &format!("- command: `{}`\n", command().join(" "));
-        text += &self.paragraphs(&places);
+        text += &self.paragraphs(&changed);
         text += &self.functions();
         text += &shortened("Without a verdict", &self.without_verdict);
         text += &self.missing();
@@ -139,16 +141,18 @@ impl<'a> GateReport<'a> {
                 listed(&place.changes)
             );
         }
-        let more = changed.iter().skip(MOST_PARAGRAPHS);
-        let more: Vec<_> = more
+        let further = changed.iter().skip(MOST_PARAGRAPHS);
+        let named: Vec<_> = further
             .map(|place| format!("{} ({})", place.name(), cells(place.cells)))
             .collect();
-        if !more.is_empty() {
-            let more = more.join(", ");
-            text += &format!("\nAlso changed: {more}. `{COUNTS}` has the counts.\n");
+        if !named.is_empty() {
+            text += &format!(
+                "\nAlso changed: {}. `{COUNTS}` has the counts.\n",
+                named.join(", ")
+            );
         }
         if !moved.is_empty() {
-            let moved = moved.iter().map(|place| {
+            let lines = moved.iter().map(|place| {
                 format!(
                     "- {}, in {}: {}\n",
                     place.name(),
@@ -157,7 +161,7 @@ impl<'a> GateReport<'a> {
                 )
             });
             text += "\nWork that is done elsewhere now, while central's total is the same, per request:\n\n";
-            text.extend(moved);
+            text.extend(lines);
         }
         text + &self.central()
     }
@@ -194,12 +198,9 @@ impl<'a> GateReport<'a> {
         let Some((_, cell, rows)) = by_cell.max_by(|one, other| one.0.total_cmp(&other.0)) else {
             return String::new();
         };
-        let lines = rows.iter().take(MOST);
-        let lines = lines.map(|(name, change)| {
-            let name = name.replace('`', "'");
-            format!("- {change:+.0} `{name}`\n")
-        });
-        let lines: String = lines.collect();
+        let line =
+            |(name, change): &(&str, f64)| format!("- {change:+.0} `{}`\n", name.replace('`', "'"));
+        let lines: String = rows.iter().take(MOST).map(line).collect();
         format!("\nInstructions per request by function, head less base, in {cell}:\n\n{lines}")
     }
 
@@ -207,9 +208,9 @@ impl<'a> GateReport<'a> {
         let mut lines = self.not_counted.clone();
         let repeated = self.cells.iter().filter(|cell| cell.was_repeated()).count();
         if repeated > 0 {
-            let cells = cells(repeated);
             lines.push(format!(
-                "Counted more than twice, since two runs of a program differed: {cells}."
+                "Counted more than twice, since two runs of a program differed: {}.",
+                cells(repeated)
             ));
         }
         match lines.is_empty() {
@@ -261,8 +262,8 @@ fn listed(changes: &[&Change]) -> String {
     let one = |change: &&Change| {
         let [base, head] = [change.base, change.head].map(rounded);
         let mark = if change.is_refused { " ▲" } else { "" };
-        let (kind, percent) = (change.name.kind, percent(change));
-        format!("{kind} {base} → {head} ({percent}){mark}")
+        let (kind, by) = (change.name.kind, percent(change));
+        format!("{kind} {base} → {head} ({by}){mark}")
     };
     changes.iter().map(one).collect::<Vec<_>>().join(", ")
 }

@@ -88,8 +88,8 @@ pub(crate) struct LengthArgs {
     /// 1 with --quick or --max-cell-seconds]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     repeat: Option<u32>,
-    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40, two
-    /// round trips and somewhat more than two requests; longer for many peers and large payloads]
+    /// Length of a turn, in which one variant is measured, in ms [default: 20; with a delay the longest of 40 ms, two
+    /// round trips and 2.25 times the time of a request; longer for many peers and large payloads]
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(5..=600_000))]
     turn: Option<u64>,
     /// Time in ms at the start of each turn in which nothing is recorded [default: 10; with a delay the longer of 20 and
@@ -97,12 +97,12 @@ pub(crate) struct LengthArgs {
     #[arg(long, value_name = "MS", value_parser = clap::value_parser!(u64).range(1..=600_000))]
     settle: Option<u64>,
     /// Time limit of the sweep, such as 15min; what one cell does not use, the others get [default: for each
-    /// launch 2.2 s plus 10 ms per ms of round trip, which makes 28min for the whole grid with all starts; with --repeat
+    /// launch 2.2 s plus 10 ms per ms of round trip, so 28min for the default grid, process starts included; with --repeat
     /// 8.4 s plus 40 ms per ms]
     #[arg(long, value_name = "TIME", value_parser = time, conflicts_with_all = ["max_cell_seconds", "peer_hosts"])]
     pub(crate) time: Option<Duration>,
-    /// Longest measurement of a launch; without --repeat this also sets one launch per cell [default: what --time gives; 8
-    /// with --subject]
+    /// Longest measurement of a launch; without --repeat this also sets one launch per cell [default: what --time gives; 3
+    /// with --subject, unless --time is given]
     #[arg(long, value_name = "SECONDS", value_parser = clap::value_parser!(u64).range(1..=86_400))]
     max_cell_seconds: Option<u64>,
     /// Stop a cell early when these changes are known this well: the time beyond 50 µs to TIME per second, or to PERCENT of

@@ -19,7 +19,7 @@ fn units(launches: &[Launch]) -> Vec<Unit<'_>> {
     launches.chunk_by(is_same).collect()
 }
 
-/// The launches that are also measured alone, evenly spread, with the places of their parts.
+/// The launches that are also measured alone, evenly spread, with the placements of their parts.
 pub(super) fn alone<'a>(
     config: &'a SweepConfig,
     launches: &[Launch],
@@ -27,16 +27,16 @@ pub(super) fn alone<'a>(
     let Some(jobs) = &config.jobs else {
         return Vec::new();
     };
-    let units = units(launches);
-    let count = jobs.alone.min(units.len());
-    let numbers = (0..count).map(|alone| alone * units.len() / count);
+    let all = units(launches);
+    let count = jobs.alone.min(all.len());
+    let numbers = (0..count).map(|index| index * all.len() / count);
     let launch = |number: usize| Launch {
         is_alone: true,
-        ..units[number][0]
+        ..all[number][0]
     };
-    let place = |number: usize| &jobs.places[number % jobs.places.len()];
-    let alone = numbers.map(|number| (launch(number), place(number)));
-    alone.collect()
+    let placement = |number: usize| &jobs.places[number % jobs.places.len()];
+    let chosen = numbers.map(|number| (launch(number), placement(number)));
+    chosen.collect()
 }
 
 /// Returns whether all launches were measured. They are unless somebody asked for an end.
@@ -48,10 +48,10 @@ pub(super) fn run(
     let config = sweep.config;
     let single = [config.lab.placement.clone()];
     let jobs = config.jobs.as_ref();
-    let places = jobs.map_or(&single[..], |jobs| &jobs.places);
-    let units = units(launches);
+    let placements = jobs.map_or(&single[..], |jobs| &jobs.places);
+    let all = units(launches);
     let measure_part = |(number, placement)| {
-        let part = units.iter().skip(number).step_by(places.len());
+        let part = all.iter().skip(number).step_by(placements.len());
         measure_all(sweep, part.map(|unit| (*unit, placement)))
     };
     let measure_alone = |first: usize| {
@@ -59,7 +59,7 @@ pub(super) fn run(
         let units = half.map(|(launch, placement)| (slice::from_ref(launch), *placement));
         measure_all(sweep, units)
     };
-    let measure_parts = || in_threads(places.iter().enumerate(), measure_part);
+    let measure_parts = || in_threads(placements.iter().enumerate(), measure_part);
     Ok(measure_alone(0)? && !measure_parts()?.contains(&false) && measure_alone(1)?)
 }
 
@@ -109,8 +109,8 @@ mod tests {
         let config = config();
         let launches = schedule(&config);
         let minutes = |jobs: usize| {
-            let place = config.lab.placement.clone();
-            let several = plan::cells::in_places(vec![place; jobs], launches.len());
+            let placement = config.lab.placement.clone();
+            let several = plan::cells::in_places(vec![placement; jobs], launches.len());
             let config = SweepConfig {
                 jobs: (jobs > 1).then_some(several),
                 ..config.clone()
@@ -118,9 +118,9 @@ mod tests {
             let longest = |launch: &Launch| launch.longest(&config);
             let part = |first| launches.iter().skip(first).step_by(jobs).map(longest).sum();
             let parts: Option<Duration> = (0..jobs).map(part).max();
-            let alone = alone(&config, &launches);
-            let takes: Duration = alone.iter().map(|(launch, _)| longest(launch)).sum();
-            ((takes + parts.expect("a job")).as_secs_f64() / 60.0).round()
+            let also_alone = alone(&config, &launches);
+            let lasts = also_alone.iter().map(|(launch, _)| longest(launch));
+            ((lasts.sum::<Duration>() + parts.expect("a job")).as_secs_f64() / 60.0).round()
         };
         let text = format!(
             "{} minutes with one job, and {} with eight",

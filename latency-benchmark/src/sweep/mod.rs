@@ -85,9 +85,11 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
         say(format!("warning: {amiss}"));
     }
     let launches = schedule(config);
-    let alone = jobs::alone(config, &launches);
-    let all = launches.iter().chain(alone.iter().map(|launch| &launch.0));
-    let progress = Progress::new((launches.len() + alone.len()) as u64, true);
+    let also_alone = jobs::alone(config, &launches);
+    let all = launches
+        .iter()
+        .chain(also_alone.iter().map(|launch| &launch.0));
+    let progress = Progress::new((launches.len() + also_alone.len()) as u64, true);
     let peers = match &config.jobs {
         Some(jobs) => jobs.peers(),
         None => config.lab.placement.peers.clone(),
@@ -105,7 +107,7 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
             first_failures: BTreeMap::new(),
         }),
     };
-    let is_complete = jobs::run(&sweep, &launches, &alone)? && sweep.launch_without_lines()?;
+    let is_complete = jobs::run(&sweep, &launches, &also_alone)? && sweep.launch_without_lines()?;
     let (folder, progress) = (&sweep.session.folder, &sweep.session.progress);
     let mut state = sweep.state();
     let counts = &mut state.counts;

@@ -74,8 +74,8 @@ impl RunningSweep<'_> {
             run_dir.set_aside(&run_dir.done(), "replaced")?;
         }
         let order = TurnOrder::new(launches.len(), launches[0].seed);
-        let measure = |(place, launch): (usize, &&Launch)| {
-            let seat = order.seat(place);
+        let measure = |(number, launch): (usize, &&Launch)| {
+            let seat = order.seat(number);
             seat.wait_to_start();
             self.launch(launch, placement, &run_dir(launch), Some(&seat))
         };
@@ -156,7 +156,7 @@ impl RunningSweep<'_> {
         let mut last_block = None;
         let row = session.measure(config, &programs, &partial, seat, |message| {
             if let CellMessage::Block(block) = message {
-                if let Some(figures) = figures::in_short(&block, &self.config.variants) {
+                if let Some(figures) = figures::progress_line(&block, &self.config.variants) {
                     session.progress.show(&format!("{name}  {figures}"));
                 }
                 last_block = Some(block);
@@ -167,8 +167,8 @@ impl RunningSweep<'_> {
             return Ok(false);
         };
         row.machine = self.machine.clone();
-        let mut others = others_before.into_iter().chain(others());
-        row.beside = others.next().map(str::to_owned);
+        let beside = others_before.into_iter().chain(others()).next();
+        row.beside = beside.map(str::to_owned);
         let mut state = self.state();
         state.time.save(&row);
         state.counts.add(&row.end);
@@ -185,9 +185,9 @@ impl RunningSweep<'_> {
         }
         session.progress.advance(1);
         let (done, total) = session.progress.position();
-        let outcome = outcome(&row, last_block.as_ref(), self.config);
+        let how = outcome(&row, last_block.as_ref(), self.config);
         let took_s = row.took_ms as f64 / 1e3;
-        let line = format!("[{done:3}/{total}] {name}  {outcome}, {took_s:.1} s");
+        let line = format!("[{done:3}/{total}] {name}  {how}, {took_s:.1} s");
         match row.end {
             End::Ok { .. } => session.progress.ended(&line),
             _ => session.progress.line(&line),
@@ -284,7 +284,7 @@ fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> S
                 Stop::Interrupted => "interrupted",
             };
             let blocks = row.blocks.unwrap_or(0);
-            let figures = block.and_then(|block| figures::in_short(block, &config.variants));
+            let figures = block.and_then(|block| figures::progress_line(block, &config.variants));
             let figures = figures.map_or_else(String::new, |figures| format!("{figures}; "));
             format!("{figures}{blocks} blocks, {stop}")
         }

@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use rand::seq::SliceRandom;
 use rand::{RngExt, SeedableRng};
 use run_format::files::alone;
-use run_format::plan::run::visits;
+use run_format::plan::run::launches_of_cell;
 use run_format::{Cell, RunConfig, SweepConfig, plan};
 
 use super::run_dir::RunDir;
@@ -36,7 +36,7 @@ pub(super) fn schedule(config: &SweepConfig) -> Vec<Launch> {
     };
     for run in 1..=config.repeat {
         let mut cells = config.axes.cells();
-        cells.retain(|cell| run <= visits(config, *cell));
+        cells.retain(|cell| run <= launches_of_cell(config, *cell));
         cells.shuffle(&mut rng);
         for cell in cells {
             // All subjects see the same orders of variants and the same keys.

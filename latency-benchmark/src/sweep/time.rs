@@ -11,11 +11,11 @@ use super::schedule::{Launch, schedule};
 
 /// Scales the time of the runs of a sweep so that all of them end within `time`.
 pub(crate) fn fitted_into(config: SweepConfig, time: Duration) -> Result<SweepConfig, Failure> {
-    let needs = needs(&config);
+    let needed = needs(&config);
     let one_by_one = time.mul_f64(plan::cells::speed(&config));
-    let measuring = one_by_one.saturating_sub(needs.around);
-    let scale = measuring.div_duration_f64(needs.measuring);
-    if scale < needs.least {
+    let measuring = one_by_one.saturating_sub(needed.around);
+    let scale = measuring.div_duration_f64(needed.measuring);
+    if scale < needed.least {
         reject!(
             "--time {}: too short for the fewest blocks of each run (accepted: at least {})",
             in_words(time),
@@ -29,8 +29,8 @@ pub(crate) fn fitted_into(config: SweepConfig, time: Duration) -> Result<SweepCo
 }
 
 pub(crate) fn shortest_time(config: &SweepConfig) -> Duration {
-    let needs = needs(config);
-    let all = needs.around + needs.measuring.mul_f64(needs.least);
+    let needed = needs(config);
+    let all = needed.around + needed.measuring.mul_f64(needed.least);
     all.div_f64(plan::cells::speed(config)) + Duration::from_secs(1)
 }
 

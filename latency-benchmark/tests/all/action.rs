@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::Command;
 
 use crate::bench::{lacks_nothing, text};
-use program::tool;
+use program::system_tool_or_usr_bin;
 use tempfile::TempDir;
 
 const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/action");
@@ -75,7 +75,7 @@ fn shell_scripts_pass_the_linter() {
     if lacks_nothing(
         ["shellcheck"]
             .into_iter()
-            .filter(|name| !tool(name).is_file()),
+            .filter(|name| !system_tool_or_usr_bin(name).is_file()),
     ) {
         let scripts = "prepare measure comment ../../sweep.sh $(grep -l '^#!' ../cluster/slurm/*)";
         let mut bash = Command::new("/bin/bash");

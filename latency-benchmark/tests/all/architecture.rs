@@ -7,7 +7,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::bench::text;
-use program::tool;
+use program::system_tool_or_usr_bin;
 
 fn packages() -> Vec<serde_json::Value> {
     let mut cargo = Command::new(env!("CARGO"));
@@ -44,7 +44,7 @@ fn modules_do_not_use_each_other_in_a_circle() {
     for package in packages() {
         let manifest = package["manifest_path"].as_str().unwrap();
         let folder = manifest.replace("Cargo.toml", "src/");
-        let mut find = Command::new(tool("find"));
+        let mut find = Command::new(system_tool_or_usr_bin("find"));
         let files = find.args([&folder, "-name", "*.rs"]).output().unwrap();
         let mut uses = BTreeSet::new();
         for file in text(&files.stdout).lines() {

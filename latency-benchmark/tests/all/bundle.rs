@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
-use program::tool;
+use program::system_tool_or_usr_bin;
 
 use crate::bench::{
     self, Bench, MARK, analysis, can_run, json, lacks_nothing, pid, signal, text, words,
@@ -55,7 +55,7 @@ impl EmptyRoot {
         for folder in ["proc", "sys", "dev"] {
             fs::create_dir_all(dir.join(folder)).unwrap();
         }
-        run(Command::new(tool("tar"))
+        run(Command::new(system_tool_or_usr_bin("tar"))
             .arg("-xJf")
             .args([file, Path::new("-C"), &dir]));
         let readme = fs::read_to_string(dir.join(FOLDER).join("README")).unwrap();
@@ -81,7 +81,10 @@ impl EmptyRoot {
         }
         command.args(["sh", "-c", ENTER]).arg(&self.dir);
         command.arg(format!("{MARK}={}", bench.mark)).arg("PATH=/");
-        command.arg(tool("unshare")).arg("--root").arg(&self.dir);
+        command
+            .arg(system_tool_or_usr_bin("unshare"))
+            .arg("--root")
+            .arg(&self.dir);
         command.arg(format!("--wd=/{FOLDER}"));
         command.args(&self.command).args(words(arguments));
         command.stdin(Stdio::null());
@@ -99,7 +102,9 @@ fn run(command: &mut Command) -> String {
 #[test]
 fn a_bundle_measures_in_a_root_that_has_nothing_else() {
     let needed = ["ip", "tc", "iptables", "xz", "unshare"].into_iter();
-    if !lacks_nothing(needed.filter(|name| !tool(name).is_file())) || !can_run(false) {
+    if !lacks_nothing(needed.filter(|name| !system_tool_or_usr_bin(name).is_file()))
+        || !can_run(false)
+    {
         return;
     }
     let bench = Bench::new();
@@ -126,7 +131,7 @@ fn a_bundle_measures_in_a_root_that_has_nothing_else() {
         .lines()
         .find_map(|line| line.strip_prefix("Send back the file "));
     let (sent, _) = line.expect(&said).split_once(',').unwrap();
-    let mut tar = Command::new(tool("tar"));
+    let mut tar = Command::new(system_tool_or_usr_bin("tar"));
     let list = run(tar.arg("-tzf").arg(folder.join(sent)));
     let date = &sent["send-back-".len()..sent.len() - ".tgz".len()];
     for workers in [1, 4] {

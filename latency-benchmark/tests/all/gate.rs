@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Output;
 
-use program::tool;
+use program::system_tool_or_usr_bin;
 use swarm_patch::package::upstream_manifest;
 use swarm_patch::{pristine, sync};
 
@@ -72,7 +72,11 @@ fn a_budget_that_ends_polls_is_refused_and_one_that_ends_none_changes_no_count()
         let is_it = |row: &Row| row["kind"] == kind && row["site"] == site && row["child"] == child;
         assert!(counts.iter().any(is_it), "{kind} {site} {child}");
     }
-    if lacks_nothing(["strace"].into_iter().filter(|name| !tool(name).is_file())) {
+    if lacks_nothing(
+        ["strace"]
+            .into_iter()
+            .filter(|name| !system_tool_or_usr_bin(name).is_file()),
+    ) {
         let is_call =
             |row: &&Row| row["kind"] == "system-calls" && row["cell"].starts_with("socket");
         let calls: Vec<&Row> = counts.iter().filter(is_call).collect();
@@ -371,7 +375,7 @@ fn exhaustive_a_planted_fault_is_found_and_named() {
     if !lacks_nothing(
         ["valgrind"]
             .into_iter()
-            .filter(|name| !tool(name).is_file()),
+            .filter(|name| !system_tool_or_usr_bin(name).is_file()),
     ) {
         return;
     }

@@ -7,7 +7,7 @@ use std::process::{Command, Output};
 use crate::bench::{
     self, Bench, PROGRAM, analysis, complaint, json, node_program, number, table, text,
 };
-use program::tool;
+use program::system_tool_or_usr_bin;
 use serde_json::Value;
 
 /// Two hosts, 10.77.1.2 and 10.77.2.2. In a process namespace of its own, so that servers end with the script.
@@ -43,7 +43,7 @@ exit 77
 fn can_have_hosts() -> bool {
     let missing = ["sshd", "ssh-keygen", "ip", "unshare"]
         .into_iter()
-        .filter(|name| !tool(name).is_file())
+        .filter(|name| !system_tool_or_usr_bin(name).is_file())
         .chain((!nix::unistd::geteuid().is_root()).then_some("root's rights"));
     bench::lacks_nothing(missing) && bench::can_run(false)
 }
@@ -52,7 +52,7 @@ fn can_have_hosts() -> bool {
 fn with_hosts(bench: &Bench, script: &str) -> Output {
     let dir = bench.dir.path();
     for key in ["host_key", "key"] {
-        let mut keygen = Command::new(tool("ssh-keygen"));
+        let mut keygen = Command::new(system_tool_or_usr_bin("ssh-keygen"));
         keygen.args(["-q", "-t", "ed25519", "-N", "", "-f"]);
         assert!(keygen.arg(dir.join(key)).status().unwrap().success());
     }
@@ -67,11 +67,13 @@ fn with_hosts(bench: &Bench, script: &str) -> Output {
          -oLogLevel=ERROR {{host}}"
     );
     node_program("libp2p-node");
-    let mut command = Command::new(tool("unshare"));
+    let mut command = Command::new(system_tool_or_usr_bin("unshare"));
     command.args(["--net", "--mount", "--pid", "--fork", "--kill-child"]);
     command.args(["--mount-proc", "sh", "-c", HOSTS]);
     bench.prepare(&mut command);
-    command.env("DIR", dir).env("SSHD", tool("sshd"));
+    command
+        .env("DIR", dir)
+        .env("SSHD", system_tool_or_usr_bin("sshd"));
     command.env("SSH", ssh).env("SCRIPT", script);
     command.env("TOOL", PROGRAM).env("OUT", bench.out());
     command.output().unwrap()
@@ -111,7 +113,7 @@ fn peers_on_other_hosts_are_measured_and_the_network_is_recorded() {
     let cards = network["cards"].as_array().unwrap();
     let interfaces: Vec<_> = cards.iter().map(|card| &card["interface"]).collect();
     assert_eq!(interfaces, ["v1", "v2"]);
-    if tool("ethtool").is_file() {
+    if system_tool_or_usr_bin("ethtool").is_file() {
         let offloads = cards[0]["offloads"].as_array().unwrap();
         let segmentation = |offload: &Value| offload == "tcp-segmentation-offload";
         assert!(offloads.iter().any(segmentation), "{offloads:?}");

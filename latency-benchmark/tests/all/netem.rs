@@ -66,7 +66,7 @@ fn a_cell_is_as_far_away_as_ping_says() {
     if !has_netem() {
         return println!("skipped: missing netem in this kernel");
     }
-    if !program::tool("ping").exists() {
+    if !program::system_tool_or_usr_bin("ping").exists() {
         return println!("skipped: missing ping (apt-get install -y iputils-ping)");
     }
     let (row, _) = swept(&["--delay", "netem", "--rtt", "100"]);

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, Result, anyhow, bail};
 use fs_err::{self as fs, File};
-use program::tool;
+use program::system_tool_or_usr_bin;
 use run_format::{Commit, Difference};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -194,7 +194,7 @@ pub(super) fn apply(dir: &Path, diff: &str, options: &[&str]) -> Result<String> 
 /// no effect.
 fn command(dir: &Path) -> Command {
     const OTHERS: &str = "DIR WORK_TREE INDEX_FILE OBJECT_DIRECTORY COMMON_DIR PREFIX";
-    let mut command = Command::new(tool("git"));
+    let mut command = Command::new(system_tool_or_usr_bin("git"));
     for variable in OTHERS.split(' ') {
         command.env_remove(format!("GIT_{variable}"));
     }

@@ -42,7 +42,7 @@ impl Browser {
     /// None if this machine has no Chromium or no driver of it; in CI that is a failure.
     pub(crate) fn start() -> Option<Browser> {
         let [chromium, driver] = ["chromium", "chromedriver"].map(|name| {
-            let program = program::program_in(program::tool_folders(), name);
+            let program = program::find_in(program::tool_folders(), name);
             if program.is_none() {
                 assert_ne!(env::var("CI").as_deref(), Ok("true"), "{name} is missing");
                 println!("skipped, missing: {name}");

@@ -24,35 +24,59 @@ pub struct PreflightFinding {
     pub remedy: Option<String>,
 }
 
+/// What a check saw, in words.
+pub(super) enum Seen {
+    Fine(String),
+    Problem(String),
+}
+
+impl Seen {
+    pub(super) fn fine_if(is_fine: bool, text: impl Into<String>) -> Seen {
+        if is_fine {
+            Seen::Fine(text.into())
+        } else {
+            Seen::Problem(text.into())
+        }
+    }
+}
+
 impl PreflightFinding {
-    /// Makes a finding. `seen` begins with whether there is no problem. If there is one, the finding has the given status,
-    /// consequence and remedy.
+    /// Makes a finding. If there is a problem, the finding has the given status, consequence and remedy.
     pub(super) fn new(
         name: &str,
-        (is_ok, seen): (bool, impl Into<String>),
+        seen: Seen,
         (status, consequence): (PreflightStatus, &str),
         remedy: &str,
     ) -> PreflightFinding {
-        let unless_ok = |text: &str| (!is_ok).then(|| text.to_owned());
-        PreflightFinding {
-            name: name.to_owned(),
-            status: if is_ok { PreflightStatus::Ok } else { status },
-            seen: seen.into(),
-            consequence: unless_ok(consequence),
-            remedy: unless_ok(remedy),
+        let name = name.to_owned();
+        match seen {
+            Seen::Fine(seen) => PreflightFinding {
+                name,
+                status: PreflightStatus::Ok,
+                seen,
+                consequence: None,
+                remedy: None,
+            },
+            Seen::Problem(seen) => PreflightFinding {
+                name,
+                status,
+                seen,
+                consequence: Some(consequence.to_owned()),
+                remedy: Some(remedy.to_owned()),
+            },
         }
     }
 
-    /// Makes a finding about something that was tried: either what was seen, or the error and its consequence.
+    /// Makes a finding about something that was tried. An error is a problem.
     pub(super) fn tried(
         name: &str,
-        seen: Result<impl Into<String>>,
+        outcome: Result<impl Into<String>>,
         problem: (PreflightStatus, &str),
         remedy: &str,
     ) -> PreflightFinding {
-        let seen = match seen {
-            Ok(seen) => (true, seen.into()),
-            Err(error) => (false, format!("{error:#}")),
+        let seen = match outcome {
+            Ok(text) => Seen::Fine(text.into()),
+            Err(error) => Seen::Problem(format!("{error:#}")),
         };
         PreflightFinding::new(name, seen, problem, remedy)
     }

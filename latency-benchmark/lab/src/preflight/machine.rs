@@ -10,8 +10,8 @@ use flate2::read::GzDecoder;
 use perf_event::Builder;
 use perf_event::events::Hardware;
 
-use super::finding::PreflightFinding;
 use super::finding::PreflightStatus::{Degraded, Missing};
+use super::finding::{PreflightFinding, Seen};
 use crate::Topology;
 use run_format::Sharing;
 
@@ -34,13 +34,13 @@ pub(super) fn findings() -> Vec<PreflightFinding> {
         cycle_counter(),
         judge(
             "frequency governor",
-            governor.map(|governor| (governor == "performance", governor)),
+            governor.map(|governor| Seen::fine_if(governor == "performance", governor)),
             "a core may run slowly after it was idle, which looks like slow polls",
             "as root: `cpupower frequency-set -g performance`",
         ),
         judge(
             "turbo",
-            turbo.map(|is_off| (is_off, if is_off { "off" } else { "on" }.to_owned())),
+            turbo.map(|is_off| Seen::fine_if(is_off, if is_off { "off" } else { "on" })),
             "the frequency depends on the temperature and on the load of other cores",
             "as root: write 1 to /sys/devices/system/cpu/intel_pstate/no_turbo, \
              or 0 to /sys/devices/system/cpu/cpufreq/boost",
@@ -50,14 +50,15 @@ pub(super) fn findings() -> Vec<PreflightFinding> {
             "other load",
             busy_cores().map(|cores| {
                 let seen = format!("other processes keep {cores:.1} cores busy");
-                (cores < QUIET_CORES, seen)
+                Seen::fine_if(cores < QUIET_CORES, seen)
             }),
             "other processes may take time and cache from central's core",
             "end them or wait",
         ),
         judge(
             "memory",
-            available_mib().map(|mib| (mib >= ENOUGH_MIB, format!("{mib} MiB available"))),
+            available_mib()
+                .map(|mib| Seen::fine_if(mib >= ENOUGH_MIB, format!("{mib} MiB available"))),
             "cells with many peers and large payloads may fail",
             "end other processes, or use a larger machine",
         ),
@@ -69,20 +70,17 @@ fn read(path: impl AsRef<Path>) -> Option<String> {
     Some(text.trim().to_owned())
 }
 
-/// Makes a finding. `seen` begins with whether there is no problem, and is `None` if that is unknown.
-fn judge(
-    name: &str,
-    seen: Option<(bool, String)>,
-    consequence: &str,
-    remedy: &str,
-) -> PreflightFinding {
-    let problem = (Degraded, consequence);
-    let Some(seen) = seen else {
-        let unknown = "unknown: the kernel does not show it, as in most virtual machines";
-        let remedy = "use a machine whose kernel shows it";
-        return PreflightFinding::new(name, (false, unknown), problem, remedy);
+/// Makes a finding about something that the kernel may not show. It is a problem if it is unknown.
+fn judge(name: &str, seen: Option<Seen>, consequence: &str, remedy: &str) -> PreflightFinding {
+    const UNKNOWN: &str = "unknown: the kernel does not show it, as in most virtual machines";
+    let (seen, remedy) = match seen {
+        Some(seen) => (seen, remedy),
+        None => (
+            Seen::Problem(UNKNOWN.to_owned()),
+            "use a machine whose kernel shows it",
+        ),
     };
-    PreflightFinding::new(name, seen, problem, remedy)
+    PreflightFinding::new(name, seen, (Degraded, consequence), remedy)
 }
 
 fn cores() -> Result<PreflightFinding> {
@@ -103,8 +101,8 @@ fn cores() -> Result<PreflightFinding> {
         )
     };
     let is_ok = !is_shared && count != 2;
-    let seen = format!("{count} ({smt}); {placement}");
-    Ok(judge("cores", Some((is_ok, seen)), consequence, remedy))
+    let seen = Seen::fine_if(is_ok, format!("{count} ({smt}); {placement}"));
+    Ok(judge("cores", Some(seen), consequence, remedy))
 }
 
 fn has_cpu_flag(flag: &str) -> bool {
@@ -123,7 +121,10 @@ fn clock() -> PreflightFinding {
         .unwrap_or_else(|| "unknown".to_owned());
     judge(
         "clock",
-        Some((is_invariant, format!("{tsc}; clock source {source}"))),
+        Some(Seen::fine_if(
+            is_invariant,
+            format!("{tsc}; clock source {source}"),
+        )),
         "reading the clock takes longer, and this time is part of the measured times",
         "use another machine, or a hypervisor that gives its guests the TSC",
     )
@@ -140,13 +141,13 @@ fn own_time() -> PreflightFinding {
     };
     // Only x86 says whether there is a hypervisor.
     let is_physical = cfg!(target_arch = "x86_64") && !has_cpu_flag("hypervisor");
-    let (is_ok, hypervisor) = match sets(STEAL) {
-        _ if is_physical => (true, "; there is no hypervisor"),
-        Some(true) => (true, " and time that the hypervisor reports as stolen"),
-        Some(false) => (false, ", but with time that the hypervisor took"),
-        None => (
+    let (is_ok, hypervisor) = match (is_physical, sets(STEAL)) {
+        (true, _) => (true, "; there is no hypervisor"),
+        (false, Some(true)) => (true, " and time that the hypervisor reports as stolen"),
+        (false, Some(false)) => (false, ", but with time that the hypervisor took"),
+        (false, None) => (
             false,
-            "; it is not known whether with time of the hypervisor, because the kernel's configuration cannot be read",
+            "; whether the hypervisor's time is included is unknown, because the kernel's configuration cannot be read",
         ),
     };
     let interrupts = match sets(INTERRUPTS) {
@@ -156,7 +157,7 @@ fn own_time() -> PreflightFinding {
     let seen = format!("polls are counted without time of other threads{hypervisor}{interrupts}");
     judge(
         "own time",
-        Some((is_ok, seen)),
+        Some(Seen::fine_if(is_ok, seen)),
         "a poll that the hypervisor interrupts may look slow",
         "use a kernel with CONFIG_PARAVIRT_TIME_ACCOUNTING, or a machine that is not shared",
     )
@@ -192,7 +193,7 @@ fn cycle_counter() -> PreflightFinding {
     let consequence = "central's cycles and cache misses are not counted";
     judge(
         "hardware counters",
-        Some((is_ok, seen)),
+        Some(Seen::fine_if(is_ok, seen)),
         consequence,
         remedy,
     )
@@ -213,7 +214,7 @@ fn idle_states() -> PreflightFinding {
         "idle states",
         deepest.map(|(deepest, exit_us)| {
             let seen = format!("the deepest enabled is {deepest}, {exit_us} us to wake up");
-            (exit_us <= SHALLOW_EXIT_US, seen)
+            Seen::fine_if(exit_us <= SHALLOW_EXIT_US, seen)
         }),
         "an idle core takes long to wake up, and its caches are cold",
         &format!("as root: `cpupower idle-set -D {SHALLOW_EXIT_US}`"),

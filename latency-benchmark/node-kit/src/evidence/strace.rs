@@ -6,7 +6,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use anyhow::{Context, Result, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::{Pid, gettid};
-use program::{installed, one_line};
+use program::{one_line, require_system_tool};
 
 use crate::scope::Unobservable;
 
@@ -68,7 +68,7 @@ impl Strace {
 
 impl Attached {
     fn to(worker: Pid) -> Result<Attached> {
-        let mut command = Command::new(installed("strace")?);
+        let mut command = Command::new(require_system_tool("strace")?);
         // The probe asks for the thread's time after long polls, and strace makes polls long.
         let others = "trace=!clock_gettime";
         command

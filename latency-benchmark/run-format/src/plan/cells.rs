@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 use crate::{Cell, JobsConfig, Placement, SweepConfig};
 use sha2::{Digest, Sha256};
 
-use super::run::{measuring_ms, visits};
+use super::run::{launches_of_cell, measuring_ms};
 
 /// The cells of the grid, or those of the shard. Cells are dealt out, the longest first, each to the shard that has least to
 /// do. The seed decides the order of equally long cells, so that no shard has all cells of one kind.
@@ -44,22 +44,24 @@ pub fn cells(sweep: &SweepConfig) -> Vec<Cell> {
 fn takes_ms(sweep: &SweepConfig, cell: Cell) -> u64 {
     const AROUND_MS: u64 = 1000;
     let rtt_ms = cell.rtt_ms.ms();
-    let measuring_ms = measuring_ms(rtt_ms) as u64;
+    let longest_ms = sweep.max_cell_ms.unwrap_or(measuring_ms(rtt_ms) as u64);
     // Connecting and warming up take about ten round trips.
-    let run_ms = AROUND_MS + (10.0 * rtt_ms) as u64 + sweep.max_cell_ms.unwrap_or(measuring_ms);
-    run_ms * u64::from(visits(sweep, cell))
+    let run_ms = AROUND_MS + (10.0 * rtt_ms) as u64 + longest_ms;
+    run_ms * u64::from(launches_of_cell(sweep, cell))
 }
 
 pub fn launches(sweep: &SweepConfig) -> usize {
     let cells = sweep.axes.cells().into_iter();
-    let runs: u64 = cells.map(|cell| u64::from(visits(sweep, cell))).sum();
-    runs as usize * sweep.subjects.len().max(1)
+    let launches: u64 = cells
+        .map(|cell| u64::from(launches_of_cell(sweep, cell)))
+        .sum();
+    launches as usize * sweep.subjects.len().max(1)
 }
 
-/// The jobs of a sweep with that number of runs. The runs that are also measured alone take about a tenth of the time.
-pub fn in_places(places: Vec<Placement>, runs: usize) -> JobsConfig {
-    let a_tenth = runs / (10 * places.len());
-    let alone = a_tenth.max(FEWEST_PAIRS).min(runs);
+/// The jobs of a sweep with that number of launches. The launches that are also measured alone take about a tenth of the time.
+pub fn in_places(places: Vec<Placement>, launches: usize) -> JobsConfig {
+    let a_tenth = launches / (10 * places.len());
+    let alone = a_tenth.max(FEWEST_PAIRS).min(launches);
     JobsConfig { places, alone }
 }
 
@@ -130,22 +132,22 @@ mod tests {
     }
 
     #[test]
-    fn far_cells_have_visits_of_their_own_number() {
+    fn far_cells_have_their_own_number_of_launches() {
         let config = SweepConfig {
             repeat: 3,
             far_repeat: Some(2),
             shard: None,
             ..config(Shard { index: 1, of: 1 })
         };
-        let visits = |rtt_ms: &str| {
+        let launches_at = |rtt_ms: &str| {
             let rtt_ms = rtt_ms.parse().expect("a time");
             let cell = Cell {
                 rtt_ms,
                 ..config.axes.cells()[0]
             };
-            visits(&config, cell)
+            launches_of_cell(&config, cell)
         };
-        assert_eq!(["0", "50", "50.1", "200"].map(visits), [3, 3, 2, 2]);
+        assert_eq!(["0", "50", "50.1", "200"].map(launches_at), [3, 3, 2, 2]);
         assert_eq!(launches(&config), 80 * 3 + 40 * 2);
     }
 

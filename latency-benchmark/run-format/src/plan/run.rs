@@ -150,8 +150,8 @@ pub fn measuring_ms(rtt_ms: f64) -> f64 {
     SHORTEST_MS + MS_BY_RTT_MS * rtt_ms
 }
 
-/// The number of runs of a cell, of each subject if subjects are compared.
-pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
+/// The number of launches of a cell, of each subject if subjects are compared.
+pub fn launches_of_cell(sweep: &SweepConfig, cell: Cell) -> u32 {
     const FAR_MS: f64 = 50.0;
     match sweep.far_repeat {
         Some(far) if cell.rtt_ms.ms() > FAR_MS => far,
@@ -163,7 +163,7 @@ pub fn visits(sweep: &SweepConfig, cell: Cell) -> u32 {
 /// blocks of one run differ.
 pub fn fewest_blocks(sweep: &SweepConfig, cell: Cell) -> u32 {
     const IN_A_RUN: u32 = 2;
-    let fewest = (FEWEST_BLOCKS as u32).div_ceil(visits(sweep, cell));
+    let fewest = (FEWEST_BLOCKS as u32).div_ceil(launches_of_cell(sweep, cell));
     fewest.max(IN_A_RUN)
 }
 

@@ -13,8 +13,8 @@ pub enum Disturbance {
 }
 
 impl Disturbance {
-    /// Words that follow "in".
-    pub fn words(self) -> &'static str {
+    /// A clause such as "central stood still", for "in 3 blocks central stood still".
+    pub fn clause(self) -> &'static str {
         match self {
             Disturbance::CentralStopped => "central stood still",
             Disturbance::OtherStopped => "a peer or the delay line was stopped",
