@@ -17,8 +17,8 @@ use anyhow::{Context, Result, anyhow, bail};
 use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
 use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
-    CentralTask, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow, STOP_LINE, Stage,
-    StageTime, TURN_LINE, plan,
+    CentralTask, Counters, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow,
+    STOP_LINE, Stage, StageTime, Stop, TURN_LINE, plan,
 };
 
 use self::nodes::{errors_in, remove_empty_logs, start};
@@ -97,7 +97,7 @@ struct CellRun<'a> {
     measured: Option<Measured>,
 }
 
-impl CellRun<'_> {
+impl<'a> CellRun<'a> {
     fn enter(&mut self, stage: Stage) {
         self.note_time();
         (self.stage, self.stage_since) = (stage, Instant::now());
@@ -111,47 +111,94 @@ impl CellRun<'_> {
     }
 
     fn run(&mut self, inside: Option<Inside>) -> Result<End> {
+        move_to(&self.task.config.lab.placement.peers).context("cannot leave central's core")?;
+        let mut lab = inside.map(|inside| self.wire(inside)).transpose()?;
+        if let Some(lab) = &mut lab
+            && let Some(reason) = self.measure_links(lab)?
+        {
+            return Ok(End::Invalid { reason });
+        }
+        self.enter(Stage::StartingPeers);
+        let before = lab.as_ref().map(Lab::counters).transpose()?;
+        let peers = self.start_peers(lab.as_ref())?;
+        self.enter(Stage::Connecting);
+        let stop = self.run_central(lab.as_mut(), peers, before)?;
+        self.enter(Stage::TakingDownLab);
+        self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
+        Ok(End::Ok { stop })
+    }
+
+    fn wire(&mut self, inside: Inside) -> Result<Lab> {
         let config = &self.task.config;
-        move_to(&config.lab.placement.peers).context("cannot leave central's core")?;
         let spec = LabSpec {
             peers: config.cell.peers,
             rtt: config.cell.rtt_ms,
             network: config.lab.clone(),
         };
-        let wire = |inside| Lab::wire(inside, spec);
-        let mut lab = inside.map(wire).transpose()?;
-        if let Some(lab) = &mut lab {
-            self.row.network.lab = Some(lab.facts().clone());
-            self.enter(Stage::MeasuringRoundTrip);
-            let rtt = lab.measure_rtt()?;
-            let invalid = rtt.invalid();
-            self.row.network.rtt = Some(rtt);
-            if let Some(reason) = invalid {
-                return Ok(End::Invalid { reason });
-            }
-        }
+        let lab = Lab::wire(inside, spec)?;
+        self.row.network.lab = Some(lab.facts().clone());
+        Ok(lab)
+    }
 
-        self.enter(Stage::StartingPeers);
-        let before = lab.as_ref().map(Lab::counters).transpose()?;
-        let mut peers = Peers::start(lab.as_ref(), self.task)?;
+    /// Measures the round trips of the lab. Returns the reason if they are not as asked for.
+    fn measure_links(&mut self, lab: &mut Lab) -> Result<Option<String>> {
+        self.enter(Stage::MeasuringRoundTrip);
+        let rtt = lab.measure_rtt()?;
+        let invalid = rtt.invalid();
+        self.row.network.rtt = Some(rtt);
+        Ok(invalid)
+    }
+
+    /// Starts the peers. The links to peers on other hosts can be measured only now.
+    fn start_peers(&mut self, lab: Option<&Lab>) -> Result<Peers<'a>> {
+        let config = &self.task.config;
+        let peers = Peers::start(lab, self.task)?;
         if let Some(peer_hosts) = &config.lab.peer_hosts {
             self.enter(Stage::MeasuringRoundTrip);
             self.row.network.rtt = Some(peers.time_links()?);
             let hosts = peer_hosts.hosts.iter().take(config.cell.peers);
             self.row.network.cards = cards_to(hosts.map(|host| host.address));
         }
+        Ok(peers)
+    }
 
-        self.enter(Stage::Connecting);
-        let delay_line = lab.as_ref().and_then(Lab::delay_line_pid);
+    /// Runs central to its end, and ends the peers. Returns why central stopped measuring.
+    fn run_central(
+        &mut self,
+        mut lab: Option<&mut Lab>,
+        mut peers: Peers<'_>,
+        before: Option<Counters>,
+    ) -> Result<Stop> {
+        let log = self.task.dir.join("central.log");
+        let mut central = self.start_central(lab.as_deref(), &peers, &log)?;
+        let followed = self.follow(&mut central, &mut peers, lab.as_deref_mut());
+        let outcome = followed.and_then(|()| {
+            ended_well(&mut central, &log)?;
+            let stop = self.measured.as_ref().map(|measured| measured.stop);
+            stop.context("central ended before it had measured anything")
+        });
+        let after = lab.and_then(|lab| lab.counters().ok());
+        let counters = after.zip(before);
+        self.row.network.counters = counters.map(|(after, before)| after.since(&before));
+        outcome.map_err(|error| who_died(error, central, &log, peers))
+    }
+
+    fn start_central(
+        &self,
+        lab: Option<&Lab>,
+        peers: &Peers<'_>,
+        log: &Path,
+    ) -> Result<Conversation<NodeMessage>> {
+        let config = &self.task.config;
+        let delay_line = lab.and_then(Lab::delay_line_pid);
         let others = OtherProcesses {
             peers: peers.pids(),
             delay_line: delay_line.and_then(|pid| i32::try_from(pid).ok()),
         };
-        let log = self.task.dir.join("central.log");
         let cores = config.lab.placement.central_cores();
         let mut command = Command::new(&self.task.programs.central);
         command.arg("central");
-        let process = start(lab.as_ref(), Where::Central, &cores, command, &log)?;
+        let process = start(lab, Where::Central, &cores, command, log)?;
         let task = CentralTask {
             config: config.clone(),
             dir: self.task.dir.clone(),
@@ -159,20 +206,7 @@ impl CellRun<'_> {
             others,
             page: peers.page(),
         };
-        let mut central = Conversation::begin(process, &task)?;
-        let followed = self.follow(&mut central, &mut peers, lab.as_mut());
-        let outcome = followed.and_then(|()| {
-            ended_well(&mut central, &log)?;
-            let stop = self.measured.as_ref().map(|measured| measured.stop);
-            stop.context("central ended before it had measured anything")
-        });
-        let after = lab.as_ref().and_then(|lab| lab.counters().ok());
-        let counters = after.zip(before);
-        self.row.network.counters = counters.map(|(after, before)| after.since(&before));
-        let stop = outcome.map_err(|error| who_died(error, central, &log, peers))?;
-        self.enter(Stage::TakingDownLab);
-        self.row.network.delay_line = lab.map(Lab::finish).transpose()?.flatten();
-        Ok(End::Ok { stop })
+        Conversation::begin(process, &task)
     }
 
     /// Forwards the reports of central until it closes its output. In a soak it also restarts peers.
@@ -184,7 +218,7 @@ impl CellRun<'_> {
     ) -> Result<()> {
         const LOOK_AROUND: Duration = Duration::from_millis(200);
         let config = &self.task.config;
-        let mut restarts = match &config.measurement {
+        let mut due_restarts = match &config.measurement {
             Measurement::Soak(plan) => {
                 Some(restarts(plan.churn, config.cell.peers, config.seed).peekable())
             }
@@ -214,7 +248,7 @@ impl CellRun<'_> {
             }
             // Once central has measured, the nodes are about to end, and the delay line with them.
             if self.measured.is_none() {
-                self.look_after(central, peers, lab.as_deref_mut(), &mut restarts)?;
+                self.look_after(central, peers, lab.as_deref_mut(), &mut due_restarts)?;
             }
         }
     }
@@ -225,23 +259,41 @@ impl CellRun<'_> {
         central: &mut Conversation<NodeMessage>,
         peers: &mut Peers<'_>,
         mut lab: Option<&mut Lab>,
-        restarts: &mut Option<Peekable<impl Iterator<Item = (Duration, usize)>>>,
+        due_restarts: &mut Option<Peekable<impl Iterator<Item = (Duration, usize)>>>,
     ) -> Result<()> {
         if let Some(lab) = &mut lab {
             lab.check()?;
         }
-        let is_due = |(at, _): &(Duration, usize)| *at <= self.stage_since.elapsed();
-        if let Some(restarts) = restarts
+        if let Some(due_restarts) = due_restarts
             && self.stage == Stage::Measuring
-            && peers.all_listen()?
-            && let Some((_, number)) = restarts.next_if(is_due)
         {
-            peers.restart(lab.as_deref(), number)?;
-            self.restarted += 1;
+            self.restart_due_peer(peers, lab.as_deref(), due_restarts)?;
         }
         if self.lines.try_recv().is_ok() {
             central.ask_to_stop();
         }
+        self.refuse_overdue_stage()
+    }
+
+    /// Restarts the next peer if that is due and all peers listen. Fails if a peer has ended.
+    fn restart_due_peer(
+        &mut self,
+        peers: &mut Peers<'_>,
+        lab: Option<&Lab>,
+        due_restarts: &mut Peekable<impl Iterator<Item = (Duration, usize)>>,
+    ) -> Result<()> {
+        let is_due = |(at, _): &(Duration, usize)| *at <= self.stage_since.elapsed();
+        if peers.all_listen()?
+            && let Some((_, number)) = due_restarts.next_if(is_due)
+        {
+            peers.restart(lab, number)?;
+            self.restarted += 1;
+        }
+        Ok(())
+    }
+
+    /// Fails if central takes too long for the current stage.
+    fn refuse_overdue_stage(&self) -> Result<()> {
         let limit = self.longest_stage();
         if self.stage_since.elapsed() > limit + self.paused {
             let (stage, seconds) = (self.stage, limit.as_secs_f64());

@@ -179,62 +179,37 @@ impl SweepArgs {
     }
 
     fn config(&self, quick: bool) -> Result<SweepConfig, Failure> {
-        let (grid, compared, length) = (&self.grid, &self.compared, &self.length);
         let stack = self.program.stack;
-        let mut axes = grid.axes(quick, self.hosts.count())?;
-        let fewest_peers = axes.peers.iter().copied().min().unwrap_or(0);
-        if let Some(largest) = self.node.profile_payload(fewest_peers)? {
-            if !grid.payload.is_empty() {
-                reject!("--payload: a profile has its own sizes (remove --payload)");
-            }
-            axes.payload_bytes = vec![largest];
-        }
+        let axes = self.axes(quick)?;
         let pace = self.node.pace(&axes.payload_bytes)?;
         let runtime = self.runtime.runtime()?;
-        let (peers, rtts) = (&axes.peers, &axes.rtt_ms);
-        let network = self.hosts.network(peers, rtts, runtime.workers)?;
-        let cells = axes.cells().len();
-        if let Some(shard) = self.parts.shard.filter(|shard| shard.of as usize > cells) {
-            reject!(
-                "--shard: {} parts, but the grid has {cells} cells (accepted: at most as many parts)",
-                shard.of
-            );
-        }
-        let (budgets, subjects) = compared.budgets_and_subjects()?;
+        let lab = (self.hosts).network(&axes.peers, &axes.rtt_ms, runtime.workers)?;
+        let (budgets, subjects) = self.compared.budgets_and_subjects()?;
         let has_subjects = !subjects.is_empty();
-        if has_subjects && pace == Pace::Saturating {
-            reject!(
-                "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
-            );
-        }
-        let visits = length.visits(quick, has_subjects);
+        self.refuse_contradictions(&axes, pace, &budgets, has_subjects)?;
         let node = self.node.node(stack)?;
         let defaults = self.default_budgets(&node, has_subjects);
-        // A single budget is compared with itself in another program, and needs no A/A control here. With --prove a patch is
-        // compared with its budget, and both with the same program.
-        let has_subject_control = !compared.no_aa && compared.prove.is_none();
-        let has_control = !compared.no_aa && (!has_subjects || compared.budget.len() > 1);
-        if self.hosts.count() > 0 {
-            refuse_both_ends(&budgets, "peers are on other hosts")?;
-        }
+        let variants_have_control = self.compared.variants_have_control(has_subjects);
+        let subjects_have_control = self.compared.subjects_have_control();
+        let launches = self.length.launches(quick, has_subjects);
         let mut config = SweepConfig {
             axes,
-            variants: variants(stack, &node, &budgets, &defaults, has_control)?,
-            subjects: subjects.subjects(stack, has_subject_control, runtime)?,
+            variants: variants(stack, &node, &budgets, &defaults, variants_have_control)?,
+            subjects: subjects.subjects(stack, subjects_have_control, runtime)?,
             node,
             pace,
             runtime,
-            lab: network,
-            repeat: visits.near,
-            far_repeat: visits.far,
-            turn_ms: length.turn,
-            settle_ms: length.settle,
-            max_cell_ms: visits.max_ms,
-            time_scale: match grid.quick {
+            lab,
+            repeat: launches.near,
+            far_repeat: launches.far,
+            turn_ms: self.length.turn,
+            settle_ms: self.length.settle,
+            max_cell_ms: launches.max_ms,
+            time_scale: match self.grid.quick {
                 true => QUICK_SCALE,
-                false => visits.scale,
+                false => launches.scale,
             },
-            precision: length.precision,
+            precision: self.length.precision,
             seed: self.new_run.seed(),
             measurement: Measurement::Compare,
             shard: self.parts.shard,
@@ -244,18 +219,56 @@ impl SweepArgs {
         Ok(config)
     }
 
+    /// The axes of the grid. With a profile, the only payload is the profile's largest size.
+    fn axes(&self, quick: bool) -> Result<Axes, Failure> {
+        let mut axes = self.grid.axes(quick, self.hosts.count())?;
+        let fewest_peers = axes.peers.iter().copied().min().unwrap_or(0);
+        if let Some(largest) = self.node.profile_payload(fewest_peers)? {
+            if !self.grid.payload.is_empty() {
+                reject!("--payload: a profile has its own sizes (remove --payload)");
+            }
+            axes.payload_bytes = vec![largest];
+        }
+        Ok(axes)
+    }
+
+    /// Refuses options that are right by themselves but do not go together.
+    fn refuse_contradictions(
+        &self,
+        axes: &Axes,
+        pace: Pace,
+        budgets: &[Budgets],
+        has_subjects: bool,
+    ) -> Result<(), Failure> {
+        let cells = axes.cells().len();
+        if let Some(shard) = self.parts.shard.filter(|shard| shard.of as usize > cells) {
+            reject!(
+                "--shard: {} parts, but the grid has {cells} cells (accepted: at most as many parts)",
+                shard.of
+            );
+        }
+        if has_subjects && pace == Pace::Saturating {
+            reject!(
+                "--outstanding max: each subject would find another number, and so have another load (accepted: a number)"
+            );
+        }
+        if self.hosts.count() > 0 {
+            refuse_both_ends(budgets, "peers are on other hosts")?;
+        }
+        Ok(())
+    }
+
     fn default_budgets(&self, node: &NodeConfig, has_subjects: bool) -> Vec<Budgets> {
         let stack = self.program.stack;
-        let offers = offers(stack);
+        let offered = offers(stack);
         let texts: &[&str] = match (has_subjects, self.grid.quick) {
             // The sources of a subject may have a bound of their own.
             (true, _) => &["none"],
-            (false, true) => offers.quick_budgets,
-            (false, false) => offers.budgets,
+            (false, true) => offered.quick_budgets,
+            (false, false) => offered.budgets,
         };
         let can_follow = self.hosts.count() == 0;
-        let budgets = texts.iter();
-        let budgets = budgets.map(|text| text.parse().expect("it is a budget"));
+        let budgets = texts.iter().map(|text| text.parse().expect("a budget"));
         let can_be_measured = |budgets: &Budgets| {
             (can_follow || budgets.ends == Ends::Central)
                 && unknown_site(stack, node, budgets).is_none()
@@ -264,8 +277,8 @@ impl SweepArgs {
     }
 }
 
-/// The launches of a cell and their time.
-struct Visits {
+/// The number of launches of a cell, and their time.
+struct Launches {
     near: u32,
     /// The number of launches where the round trip is long, if that is another one.
     far: Option<u32>,
@@ -276,9 +289,9 @@ struct Visits {
 impl LengthArgs {
     /// The launches of each cell. In a `short` look, and where the time of a run was asked for, it has one unless --repeat says
     /// otherwise.
-    fn visits(&self, short: bool, has_subjects: bool) -> Visits {
+    fn launches(&self, short: bool, has_subjects: bool) -> Launches {
         if short || self.repeat.is_some() || self.max_cell_seconds.is_some() {
-            return Visits {
+            return Launches {
                 near: self.repeat.unwrap_or(1),
                 far: None,
                 max_ms: self.max_cell_seconds.map(|seconds| seconds * 1000),
@@ -286,14 +299,14 @@ impl LengthArgs {
             };
         }
         let (near, far) = match has_subjects {
-            true => (SUBJECT_VISITS, FAR_SUBJECT_VISITS),
-            false => (VISITS, FAR_VISITS),
+            true => (SUBJECT_LAUNCHES, FAR_SUBJECT_LAUNCHES),
+            false => (LAUNCHES, FAR_LAUNCHES),
         };
-        Visits {
+        Launches {
             near,
             far: Some(far),
             max_ms: (has_subjects && self.time.is_none()).then_some(SUBJECT_MS),
-            scale: VISIT_SCALE,
+            scale: LAUNCH_SCALE,
         }
     }
 }
@@ -311,33 +324,55 @@ impl ComparedArgs {
         let budgets = vec![Budgets::NONE, budget.at_ends(Ends::Both)];
         Ok((budgets, SubjectArgs::patched(budget)))
     }
+
+    /// Whether the variants have an A/A control. A single budget of subjects is compared with itself in another program, and
+    /// needs none.
+    fn variants_have_control(&self, has_subjects: bool) -> bool {
+        !self.no_aa && (!has_subjects || self.budget.len() > 1)
+    }
+
+    /// Whether the subjects have an A/A control. With --prove a patch is compared with its budget, and both with the same
+    /// program.
+    fn subjects_have_control(&self) -> bool {
+        !self.no_aa && self.prove.is_none()
+    }
 }
 
 impl GridArgs {
     fn axes(&self, quick: bool, hosts: usize) -> Result<Axes, Failure> {
-        let (mut peers, mut rtt_ms, kib) = match quick {
-            true => (vec![1, 5], vec![0.0, 5.0, 25.0], vec![16, 256]),
-            false => (
-                vec![1, 2, 5, 10, 15],
-                vec![0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
-                vec![4, 16, 64, 256],
-            ),
-        };
-        if hosts > 0 {
-            // The round trips of links to other hosts are measured before the sweep begins.
-            (peers, rtt_ms) = (vec![hosts], vec![0.0]);
-        }
-        let payloads = kib.into_iter().map(Payload::kib);
+        let defaults = default_axes(quick, hosts);
         let axes = Axes {
-            peers: given_or(&self.peers, peers),
-            rtt_ms: given_or(&self.rtt, rtts(&rtt_ms)),
-            payload_bytes: given_or(&self.payload, payloads.collect()),
+            peers: given_or(&self.peers, defaults.peers),
+            rtt_ms: given_or(&self.rtt, defaults.rtt_ms),
+            payload_bytes: given_or(&self.payload, defaults.payload_bytes),
             only: Vec::new(),
         };
         refuse_twice("--peers", &axes.peers)?;
         refuse_twice("--rtt", &axes.rtt_ms)?;
         refuse_twice("--payload", &axes.payload_bytes)?;
         Ok(axes)
+    }
+}
+
+/// The axes of a sweep without options for them. `hosts` is the number of other hosts with peers.
+pub(super) fn default_axes(quick: bool, hosts: usize) -> Axes {
+    let (mut peers, mut rtt_ms, kib) = match quick {
+        true => (vec![1, 5], vec![0.0, 5.0, 25.0], vec![16, 256]),
+        false => (
+            vec![1, 2, 5, 10, 15],
+            vec![0.0, 5.0, 25.0, 50.0, 100.0, 200.0],
+            vec![4, 16, 64, 256],
+        ),
+    };
+    if hosts > 0 {
+        // The round trips of links to other hosts are measured before the sweep begins.
+        (peers, rtt_ms) = (vec![hosts], vec![0.0]);
+    }
+    Axes {
+        peers,
+        rtt_ms: rtts(&rtt_ms),
+        payload_bytes: kib.into_iter().map(Payload::kib).collect(),
+        only: Vec::new(),
     }
 }
 
@@ -376,13 +411,13 @@ fn rtts(ms: &[f64]) -> Vec<Rtt> {
 
 const QUICK_SCALE: f64 = 0.4;
 /// The machine's speed changes within minutes, so the time of a cell is spread over the sweep.
-const VISITS: u32 = 3;
-const FAR_VISITS: u32 = 2;
-/// All visits of a cell together take about as long as one long run.
-const VISIT_SCALE: f64 = 0.26;
+const LAUNCHES: u32 = 3;
+const FAR_LAUNCHES: u32 = 2;
+/// All launches of a cell together take about as long as a single one with --repeat 1.
+const LAUNCH_SCALE: f64 = 0.26;
 /// Subjects are compared in few cells, each thoroughly. Between launches, which have different layouts, their changes differ
 /// about as much as between seconds of one launch, and a launch takes a second longer than it measures. Therefore many short
 /// launches say more than a few long ones (Kalibera and Jones, "Rigorous benchmarking in reasonable time", 2013).
-const SUBJECT_VISITS: u32 = 8;
-const FAR_SUBJECT_VISITS: u32 = 5;
+const SUBJECT_LAUNCHES: u32 = 8;
+const FAR_SUBJECT_LAUNCHES: u32 = 5;
 const SUBJECT_MS: u64 = 3_000;
