@@ -77,36 +77,22 @@ fn measure_all<'a>(
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
-    use run_format::files::{MANIFEST, read_versioned};
-    use run_format::{Axes, Manifest, Payload, Rtt, SweepConfig, plan};
+    use run_format::{SweepConfig, plan};
 
     use super::*;
+    use crate::sweep::args::default_axes;
+    use crate::sweep::fixture::fixture_config;
     use crate::sweep::schedule::schedule;
-
-    /// The default grid, with three runs of each cell.
-    fn config() -> SweepConfig {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-        let manifest: Manifest = read_versioned(&fixture.join(MANIFEST)).expect("the fixture");
-        let rtts = [0.0, 5.0, 25.0, 50.0, 100.0, 200.0];
-        SweepConfig {
-            max_cell_ms: None,
-            repeat: 3,
-            axes: Axes {
-                peers: vec![1, 2, 5, 10, 15],
-                rtt_ms: rtts.map(|ms| Rtt::from_ms(ms).expect("a time")).into(),
-                payload_bytes: [4, 16, 64, 256].map(Payload::kib).into(),
-                only: Vec::new(),
-            },
-            ..manifest.config
-        }
-    }
 
     #[test]
     fn the_time_with_many_jobs_is_the_documented_one() {
-        let config = config();
+        let config = SweepConfig {
+            axes: default_axes(false, 0),
+            repeat: 3,
+            ..fixture_config()
+        };
         let launches = schedule(&config);
         let minutes = |jobs: usize| {
             let placement = config.lab.placement.clone();

@@ -121,3 +121,21 @@ fn measure(manifest: &Manifest, programs: &Programs, folder: ResultsFolder) -> R
     }
     Ok(counts.exit_code())
 }
+
+#[cfg(test)]
+mod fixture {
+    use std::path::Path;
+
+    use run_format::files::{MANIFEST, read_versioned};
+    use run_format::{Manifest, SweepConfig};
+
+    /// The configuration of the fixture, in which each launch has its default time.
+    pub(super) fn fixture_config() -> SweepConfig {
+        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
+        let manifest: Manifest = read_versioned(&fixture.join(MANIFEST)).expect("the fixture");
+        SweepConfig {
+            max_cell_ms: None,
+            ..manifest.config
+        }
+    }
+}

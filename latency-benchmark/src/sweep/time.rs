@@ -127,25 +127,16 @@ impl SavedTime {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
-    use run_format::files::{MANIFEST, read_versioned};
-    use run_format::{Manifest, Rtt};
+    use run_format::Rtt;
 
     use super::*;
+    use crate::sweep::fixture::fixture_config;
 
     /// Four cells of the committed sweep's kind.
-    fn config() -> SweepConfig {
-        let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
-        let manifest: Manifest = read_versioned(&fixture.join(MANIFEST)).expect("the fixture");
-        let mut config = SweepConfig {
-            max_cell_ms: None,
-            ..manifest.config
-        };
-        config
-            .axes
-            .rtt_ms
-            .push(Rtt::from_ms(100.0).expect("a time"));
+    fn four_cells() -> SweepConfig {
+        let mut config = fixture_config();
+        let far = Rtt::from_ms(100.0).expect("a time");
+        config.axes.rtt_ms.push(far);
         config
     }
 
@@ -158,18 +149,18 @@ mod tests {
     fn a_sweep_fits_into_its_time_or_is_refused() {
         for seconds in [40, 60, 3600] {
             let time = Duration::from_secs(seconds);
-            let all = longest(&fitted_into(config(), time).expect("it fits"));
+            let all = longest(&fitted_into(four_cells(), time).expect("it fits"));
             assert!(
                 all <= time && all > time.mul_f64(0.98),
                 "{all:?} of {time:?}"
             );
         }
-        assert!(fitted_into(config(), Duration::from_secs(5)).is_err());
+        assert!(fitted_into(four_cells(), Duration::from_secs(5)).is_err());
     }
 
     #[test]
     fn what_a_run_saves_goes_to_the_next_ones() {
-        let config = config();
+        let config = four_cells();
         let launches = schedule(&config);
         let mut saved = SavedTime::new(launches.iter(), &config);
         let mut given_ms = 0;
