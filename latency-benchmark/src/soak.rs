@@ -10,7 +10,7 @@ use run_format::checksums::of_file;
 use run_format::files::{BLOCKS, EDITS, SCHEMA, SOAK, SOAK_ROWS, unix_s, write_json, write_whole};
 use run_format::{
     BUDGET_FORMS, Budgets, CHURN_FORMS, Cell, Churn, End, Load, Machine, PAYLOAD_FORMS, Payload,
-    RuntimeConfig, SoakConfig, SoakEnd, SoakFile, SoakRow, TableWriters, plan,
+    RuntimeConfig, SoakConfig, SoakEnd, SoakFile, SoakRow, Stop, TableWriters, plan,
 };
 
 use crate::args::{HostArgs, NewRunArgs, NodeArgs, RttArg, refuse_unknown_sites};
@@ -213,11 +213,10 @@ fn progress_line(row: &SoakRow, peers: usize) -> String {
 }
 
 fn summary(end: &SoakEnd) -> String {
-    let how = match &end.end {
-        &End::INTERRUPTED => "; interrupted".to_owned(),
-        End::Ok { .. } => String::new(),
-        End::Invalid { reason } => format!("; INVALID: {reason}"),
-        End::Failed { stage, reason } => format!("; FAILED while {stage}: {reason}"),
+    let how = match end.end.stop_or_problem() {
+        Ok(Stop::Interrupted) => "; interrupted".to_owned(),
+        Ok(Stop::Precise | Stop::Cap) => String::new(),
+        Err(problem) => format!("; {problem}"),
     };
     format!("{} rows{}{how}", end.rows, restarts(", ", end.restarts))
 }

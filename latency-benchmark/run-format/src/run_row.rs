@@ -221,6 +221,16 @@ impl End {
         stop: Stop::Interrupted,
     };
 
+    /// Returns why the run stopped measuring. If it failed or is invalid, the error says so in the words of all progress lines,
+    /// such as "FAILED while connecting: central was killed by signal 9".
+    pub fn stop_or_problem(&self) -> Result<Stop, String> {
+        match self {
+            End::Ok { stop } => Ok(*stop),
+            End::Invalid { reason } => Err(format!("INVALID: {reason}")),
+            End::Failed { stage, reason } => Err(format!("FAILED while {stage}: {reason}")),
+        }
+    }
+
     /// The end of a sentence about a subject that failed. This is how its launch without the inserted lines ended.
     pub fn without_lines(&self) -> String {
         match self {

@@ -10,7 +10,7 @@ use anyhow::Result;
 use fs_err as fs;
 use program::{Failure, interrupts_seen, print, say};
 use run_format::files::{EXPLAIN, SCHEMA, explained_folder, unix_s, write_json};
-use run_format::{ENOUGH_SLOW_SAMPLES, End, ExplainFile, RunRow, plan};
+use run_format::{ENOUGH_SLOW_SAMPLES, ExplainFile, RunRow, plan};
 use swarm_patch::subject::builder::Program;
 
 use self::args::{AskedExplanation, ExplainArgs};
@@ -133,11 +133,9 @@ fn explain(
         run_dir.finish(&row, true)?;
         counts.add(&row.end);
         let name = asked.name(chosen, subject);
-        let failed = |why: &str| format!("FAILED: {name}: {why}");
-        session.progress.line(&match &row.end {
-            End::Ok { .. } => format!("explained: {name}"),
-            End::Invalid { reason } => failed(reason),
-            End::Failed { stage, reason } => failed(&format!("while {stage}: {reason}")),
+        session.progress.line(&match row.end.stop_or_problem() {
+            Ok(_) => format!("explained: {name}"),
+            Err(problem) => format!("{name}: {problem}"),
         });
         if !row.is_measured() {
             session.folder.check_room()?;

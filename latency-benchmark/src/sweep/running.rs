@@ -274,19 +274,14 @@ impl RunningSweep<'_> {
 }
 
 fn outcome(row: &RunRow, block: Option<&BlockReport>, config: &SweepConfig) -> String {
-    match &row.end {
-        End::Invalid { reason } => format!("INVALID: {reason}"),
-        End::Failed { stage, reason } => format!("FAILED while {stage}: {reason}"),
-        End::Ok { stop } => {
-            let stop = match stop {
-                Stop::Precise => "precise",
-                Stop::Cap => "at the cap",
-                Stop::Interrupted => "interrupted",
-            };
-            let blocks = row.blocks.unwrap_or(0);
-            let figures = block.and_then(|block| figures::progress_line(block, &config.variants));
-            let figures = figures.map_or_else(String::new, |figures| format!("{figures}; "));
-            format!("{figures}{blocks} blocks, {stop}")
-        }
-    }
+    let stopped = match row.end.stop_or_problem() {
+        Ok(Stop::Precise) => "precise",
+        Ok(Stop::Cap) => "at the cap",
+        Ok(Stop::Interrupted) => "interrupted",
+        Err(problem) => return problem,
+    };
+    let blocks = row.blocks.unwrap_or(0);
+    let known = block.and_then(|block| figures::progress_line(block, &config.variants));
+    let figures = known.map_or_else(String::new, |figures| format!("{figures}; "));
+    format!("{figures}{blocks} blocks, {stopped}")
 }
