@@ -1,18 +1,37 @@
 //! Tests of the library from inside a lab. Each scenario runs in its own process, because a process can enter
 //! a lab only while it has a single thread. For the same reason this file has its own `main`.
 
-#[path = "all/support/mod.rs"]
-mod support;
-
-use std::env;
-use std::process::{Command, ExitCode, Stdio};
+use std::io::Read;
+use std::process::{Child, ChildStdout, Command, ExitCode, ExitStatus, Stdio};
+use std::sync::mpsc::channel;
 use std::time::{Duration, Instant};
+use std::{env, thread};
 
-use lab::{Inside, Lab, LabSpec, Reaped, Topology, Where};
+use lab::preflight::preflight;
+use lab::{Inside, Lab, LabSpec, Reaped, Topology, Where, can_receive_on_receiver};
+use program::{Limits, wait_within};
 use run_format::{Backend, DelayBackend, LinkRtt, ReceiveOn, SchedulingClass, Sharing};
-use support::{Need, end, has, lab as lab_binary, rest};
+
+/// A machine that is busy or emulated takes its time. What takes longer has no end.
+const PATIENCE: Limits = Limits {
+    time: Duration::from_secs(600),
+    bytes: 1 << 20,
+};
 
 type Scenario = fn(Inside);
+
+/// A feature of the machine that a scenario needs.
+#[derive(Clone, Copy)]
+enum Need {
+    /// Namespaces and links.
+    Links,
+    /// Links, and netem or the delay line.
+    Delay,
+    /// Links, and netem. It depends on the kernel alone, so it may be missing in CI too.
+    Netem,
+    /// Links, and packets received on the receiver's cores. It depends on the kernel alone too.
+    Steering,
+}
 
 /// The name, the requirement and the function of each scenario.
 macro_rules! scenarios {
@@ -41,6 +60,11 @@ fn main() -> ExitCode {
             lab::delay_line::run().expect("the delay line works");
             ExitCode::SUCCESS
         }
+        // A process can enter a lab only once, so the checks have one of their own.
+        ["preflight"] => {
+            println!("{}", preflight(&lab::enter()));
+            ExitCode::SUCCESS
+        }
         ["scenario", name] => {
             let (_, _, scenario) = SCENARIOS
                 .iter()
@@ -66,12 +90,13 @@ fn run_all(arguments: &[&str]) -> ExitCode {
         chosen.for_each(|(name, ..)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
+    let checked = PATIENCE.output(&mut this_program(&["preflight"]));
+    let printed = checked.expect("the checks end").stdout;
+    let findings = String::from_utf8_lossy(&printed);
     let mut failed = 0;
     for (name, need, _) in chosen {
-        let ended = has(*need, lab_binary).then(|| {
-            let own = env::current_exe().expect("it runs");
-            let mut scenario = Command::new(own);
-            let started = scenario.args(["scenario", name]).spawn();
+        let ended = has(*need, &findings).then(|| {
+            let started = this_program(&["scenario", name]).spawn();
             let mut scenario = Reaped {
                 child: started.expect("it ran before"),
             };
@@ -87,6 +112,61 @@ fn run_all(arguments: &[&str]) -> ExitCode {
         }
     }
     ExitCode::from(u8::from(failed > 0))
+}
+
+fn this_program(arguments: &[&str]) -> Command {
+    let mut command = Command::new(env::current_exe().expect("it runs"));
+    command.args(arguments);
+    command
+}
+
+/// Whether this machine has what the scenario needs, as the checks found. If not, this says what is missing. In CI it panics,
+/// unless the kernel alone lacks it.
+fn has(need: Need, findings: &str) -> bool {
+    let has_netem = || {
+        let mut lines = findings.lines().map(str::split_whitespace);
+        lines.any(|words| words.take(2).eq(["ok", "netem"]))
+    };
+    let (has, only_in_kernel) = match need {
+        Need::Links => (
+            findings.contains("cells without a delay (RTT 0) can run"),
+            None,
+        ),
+        Need::Delay => (findings.contains("cells with a delay can run"), None),
+        Need::Netem => (has_netem(), Some("netem")),
+        Need::Steering => (can_receive_on_receiver(), Some("net.core.rps_default_mask")),
+    };
+    if has {
+        return true;
+    }
+    if let Some(missing) = only_in_kernel {
+        println!("skipped: missing {missing} in this kernel");
+        return false;
+    }
+    let lines = findings.lines().filter(|line| line.starts_with("MISSING"));
+    let missing: Vec<&str> = lines.collect();
+    let in_ci = env::var("CI").is_ok_and(|value| value == "true");
+    assert!(!in_ci, "in CI nothing may be missing: {missing:?}");
+    println!("skipped: missing {missing:?}");
+    false
+}
+
+/// Waits for the end of a child. Panics if that does not come.
+fn end(child: &mut Child) -> ExitStatus {
+    let status = wait_within(child, PATIENCE.time).expect("it is ours");
+    status.expect("it ends in time")
+}
+
+/// The rest of what a process prints, which ends when nobody can write to the pipe any more. Panics if that does not happen.
+fn rest(mut pipe: ChildStdout) -> String {
+    let (sender, receiver) = channel();
+    thread::spawn(move || {
+        let mut text = String::new();
+        let read = pipe.read_to_string(&mut text);
+        sender.send(read.map(|_| text))
+    });
+    let text = receiver.recv_timeout(PATIENCE.time);
+    text.expect("the pipe ends in time").expect("it is text")
 }
 
 fn spec(peers: usize, rtt: &str) -> LabSpec {

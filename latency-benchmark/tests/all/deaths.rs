@@ -1,10 +1,10 @@
 //! Whatever dies, and whenever: nothing is left behind, what was measured stays, and the sweep can
 //! be finished.
 
-use std::fs;
 use std::process::Command;
 
 use crate::bench::{self, Bench, can_run, json, kill, pid, signal, text, words};
+use crate::lab_verb::Tools;
 use nix::sys::signal::Signal::SIGSTOP;
 
 /// Two cells of a few seconds each.
@@ -186,22 +186,12 @@ fn without_iptables_delayed_cells_fail_with_the_remedy_and_others_run() {
         return;
     }
     let bench = Bench::new();
-    let tools = bench.dir.path().join("tools");
-    fs::create_dir(&tools).unwrap();
-    for tool in ["ip", "tc"] {
-        let found = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"]
-            .map(|dir| std::path::Path::new(dir).join(tool));
-        let found = found.iter().find(|path| path.exists()).unwrap();
-        std::os::unix::fs::symlink(found, tools.join(tool)).unwrap();
-    }
+    let tools = Tools::new().with("ip").with("tc");
     let mut command = bench.sweep(&words(
         "--peers 1 --rtt 0,5 --payload 4KiB --max-cell-seconds 1 --turn 100",
     ));
-    let output = command
-        .args(words("--delay nfqueue --no-aa --budget none"))
-        .env("LAB_TOOLS", &tools)
-        .output()
-        .unwrap();
+    command.args(words("--delay nfqueue --no-aa --budget none"));
+    let output = tools.used_by(command).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
     let rows: Vec<_> = bench
         .runs("run-1")

@@ -1,5 +1,5 @@
 //! The lines that a sweep prints when a node or a cell fails, in every stage. `cargo test -p latency-benchmark --test all
-//! failure_lines:: -- --nocapture` shows all lines; those of the lab are in its own test of that name.
+//! failure_lines:: -- --nocapture` shows all lines.
 
 use std::thread;
 

@@ -21,6 +21,8 @@ mod folder;
 mod gate;
 mod hosts;
 mod injector;
+mod lab_death;
+mod lab_verb;
 mod loads;
 mod netem;
 mod quic;

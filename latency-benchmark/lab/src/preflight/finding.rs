@@ -3,10 +3,8 @@
 use std::fmt;
 
 use anyhow::Result;
-use serde::{Deserialize, Serialize};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PreflightStatus {
     Ok,
     /// Benchmarks can run, but are less precise or have to use another backend.
@@ -15,7 +13,7 @@ pub enum PreflightStatus {
     Missing,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PreflightFinding {
     pub name: String,
     pub status: PreflightStatus,
@@ -99,7 +97,7 @@ impl fmt::Display for PreflightFinding {
     }
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Preflight {
     /// The findings, the most important first.
     pub findings: Vec<PreflightFinding>,

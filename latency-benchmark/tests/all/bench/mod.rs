@@ -336,7 +336,14 @@ pub(crate) fn json(path: &Path) -> serde_json::Value {
 /// Whether the machine can run cells of that kind; a test that needs them and cannot have them is
 /// skipped, which in CI is a failure.
 pub(crate) fn can_run(delayed: bool) -> bool {
-    let output = Command::new(PROGRAM).arg("preflight").output().unwrap();
+    let mut preflight = Command::new(PROGRAM);
+    preflight.arg("preflight");
+    can_run_by(preflight, delayed)
+}
+
+/// Whether `preflight`, as the user who runs it here, says that cells of that kind can run.
+pub(crate) fn can_run_by(mut preflight: Command, delayed: bool) -> bool {
+    let output = preflight.output().unwrap();
     let text = text(&output.stdout);
     let wanted = if delayed {
         "cells with a delay can run"
