@@ -4,7 +4,9 @@ use std::env;
 use std::path::Path;
 use std::process::Command;
 
-use crate::bench::{Bench, MANIFEST, PROGRAM, complaint, succeeds, text, words, write_program};
+use crate::bench::{
+    Bench, MANIFEST, PROGRAM, complaint, holds, succeeds, text, words, write_program,
+};
 use rand::rngs::StdRng;
 use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
@@ -106,10 +108,7 @@ fn results_are_never_overwritten() {
     let bench = Bench::new();
     std::fs::create_dir_all(bench.run_dir()).unwrap();
     let complaint = complaint(&bench.sweep(&["--quick"]).output().unwrap());
-    assert!(
-        complaint.contains("exists already") && complaint.contains("--resume"),
-        "{complaint}"
-    );
+    holds(&complaint, &["exists already", "--resume"]);
     assert_eq!(std::fs::read_dir(bench.run_dir()).unwrap().count(), 0);
 }
 
@@ -156,10 +155,7 @@ fn a_dry_run_shows_the_order_which_the_seed_decides() {
     };
     let first = order("7");
     assert_eq!(first.lines().count(), 328);
-    assert!(
-        first.contains("320 runs × 6 variants, at most ") && first.contains("Seed 7"),
-        "{first}"
-    );
+    holds(&first, &["320 runs × 6 variants, at most ", "Seed 7"]);
     assert_eq!(first, order("7"));
     assert_ne!(first, order("8"));
 }
@@ -179,10 +175,7 @@ fn the_list_has_every_cell_and_variant() {
     };
     let default = list(&[]);
     assert!(default.starts_with("120 cells, 6 variants"), "{default}");
-    assert!(
-        default.contains("  none (A/A)\n") && default.contains("  muxer=1/deferred\n"),
-        "{default}"
-    );
+    holds(&default, &["  none (A/A)\n", "  muxer=1/deferred\n"]);
     assert!(list(&["--quick"]).starts_with("12 cells,"));
     assert!(!list(&["--no-aa"]).contains("A/A"));
     assert!(
@@ -198,24 +191,18 @@ fn subjects_are_listed_and_launched_together() {
     std::fs::create_dir(&folder).unwrap();
     std::fs::write(folder.join("Cargo.toml"), MANIFEST).unwrap();
     let run = |arguments: &[&str]| {
-        let output = succeeds(
-            bench
-                .command(&["sweep", "--subject", "released", "--subject"])
-                .arg(&folder)
-                .args(["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"])
-                .args(arguments),
-        );
+        let mut sweep = bench.command(&["sweep", "--subject", "released", "--subject"]);
+        sweep.arg(&folder).args(arguments);
+        let cells = ["--peers", "1,2", "--rtt", "0", "--payload", "1KiB"];
+        let output = succeeds(sweep.args(cells));
         text(&output.stdout)
     };
     let list = run(&["--dry-run"]);
-    assert!(
-        list.contains(", 1 variants") && list.contains("3 subjects, the first is the baseline:\n"),
-        "{list}"
+    holds(
+        &list,
+        &[", 1 variants", "3 subjects, the first is the baseline:\n"],
     );
-    assert!(
-        list.contains("  released (A/A): ") && list.contains("  my libp2p: folder "),
-        "{list}"
-    );
+    holds(&list, &["  released (A/A): ", "  my libp2p: folder "]);
     assert!(!run(&["--dry-run", "--no-aa"]).contains("A/A"));
 
     let order = run(&["--dry-run", "--repeat", "5", "--seed", "3"]);
@@ -314,10 +301,7 @@ fn help_and_mistyped_options_need_no_build() {
     for mistyped in ["--peerz", "--peers-", "-q", "--rt=5"] {
         let said = complaint(&script(&["--quick", mistyped]));
         let option = mistyped.split('=').next().unwrap();
-        assert!(
-            said.contains(&format!("unexpected argument '{option}'")),
-            "{said}"
-        );
+        holds(&said, &[&format!("unexpected argument '{option}'")]);
     }
     let was_run = bench.dir.path().join("cargo.was-run");
     assert!(!was_run.exists());

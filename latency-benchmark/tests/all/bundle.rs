@@ -9,7 +9,8 @@ use nix::unistd::geteuid;
 use program::tool;
 
 use crate::bench::{
-    self, Bench, MARK, analysis, can_run, json, lacks_nothing, pid, signal, succeeds, text, words,
+    self, Bench, MARK, analysis, can_run, holds, json, lacks_nothing, pid, signal, succeeds, text,
+    words,
 };
 
 const FOLDER: &str = "poll-latency-bundle";
@@ -31,10 +32,7 @@ fn what_cannot_be_bundled_is_refused() {
     );
     let mut command = bench.command(&["sweep", "--bundle"]);
     let complaint = bench::complaint(&command.arg(&there).output().unwrap());
-    assert!(
-        complaint.contains("it exists already (choose another name)"),
-        "{complaint}"
-    );
+    holds(&complaint, &["it exists already (choose another name)"]);
     assert_eq!(fs::read(there).unwrap(), b"");
 }
 

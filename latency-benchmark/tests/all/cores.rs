@@ -5,16 +5,18 @@ use std::collections::BTreeSet;
 
 use nix::sys::signal::Signal;
 
-use crate::bench::{self, Bench, can_run, json, number, succeeds, table, text};
+use crate::bench::{self, Bench, holds, json, number, succeeds, table, text};
 
-/// Whether there are so many cores. If not, the test is skipped: `.ci/netem-in-qemu` has enough for it.
-fn has_cores(wanted: usize) -> bool {
+/// A bench on eight cores. If there are fewer, the test is skipped: `.ci/netem-in-qemu` has enough for it.
+fn on_eight_cores() -> Option<Bench> {
+    const WANTED: usize = 8;
     let there = lab::Topology::for_this_process().unwrap();
     let there = there.available().count();
-    if there < wanted {
-        println!("skipped: missing {wanted} cores, this machine has {there}");
+    if there < WANTED {
+        println!("skipped: missing {WANTED} cores, this machine has {there}");
+        return None;
     }
-    there >= wanted
+    Bench::near()
 }
 
 #[rustfmt::skip]
@@ -24,10 +26,9 @@ const CELL: [&str; 6] = [
 
 #[test]
 fn every_worker_has_a_core_of_its_own() {
-    if !has_cores(8) || !can_run(false) {
+    let Some(bench) = on_eight_cores() else {
         return;
-    }
-    let bench = Bench::new();
+    };
     let mut sweep = bench.sweep(&bench::SMALL);
     succeeds(sweep.args(CELL).args(["--workers", "4"]));
     let run = bench.only("run-1");
@@ -58,10 +59,9 @@ fn every_worker_has_a_core_of_its_own() {
 
 #[test]
 fn every_peer_has_a_core_of_its_own() {
-    if !has_cores(8) || !can_run(false) {
+    let Some(bench) = on_eight_cores() else {
         return;
-    }
-    let bench = Bench::new();
+    };
     let mut command = bench.sweep(&["--peers", "5", "--payload", "4KiB", "--turn", "100"]);
     command.args(CELL).args(["--max-cell-seconds", "60"]);
     let sweep = command.spawn().unwrap();
@@ -85,10 +85,9 @@ fn only_core(process: i32) -> usize {
 
 #[test]
 fn every_job_has_cores_of_its_own() {
-    if !has_cores(8) || !can_run(false) {
+    let Some(bench) = on_eight_cores() else {
         return;
-    }
-    let bench = Bench::new();
+    };
     let mut sweep = bench.sweep(&["--peers", "1,2,3", "--payload", "4KiB", "--turn", "100"]);
     sweep.args(["--max-cell-seconds", "1", "--seed", "1", "--no-aa"]);
     succeeds(sweep.args(CELL).args(["--jobs", "3"]));
@@ -173,8 +172,5 @@ fn with_too_few_cores_workers_share_them_and_the_report_says_so() {
         (workers.parse::<usize>().unwrap() + 1).to_string()
     );
     let report = bench.report();
-    assert!(
-        report.contains(&amiss) && report.contains("same worker: late"),
-        "{report}"
-    );
+    holds(&report, &[&amiss, "same worker: late"]);
 }

@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{Bench, SMALL, complaint, json, text};
+use crate::bench::{Bench, SMALL, complaint, holds, json, text};
 use run_format::files::read_versioned;
 use run_format::{Pace, RunRow};
 use serde_json::{Value, json};
@@ -25,10 +25,7 @@ fn a_run_that_was_changed_is_measured_again() {
     let output = bench.resume().output().unwrap();
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
-    assert!(
-        said.contains("peers.csv: its checksum is not that in run.json"),
-        "{said}"
-    );
+    holds(&said, &["peers.csv: its checksum is not that in run.json"]);
     assert_eq!(
         bench.runs("run-1.failed-1").len(),
         1,

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use crate::bench::{self, Bench, can_run, json, kill, pid, signal, text, words};
+use crate::bench::{self, Bench, can_run, holds, json, kill, pid, signal, succeeds, text, words};
 use nix::sys::signal::Signal::SIGSTOP;
 
 /// Two cells of a few seconds each.
@@ -165,12 +165,7 @@ fn dies(processes: &[(&str, usize, bool)]) {
                 .count();
             assert!(slices > 0, "{what}");
         }
-        let resumed = bench.resume().output().unwrap();
-        assert!(
-            resumed.status.success(),
-            "{what}: {}",
-            text(&resumed.stderr)
-        );
+        succeeds(&mut bench.resume());
         assert_eq!(bench.runs("run-1").len(), 2, "{what}");
         assert_eq!(
             bench.runs("run-1.killed-1").len(),
@@ -238,8 +233,5 @@ fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
     let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     let reason = row["reason"].as_str().unwrap();
-    assert!(
-        reason.contains("user.max_user_namespaces = 0") && reason.contains("sudo"),
-        "{reason}"
-    );
+    holds(reason, &["user.max_user_namespaces = 0", "sudo"]);
 }

@@ -23,12 +23,9 @@ fn committed(name: &str) -> PathBuf {
 #[test]
 fn the_fixture_is_as_this_program_writes() {
     let Some(bench) = Bench::near() else { return };
-    succeeds(
-        bench
-            .sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"])
-            .args(["--budget", "none", "--budget", "muxer=1/deferred"])
-            .args(["--max-cell-seconds", "3"]),
-    );
+    let mut sweep = bench.sweep(&["--peers", "2", "--rtt", "0", "--payload", "4KiB,64KiB"]);
+    sweep.args(["--budget", "none", "--budget", "muxer=1/deferred"]);
+    succeeds(sweep.args(["--max-cell-seconds", "3"]));
     let (old, new) = (committed("fixture"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
     let [old, new] = [old, new].map(|dir| {
@@ -70,11 +67,8 @@ fn the_fixture_is_as_this_program_writes() {
 fn the_fixture_of_rr_is_as_this_program_writes() {
     let Some(bench) = Bench::near() else { return };
     let mut command = bench.command(&["rr", "--payload", "64B", "--seconds", "2"]);
-    command
-        .arg("--out")
-        .arg(bench.out())
-        .args(["--name", "run"]);
-    succeeds(&mut command);
+    command.arg("--out").arg(bench.out());
+    succeeds(command.arg("--name=run"));
     let (old, new) = (committed("fixture-rr"), bench.run_dir());
     assert_eq!(files(&old, &old), files(&new, &new));
     let [old, new] = [old, new].map(|dir| {

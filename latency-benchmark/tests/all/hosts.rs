@@ -192,43 +192,27 @@ fn hosts_that_cannot_be_used_are_one_line_and_nothing_is_written() {
     let counting = node_program("libp2p-node-counting");
     fs::write(&other, format!("exec {} peer\n", counting.display())).unwrap();
     let other = format!("sh {} {{host}}", other.display());
-    for (arguments, says) in [
-        (&["127.0.77.2", "--rtt", "5"][..], "--rtt"),
-        (&["127.0.77.2", "--time", "5min"], "--time"),
-        (
-            &["127.0.77.2", "--peers", "2"],
-            "--peers 2: --peer-hosts has fewer hosts (accepted: 1 to 1)",
-        ),
-        (&["x=host.invalid"], "knows no address of \"host.invalid\""),
-        (
-            &["127.0.77.2", "--peer-command", "/nowhere {host}"],
-            "could not start the process",
-        ),
-        (
-            &["127.0.77.2", "--peer-command", "false {host}"],
-            "--peer-hosts: peer 1 on 127.0.77.2 does not listen",
-        ),
-        (
-            &["127.0.77.2", "--peer-command", "echo {host}"],
-            "the command that starts it prints \"127.0.77.2 /",
-        ),
-        (
-            &["127.0.77.2", "--peer-command", &other],
-            "the node program on its host is another one",
-        ),
-        (
-            &["x=192.0.2.1", "--peer-command", "env H={host}"],
-            "cannot listen on 192.0.2.1",
-        ),
+    let sweep = || bench.sweep(&["--peer-hosts"]);
+    let with_others = "
+127.0.77.2 --rtt 5 => --rtt
+127.0.77.2 --time 5min => --time
+127.0.77.2 --peers 2 => --peers 2: --peer-hosts has fewer hosts (accepted: 1 to 1)
+x=host.invalid => knows no address of \"host.invalid\"
+";
+    bench.refuses(sweep, with_others);
+    let on = "127.0.77.2";
+    for (host, command, says) in [
+        (on, "/nowhere {host}", "could not start the process"),
+        (on, "false {host}", "peer 1 on 127.0.77.2 does not listen"),
+        (on, "echo {host}", "starts it prints \"127.0.77.2 /"),
+        (on, &other, "the node program on its host is another one"),
+        ("x=192.0.2.1", "env H={host}", "cannot listen on 192.0.2.1"),
     ] {
-        let output = bench
-            .sweep(&["--peer-hosts"])
-            .args(arguments)
-            .output()
-            .unwrap();
-        let complaint = complaint(&output);
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
-        assert!(!bench.out().exists(), "{arguments:?}");
+        let mut sweep = sweep();
+        sweep.args([host, "--peer-command", command]);
+        let complaint = complaint(&sweep.output().unwrap());
+        assert!(complaint.contains(says), "{command}: {complaint}");
+        assert!(!bench.out().exists(), "{command}");
     }
     bench.assert_nothing_left();
 }

@@ -1,14 +1,12 @@
 //! Small runs of `rr`: libp2p and raw TCP in turns, and what is on disk afterwards.
 
 use std::collections::BTreeSet;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::bench::{
     self, Bench, Row, complaint, histograms, json, number, succeeds, table, text, value,
 };
-use nix::sys::signal::Signal;
 
 fn rr(bench: &Bench, arguments: &[&str]) -> Command {
     let mut command = bench.command(&["rr", "--name", "run", "--out"]);
@@ -106,12 +104,9 @@ const PEERS: u64 = 2;
 #[test]
 fn the_workload_rr_reports_latency_in_a_sweep() {
     let Some(bench) = Bench::near() else { return };
-    succeeds(
-        bench
-            .sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"])
-            .args(["--payload", "64B,1KiB", "--budget", "none"])
-            .args(["--max-cell-seconds", "1", "--turn", "100"]),
-    );
+    let mut sweep = bench.sweep(&["--workload", "rr", "--peers", "2", "--rtt", "0", "--no-aa"]);
+    sweep.args(["--payload", "64B,1KiB", "--budget", "none"]);
+    succeeds(sweep.args(["--max-cell-seconds", "1", "--turn", "100"]));
     let runs: Vec<PathBuf> = bench.runs("run-1");
     assert_eq!(runs.len(), 2);
     for (run, payload) in runs.iter().zip([64, 1024]) {

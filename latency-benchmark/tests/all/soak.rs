@@ -1,6 +1,5 @@
 //! Short soaks: rows on disk as they come, peers that come and go, and nothing left behind.
 
-use std::fs;
 use std::process::Command;
 
 use crate::bench::{self, Bench, Row, can_run, json, kill, number, pid, signal, table, text};

@@ -347,6 +347,14 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
+/// Asserts that a text has all of these parts.
+#[track_caller]
+pub(crate) fn holds(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part:?} is not in\n{text}");
+    }
+}
+
 /// A wrong call: one line, exit code 2.
 pub(crate) fn complaint(output: &Output) -> String {
     let complaint = text(&output.stderr);
