@@ -13,9 +13,9 @@ use std::time::Instant;
 
 use noq as stack;
 use noq::{AsyncTimer, AsyncUdpSocket, Endpoint, EndpointConfig, Runtime, TokioRuntime};
-use poll_probe::{Capacity, Mode, Outcome, Recorder, Variant};
-use quic::{configs, exchange, own_counts, serve, socket};
-use run_format::{Budgets, Site};
+use poll_probe::{Capacity, Recorder};
+use quic::{configs, exchange_under, serve, socket};
+use run_format::Site;
 use tokio_metrics::TaskMonitor;
 
 const BYTES: usize = 100_000;
@@ -40,7 +40,6 @@ impl Runtime for Counting {
 
 #[tokio::test]
 async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
-    const SITES: [Site; 2] = [Site::QuicConnection, Site::QuicEndpoint];
     let recorder = Recorder::new(Capacity::default());
     recorder.attach();
     let (server, client) = configs();
@@ -59,42 +58,20 @@ async fn no_byte_is_lost_and_polls_are_those_of_the_tasks() {
         ("quic-endpoint=1", Some(Site::QuicEndpoint)),
         ("quic-endpoint=1ns/deferred", Some(Site::QuicEndpoint)),
     ] {
-        let variant = Variant {
-            budgets: budgets.parse::<Budgets>().unwrap().in_central(),
-            mode: Mode::Children,
-        };
-        // Both counts begin and end between two polls, since this is the runtime's one thread.
-        let installed = variant.install();
-        recorder.drain(|_| {});
-        let before = monitor.cumulative().total_poll_count;
-        let connection = exchange(&near, far).await;
-        let [counts, calls] = own_counts(&connection);
+        let under = (budgets, bounded);
+        let exchanged = exchange_under(under, &near, far, &recorder, &monitor).await;
+        let [counts, calls] = exchanged.counts;
         // A system call sends several datagrams, unless the bound is one.
         let sent = calls.send_calls - std::mem::replace(&mut calls_before, calls.send_calls);
         let is_bounded = budgets.ends_with("x1");
         assert_eq!(sent < counts.datagrams_sent, !is_bounded, "{budgets}");
-        let own = connection.stats();
+        let own = exchanged.connection.stats();
         assert_eq!(
             (counts.packets_sent, counts.packets_lost),
             (own.sent_packets, own.lost_packets)
         );
-        let after = monitor.cumulative().total_poll_count;
-        let mut counted = SITES.map(|site| (site, 0, 0, 0));
-        let drained = recorder.drain(|record| {
-            assert_eq!((record.variant, record.iterations), (installed, None));
-            let counts = counted.iter_mut().find(|(site, ..)| record.site == *site);
-            let (_, polls, yielded, children) = counts.unwrap();
-            *polls += 1;
-            *yielded += u64::from(record.outcome == Outcome::Yielded);
-            *children += record.children.len() as u64;
-        });
-        println!("{budgets}: polls, yields and children {counted:?}");
-        let all_polls = counted.iter().map(|(_, polls, ..)| polls).sum::<u64>();
-        assert_eq!(all_polls, after - before, "{budgets}");
-        for (site, polls, yielded, children) in counted {
-            assert_eq!(drained.lost(site.into()), 0);
-            assert_eq!(yielded > 0, bounded == Some(site), "{budgets}: {site}");
-            assert!(children > 2 * polls, "{budgets}: {site}");
+        for (children, polls) in exchanged.children.into_iter().zip(exchanged.polls) {
+            assert!(children > 2 * polls, "{budgets}");
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use crate::scratch::{copy, folder, git_apply, pristine_sources};
+use crate::scratch::{copy, folder, git_apply, pristine_source, pristine_sources};
 use swarm_patch::diff::{Layout, crate_diff};
 use swarm_patch::graft::{GraftedFile, graft};
 
@@ -26,17 +26,19 @@ fn assert_only_inserts(file: &GraftedFile) {
 fn the_whole_graft_only_inserts_and_applies_to_what_cargo_unpacked() {
     let dir = folder();
     let mut diff = String::new();
-    for source in pristine_sources() {
-        copy(&source, dir.path());
+    let mut sources = pristine_sources();
+    sources.push(pristine_source("quinn"));
+    for source in &sources {
+        copy(source, dir.path());
         diff += &crate_diff(
-            &Layout::Registry.prefix(&source),
-            &graft(&source).expect("it is as expected").files,
+            &Layout::Registry.prefix(source),
+            &graft(source).expect("it is as expected").files,
         );
     }
     git_apply(dir.path(), &diff, &["--check"]).expect("it applies");
     git_apply(dir.path(), &diff, &[]).expect("it applies");
-    for source in pristine_sources() {
-        for file in graft(&source).expect("it is as expected").files {
+    for source in &sources {
+        for file in graft(source).expect("it is as expected").files {
             let path = dir
                 .path()
                 .join(format!("{}-{}", source.name, source.version))

@@ -275,15 +275,22 @@ fn compile_without_a_warning(patches: &[&str], with_tokio: &[bool]) {
     }
 }
 
-fn cargo_test(arguments: &[&str], in_folder: &Path, changed: &Path, patch: &str) -> String {
+/// Tests changed crates. What they print begins with `what` if they fail.
+pub(crate) fn cargo_test(
+    arguments: &[&str],
+    in_folder: &Path,
+    changed: &Path,
+    what: &str,
+    patch: Option<&str>,
+) -> String {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("shapes");
     let output = Command::new(env!("CARGO"))
         .args(["test", "--quiet"])
         .args(arguments)
         .current_dir(in_folder)
         .env(CHANGED, changed)
-        .env("PATCH", patch)
-        // The test of shapes builds in the same folder with the same settings.
+        .envs(patch.map(|patch| ("PATCH", patch)))
+        // Without debug information the programs link sooner.
         .env("CARGO_PROFILE_DEV_DEBUG", "false")
         .env("CARGO_INCREMENTAL", "0")
         .env("CARGO_TARGET_DIR", target)
@@ -291,7 +298,7 @@ fn cargo_test(arguments: &[&str], in_folder: &Path, changed: &Path, patch: &str)
         .expect("cargo runs, since it runs this");
     let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let complained = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{patch}\n{said}\n{complained}");
+    assert!(output.status.success(), "{what}\n{said}\n{complained}");
     said
 }
 
@@ -306,7 +313,7 @@ fn exhaustive_samples_pass_all_unit_tests_and_lose_nothing() {
         let tests = "--locked --package libp2p-swarm --package yamux --features yamux/tokio --lib --package swarm-patch --test grafted";
         let options = "-- --nocapture --skip passes_under_budgets --skip under_the_smallest_budgets --skip in_force:: --skip task_monitor::";
         let arguments: Vec<&str> = tests.split(' ').chain(options.split(' ')).collect();
-        let said = cargo_test(&arguments, &workspace, dir.path(), text);
+        let said = cargo_test(&arguments, &workspace, dir.path(), text, Some(text));
         let bounded = |line: &&str| line.starts_with("none ");
         assert_eq!(said.lines().filter(bounded).count(), 2, "{text}: {said}");
         println!("{text}: passed");

@@ -8,12 +8,11 @@ mod swarm;
 mod task;
 
 use std::path::Path;
-use std::process::Command;
 
+use crate::patches::cargo_test;
 use crate::scratch::{copy, folder, pristine_source};
 use swarm_patch::crate_source::CrateSource;
 use swarm_patch::graft::graft;
-use swarm_patch::package::CHANGED;
 
 /// A function, rewritten.
 pub(crate) struct Shape {
@@ -120,50 +119,15 @@ fn exhaustive_each_shape_passes_the_tests_of_upstream_and_the_count_of_tokio_met
             }
         }
         let tried = names.join(", ");
-        let output = Command::new(env!("CARGO"))
-            .args([
-                "test",
-                "--locked",
-                "--quiet",
-                "--package",
-                "libp2p-swarm",
-                "--package",
-                "yamux",
-            ])
-            .args([
-                "--package",
-                "swarm-patch",
-                "--lib",
-                "--test",
-                "grafted",
-                "--",
-                "--skip",
-                "passes_under_budgets",
-                "--skip",
-                "in_force::",
-            ])
+        let tests = "--locked --package libp2p-swarm --package yamux --package swarm-patch --lib --test grafted";
+        let options = "-- --skip passes_under_budgets --skip in_force::";
+        let mut arguments: Vec<&str> = tests.split(' ').chain(options.split(' ')).collect();
+        if !are_bounded {
             // These tests expect the smallest budgets to be spent.
-            .args(if are_bounded {
-                &[][..]
-            } else {
-                &["--skip", "no_lost_byte::"]
-            })
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
-            .env(CHANGED, dir.path())
-            // Without debug information the programs link sooner.
-            .env("CARGO_PROFILE_DEV_DEBUG", "false")
-            .env("CARGO_INCREMENTAL", "0")
-            .env(
-                "CARGO_TARGET_DIR",
-                Path::new(env!("CARGO_TARGET_TMPDIR")).join("shapes"),
-            )
-            .output()
-            .expect("cargo runs, since it runs this");
-        let (said, complained) = (
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr),
-        );
-        assert!(output.status.success(), "{tried}\n{said}\n{complained}");
+            arguments.extend(["--skip", "no_lost_byte::"]);
+        }
+        let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        cargo_test(&arguments, &workspace, dir.path(), &tried, None);
         println!("{tried}: passed");
     }
 }

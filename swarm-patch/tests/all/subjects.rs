@@ -2,8 +2,8 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
+use crate::command::printed;
 use crate::repository::{contents, git, repository};
 use crate::scratch::{folder, replace};
 use run_format::{Commit, Difference, SourceRecord};
@@ -237,8 +237,7 @@ fn the_checkout_is_only_read() {
         format!("{}@first", root.display()),
     ] {
         exported(&spec);
-        let output = sites(&["--subject", &spec]);
-        assert!(output.status.success());
+        printed(&["sites", "--subject", &spec]);
     }
     assert_eq!(contents(&root), before);
 }
@@ -326,24 +325,12 @@ fn before_the_first_commit_everything_is_a_difference() {
     assert_eq!(noted(&spec), "second\n");
 }
 
-fn sites(arguments: &[&str]) -> std::process::Output {
-    Command::new(env!("CARGO_BIN_EXE_swarm-patch"))
-        .arg("sites")
-        .args(arguments)
-        .output()
-        .expect("the command was built for this test")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
 #[test]
 fn the_sites_of_a_revision_are_those_of_its_files() {
     let dir = folder();
     let root = repository(dir.path(), "tree");
     let path = root.display().to_string();
-    let before = text(&sites(&["--subject", &path]).stdout);
+    let before = printed(&["sites", "--subject", &path]);
     assert!(before.contains("muxing.poll_unpin"), "{before}");
     let swarm = CrateSource::new("libp2p-swarm", "0", root.join("swarm"));
     replace(
@@ -353,11 +340,9 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
         "fn poll_next_thing(",
     );
     for spec in [format!("{path}@main"), format!("{path}@first")] {
-        assert_eq!(text(&sites(&["--subject", &spec]).stdout), before);
+        assert_eq!(printed(&["sites", "--subject", &spec]), before);
     }
-    let output = sites(&["--subject", &path]);
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let table = text(&output.stdout);
+    let table = printed(&["sites", "--subject", &path]);
     let swarm: Vec<&str> = table
         .lines()
         .filter(|line| line.contains("not there: "))
@@ -369,31 +354,4 @@ fn the_sites_of_a_revision_are_those_of_its_files() {
         assert!(line.ends_with(says), "{line}");
     }
     assert!(table.contains("muxing.poll_unpin"), "{table}");
-}
-
-#[test]
-fn what_names_no_subject_is_one_line() {
-    let dir = folder();
-    let root = repository(dir.path(), "tree");
-    let wrong = format!("{}@nonsense", root.display());
-    for (arguments, says) in [
-        (&["--subject", "/nowhere"][..], "there is no such folder"),
-        (&["--subject", "released@1"], "accepted: a version"),
-        (&["--subject", "released@0.1"], "accepted: 0.57, 0.56, 0.55"),
-        (&["--subject", &wrong], "there is no commit \"nonsense\""),
-        (
-            &["--subject", "released+yamux=released"],
-            "this changes nothing",
-        ),
-        (
-            &["--subject", &format!("released+yamux={wrong}")],
-            "there is no commit \"nonsense\"",
-        ),
-    ] {
-        let output = sites(arguments);
-        let complaint = text(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {complaint}");
-        assert_eq!(complaint.lines().count(), 1, "{complaint}");
-        assert!(complaint.contains(says), "{arguments:?}: {complaint}");
-    }
 }

@@ -55,21 +55,7 @@ async fn connected() -> (EchoNode, PeerId) {
     let (mut asked, mut asking) = (node(swarm::spawn), node(swarm::spawn));
     let peer = *asked.local_peer_id();
     asking.dial(listen(&mut asked).await).unwrap();
-    tokio::spawn(async move {
-        loop {
-            let event = asked.select_next_some().await;
-            if let SwarmEvent::Behaviour(rr::Event::Message {
-                message:
-                    rr::Message::Request {
-                        request, channel, ..
-                    },
-                ..
-            }) = event
-            {
-                let _ = asked.behaviour_mut().send_response(channel, request);
-            }
-        }
-    });
+    tokio::spawn(swarm::echo(asked));
     while asking.connected_peers().next().is_none() {
         asking.select_next_some().await;
     }

@@ -25,19 +25,7 @@ fn start_peer() -> libp2p::Multiaddr {
         runtime.block_on(async {
             let mut peer = node(swarm::spawn);
             tell.send(listen(&mut peer).await).unwrap();
-            loop {
-                let event = peer.select_next_some().await;
-                if let SwarmEvent::Behaviour(rr::Event::Message {
-                    message:
-                        rr::Message::Request {
-                            request, channel, ..
-                        },
-                    ..
-                }) = event
-                {
-                    let _ = peer.behaviour_mut().send_response(channel, request);
-                }
-            }
+            swarm::echo(peer).await;
         });
     });
     told.recv().unwrap()

@@ -5,9 +5,11 @@ use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::sync::Arc;
 use std::thread;
 
-use poll_probe::QuicCounts;
+use poll_probe::{Mode, Outcome, QuicCounts, Recorder, Variant};
+use run_format::{Budgets, Site};
 use tokio::runtime;
 use tokio::task::JoinSet;
+use tokio_metrics::TaskMonitor;
 
 use super::stack::{
     ClientConfig, Connection, Endpoint, EndpointConfig, ServerConfig, TokioRuntime,
@@ -61,7 +63,7 @@ pub(crate) fn serve(config: ServerConfig) -> SocketAddr {
 }
 
 /// Opens a connection. Each of its streams sends other bytes, and gets them back.
-pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
+async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
     let connection = near.connect(far, "localhost").unwrap().await.unwrap();
     let mut streams = JoinSet::new();
     for number in 0..STREAMS {
@@ -82,7 +84,7 @@ pub(crate) async fn exchange(near: &Endpoint, far: SocketAddr) -> Connection {
 
 /// Checks the probe's counts of the newest connection against the connection's own. Returns them, and the counts of all
 /// sockets.
-pub(crate) fn own_counts(connection: &Connection) -> [QuicCounts; 2] {
+fn own_counts(connection: &Connection) -> [QuicCounts; 2] {
     let counts = poll_probe::quic_counts();
     let [.., newest, calls] = counts.as_slice() else {
         panic!("{counts:?}")
@@ -97,4 +99,56 @@ pub(crate) fn own_counts(connection: &Connection) -> [QuicCounts; 2] {
     assert!(newest.acks_received >= own.frame_rx.acks && newest.acks_received > 0);
     assert!(calls.send_calls > 0 && calls.receive_calls > 0);
     [*newest, *calls]
+}
+
+/// A connection whose streams sent their bytes under budgets.
+pub(crate) struct Exchanged {
+    pub(crate) connection: Connection,
+    /// The counts of the connection, and those of all sockets.
+    pub(crate) counts: [QuicCounts; 2],
+    /// The polls of each of the two sites.
+    pub(crate) polls: [u64; 2],
+    pub(crate) children: [u64; 2],
+}
+
+/// Exchanges under budgets, which must end polls of the bounded site alone. The probe must count as many polls as the monitor.
+pub(crate) async fn exchange_under(
+    (budgets, bounded): (&str, Option<Site>),
+    near: &Endpoint,
+    far: SocketAddr,
+    recorder: &Recorder,
+    monitor: &TaskMonitor,
+) -> Exchanged {
+    const SITES: [Site; 2] = [Site::QuicConnection, Site::QuicEndpoint];
+    let variant = Variant {
+        budgets: budgets.parse::<Budgets>().unwrap().in_central(),
+        mode: Mode::Children,
+    };
+    // Both counts begin and end between two polls, since this is the runtime's one thread.
+    let installed = variant.install();
+    recorder.drain(|_| {});
+    let before = monitor.cumulative().total_poll_count;
+    let connection = exchange(near, far).await;
+    let counts = own_counts(&connection);
+    let after = monitor.cumulative().total_poll_count;
+    let (mut polls, mut yielded, mut children) = ([0; 2], [0; 2], [0; 2]);
+    let drained = recorder.drain(|record| {
+        assert_eq!((record.variant, record.iterations), (installed, None));
+        let place = SITES.iter().position(|site| record.site == *site).unwrap();
+        polls[place] += 1;
+        yielded[place] += u64::from(record.outcome == Outcome::Yielded);
+        children[place] += record.children.len() as u64;
+    });
+    println!("{budgets}: {polls:?} polls, {yielded:?} yielded, {children:?} children");
+    assert_eq!(polls[0] + polls[1], after - before, "{budgets}");
+    for (site, yielded) in SITES.into_iter().zip(yielded) {
+        assert_eq!(drained.lost(site.into()), 0);
+        assert_eq!(yielded > 0, bounded == Some(site), "{budgets}: {site}");
+    }
+    Exchanged {
+        connection,
+        counts,
+        polls,
+        children,
+    }
 }

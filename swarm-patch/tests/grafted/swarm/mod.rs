@@ -115,3 +115,19 @@ pub(crate) async fn listen(node: &mut EchoNode) -> Multiaddr {
         }
     }
 }
+
+/// Answers each request with its own bytes, without an end.
+pub(crate) async fn echo(mut node: EchoNode) {
+    loop {
+        let event = node.select_next_some().await;
+        if let SwarmEvent::Behaviour(rr::Event::Message {
+            message: rr::Message::Request {
+                request, channel, ..
+            },
+            ..
+        }) = event
+        {
+            let _ = node.behaviour_mut().send_response(channel, request);
+        }
+    }
+}
