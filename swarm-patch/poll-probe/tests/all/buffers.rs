@@ -6,18 +6,13 @@ use std::thread;
 
 use crate::common::{
     CONNECTION, MUXER, SMALL, SWARM, TASK, alone, attached, context, drain, entered, install, only,
-    poll_site,
+    poll_site, recording, recording_into,
 };
 use poll_probe::{Capacity, Invocation, Mode, Record, Recorder, Site};
 
 #[test]
 fn a_full_buffer_counts_what_it_lost_and_goes_on() {
-    let _alone = alone();
-    let recorder = attached(Capacity {
-        records: 10,
-        marks: 0,
-    });
-    install("none", Mode::Minimal);
+    let recorder = recording_into(10, 0, Mode::Minimal);
     let cx = &mut context();
     for _ in 0..25 {
         assert!(poll_site(TASK, 1, cx).is_ready());
@@ -34,12 +29,7 @@ fn a_full_buffer_counts_what_it_lost_and_goes_on() {
 
 #[test]
 fn children_that_find_the_buffer_full_are_counted_in_their_record() {
-    let _alone = alone();
-    let recorder = attached(Capacity {
-        records: 10,
-        marks: 4,
-    });
-    install("none", Mode::Children);
+    let recorder = recording_into(10, 4, Mode::Children);
     assert!(poll_site(CONNECTION, 4, &mut context()).is_ready());
     let record = only(drain(&recorder));
     assert_eq!(record.children(), [("first", 1), ("second", 1)]);
@@ -56,12 +46,7 @@ fn children_that_find_the_buffer_full_are_counted_in_their_record() {
 
 #[test]
 fn children_of_lost_records_are_not_taken_for_those_of_others() {
-    let _alone = alone();
-    let recorder = attached(Capacity {
-        records: 2,
-        marks: 100,
-    });
-    install("none", Mode::Children);
+    let recorder = recording_into(2, 100, Mode::Children);
     let cx = &mut context();
     for _ in 0..3 {
         for wanted in 1..=5 {
@@ -124,13 +109,8 @@ fn many_threads_record_while_variants_change() {
 
 #[test]
 fn children_without_a_record_do_not_fill_the_buffer_for_ever() {
-    let _alone = alone();
-    let recorder = attached(Capacity {
-        records: 4,
-        marks: 16,
-    });
+    let recorder = recording_into(4, 16, Mode::Minimal);
     let cx = &mut context();
-    install("none", Mode::Minimal);
     for _ in 0..4 {
         assert!(poll_site(CONNECTION, 1, cx).is_ready());
     }
@@ -147,9 +127,7 @@ fn children_without_a_record_do_not_fill_the_buffer_for_ever() {
 
 #[test]
 fn an_invocation_under_way_during_a_drain_keeps_its_children() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["before", "after"]);
     outer.child(0);
@@ -165,12 +143,7 @@ fn an_invocation_under_way_during_a_drain_keeps_its_children() {
 
 #[test]
 fn children_are_kept_however_many_records_are_lost_meanwhile() {
-    let _alone = alone();
-    let recorder = attached(Capacity {
-        records: 2,
-        marks: 4096,
-    });
-    install("none", Mode::Children);
+    let recorder = recording_into(2, 4096, Mode::Children);
     let cx = &mut context();
     let mut outer = entered(CONNECTION, &["early", "late"]);
     outer.child(0);
@@ -188,9 +161,7 @@ fn children_are_kept_however_many_records_are_lost_meanwhile() {
 
 #[test]
 fn children_of_invocations_that_do_not_nest_are_counted_and_taken_for_no_other() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     let mut one = entered(CONNECTION, &["of one"]);
     one.child(0);
     let mut other = entered(MUXER, &["of the other"]);
@@ -300,9 +271,7 @@ fn a_thread_whose_recorder_is_gone_goes_on() {
 
 #[test]
 fn an_invocation_that_a_panic_goes_through_is_counted_and_has_no_record() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     let panicked = std::panic::catch_unwind(|| {
         let mut probe = Invocation::enter(CONNECTION, &["panicking"]);
         probe.child(0);

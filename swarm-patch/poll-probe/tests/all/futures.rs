@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 use crate::common::{
     CONNECTION, CountingWaker, SMALL, TASK, alone, attached, block_on, context, drain, install,
-    only,
+    only, recording,
 };
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
@@ -51,9 +51,7 @@ fn a_future_is_a_site_and_its_loop_is_bounded() {
 
 #[test]
 fn a_future_that_waits_within_an_iteration_resumes_it() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     block_on(Probe::new(TASK).children(&["waiting"]).instrument(async {
         for _ in 0..2 {
             poll_probe::iterate().await;
@@ -98,9 +96,7 @@ fn iterate_outside_of_an_instrumented_future_does_nothing() {
 
 #[test]
 fn a_panic_in_an_instrumented_future_leaves_the_thread_usable() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Minimal);
+    let recorder = recording("none", Mode::Minimal);
     let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         block_on(Probe::new(TASK).instrument(async { panic!("as planned") }));
     }));
@@ -112,9 +108,7 @@ fn a_panic_in_an_instrumented_future_leaves_the_thread_usable() {
 
 #[test]
 fn a_future_that_completes_after_one_of_its_loops_yielded_is_ready() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("task=2", Mode::Minimal);
+    let recorder = recording("task=2", Mode::Minimal);
     let future = Probe::new(TASK).instrument(async {
         let endless = async {
             loop {
@@ -175,9 +169,7 @@ const SMALL_BUT_ENOUGH: poll_probe::Capacity = poll_probe::Capacity {
 
 #[test]
 fn what_a_future_waits_for_before_its_loop_is_no_iteration() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("task=1", Mode::Minimal);
+    let recorder = recording("task=1", Mode::Minimal);
     block_on(Probe::new(TASK).instrument(async {
         tokio::task::yield_now().await;
         iterate().await;
@@ -192,9 +184,7 @@ fn what_a_future_waits_for_before_its_loop_is_no_iteration() {
 
 #[test]
 fn a_future_inside_another_leaves_the_invocation_around_it_to_the_outer_one() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Minimal);
+    let recorder = recording("none", Mode::Minimal);
     block_on(Probe::new(TASK).instrument(async {
         iterate().await;
         Probe::new(CONNECTION).instrument(iterate()).await;
@@ -208,24 +198,8 @@ fn a_future_inside_another_leaves_the_invocation_around_it_to_the_outer_one() {
 }
 
 #[test]
-fn an_instrumented_future_can_be_sent_to_another_thread() {
-    fn assert_send<T: Send>(_: &T) {}
-    assert_send(&Probe::new(TASK).instrument(async {
-        iterate().await;
-        future::poll_fn(|_| {
-            poll_probe::own();
-            Poll::Ready(())
-        })
-        .await;
-        iterate().await;
-    }));
-}
-
-#[test]
 fn once_a_loop_yielded_no_other_goes_on_in_that_poll_even_with_units_of_its_own() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("task=coop", Mode::Minimal);
+    let recorder = recording("task=coop", Mode::Minimal);
     block_on(Probe::new(TASK).instrument(async {
         let greedy = async {
             for _ in 0..200 {

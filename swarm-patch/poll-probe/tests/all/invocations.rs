@@ -6,24 +6,14 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use crate::common::{
-    CONNECTION, CountingWaker, MUXER, SMALL, SWARM, alone, attached, block_on, context, drain,
-    entered, install, only, poll_site, spin,
+    CONNECTION, CountingWaker, MUXER, SMALL, alone, attached, block_on, context, drain, entered,
+    install, only, poll_site, recording, spin,
 };
 use poll_probe::{Invocation, Mode, Outcome};
 
 #[test]
-fn nothing_is_recorded_while_recording_is_off() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Off);
-    assert!(poll_site(CONNECTION, 3, &mut context()).is_ready());
-    assert!(drain(&recorder).is_empty());
-}
-
-#[test]
 fn an_invocation_without_a_budget_goes_round_as_often_as_it_likes() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
+    let recorder = recording("none", Mode::Minimal);
     let variant = install("none", Mode::Minimal);
     assert_eq!(poll_site(MUXER, 1000, &mut context()), Poll::Ready(1000));
     let record = only(drain(&recorder));
@@ -87,9 +77,7 @@ fn a_time_stops_the_first_iteration_after_it_and_never_the_first_of_all() {
 
 #[test]
 fn a_time_limit_is_that_long() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("connection=5ms", Mode::Minimal);
+    let recorder = recording("connection=5ms", Mode::Minimal);
     let cx = &mut context();
     {
         let mut probe = Invocation::enter(CONNECTION, &[]);
@@ -104,9 +92,7 @@ fn a_time_limit_is_that_long() {
 
 #[test]
 fn coop_shares_tokios_budget_and_leaves_the_first_iteration_free() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("connection=coop", Mode::Minimal);
+    let recorder = recording("connection=coop", Mode::Minimal);
     let counts = block_on(async {
         tokio::spawn(async {
             let mut counts = Vec::new();
@@ -139,43 +125,10 @@ fn coop_shares_tokios_budget_and_leaves_the_first_iteration_free() {
     );
 }
 
+/// This holds however long the machine spins, apart from rounding to a nanosecond.
 #[test]
-fn children_are_recorded_in_order_with_their_iteration() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
-    let cx = &mut context();
-    {
-        let mut probe = Invocation::enter(CONNECTION, &["short", "long", "never"]);
-        for _ in 0..2 {
-            assert!(probe.iterate(cx).is_ready());
-            probe.child(0);
-            probe.child(1);
-            spin(Duration::from_micros(50));
-            probe.own();
-            probe.own();
-        }
-        probe.pending();
-    }
-    let record = only(drain(&recorder));
-    assert_eq!(
-        record.children(),
-        [("short", 1), ("long", 1), ("short", 2), ("long", 2)]
-    );
-    assert_eq!(
-        (record.outcome, record.children_lost),
-        (Outcome::Pending, 0)
-    );
-    assert!(record.children_ns(1) + record.children_ns(2) <= record.duration_ns);
-}
-
-// The following tests hold however long the machine spins, apart from rounding to a nanosecond.
-
-#[test]
-fn polls_of_children_follow_one_another_within_their_invocation() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+fn polls_of_children_follow_one_another_and_the_longest_iteration_is_no_shorter_than_any() {
+    let recorder = recording("none", Mode::Children);
     spun_three_times();
     let record = only(drain(&recorder));
     assert_eq!(record.polls.len(), 6);
@@ -186,15 +139,7 @@ fn polls_of_children_follow_one_another_within_their_invocation() {
     }
     let last = record.polls.last().unwrap();
     assert!(last.offset_ns + last.duration_ns <= record.duration_ns + 1);
-}
 
-#[test]
-fn the_longest_iteration_is_no_shorter_than_any_and_leaves_time_for_the_others() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
-    spun_three_times();
-    let record = only(drain(&recorder));
     let in_children_ns = [1, 2, 3].map(|iteration| record.children_ns(iteration));
     let longest_ns = record.longest_iteration_ns;
     for children_ns in in_children_ns {
@@ -206,6 +151,7 @@ fn the_longest_iteration_is_no_shorter_than_any_and_leaves_time_for_the_others()
         3 * longest_ns + 3 >= record.duration_ns - lost_ns,
         "{record:?}"
     );
+    // No other iteration's time is in the longest one.
     let most_ns = in_children_ns.iter().max().unwrap();
     let others_ns = in_children_ns.iter().sum::<u64>() - most_ns;
     assert!(
@@ -229,23 +175,8 @@ fn spun_three_times() {
 }
 
 #[test]
-fn a_child_that_is_open_when_the_function_ends_is_recorded() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
-    {
-        let mut probe = Invocation::enter(SWARM, &["failing"]);
-        assert!(probe.iterate(&mut context()).is_ready());
-        probe.child(0);
-    }
-    assert_eq!(only(drain(&recorder)).children(), [("failing", 1)]);
-}
-
-#[test]
 fn nested_invocations_keep_their_own_children() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     let cx = &mut context();
     {
         let mut outer = entered(CONNECTION, &["a", "muxer", "b"]);
@@ -299,9 +230,7 @@ fn an_invocation_keeps_the_variant_that_it_began_under() {
 
 #[test]
 fn without_marks_there_is_an_outcome_and_no_iteration() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("connection=1", Mode::Children);
+    let recorder = recording("connection=1", Mode::Children);
     for polled in [Poll::Ready(1), Poll::Pending] {
         let mut probe = Invocation::enter_unmarked(CONNECTION);
         probe.returns(&polled);
@@ -351,9 +280,7 @@ fn without_marks_there_is_no_bound() {
 
 #[test]
 fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("connection=1", Mode::Minimal);
+    let recorder = recording("connection=1", Mode::Minimal);
     {
         let mut probe = Invocation::enter(CONNECTION, &[]);
         assert!(probe.iterate(&mut context()).is_ready());
@@ -365,9 +292,7 @@ fn what_is_returned_does_not_hide_that_the_budget_was_spent() {
 
 #[test]
 fn turns_of_loops_that_cannot_be_left_count_all_the_same() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("connection=3", Mode::Minimal);
+    let recorder = recording("connection=3", Mode::Minimal);
     {
         let mut probe = Invocation::enter(CONNECTION, &[]);
         (0..5).for_each(|_| probe.count());

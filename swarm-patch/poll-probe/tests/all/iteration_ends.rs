@@ -2,6 +2,7 @@
 
 use crate::common::{
     CONNECTION, Kept, MUXER, SMALL, alone, attached, context, drain, install, only, poll_site,
+    recording,
 };
 use poll_probe::{Invocation, Mode};
 
@@ -30,9 +31,7 @@ fn every_iteration_but_the_last_has_an_end_in_the_mode_children_alone() {
 
 #[test]
 fn there_is_none_where_no_budget_can_end_the_invocation() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     let cx = &mut context();
     {
         let mut probe = Invocation::enter(CONNECTION, &[]);

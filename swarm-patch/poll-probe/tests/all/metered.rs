@@ -8,8 +8,8 @@ use std::task::Poll;
 use std::thread;
 
 use crate::common::{
-    self, CONNECTION, MUXER, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,
-    poll_site,
+    CONNECTION, MUXER, Probed, SMALL, SWARM, TASK, alone, context, drain, entered, install, only,
+    poll_site, recording,
 };
 use poll_probe::{Capacity, Invocation, MeterCounts, Mode, Probe, Reading, Recorder, Site};
 
@@ -31,10 +31,9 @@ fn meter(counts: &mut MeterCounts) {
     *counts.last_mut().unwrap() = READ.get();
 }
 
-fn metered(capacity: Capacity, readings: usize) -> Recorder {
+fn metered(capacity: Capacity, readings: usize) -> Probed {
     let recorder = Recorder::with_meter(capacity, readings, meter);
-    recorder.attach();
-    recorder
+    Probed::new(recorder, "none", Mode::Metered)
 }
 
 /// Each child with the work that was counted for it.
@@ -71,9 +70,7 @@ fn two_iterations(site: Site) {
 
 #[test]
 fn each_child_and_the_own_code_have_their_part() {
-    let _alone = alone();
     let recorder = metered(SMALL, 64);
-    install("none", Mode::Metered);
     work(100);
     two_iterations(CONNECTION);
     work(100);
@@ -103,9 +100,7 @@ fn each_child_and_the_own_code_have_their_part() {
 
 #[test]
 fn a_child_that_is_open_at_the_end_and_one_without_any_are_metered() {
-    let _alone = alone();
     let recorder = metered(SMALL, 64);
-    install("none", Mode::Metered);
     {
         let mut probe = entered(SWARM, &["failing"]);
         work(1);
@@ -126,9 +121,7 @@ fn a_child_that_is_open_at_the_end_and_one_without_any_are_metered() {
 
 #[test]
 fn sites_inside_others_count_for_the_child_around() {
-    let _alone = alone();
     let recorder = metered(SMALL, 64);
-    install("none", Mode::Metered);
     let mut task = Box::pin(
         Probe::new(TASK)
             .children(&["connection"])
@@ -193,7 +186,6 @@ fn sites_inside_others_count_for_the_child_around() {
 
 #[test]
 fn a_meter_is_read_in_no_other_mode() {
-    let _alone = alone();
     let recorder = metered(SMALL, 64);
     let before = READ.get();
     for mode in [Mode::Off, Mode::Minimal, Mode::Children] {
@@ -210,9 +202,7 @@ fn a_meter_is_read_in_no_other_mode() {
 
 #[test]
 fn without_a_meter_children_are_recorded_and_nothing_is_missing() {
-    let _alone = alone();
-    let recorder = common::attached(SMALL);
-    install("none", Mode::Metered);
+    let recorder = recording("none", Mode::Metered);
     two_iterations(CONNECTION);
     let record = only(drain(&recorder));
     assert_eq!(
@@ -224,7 +214,6 @@ fn without_a_meter_children_are_recorded_and_nothing_is_missing() {
 
 #[test]
 fn budgets_hold_and_a_denied_iteration_is_metered() {
-    let _alone = alone();
     let recorder = metered(SMALL, 64);
     install("connection=3", Mode::Metered);
     assert!(poll_site(CONNECTION, 4, &mut context()).is_pending());
@@ -241,10 +230,8 @@ fn budgets_hold_and_a_denied_iteration_is_metered() {
 
 #[test]
 fn readings_without_room_are_counted_and_none_of_their_invocation_is_left() {
-    let _alone = alone();
     // One of these invocations takes eight: at its beginning and end, before the first child of an iteration, and after each child.
     let recorder = metered(SMALL, 15);
-    install("none", Mode::Metered);
     two_iterations(CONNECTION);
     two_iterations(CONNECTION);
     let mut lost = Vec::new();
@@ -264,7 +251,6 @@ fn readings_without_room_are_counted_and_none_of_their_invocation_is_left() {
 
 #[test]
 fn readings_of_lost_records_are_taken_for_no_other() {
-    let _alone = alone();
     let recorder = metered(
         Capacity {
             records: 2,
@@ -272,7 +258,6 @@ fn readings_of_lost_records_are_taken_for_no_other() {
         },
         256,
     );
-    install("none", Mode::Metered);
     for _ in 0..2 {
         for n in 1..=5 {
             let mut probe = entered(CONNECTION, &["child"]);
@@ -293,9 +278,7 @@ fn readings_of_lost_records_are_taken_for_no_other() {
 
 #[test]
 fn a_panic_leaves_the_invocations_around_right() {
-    let _alone = alone();
     let recorder = metered(SMALL, 256);
-    install("none", Mode::Metered);
     // More often than invocations nest.
     for _ in 0..100 {
         let panic = catch_unwind(AssertUnwindSafe(|| {
@@ -327,7 +310,6 @@ fn a_panic_leaves_the_invocations_around_right() {
 
 #[test]
 fn an_invocation_keeps_the_mode_that_it_began_in() {
-    let _alone = alone();
     let recorder = metered(SMALL, 256);
     install("none", Mode::Children);
     let mut outer = entered(CONNECTION, &["child"]);
@@ -355,7 +337,8 @@ fn an_invocation_that_began_without_a_meter_counts_what_it_misses() {
     let _alone = alone();
     install("none", Mode::Metered);
     let mut early = Invocation::enter(CONNECTION, &["child"]);
-    let recorder = metered(SMALL, 256);
+    let recorder = Recorder::with_meter(SMALL, 256, meter);
+    recorder.attach();
     // This one makes the buffers.
     two_iterations(MUXER);
     early.child(0);

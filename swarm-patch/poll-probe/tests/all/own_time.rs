@@ -4,9 +4,7 @@
 use std::thread::sleep;
 use std::time::Duration;
 
-use crate::common::{
-    CONNECTION, MUXER, SMALL, alone, attached, context, drain, install, only, spin,
-};
+use crate::common::{CONNECTION, MUXER, context, drain, only, recording, spin};
 use poll_probe::{ChildPoll, Invocation, Mode, Record};
 
 const LOST: Duration = Duration::from_millis(3);
@@ -22,9 +20,7 @@ fn own_ns(poll: &ChildPoll) -> u64 {
 
 #[test]
 fn what_a_poll_lost_is_no_part_of_its_own_time() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Minimal);
+    let recorder = recording("none", Mode::Minimal);
     for _ in 0..3 {
         {
             let _invocation = Invocation::enter(CONNECTION, &[]);
@@ -45,9 +41,7 @@ fn what_a_poll_lost_is_no_part_of_its_own_time() {
 
 #[test]
 fn a_pause_before_a_poll_is_not_its_loss() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Minimal);
+    let recorder = recording("none", Mode::Minimal);
     drop(Invocation::enter(CONNECTION, &[]));
     sleep(LOST);
     {
@@ -61,9 +55,7 @@ fn a_pause_before_a_poll_is_not_its_loss() {
 
 #[test]
 fn every_site_around_a_loss_has_it_and_none_beside_it() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Minimal);
+    let recorder = recording("none", Mode::Minimal);
     {
         let _around = Invocation::enter(CONNECTION, &[]);
         {
@@ -86,9 +78,7 @@ fn every_site_around_a_loss_has_it_and_none_beside_it() {
 
 #[test]
 fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     {
         let mut probe = Invocation::enter(CONNECTION, &["quick", "interrupted"]);
         assert!(probe.iterate(&mut context()).is_ready());
@@ -120,9 +110,7 @@ fn the_child_that_lost_time_is_the_one_whose_own_time_lacks_it() {
 
 #[test]
 fn a_child_that_polls_a_site_does_not_have_the_loss_of_the_child_before_it() {
-    let _alone = alone();
-    let recorder = attached(SMALL);
-    install("none", Mode::Children);
+    let recorder = recording("none", Mode::Children);
     {
         let mut probe = Invocation::enter(CONNECTION, &["interrupted", "with a site"]);
         probe.child(0);

@@ -1,5 +1,6 @@
 //! Helpers that several tests of the probe use.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Wake, Waker};
@@ -47,6 +48,39 @@ pub(crate) fn attached(capacity: Capacity) -> Recorder {
     let recorder = Recorder::new(capacity);
     recorder.attach();
     recorder
+}
+
+/// A recorder of this thread. As long as it is there, the tests of the process take turns.
+pub(crate) struct Probed {
+    recorder: Recorder,
+    _alone: MutexGuard<'static, ()>,
+}
+
+impl Deref for Probed {
+    type Target = Recorder;
+
+    fn deref(&self) -> &Recorder {
+        &self.recorder
+    }
+}
+
+impl Probed {
+    /// Attaches the recorder and installs the variant.
+    pub(crate) fn new(recorder: Recorder, budgets: &str, mode: Mode) -> Probed {
+        let _alone = alone();
+        recorder.attach();
+        install(budgets, mode);
+        Probed { recorder, _alone }
+    }
+}
+
+pub(crate) fn recording(budgets: &str, mode: Mode) -> Probed {
+    Probed::new(Recorder::new(SMALL), budgets, mode)
+}
+
+/// Records under no budget into buffers of these sizes.
+pub(crate) fn recording_into(records: usize, marks: usize, mode: Mode) -> Probed {
+    Probed::new(Recorder::new(Capacity { records, marks }), "none", mode)
 }
 
 pub(crate) const SMALL: Capacity = Capacity {
