@@ -2,15 +2,13 @@
 
 use std::fs;
 
-use crate::bench::{Copy, RUN, analysis, edit, holds, path};
-
-const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
+use crate::bench::{Copy, RUNS, analysis, edit, holds, path};
 
 /// A copy of the fixture in which three slices of each cell have recordings of the site `muxer`. Bounds cut each poll in
 /// `cuts + 1` pieces; a quarter of the polls are slow, and one more without a bound.
 fn with_bounds() -> Copy {
     let copy = Copy::new();
-    for run in [RUN, OTHER_RUN] {
+    for run in RUNS {
         let dir = copy.dir().join(run);
         let lines = |name: &str| -> Vec<Vec<String>> {
             let text = fs::read_to_string(dir.join(name)).expect("a table");
@@ -98,7 +96,7 @@ fn predictions_stand_beside_what_was_measured() {
 #[test]
 fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
     let without = Copy::new();
-    for run in [RUN, OTHER_RUN] {
+    for run in RUNS {
         fs::write(without.dir().join(run).join("bounds.csv"), "").expect("a copy can be written");
     }
     for (copy, threshold) in [(without, "50us"), (with_bounds(), "100us")] {
@@ -112,8 +110,6 @@ fn without_recordings_or_at_another_threshold_nothing_is_predicted() {
 #[test]
 fn polls_that_stay_whole_must_be_those_of_the_slice() {
     let copy = with_bounds();
-    copy.edit("bounds.csv", |text| {
-        text.replacen("muxer,none,", "muxer,none,1", 1)
-    });
+    copy.replace("bounds.csv", "muxer,none,", "muxer,none,1");
     copy.is_refused(&["bounds.csv: 1", "polls of muxer in slice"]);
 }

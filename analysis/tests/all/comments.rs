@@ -5,10 +5,9 @@ use std::ops::Range;
 use std::path::Path;
 
 use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
-use serde_json::json;
 
-use crate::bench::{Copy, analysis, edit, holds, path, seal};
-use crate::golden::with_subjects;
+use crate::bench::{Copy, analysis, edit, holds, path, seal, search_of};
+use crate::golden::of_subjects;
 use crate::in_grid::application;
 
 /// What a reader of the rendered text sees.
@@ -91,27 +90,16 @@ fn comment(dir: &Path) -> String {
 }
 
 #[test]
-fn a_row_with_a_cell_too_many_is_seen() {
-    let [head, rule] = ["| a | b |", "|---|---|"];
-    check(&format!("{head}\n{rule}\n| 1 | `2 \\| 3` |"), 1);
-    let too_many = format!("{head}\n{rule}\n| 1 | `2 | 3` |");
-    assert!(std::panic::catch_unwind(|| check(&too_many, 1)).is_err());
-    assert!(std::panic::catch_unwind(|| check("| a | b |", 0)).is_err());
-}
-
-#[test]
 fn comments_of_budgets_and_of_programs_render() {
     let budgets = Copy::new();
     check(&comment(&budgets.dir()), 1);
-    let programs = Copy::new();
-    with_subjects(&programs, 1);
+    let programs = of_subjects(1);
     check(&comment(&programs.dir()), 1);
 }
 
 #[test]
 fn a_comment_about_a_patch_says_whether_it_does_what_the_budget_does() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let at_both_ends =
         |text: String| text.replace("\"muxer=1/deferred\"", "\"muxer=1/deferred@both\"");
     edit(&copy.dir().join("manifest.json"), |text| {
@@ -150,13 +138,9 @@ fn runs(dir: &Path) -> Vec<std::path::PathBuf> {
 fn a_comment_about_a_search_renders() {
     let copy = Copy::new();
     let search = copy.beside("search");
-    let manifest = fs::read_to_string(copy.dir().join("manifest.json")).expect("a manifest");
-    let manifest: serde_json::Value = serde_json::from_str(&manifest).expect("JSON");
     fs::create_dir(&search).expect("a folder");
     fs::rename(copy.dir(), search.join("round-1")).expect("a new name");
-    let config = &manifest["config"];
-    let file = json!({"schema": 3, "config": config, "chooses_cells": false, "time_ms": 60_000});
-    fs::write(search.join("search.json"), file.to_string()).expect("written");
+    search_of(&search);
     check(&comment(&search), 1);
 }
 

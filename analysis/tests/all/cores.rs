@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{self, Copy, analysis, edit, holds, path};
+use crate::bench::{self, CELLS, Copy, analysis, edit, holds, path, set_column};
 use serde_json::{Value, json};
 
 fn edit_json(file: &Path, change: impl FnOnce(&mut Value)) {
@@ -24,7 +24,7 @@ fn beside_others(cpu_time_alone: f64) -> Copy {
         manifest["config"]["jobs"] = json!({"places": places, "alone": 4});
         manifest["config"]["repeat"] = json!(2);
     });
-    for cell in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
+    for cell in CELLS {
         let cell = copy.dir().join("cells").join(cell);
         for (name, number, jobs) in [
             ("run-2.alone", 2, 1),
@@ -40,37 +40,15 @@ fn beside_others(cpu_time_alone: f64) -> Copy {
                 row["config"]["run"] = json!(number);
                 row["config"]["jobs"] = json!(jobs);
             });
-            if jobs == 1 {
-                let cpu_time = |field: &str| {
-                    let ns: f64 = field.parse().expect("a number");
-                    ((ns * cpu_time_alone) as u64).to_string()
-                };
-                in_column(&run.join("slices.csv"), "central_cpu_ns", cpu_time);
+            if jobs == 1 && cpu_time_alone < 1.0 {
+                set_column(&run.join("slices.csv"), "central_cpu_ns", |row| {
+                    let ns: f64 = row["central_cpu_ns"].parse().expect("a number");
+                    Some(((ns * cpu_time_alone) as u64).to_string())
+                });
             }
         }
     }
     copy
-}
-
-fn in_column(file: &Path, name: &str, change: impl Fn(&str) -> String) {
-    let text = fs::read_to_string(file).expect("a table");
-    let header = text.lines().next().expect("a header");
-    let at = header
-        .split(',')
-        .position(|column| column == name)
-        .expect("a column");
-    let row = |line: &str| {
-        let fields = line.split(',').enumerate().map(|(column, field)| {
-            if column == at {
-                change(field)
-            } else {
-                field.to_owned()
-            }
-        });
-        fields.collect::<Vec<_>>().join(",") + "\n"
-    };
-    let rows: String = text.lines().skip(1).map(row).collect();
-    fs::write(file, format!("{header}\n{rows}")).expect("a copy can be written");
 }
 
 #[test]
@@ -86,9 +64,8 @@ fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
         ),
     ] {
         let copy = beside_others(cpu_time_alone);
-        copy.report(&["--format", "svg"]).succeeds();
         holds(
-            &copy.text("report.md"),
+            &copy.reported(),
             &[
                 "Measured: 4 runs at most 2 at a time.",
                 "- central alone on core 2, peers and delay line on core 3",
@@ -100,12 +77,10 @@ fn the_report_says_whether_cells_at_the_same_time_disturb_each_other() {
         analysis(["verify", path(&copy.dir())]).succeeds();
     }
     let copy = beside_others(0.8);
-    copy.report(&["--format", "svg"]).succeeds();
-    holds(&copy.text("report.md"), &["| CPU time per request | +25"]);
+    holds(&copy.reported(), &["| CPU time per request | +25"]);
     fs::remove_dir_all(copy.dir().join("cells/pl065536_rtt000_n02/run-1.alone"))
         .expect("it is there");
-    copy.report(&["--format", "svg"]).succeeds();
-    holds(&copy.text("report.md"), &["There are too few pairs to say"]);
+    holds(&copy.reported(), &["There are too few pairs to say"]);
 }
 
 /// Adds a table of workers, which share the polls of the connections.
@@ -135,9 +110,8 @@ pub(crate) fn with_workers(copy: &Copy) {
 fn what_each_worker_did_is_shown_and_has_to_be_all() {
     let copy = Copy::new();
     with_workers(&copy);
-    copy.report(&["--format", "svg"]).succeeds();
     holds(
-        &copy.text("report.md"),
+        &copy.reported(),
         &[
             "Central's workers",
             "| main | 2-3 | 0 |",
@@ -145,9 +119,7 @@ fn what_each_worker_did_is_shown_and_has_to_be_all() {
         ],
     );
     analysis(["verify", path(&copy.dir())]).succeeds();
-    copy.edit("workers.csv", |text| {
-        text.replacen(",2,3,1,1,", ",2,3,7,1,", 1)
-    });
+    copy.replace("workers.csv", ",2,3,1,1,", ",2,3,7,1,");
     copy.report(&[])
         .refuses(&["the polls of all workers are not those of its connections"]);
 }

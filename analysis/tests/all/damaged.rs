@@ -4,10 +4,8 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::bench::{self, Copy, RUN, analysis, edit, path};
+use crate::bench::{self, Copy, RUN, RUNS, analysis, edit, path, replace, set_field};
 use tempfile::TempDir;
-
-const OTHER_RUN: &str = "cells/pl004096_rtt000_n02/run-1";
 
 fn files(dir: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(dir).expect("a folder");
@@ -57,7 +55,7 @@ fn any_change_of_any_file_of_a_run_is_refused() {
 fn tables_of_another_cell_are_refused() {
     for table in ["children.csv", "bands.csv", "peers.csv"] {
         let copy = Copy::new();
-        fs::copy(copy.dir().join(OTHER_RUN).join(table), copy.run_file(table)).expect("a copy");
+        fs::copy(copy.dir().join(RUNS[1]).join(table), copy.run_file(table)).expect("a copy");
         let ended = analysis(["report", path(&copy.dir())]);
         ended.refuses(&[RUN, table, "is of another run"]);
     }
@@ -66,7 +64,7 @@ fn tables_of_another_cell_are_refused() {
 #[test]
 fn runs_without_checksums_are_declared() {
     let copy = Copy::new();
-    for run in [RUN, OTHER_RUN] {
+    for run in RUNS {
         edit(&copy.dir().join(run).join("run.json"), |text| {
             let mut row: serde_json::Value = serde_json::from_str(&text).expect("JSON");
             row.as_object_mut().expect("fields").remove("files");
@@ -78,17 +76,6 @@ fn runs_without_checksums_are_declared() {
         copy.text("report.md")
             .contains("Without checksums: 2 runs.")
     );
-}
-
-/// Sets a field of the first row that begins with `start`.
-fn set(text: &str, start: &str, field: usize, value: &str) -> String {
-    let row = text
-        .lines()
-        .find(|line| line.starts_with(start))
-        .expect("a row");
-    let mut fields: Vec<&str> = row.split(',').collect();
-    fields[field] = value;
-    text.replacen(row, &fields.join(","), 1)
 }
 
 #[test]
@@ -164,7 +151,7 @@ fn figures_that_no_run_can_have_are_refused() {
     ];
     for (table, row, field, value, words) in cases {
         let copy = Copy::new();
-        copy.edit(table, |text| set(&text, row, field, value));
+        copy.edit(table, |text| set_field(&text, row, field, value));
         copy.is_refused(&[words]);
     }
 }
@@ -172,18 +159,15 @@ fn figures_that_no_run_can_have_are_refused() {
 /// A copy with two launches of each cell.
 fn twice() -> Copy {
     let copy = Copy::new();
-    edit(&copy.dir().join("manifest.json"), |text| {
-        text.replacen("\"repeat\": 1", "\"repeat\": 2", 1)
-    });
-    for run in [RUN, OTHER_RUN] {
+    let manifest = copy.dir().join("manifest.json");
+    replace(&manifest, "\"repeat\": 1", "\"repeat\": 2");
+    for run in RUNS {
         let (first, second) = (
             copy.dir().join(run),
             copy.dir().join(run).with_file_name("run-2"),
         );
         bench::copy(&first, &second);
-        edit(&second.join("run.json"), |text| {
-            text.replacen("\"run\": 1", "\"run\": 2", 1)
-        });
+        replace(&second.join("run.json"), "\"run\": 1", "\"run\": 2");
     }
     copy
 }
@@ -302,7 +286,7 @@ fn characters_that_are_no_letters_are_refused_in_tables() {
     for letter in ["\u{1b}", "\u{ffff}"] {
         let copy = Copy::new();
         copy.edit("children.csv", |text| {
-            set(&text, "1,connection,", 3, letter)
+            set_field(&text, "1,connection,", 3, letter)
         });
         copy.is_refused(&["children.csv", "line 2: child: it has what is no letter"]);
     }
@@ -375,6 +359,19 @@ fn verify_looks_at_everything() {
     edit(&report.join("report.json"), |text| {
         text.replace("\"9", "\"")
     });
+    let table = report.join("summary.csv");
+    let kept = fs::read(&table).expect("a table");
+    edit(&table, |text| {
+        let row = text.lines().nth(3).expect("a row").to_owned();
+        text.replace(&row, &set_field(&row, "", 6, "123.4"))
+    });
+    for words in ["summary.csv: line 4: ", ",123.4,", "but the run gives"] {
+        verify(words);
+    }
+    fs::write(&table, kept).expect("a table");
+    replace(&report.join("report.md"), "Verdict", "Opinion");
+    verify("report.md: line 3");
+    replace(&report.join("report.md"), "Opinion", "Verdict");
     for file in ["report.json", "report.md", "summary.csv", "predicted.csv"] {
         let (file, name) = (report.join(file), file);
         let kept = fs::read(&file).expect("a file of the report");

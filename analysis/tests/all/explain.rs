@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::bench::evidence::{self, BLOCKS, CELL, NORMAL, WARM, change, report};
-use crate::bench::{Copy, analysis, edit, holds, links, path, seal};
+use crate::bench::evidence::{self, BLOCKS, CELL, NORMAL, WARM, change};
+use crate::bench::{Copy, analysis, holds, links, path, replace, seal};
 use serde_json::Value;
 
 #[test]
 fn without_an_explanation_there_is_no_section() {
     let copy = Copy::new();
-    let text = report(&copy);
+    let text = copy.reported();
     assert!(!text.contains("Why it is slow"), "{text}");
     assert!(!copy.dir().join("report/explain").exists());
 }
@@ -18,7 +18,7 @@ fn without_an_explanation_there_is_no_section() {
 #[test]
 fn figures_are_those_computed_on_paper() {
     let copy = Copy::explained();
-    let text = report(&copy);
+    let text = copy.reported();
     // 600 of 6,600 polls in the slices as they are.
     holds(&text, &["9.09 % of the polls of `Connection::poll`"]);
     // 40 of 100 samples.
@@ -79,7 +79,7 @@ fn counters_that_take_long_to_read_give_no_counts_by_poll() {
             let (before, _) = text.split_once("[\"context-switches\"]").unwrap();
             format!("{before}[\"context-switches\"], \"counter_reading_ns\": {ns}}}")
         });
-        report(&copy)
+        copy.reported()
     };
     assert!(with(50).contains("| `context-switches` | `none` | 0.0191 | 0.100 | 4000 |"));
     let left_out = with(35_000);
@@ -96,7 +96,7 @@ fn counters_that_take_long_to_read_give_no_counts_by_poll() {
 fn a_difference_between_flamegraph_and_recorded_times_is_reported() {
     let copy = Copy::explained();
     change(&copy, "stacks.csv", |text| text.replace(",18,\n", ",90,\n"));
-    let text = report(&copy);
+    let text = copy.reported();
     holds(
         &text,
         &["**do not agree**", "+37.3 pp [", "for `handler.poll`"],
@@ -118,7 +118,7 @@ fn a_difference_that_may_be_chance_is_not_resolved() {
         };
         text.lines().map(line).collect()
     });
-    holds(&report(&copy), &["not resolved whether the flamegraph"]);
+    holds(&copy.reported(), &["not resolved whether the flamegraph"]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn few_samples_allow_no_claim() {
         text.replace("[kernel],40,\n", "[kernel],4,\n")
             .replace("encode,32,\n", "encode,17,\n")
     });
-    let text = report(&copy);
+    let text = copy.reported();
     holds(
         &text,
         &["294 samples in slow polls of `Connection::poll`: too few for a claim"],
@@ -146,7 +146,7 @@ fn few_samples_allow_no_claim() {
 #[test]
 fn samples_that_are_rarer_than_asked_for_are_stated() {
     let copy = Copy::explained();
-    let text = report(&copy);
+    let text = copy.reported();
     assert!(!text.contains("was asked for"), "{text}");
     change(&copy, "evidence.json", |text| {
         text.replace(
@@ -155,7 +155,7 @@ fn samples_that_are_rarer_than_asked_for_are_stated() {
         )
     });
     holds(
-        &report(&copy),
+        &copy.reported(),
         &["in 101 µs of polls, where one in 10.0 µs was asked for."],
     );
 }
@@ -166,7 +166,7 @@ const T5: f64 = 2.570_582;
 #[test]
 fn the_effect_of_a_warm_core_has_an_interval() {
     let copy = Copy::explained();
-    let text = report(&copy);
+    let text = copy.reported();
     let polls = 1100.0 * BLOCKS as f64;
     let percent = |slow: &[u64]| 100.0 * slow.iter().sum::<u64>() as f64 / polls;
     let (normal, warm) = (percent(&NORMAL), percent(&WARM));
@@ -223,7 +223,7 @@ fn a_warm_core_that_changes_nothing_is_not_resolved() {
         text.lines().map(row).collect()
     });
     holds(
-        &report(&copy),
+        &copy.reported(),
         &["not resolved whether a cold core", "by 0.0 pp ["],
     );
 }
@@ -231,7 +231,7 @@ fn a_warm_core_that_changes_nothing_is_not_resolved() {
 #[test]
 fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
     let copy = Copy::explained();
-    report(&copy);
+    copy.reported();
     let read = |what: &str| copy.explain_file(&format!("{CELL}.{what}.svg"));
     let names = [
         "slow",
@@ -264,7 +264,7 @@ fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
         &first[4],
         &["<title>[kernel] sendto (120 samples, 14.60%; -10.83%)</title>"],
     );
-    report(&copy);
+    copy.reported();
     assert!(
         first == names.map(read).to_vec(),
         "the same samples give other bytes"
@@ -274,7 +274,7 @@ fn flamegraphs_begin_with_site_and_child_and_are_the_same_again() {
 #[test]
 fn links_lead_to_files() {
     let copy = Copy::explained();
-    let text = report(&copy);
+    let text = copy.reported();
     let files = links(&text).filter_map(|link| link.strip_prefix("explain/"));
     let links: Vec<&str> = files.collect();
     assert_eq!(links.len(), 8, "{links:?}");
@@ -297,7 +297,7 @@ fn links_lead_to_files() {
 #[test]
 fn the_trace_has_the_structure_that_viewers_need() {
     let copy = Copy::explained();
-    report(&copy);
+    copy.reported();
     let trace: Value =
         serde_json::from_str(&copy.explain_file(&format!("{CELL}.trace.json"))).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("events");
@@ -356,20 +356,18 @@ fn the_trace_has_the_structure_that_viewers_need() {
 #[test]
 fn a_report_of_what_was_explained_is_verified() {
     let copy = Copy::explained();
-    report(&copy);
+    copy.reported();
     let dir = copy.dir();
     let verify = || analysis(["verify", path(&dir)]);
     let ended = verify();
     ended.succeeds();
     holds(&ended.out, &["11 other files"]);
-    edit(
-        &dir.join(format!("report/explain/{CELL}.slow.svg")),
-        |text| text.replacen("40.00%", "4.00%", 1),
-    );
+    let graph = dir.join(format!("report/explain/{CELL}.slow.svg"));
+    replace(&graph, "40.00%", "4.00%");
     let ended = verify();
     assert_eq!(ended.code, 1);
     holds(&ended.err, &["slow.svg"]);
-    report(&copy);
+    copy.reported();
     change(&copy, "allocations.csv", |text| {
         text.replacen(",4400,", ",9400,", 1)
     });
@@ -382,8 +380,8 @@ fn a_cell_without_a_launch_is_a_caveat() {
     let copy = Copy::explained();
     let other = r#"{"id": "pl004096_rtt000_n02", "rank": 2, "why": "beyond-time-with-delay", "beyond_ms_per_s": 1.0}, {"id""#;
     let about = copy.dir().join("explain/explain.json");
-    edit(&about, |text| text.replacen("{\"id\"", other, 1));
-    holds(&report(&copy), &["`pl004096_rtt000_n02`"]);
+    replace(&about, "{\"id\"", other);
+    holds(&copy.reported(), &["`pl004096_rtt000_n02`"]);
     change(&copy, "run.json", |text| {
         text.replacen(
             "\"status\": \"ok\"",
@@ -392,7 +390,7 @@ fn a_cell_without_a_launch_is_a_caveat() {
         )
     });
     holds(
-        &report(&copy),
+        &copy.reported(),
         &["`pl065536_rtt000_n02`", "wiring the lab: no namespaces"],
     );
 }
@@ -408,11 +406,12 @@ fn evidence_that_was_unavailable_is_named_and_the_rest_is_there() {
         )
     });
     fs::remove_file(evidence::dir(&copy).join("stacks.csv")).expect("it was there");
-    let text = report(&copy);
+    let text = copy.reported();
     holds(
         &text,
         &[
             "The pass `stacks` did not record stacks: no timer signals.",
+            "no evidence of `stacks`",
             "**System calls**",
         ],
     );
@@ -435,7 +434,7 @@ fn lost_evidence_is_a_caveat_if_too_much_is_lost() {
     change(&copy, "sites.csv", |text| {
         text.replace(",17000000,0,0,0,0", ",17000000,0,0,40,0")
     });
-    let report = report(&copy);
+    let report = copy.reported();
     holds(
         &report,
         &["1.27 % of sampled stacks", "1.57 % of polls were"],

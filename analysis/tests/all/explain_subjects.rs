@@ -2,40 +2,28 @@
 
 use std::fs;
 
-use crate::bench::evidence::{self, BUDGET, CELL, report};
-use crate::bench::{Copy, edit, holds, links};
-use crate::golden::with_subjects;
+use crate::bench::evidence::{self, BUDGET, CELL};
+use crate::bench::{Copy, edit, holds, links, replace};
+use crate::golden::of_subjects;
 
 /// A copy in which the first subject has the [`evidence`] of the baseline, and the second one that of the budget.
 fn explained() -> Copy {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     evidence::explain(&copy);
-    edit(&copy.dir().join("explain/explain.json"), |text| {
-        text.replacen("[0, 2]", "[0], \"subjects\": [0, 1]", 1)
-    });
+    let about = copy.dir().join("explain/explain.json");
+    replace(&about, "[0, 2]", "[0], \"subjects\": [0, 1]");
     let cell = evidence::dir(&copy);
     let files: Vec<_> = fs::read_dir(&cell).expect("a folder").flatten().collect();
     for (subject, variant) in [0, BUDGET].into_iter().enumerate() {
         let launch = cell.join(format!("s{subject}"));
         fs::create_dir(&launch).expect("a folder");
-        let slices: Vec<String> = evidence::slices()
-            .into_iter()
-            .filter(|slice| slice.variant == variant)
-            .map(|slice| slice.number.to_string())
-            .collect();
         for file in &files {
             let name = file.file_name().into_string().expect("text");
             let text = fs::read_to_string(file.path()).expect("a file");
-            let is_of = |line: &str| {
-                slices
-                    .iter()
-                    .any(|number| line.split(',').next() == Some(number))
+            let text = match name.ends_with(".csv") {
+                true => evidence::rows_of(variant, &text),
+                false => text,
             };
-            let lines = text.lines().enumerate();
-            let lines =
-                lines.filter(|(at, line)| *at == 0 || !name.ends_with(".csv") || is_of(line));
-            let text: String = lines.map(|(_, line)| format!("{line}\n")).collect();
             let text = match &*name {
                 "slices.csv" => (1..=evidence::BLOCKS).fold(text, |text, block| {
                     text.replace(&format!(",{block},{variant},"), &format!(",{block},0,"))
@@ -67,7 +55,7 @@ fn subjects_are_side_by_side() {
         let text = text.replace(",19000,", ",39000,");
         text.replacen(",39000,", ",40000,", 1)
     });
-    let text = report(&copy);
+    let text = copy.reported();
     holds(
         &text,
         &[
@@ -114,7 +102,7 @@ fn a_finding_names_its_subject() {
         text.replace(",dials,0,", ",dials,40,")
     });
     holds(
-        &report(&copy),
+        &copy.reported(),
         &["**redundant-dials** (`pl065536_rtt000_n02`): `released`: Central dials"],
     );
 }
@@ -128,7 +116,7 @@ fn a_subject_without_a_launch_is_a_caveat() {
             "\"status\": \"failed\", \"stage\": \"wiring the lab\", \"reason\": \"no namespaces\"";
         text.replacen("\"status\": \"ok\"", failed, 1)
     });
-    let text = report(&copy);
+    let text = copy.reported();
     holds(
         &text,
         &[
@@ -139,7 +127,7 @@ fn a_subject_without_a_launch_is_a_caveat() {
     assert!(!text.contains("difference.svg"), "{text}");
     fs::remove_dir_all(second).expect("it is there");
     holds(
-        &report(&copy),
+        &copy.reported(),
         &["`pl065536_rtt000_n02` of `released` was chosen but not launched"],
     );
 }
@@ -147,9 +135,8 @@ fn a_subject_without_a_launch_is_a_caveat() {
 #[test]
 fn subjects_that_the_sweep_does_not_have_are_refused() {
     let copy = explained();
-    edit(&copy.dir().join("explain/explain.json"), |text| {
-        text.replacen("\"subjects\": [0, 1]", "\"subjects\": [0, 2]", 1)
-    });
+    let about = copy.dir().join("explain/explain.json");
+    replace(&about, "\"subjects\": [0, 1]", "\"subjects\": [0, 2]");
     copy.is_refused(&["explain.json", "subjects are [0, 2]"]);
     let copy = explained();
     let cell = evidence::dir(&copy);

@@ -1,13 +1,11 @@
 //! Findings of needless work: injected causes are found, and a clean launch has none.
 
-use std::fs;
-
-use crate::bench::evidence::{self, CELL, add, change, report, set};
+use crate::bench::evidence::{CELL, add, change, set};
 use crate::bench::{Copy, holds};
 
 /// The kinds of the findings, the most severe first.
 fn kinds(copy: &Copy) -> Vec<String> {
-    report(copy);
+    copy.reported();
     let table = copy.explain_file("findings.csv");
     let rows = table.lines().skip(1);
     rows.map(|row| row.split(',').nth(1).expect("a kind").to_owned())
@@ -39,7 +37,7 @@ fn a_handler_that_sleeps_is_the_first_finding() {
         ],
     );
     holds(
-        &report(&copy),
+        &copy.reported(),
         &[
             "[1 found](explain/findings.csv)",
             "**sleeping-poll** (`pl065536_rtt000_n02`): The child `handler.poll` of `Connection::poll` waits",
@@ -153,18 +151,4 @@ fn tasks_that_come_from_nothing_have_no_growth_in_percent() {
         &copy.explain_file("findings.csv"),
         &["growing-tasks,,,,10,"],
     );
-}
-
-#[test]
-fn a_search_without_all_evidence_is_called_incomplete() {
-    let copy = Copy::explained();
-    change(&copy, "evidence.json", |text| {
-        text.replacen(
-            "[{",
-            "[{\"evidence\": \"stacks\", \"what\": \"stacks\", \"why\": \"no timer\"}, {",
-            1,
-        )
-    });
-    fs::remove_file(evidence::dir(&copy).join("stacks.csv")).expect("it was there");
-    holds(&report(&copy), &["no evidence of `stacks`"]);
 }

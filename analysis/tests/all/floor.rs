@@ -3,30 +3,17 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use crate::bench::{Copy, holds};
+use crate::bench::{Copy, RUN, RUNS, holds, number_of};
 
-const CELL: &str = "cells/pl065536_rtt000_n02/run-1";
-
-/// The figure of the baseline in [`CELL`].
+/// The figure of the baseline in the cell of [`RUN`].
 fn figure(copy: &Copy, metric: &str) -> f64 {
-    let table = copy.text("summary.csv");
-    let mut rows = csv::Reader::from_reader(table.as_bytes());
-    let head = rows.headers().expect("a head").clone();
-    let column = |name: &str| {
-        head.iter()
-            .position(|column| column == name)
-            .expect("the column")
-    };
-    let [payload, variant, name, value] =
-        ["payload_bytes", "variant", "metric", "value"].map(column);
-    let mut rows = rows.records().map(|row| row.expect("a row"));
-    let row = rows
-        .find(|row| &row[payload] == "65536" && &row[variant] == "none" && &row[name] == metric);
-    row.expect("the figure")[value].parse().expect("a number")
+    let row = [
+        ("payload_bytes", "65536"),
+        ("variant", "none"),
+        ("metric", metric),
+    ];
+    number_of(&copy.text("summary.csv"), &row, "value")
 }
-
-/// The launches of both cells.
-const RUNS: [&str; 2] = [CELL, "cells/pl004096_rtt000_n02/run-1"];
 
 /// A copy in which these launches have this table.
 fn with(runs: &[&str], name: &str, text: &str) -> Copy {
@@ -37,10 +24,10 @@ fn with(runs: &[&str], name: &str, text: &str) -> Copy {
     copy
 }
 
-/// A copy in which the launch of [`CELL`] has this row in `idle.csv`.
+/// A copy in which the launch of [`RUN`] has this row in `idle.csv`.
 fn with_idle(row: &str) -> Copy {
     let head = "duration_ms,central_cpu_ns,wakes,wake_p50_ns,wake_p90_ns";
-    with(&[CELL], "idle.csv", &format!("{head}\n{row}\n"))
+    with(&[RUN], "idle.csv", &format!("{head}\n{row}\n"))
 }
 
 #[test]
@@ -83,7 +70,7 @@ fn the_floor_and_the_benchmarks_own_cpu_time_are_subtracted() {
 fn cpu_time_per_request_follows_from_two_tables() {
     let copy = Copy::new();
     let (mut cpu_ns, mut sampled_ms, mut requests) = (0.0, 0.0, 0.0);
-    let slices = copy.dir().join(CELL).join("slices.csv");
+    let slices = copy.dir().join(RUN).join("slices.csv");
     let slices = csv::Reader::from_path(slices).expect("slices");
     for row in slices.into_deserialize::<BTreeMap<String, String>>() {
         let row = row.expect("a row");
@@ -94,7 +81,7 @@ fn cpu_time_per_request_follows_from_two_tables() {
             requests += number("requests") * number("sampled_ms") / number("duration_ms");
         }
     }
-    let idle = csv::Reader::from_path(copy.dir().join(CELL).join("idle.csv"))
+    let idle = csv::Reader::from_path(copy.dir().join(RUN).join("idle.csv"))
         .expect("idle.csv")
         .into_deserialize::<BTreeMap<String, f64>>()
         .next()
@@ -159,9 +146,8 @@ fn impossible_figures_of_an_idle_central_are_refused() {
 fn the_report_says_how_fast_the_machine_was() {
     let work = "block,work_ns\n1,20000\n2,30000\n3,20000\n4,40000\n5,20000\n";
     let copy = with(&RUNS, "work.csv", work);
-    copy.report(&["--format", "svg"]).succeeds();
     holds(
-        &copy.text("report.md"),
+        &copy.reported(),
         &["the same piece of work took 20.0 to 40.0 µs"],
     );
     assert_eq!(figure(&copy, "fixed_work_us"), 26.0);

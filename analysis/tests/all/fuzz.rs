@@ -9,7 +9,7 @@ use std::process::{Command, Output};
 use std::{env, fs};
 
 use crate::bench::soak::soak;
-use crate::bench::{self, Copy, RUN, copy, edit, path, possible, seal};
+use crate::bench::{self, Copy, RUN, copy, edit, path, possible, seal, search_of};
 use crate::columns::QUIC;
 use crate::in_grid::application;
 use damage::{Damage, damage, files};
@@ -18,8 +18,6 @@ use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use rayon::prelude::*;
 use run_format::checksums::of_file;
-use run_format::files::{read_json, write_json};
-use serde_json::{Value, json};
 use tempfile::TempDir;
 
 const FIRST_SEED: u64 = 6438;
@@ -158,11 +156,7 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
     };
     let searched = |to: &Path| {
         committed("fixture")(&to.join("round-1"));
-        let manifest: Value = read_json(&to.join("round-1/manifest.json")).expect("a manifest");
-        let search = json!({
-            "schema": 3, "config": manifest["config"], "chooses_cells": false, "time_ms": 60_000,
-        });
-        write_json(&to.join("search.json"), &search).expect("a file");
+        search_of(to);
     };
     let of_quic = |to: &Path| {
         committed("fixture")(to);

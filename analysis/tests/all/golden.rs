@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use crate::bench::{self, Copy, RUN, analysis, edit, holds, links, path, seal};
+use crate::bench::{
+    self, CELLS, Copy, RUN, Row, analysis, edit, holds, links, path, replace, seal, set_column,
+    set_field,
+};
+use crate::in_grid::compared;
 use run_format::files::HISTOGRAMS;
 
 /// `BLESS=1` writes the committed figures anew.
@@ -27,17 +31,13 @@ fn the_fixture_gives_the_committed_figures() {
 #[test]
 fn histograms_are_found_by_the_number_of_their_slice() {
     let swapped = Copy::new();
-    swapped.edit(HISTOGRAMS, |log| {
-        log.replacen("Tag=connection.s2.", "Tag=connection.s9999.", 1)
-    });
+    swapped.replace(HISTOGRAMS, "Tag=connection.s2.", "Tag=connection.s9999.");
     swapped.is_refused(&[RUN, "in slice 2, but 0 in", HISTOGRAMS]);
     let of_another = Copy::new();
-    of_another.edit(HISTOGRAMS, |log| log.replacen(".v1,", ".v2,", 1));
+    of_another.replace(HISTOGRAMS, ".v1,", ".v2,");
     of_another.is_refused(&[HISTOGRAMS, "is of variant 1 and pass compare"]);
     let of_none = Copy::new();
-    of_none.edit(HISTOGRAMS, |log| {
-        log.replacen("Tag=latency.s2.", "Tag=latency.", 1)
-    });
+    of_none.replace(HISTOGRAMS, "Tag=latency.s2.", "Tag=latency.");
     of_none.is_refused(&[HISTOGRAMS, "names no slice"]);
 }
 
@@ -100,8 +100,7 @@ fn the_report_names_the_command_whichever_verb_measured() {
                 text.replace("\"sweep\"", "\"pipeline\"")
             });
         }
-        copy.report(&["--format", "svg"]).succeeds();
-        holds(&copy.text("report.md"), &["./sweep.sh --peers 2 --rtt 0 "]);
+        holds(&copy.reported(), &["./sweep.sh --peers 2 --rtt 0 "]);
     }
 }
 
@@ -117,28 +116,6 @@ fn a_report_can_be_made_again_and_is_verified() {
     verify().succeeds();
     copy.report(&["--format", "svg"]).succeeds();
     verify().succeeds();
-
-    let table = copy.dir().join("report/summary.csv");
-    let kept = fs::read_to_string(&table).expect("a table");
-    edit(&table, |text| {
-        let row = text.lines().nth(3).expect("a row").to_owned();
-        let mut fields: Vec<&str> = row.split(',').collect();
-        fields[6] = "123.4";
-        text.replace(&row, &fields.join(","))
-    });
-    let ended = verify();
-    assert_eq!(ended.code, 1);
-    holds(
-        &ended.err,
-        &["summary.csv: line 4: ", ",123.4,", "but the run gives"],
-    );
-    fs::write(&table, kept).expect("a table");
-
-    let report = copy.dir().join("report/report.md");
-    edit(&report, |text| text.replacen("Verdict", "Opinion", 1));
-    let ended = verify();
-    assert_eq!(ended.code, 1);
-    holds(&ended.err, &["report.md: line 3"]);
 }
 
 #[test]
@@ -146,10 +123,7 @@ fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
     let copy = Copy::new();
     copy.report(&["--format", "svg"]).succeeds();
     copy.edit("slices.csv", |text| {
-        let row = text.lines().nth(2).expect("a row").to_owned();
-        let mut fields: Vec<&str> = row.split(',').collect();
-        fields[12] = "190000000"; // central_cpu_ns
-        text.replace(&row, &fields.join(","))
+        set_field(&text, "2,", 12, "190000000") // central_cpu_ns
     });
     let dir = copy.dir();
     seal(&dir);
@@ -161,17 +135,10 @@ fn figures_of_a_run_that_changed_afterwards_are_not_verified() {
 #[test]
 fn an_unfinished_run_is_reported_with_what_is_missing() {
     let copy = Copy::new();
-    let run = copy.dir().join(RUN);
-    let partial = run.with_file_name("run-1.partial");
-    fs::rename(&run, &partial).expect("a new name");
-    fs::remove_file(partial.join("run.json")).expect("it is there");
-    edit(&partial.join("slices.csv"), |text| {
+    edit(&copy.cut_short().join("slices.csv"), |text| {
         text[..text.len() - 7].to_owned()
     });
-    let other = copy.dir().join("cells/pl004096_rtt000_n02");
-    fs::remove_dir_all(other).expect("it is there");
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     holds(&text, &["without a measurement: 1 of 2", "cut short"]);
 }
 
@@ -179,9 +146,7 @@ fn an_unfinished_run_is_reported_with_what_is_missing() {
 fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_launch() {
     let (copy, other) = (Copy::new(), Copy::new());
     let out = copy.beside("compared");
-    let (one, two) = (copy.dir(), other.dir());
-    let options = ["--format", "svg", "--out", path(&out)];
-    analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
+    let text = compared(&copy.dir(), &other.dir(), &out);
     let table = fs::read_to_string(out.join("summary.csv")).expect("a table");
     for line in table
         .lines()
@@ -190,7 +155,6 @@ fn a_sweep_compared_with_itself_has_no_difference_and_resolves_none_from_one_lau
     {
         assert!(line.ends_with(",no"), "{line}");
     }
-    let text = fs::read_to_string(out.join("report.md")).expect("a report");
     holds(&text, &["Nothing can be resolved"]);
 }
 
@@ -201,14 +165,15 @@ const SUBJECTS: &str = r#""subjects": [
      "tree_sha256": null}, "peers": 0},
     {"label": "released", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
 
-/// Turns the only run of the fixture into five launches of two programs that took turns.
-pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
+/// A copy whose only run has become five launches of two programs that took turns.
+pub(crate) fn of_subjects(beside: usize) -> Copy {
     const BLOCKS: u32 = 5;
+    let copy = Copy::new();
     edit(&copy.dir().join("manifest.json"), |text| {
         let text = text.replacen("\"repeat\": 1", &format!("\"repeat\": {BLOCKS}"), 1);
         text.replacen("\"variants\": [", &format!("{SUBJECTS} \"variants\": ["), 1)
     });
-    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+    for cell in CELLS {
         let cell = copy.dir().join("cells").join(cell);
         for number in 1..=BLOCKS {
             for subject in 0..2 {
@@ -223,14 +188,13 @@ pub(crate) fn with_subjects(copy: &Copy, beside: usize) {
         }
         fs::remove_dir_all(cell.join("run-1")).expect("it is there");
     }
+    copy
 }
 
 #[test]
 fn launches_of_subjects_are_compared_and_named() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let copy = of_subjects(1);
+    let text = copy.reported();
     holds(
         &text,
         &[
@@ -257,8 +221,7 @@ fn launches_of_subjects_are_compared_and_named() {
 
 #[test]
 fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     for cell in fs::read_dir(copy.dir().join("cells")).expect("cells") {
         for launch in fs::read_dir(cell.expect("a cell").path()).expect("launches") {
             let launch = launch.expect("a launch").path();
@@ -283,37 +246,27 @@ fn programs_that_are_alive_together_have_the_same_cpu_time_of_the_benchmark() {
 
 #[test]
 fn a_block_of_programs_needs_all_of_them() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
-    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+    let copy = of_subjects(1);
+    for cell in CELLS {
         let launch = copy.dir().join("cells").join(cell).join("s1-run-3");
         fs::remove_dir_all(launch).expect("it is there");
     }
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     holds(&text, &["8 launches of each program and 40 blocks"]);
 }
 
 #[test]
 fn programs_that_did_not_take_turns_are_refused() {
-    let copy = Copy::new();
-    with_subjects(&copy, 0);
+    let copy = of_subjects(0);
     copy.is_refused(&["its `beside` is not that of the manifest"]);
 }
 
 #[test]
 fn a_subject_that_always_fails_does_not_cost_the_others() {
-    let copy = Copy::new();
-    with_subjects(&copy, 2);
+    let copy = of_subjects(2);
     let third = r#""peers": 0}, {"label": "broken", "role": "candidate", "spec": "released", "libp2p": {"kind": "released"}, "peers": 0}],"#;
-    edit(&copy.dir().join("manifest.json"), |text| {
-        text.replacen("\"peers\": 0}],", third, 1)
-    });
-    copy.report(&["--format", "svg"]).succeeds();
-    holds(
-        &copy.text("report.md"),
-        &[" %, because 3 candidates fired and"],
-    );
+    replace(&copy.dir().join("manifest.json"), "\"peers\": 0}],", third);
+    holds(&copy.reported(), &[" %, because 3 candidates fired and"]);
     let table = copy.text("summary.csv");
     let has = |label: &str| table.lines().any(|line| line.contains(label));
     assert!(has(",released,") && !has(",broken,"), "{table}");
@@ -321,10 +274,9 @@ fn a_subject_that_always_fails_does_not_cost_the_others() {
 
 #[test]
 fn a_subject_that_hangs_is_the_first_line_everywhere() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let hangs = "the stream to peer 1 stalled after 12.0 s";
-    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+    for cell in CELLS {
         for number in 1..=5 {
             let reason = match number {
                 1 | 2 => hangs,
@@ -368,8 +320,7 @@ fn a_subject_that_hangs_is_the_first_line_everywhere() {
 
 #[test]
 fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let cell = copy.dir().join("cells/pl004096_rtt000_n02");
     let launch = copy.dir().join("subjects/1/without-lines");
     fs::create_dir_all(&launch).expect("the folder is ours");
@@ -388,26 +339,6 @@ fn the_launch_without_the_inserted_lines_says_whose_fault_it_is() {
     holds(&copy.text("report.md"), &[says]);
 }
 
-/// Empties a column in the rows of a site.
-fn empty(table: &Path, site: &str, column: &str) {
-    edit(table, |text| {
-        let names: Vec<&str> = text.lines().next().expect("a heading").split(',').collect();
-        let at = names
-            .iter()
-            .position(|name| *name == column)
-            .expect("it has the column");
-        let of_site = |line: &str| line.split(',').nth(1) == Some(site);
-        let line = |line: &str| {
-            let mut cells: Vec<&str> = line.split(',').collect();
-            if of_site(line) {
-                cells[at] = "";
-            }
-            cells.join(",") + "\n"
-        };
-        text.lines().map(line).collect()
-    });
-}
-
 #[test]
 fn the_report_names_what_a_subject_did_not_record() {
     const LEVELS: &str = r#""build": {"id": "0", "profile": "release", "rustc": "rustc", "features": [], "crates": [],
@@ -415,25 +346,26 @@ fn the_report_names_what_a_subject_did_not_record() {
      {"site": "connection", "level": "inner", "not_there": "poll in line 7 has no loop"},
      {"site": "connection", "level": "budget", "not_there": "poll in line 7 has no loop"}],
      "patches": [], "edits_sha256": "", "lock_sha256": "", "program_sha256": ""}}],"#;
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     edit(&copy.dir().join("manifest.json"), |text| {
         let second = r#""libp2p": {"kind": "released"}, "peers": 0"#;
         text.replacen(&format!("{second}}}],"), &format!("{second}, {LEVELS}"), 1)
     });
-    for cell in ["pl004096_rtt000_n02", "pl065536_rtt000_n02"] {
+    for cell in CELLS {
         for number in 1..=5 {
             let launch = copy
                 .dir()
                 .join("cells")
                 .join(cell)
                 .join(format!("s1-run-{number}"));
-            empty(&launch.join("sites.csv"), "connection", "iterations");
-            empty(&launch.join("bands.csv"), "connection", "iterations");
+            for table in ["sites.csv", "bands.csv"] {
+                set_column(&launch.join(table), "iterations", |row| {
+                    (row["site"] == "connection").then(String::new)
+                });
+            }
         }
     }
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     let line = "- Not recorded of the site `connection` of released: iterations and children; the effect of budgets. \
                 Reason: poll in line 7 has no loop.";
     assert_eq!(text.matches(line).count(), 1, "{text}");
@@ -457,14 +389,11 @@ fn the_report_names_what_a_subject_did_not_record() {
 
 #[test]
 fn a_launch_of_another_subject_is_refused() {
-    let copy = Copy::new();
-    with_subjects(&copy, 1);
+    let copy = of_subjects(1);
     let run = copy
         .dir()
         .join("cells/pl004096_rtt000_n02/s1-run-2/run.json");
-    edit(&run, |text| {
-        text.replacen("\"subject\": 1", "\"subject\": 0", 1)
-    });
+    replace(&run, "\"subject\": 1", "\"subject\": 0");
     copy.report(&[]).refuses(&["s1-run-2", "another subject"]);
 }
 
@@ -476,8 +405,7 @@ fn messages_that_did_not_reach_central_are_counted() {
     copy.edit("run.json", |text| {
         text.replace("\"blocks\"", &format!("{messages} \"blocks\""))
     });
-    copy.report(&["--format", "svg"]).succeeds();
-    let report = copy.text("report.md");
+    let report = copy.reported();
     holds(&report, &["central received 37 of 39 messages"]);
     assert!(!report.contains("of 40 messages"), "{report}");
 }
@@ -485,11 +413,7 @@ fn messages_that_did_not_reach_central_are_counted() {
 /// Computes the example of METHODS.md from the tables.
 #[test]
 fn the_time_beyond_follows_from_the_tables() {
-    type Row = BTreeMap<String, String>;
-    let rows = |path: &Path| -> Vec<Row> {
-        let mut reader = csv::Reader::from_path(path).unwrap();
-        reader.deserialize().map(Result::unwrap).collect()
-    };
+    let rows = |path: &Path| bench::rows(&fs::read_to_string(path).unwrap());
     let number = |row: &Row, column: &str| row[column].parse::<f64>().unwrap();
     let run = bench::fixture().join("cells/pl004096_rtt000_n02/run-1");
     let (slices, bands) = (rows(&run.join("slices.csv")), rows(&run.join("bands.csv")));

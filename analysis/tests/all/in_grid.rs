@@ -38,7 +38,8 @@ pub(crate) fn application(of: &Copy) -> PathBuf {
     dir
 }
 
-fn compared(one: &Path, other: &Path, out: &Path) -> String {
+/// Compares two folders. Returns the report in `out`.
+pub(crate) fn compared(one: &Path, other: &Path, out: &Path) -> String {
     analysis([
         "compare",
         path(one),

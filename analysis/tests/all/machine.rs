@@ -1,6 +1,6 @@
 //! The report says what the machine did to a sweep, and disturbed blocks are set aside.
 
-use crate::bench::{Copy, analysis, edit, holds, path};
+use crate::bench::{Copy, RUNS, analysis, edit, holds, path, set_column};
 
 const QUIET: &str = "0.1,0,0.0,0.0";
 
@@ -21,9 +21,7 @@ fn with_blocks(blocks: [(u32, &str); 5]) -> Copy {
         format!("{header}\n{rows}")
     };
     copy.edit("blocks.csv", |text| with(text, rows(blocks)));
-    let other = copy
-        .dir()
-        .join("cells/pl004096_rtt000_n02/run-1/blocks.csv");
+    let other = copy.dir().join(RUNS[1]).join("blocks.csv");
     edit(&other, |text| with(text, rows([(0, QUIET); 5])));
     copy
 }
@@ -61,8 +59,7 @@ fn a_cell_of_disturbed_blocks_alone_has_no_figures() {
 #[test]
 fn blocks_count_however_much_the_hypervisor_took() {
     let copy = with_blocks([200, 300, 200, 0, 0].map(|stolen_ms| (stolen_ms, QUIET)));
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     holds(
         &text,
         &[
@@ -77,8 +74,8 @@ fn blocks_count_however_much_the_hypervisor_took() {
 #[test]
 fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
     let copy = Copy::new();
-    for cell in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
-        let blocks = copy.dir().join("cells").join(cell).join("run-1/blocks.csv");
+    for run in RUNS {
+        let blocks = copy.dir().join(run).join("blocks.csv");
         edit(&blocks, |text| {
             let without = text.lines().map(|row| {
                 let mut fields: Vec<&str> = row.split(',').collect();
@@ -91,8 +88,7 @@ fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
             without.collect()
         });
     }
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     assert!(!text.contains("the hypervisor took"), "{text}");
 }
 
@@ -100,8 +96,8 @@ fn a_value_that_the_kernel_does_not_provide_is_not_mentioned() {
 #[test]
 fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
     let copy = Copy::new();
-    for run in ["pl065536_rtt000_n02", "pl004096_rtt000_n02"] {
-        let file = copy.dir().join("cells").join(run).join("run-1/turns.csv");
+    for run in RUNS {
+        let file = copy.dir().join(run).join("turns.csv");
         let slices = (1..=17).map(|slice| format!("{slice},5,1000,{slice}\n{slice},20,1000,50\n"));
         let text = format!(
             "slice,from_ms,polls,slow_polls\n{}",
@@ -109,8 +105,7 @@ fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
         );
         std::fs::write(file, text).expect("a copy can be written");
     }
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.text("report.md");
+    let text = copy.reported();
     holds(
         &text,
         &[
@@ -126,26 +121,12 @@ fn an_effect_is_shown_by_the_time_since_the_change_of_variant() {
 #[test]
 fn requests_of_other_turns_are_not_compared() {
     let copy = Copy::new();
-    copy.edit("slices.csv", |text| {
-        let mut rows: Vec<Vec<String>> = text
-            .lines()
-            .map(|line| line.split(',').map(str::to_owned).collect())
-            .collect();
-        let at = |name: &str| {
-            rows[0]
-                .iter()
-                .position(|column| column == name)
-                .expect("a column")
-        };
-        let (all, before) = (at("requests"), at("requests_begun_before"));
-        for row in &mut rows[1..] {
-            row[before] = row[all].clone();
-        }
-        rows.iter().map(|row| row.join(",") + "\n").collect()
+    let slices = copy.run_file("slices.csv");
+    set_column(&slices, "requests_begun_before", |row| {
+        Some(row["requests"].clone())
     });
-    copy.report(&["--format", "svg"]).succeeds();
     holds(
-        &copy.text("report.md"),
+        &copy.reported(),
         &["of all 2 cells, throughput over 1, request latency (p99) over 1"],
     );
     let summary = copy.text("summary.csv");

@@ -5,8 +5,7 @@ use crate::bench::{Copy, analysis, edit, holds, path};
 #[test]
 fn the_verdict_depends_on_the_margins_which_are_recorded() {
     let copy = Copy::new();
-    copy.report(&["--format", "svg"]).succeeds();
-    holds(&copy.text("report.md"), &["| **−"]);
+    holds(&copy.reported(), &["| **−"]);
     let margins = ["beyond=99.9%", "wake-up=99.9%", "late=50pp"];
     let options = margins.map(|margin| ["--margin", margin]).concat();
     copy.report(&[&["--format", "svg"], &options[..]].concat())
@@ -31,17 +30,10 @@ fn the_verdict_depends_on_the_margins_which_are_recorded() {
 }
 
 #[test]
-fn the_comment_is_short_says_what_to_do_first_and_is_printed() {
+fn the_comment_says_what_to_do_first_and_is_printed() {
     let copy = Copy::new();
     copy.report(&[]).succeeds();
     let comment = copy.text("comment.md");
-    let (table, others): (Vec<&str>, Vec<&str>) =
-        comment.lines().partition(|line| line.starts_with('|'));
-    assert_eq!(table.len(), 2 + 5, "{comment}");
-    assert!(
-        others.join(" ").split_whitespace().count() <= 150,
-        "{comment}"
-    );
     let first =
         "- One visit to each cell suggests: bound `yamux Active::poll` with `muxer=1/deferred`";
     assert!(comment.starts_with(first), "{comment}");

@@ -4,7 +4,7 @@ use std::fs;
 
 use tempfile::TempDir;
 
-use crate::bench::{Copy, analysis, edit, path};
+use crate::bench::{Copy, analysis, path, replace};
 
 #[test]
 fn a_packed_sweep_has_its_verdict_and_the_judged_figures() {
@@ -30,7 +30,7 @@ fn a_packed_sweep_has_its_verdict_and_the_judged_figures() {
         ("report.md", "ms per s | **−", "ms per s | **−1"),
     ] {
         let kept = fs::read(report.join(file)).expect("a file of the report");
-        edit(&report.join(file), |text| text.replacen(from, to, 1));
+        replace(&report.join(file), from, to);
         let ended = verify();
         assert_eq!(ended.code, 1, "{to}: {}{}", ended.out, ended.err);
         assert!(ended.err.contains(file), "{}", ended.err);

@@ -3,8 +3,9 @@
 use std::fs;
 use std::path::PathBuf;
 
-use crate::bench::{self, Copy, RUN, analysis, edit, path};
+use crate::bench::{self, Copy, Row, analysis, edit, path};
 use crate::browser::Browser;
+use crate::in_grid::compared;
 use fantoccini::key::Key;
 use serde_json::Value;
 
@@ -376,11 +377,7 @@ fn names_from_outside_are_text() {
 #[test]
 fn a_damaged_run_has_a_page_that_says_what_is_missing() {
     let copy = Copy::new();
-    let run = copy.dir().join(RUN);
-    let partial = run.with_file_name("run-1.partial");
-    fs::rename(&run, &partial).expect("a new name");
-    fs::remove_file(partial.join("run.json")).expect("it is there");
-    fs::remove_dir_all(copy.dir().join("cells/pl004096_rtt000_n02")).expect("it is there");
+    copy.cut_short();
     let file = made(&copy);
     let Some(browser) = Browser::start() else {
         return;
@@ -445,13 +442,12 @@ fn pages_of_several_runs_and_of_comparisons_have_a_chooser_and_are_replaced_only
     make().refuses(&["index.html", "not a page"]);
     fs::remove_file(out.join("index.html")).expect("it is there");
     make().succeeds();
-    let compared = copy.beside("compared");
-    let options = ["--format", "svg", "--out", path(&compared)];
-    analysis([&["compare", path(&one), path(&two)], &options[..]].concat()).succeeds();
+    let comparison = copy.beside("compared");
+    compared(&one, &two, &comparison);
     let Some(browser) = Browser::start() else {
         return;
     };
-    for (file, runs) in [(out, 2), (compared, 2)] {
+    for (file, runs) in [(out, 2), (comparison, 2)] {
         browser.open(&file.join("index.html"), "#r=1");
         assert_eq!(
             browser.eval("document.getElementById('run').options.length"),
@@ -485,14 +481,9 @@ fn a_soak_shows_every_series_and_the_row_under_the_pointer() {
     browser.hover("#soak svg");
     let shown = browser.text("#hover");
     let table = fs::read_to_string(soak.path().join("soak.csv")).expect("a table");
-    let head: Vec<&str> = table.lines().next().expect("a head").split(',').collect();
-    let at = head
-        .iter()
-        .position(|column| *column == "tasks")
-        .expect("a column");
-    let mut tasks = table.lines().filter_map(|line| line.split(',').nth(at));
+    let is_shown = |row: &Row| shown.ends_with(&format!("{} ", row["tasks"]));
     assert!(
-        tasks.any(|tasks| shown.ends_with(&format!("{tasks} "))),
+        bench::rows(&table).iter().any(is_shown),
         "{shown:?} is no row"
     );
     browser.eval("document.querySelector('#soak svg').focus()");

@@ -4,7 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use crate::bench::{Ended, analysis, copy, edit, fixture, holds, path};
+use crate::bench::{
+    Ended, analysis, copy, edit, fixture, holds, number_of, path, replace, set_column,
+};
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
@@ -60,16 +62,7 @@ impl Made {
     /// A number of `summary.csv`.
     fn number(&self, variant: &str, metric: &str, column: &str) -> f64 {
         let text = fs::read_to_string(self.dir().join("report/summary.csv")).expect("a table");
-        let mut lines = text.lines().map(|line| line.split(',').collect::<Vec<_>>());
-        let head = lines.next().expect("a header");
-        let at = |name: &str| {
-            head.iter()
-                .position(|column| *column == name)
-                .expect("a column")
-        };
-        let found = lines.find(|row| row[at("variant")] == variant && row[at("metric")] == metric);
-        let row = found.unwrap_or_else(|| panic!("{variant} {metric}: {text}"));
-        row[at(column)].parse().expect("a number")
+        number_of(&text, &[("variant", variant), ("metric", metric)], column)
     }
 }
 
@@ -182,27 +175,10 @@ fn the_report_finds_the_cost_that_was_added() {
 }
 
 #[test]
-fn the_committed_run_has_a_report() {
-    let folder = TempDir::new().expect("a temporary folder");
-    let run = folder.path().join("run");
-    copy(&fixture().with_file_name("fixture-rr"), &run);
-    let ended = analysis(["report", path(&run), "--format", "svg"]);
-    ended.succeeds();
-    assert!(ended.out.starts_with("libp2p adds "), "{}", ended.out);
-}
-
-#[test]
 fn cpu_time_that_was_not_measured_has_no_figure() {
     let made = Made::new();
-    edit(&made.run().join("slices.csv"), |text| {
-        let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
-        for line in &mut lines[1..] {
-            let mut fields: Vec<&str> = line.split(',').collect();
-            fields[12] = "";
-            *line = fields.join(",");
-        }
-        lines.join("\n") + "\n"
-    });
+    let slices = made.run().join("slices.csv");
+    set_column(&slices, "central_cpu_ns", |_| Some(String::new()));
     let ended = made.report(&[]);
     ended.succeeds();
     let table = fs::read_to_string(made.dir().join("report/summary.csv")).expect("a table");
@@ -227,7 +203,7 @@ fn the_report_of_an_interrupted_run_says_so() {
 fn a_folder_that_is_not_an_rr_run_is_refused() {
     let refuses = |name: &str, from: &str, to: &str, words: &[&str]| {
         let made = Made::new();
-        edit(&made.run().join(name), |text| text.replacen(from, to, 1));
+        replace(&made.run().join(name), from, to);
         made.report(&[]).refuses(words);
         assert!(!made.dir().join("report").exists());
     };

@@ -120,11 +120,6 @@ fn a_folder_that_is_not_a_soak_is_refused() {
     );
     refused(
         "soak.csv",
-        &|text| text.replace("tasks", "task"),
-        &["soak.csv", "tasks"],
-    );
-    refused(
-        "soak.csv",
         &|text| text.replace("\n20.0,", "\n5.0,"),
         &["soak.csv", "line 3", "at_s does not go up"],
     );

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::PathBuf;
 
-use super::{Copy, edit, fixture, path};
+use super::{Copy, edit, fixture};
 
 /// The cell that is explained.
 pub(crate) const CELL: &str = "pl065536_rtt000_n02";
@@ -369,9 +369,13 @@ pub(crate) fn add(copy: &Copy, name: &str, pass: &str, row: &str) {
     });
 }
 
-/// The report of a copy of the fixture with its explanation.
-pub(crate) fn report(copy: &Copy) -> String {
-    copy.report(&["--format", "svg"]).succeeds();
-    let text = copy.dir().join("report/report.md");
-    fs::read_to_string(&text).unwrap_or_else(|error| panic!("{}: {error}", path(&text)))
+/// The rows of a table that are about slices of this variant, below the header.
+pub(crate) fn rows_of(variant: usize, table: &str) -> String {
+    let is_other = |line: &str| {
+        let slice = line.split(',').next().and_then(|slice| slice.parse().ok());
+        let mut others = slices().into_iter();
+        others.any(|other| other.variant != variant && slice == Some(other.number))
+    };
+    let rows = table.lines().filter(|line| !is_other(line));
+    rows.map(|line| format!("{line}\n")).collect()
 }

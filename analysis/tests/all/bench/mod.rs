@@ -3,13 +3,14 @@
 pub(crate) mod evidence;
 pub(crate) mod soak;
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use run_format::checksums::{of_folder, sealed};
-use run_format::files::{RUN as RUN_JSON, read_json};
-use serde_json::{Value, to_value};
+use run_format::files::{RUN as RUN_JSON, read_json, write_json};
+use serde_json::{Value, json, to_value};
 use tempfile::TempDir;
 
 /// The committed sweep. Tests of the tool check that it is as the tool writes it today.
@@ -24,6 +25,10 @@ pub(crate) struct Copy {
 
 /// A cell of the fixture and its only run.
 pub(crate) const RUN: &str = "cells/pl065536_rtt000_n02/run-1";
+
+/// All cells of the fixture, and their runs.
+pub(crate) const CELLS: [&str; 2] = ["pl065536_rtt000_n02", "pl004096_rtt000_n02"];
+pub(crate) const RUNS: [&str; 2] = [RUN, "cells/pl004096_rtt000_n02/run-1"];
 
 impl Copy {
     pub(crate) fn new() -> Copy {
@@ -47,6 +52,28 @@ impl Copy {
     /// Changes a file of the run.
     pub(crate) fn edit(&self, name: &str, change: impl FnOnce(String) -> String) {
         edit(&self.run_file(name), change);
+    }
+
+    /// Replaces a text in a file of the run, where it is first.
+    pub(crate) fn replace(&self, name: &str, from: &str, to: &str) {
+        replace(&self.run_file(name), from, to);
+    }
+
+    /// Makes one run look as if it was killed, and removes the other cell. Returns the folder of the run.
+    pub(crate) fn cut_short(&self) -> PathBuf {
+        let run = self.dir().join(RUN);
+        let partial = run.with_file_name("run-1.partial");
+        fs::rename(&run, &partial).expect("a new name");
+        fs::remove_file(partial.join(RUN_JSON)).expect("it is there");
+        fs::remove_dir_all(self.dir().join("cells").join(CELLS[1])).expect("it is there");
+        partial
+    }
+
+    /// Makes a report with the least work. Returns it.
+    #[track_caller]
+    pub(crate) fn reported(&self) -> String {
+        self.report(&["--format", "svg"]).succeeds();
+        self.text("report.md")
     }
 
     /// A file of the report.
@@ -86,6 +113,65 @@ pub(crate) fn edit(file: &Path, change: impl FnOnce(String) -> String) {
     let changed = change(text.clone());
     assert!(text != changed, "the edit must change {}", file.display());
     fs::write(file, changed).expect("a copy can be written");
+}
+
+/// Replaces a text in a file, where it is first.
+#[track_caller]
+pub(crate) fn replace(file: &Path, from: &str, to: &str) {
+    edit(file, |text| text.replacen(from, to, 1));
+}
+
+/// Makes a search of the sweep in the folder `round-1`.
+pub(crate) fn search_of(dir: &Path) {
+    let manifest: Value = read_json(&dir.join("round-1/manifest.json")).expect("a manifest");
+    let search = json!({
+        "schema": 3, "config": manifest["config"], "chooses_cells": false, "time_ms": 60_000,
+    });
+    write_json(&dir.join("search.json"), &search).expect("a file");
+}
+
+pub(crate) type Row = BTreeMap<String, String>;
+
+/// The rows of a table by column.
+pub(crate) fn rows(table: &str) -> Vec<Row> {
+    let reader = csv::Reader::from_reader(table.as_bytes());
+    let rows = reader.into_deserialize();
+    rows.map(|row| row.expect("a row")).collect()
+}
+
+/// The number in a column of the row with these values.
+pub(crate) fn number_of(table: &str, key: &[(&str, &str)], column: &str) -> f64 {
+    let is_it = |row: &Row| key.iter().all(|(column, value)| row[*column] == *value);
+    let row = rows(table).into_iter().find(is_it);
+    let row = row.unwrap_or_else(|| panic!("no {key:?} in {table}"));
+    row[column].parse().expect("a number")
+}
+
+/// Sets a column of each row for which there is a value.
+pub(crate) fn set_column(file: &Path, column: &str, value: impl Fn(&Row) -> Option<String>) {
+    edit(file, |text| {
+        let header = text.lines().next().expect("a header");
+        let at = header.split(',').position(|name| name == column);
+        let set = |(line, row): (&str, Row)| {
+            let mut fields: Vec<&str> = line.split(',').collect();
+            let value = value(&row);
+            if let Some(value) = &value {
+                fields[at.expect("a column")] = value;
+            }
+            fields.join(",") + "\n"
+        };
+        let lines = text.lines().skip(1).zip(rows(&text)).map(set);
+        format!("{header}\n{}", lines.collect::<String>())
+    });
+}
+
+/// Sets a field of the first row that begins with `start`.
+pub(crate) fn set_field(text: &str, start: &str, field: usize, value: &str) -> String {
+    let mut rows = text.lines();
+    let row = rows.find(|line| line.starts_with(start)).expect("a row");
+    let mut fields: Vec<&str> = row.split(',').collect();
+    fields[field] = value;
+    text.replacen(row, &fields.join(","), 1)
 }
 
 /// Writes the checksums of the files of every run into its `run.json`, unless that is spoilt.
