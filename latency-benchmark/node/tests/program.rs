@@ -24,22 +24,6 @@ fn run(verb: &[&str], input: &str) -> Output {
 }
 
 #[test]
-fn it_describes_itself() {
-    let output = run(&["describe"], "");
-    assert!(output.status.success());
-    let text: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(text["program"]["stack"], "libp2p");
-    let upstream: Vec<&str> = text["upstream"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|source| source["name"].as_str().unwrap())
-        .collect();
-    assert_eq!(upstream, ["libp2p-swarm", "yamux", "quinn"]);
-    assert!(text["edits"].as_str().unwrap().contains("poll_probe"));
-}
-
-#[test]
 fn wrong_input_is_refused_in_one_line() {
     for (verb, input) in [
         (&[][..], ""),

@@ -1,4 +1,5 @@
 //! The program describes itself.
+#![allow(clippy::unwrap_used)]
 
 use std::process::Command;
 
