@@ -6,7 +6,6 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 use std::{hint, thread};
 
-use nix::sys::epoll::{Epoll, EpollCreateFlags, EpollEvent, EpollTimeout};
 use node_kit::scope::{StackSampler, Symbols};
 
 use crate::scope::{self, INTERVAL, Worker, clock, drain, wait_for};
@@ -96,23 +95,6 @@ fn a_thread_that_sleeps_is_in_the_kernel() {
     let sleeping = samples.iter().filter(seen).count();
     assert_most(sleeping, samples.len());
     assert!(samples.iter().any(|sample| sample.has("nanosleep")));
-}
-
-#[inline(never)]
-fn waits_for_events(epoll: &Epoll) {
-    let mut events = [EpollEvent::empty()];
-    // Interrupted by every signal.
-    let _ = epoll.wait(&mut events, EpollTimeout::from(20_u16));
-}
-
-#[test]
-fn a_thread_that_waits_for_events_is_in_the_kernel() {
-    let epoll = Epoll::new(EpollCreateFlags::empty()).unwrap();
-    let mut worker = Worker::new(move || waits_for_events(&epoll));
-    let samples = worker.sample(MANY);
-    let seen = |sample: &&scope::Named| sample.in_kernel && sample.has("stacks::waits_for_events");
-    assert_most(samples.iter().filter(seen).count(), samples.len());
-    assert!(samples.iter().any(|sample| sample.has("epoll_wait")));
 }
 
 #[inline(never)]
