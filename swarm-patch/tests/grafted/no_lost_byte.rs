@@ -101,7 +101,13 @@ impl EchoSide {
                 // The message comes first, because the other side may close the connection right after it.
                 biased;
                 _ = &mut other_has_all => break,
-                event = self.node.select_next_some() => self.handle(event),
+                event = self.node.select_next_some() => {
+                    // On another thread it may have done both since.
+                    if other_has_all.try_recv().is_ok() {
+                        break;
+                    }
+                    self.handle(event);
+                }
             }
         }
     }
