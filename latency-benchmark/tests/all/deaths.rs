@@ -223,5 +223,5 @@ fn without_user_namespaces_every_cell_says_which_setting_forbids_them() {
     let run = bench.only("run-1");
     let row = json(&run.join("run.json"));
     let reason = row["reason"].as_str().unwrap();
-    holds(&reason, &["user.max_user_namespaces = 0", "sudo"]);
+    holds(reason, &["user.max_user_namespaces = 0", "sudo"]);
 }
