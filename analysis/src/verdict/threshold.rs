@@ -46,9 +46,9 @@ impl<'a> Curves<'a> {
     }
 
     /// The values of a variant at a threshold, in the cells where they are known.
-    fn values(&self, at: usize, variant: usize) -> impl Iterator<Item = CurveValue> {
+    fn values(&self, at: usize, variant: usize) -> impl Iterator<Item = &'a CurveValue> {
         let curves = self.curves.iter();
-        curves.filter_map(move |curve| *curve[at].values.get(variant)?)
+        curves.filter_map(move |curve| curve[at].values.get(variant)?.as_ref())
     }
 
     /// The changes of a variant at a threshold, in percent.
@@ -61,8 +61,8 @@ impl<'a> Curves<'a> {
 
     /// The means of the levels before and after, over the cells in which the change is known.
     fn levels(&self, at: usize, variant: usize) -> Option<[f64; 2]> {
-        let pair = |curve: &&[CurvePoint]| {
-            let value = |variant: usize| *curve[at].values.get(variant)?;
+        let pair = |curve: &&'a [CurvePoint]| {
+            let value = |variant: usize| curve[at].values.get(variant)?.as_ref();
             let (before, after) = (value(BASELINE)?, value(variant)?);
             after.relative.map(|_| (before.level.value, after.level.value))
         };
