@@ -64,7 +64,9 @@ impl<'a> Curves<'a> {
         let pair = |curve: &&'a [CurvePoint]| {
             let value = |variant: usize| curve[at].values.get(variant)?.as_ref();
             let (before, after) = (value(BASELINE)?, value(variant)?);
-            after.relative.map(|_| (before.level.value, after.level.value))
+            after
+                .relative
+                .map(|_| (before.level.value, after.level.value))
         };
         let (before, after): (Vec<f64>, Vec<f64>) = self.curves.iter().filter_map(pair).unzip();
         Some([stats::mean(before)?, stats::mean(after)?])
@@ -83,7 +85,8 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
         let in_most_cells = change.filter(|_| Some(changes.len()) == most);
         AtThreshold {
             threshold_ns,
-            level: stats::mean(curves.values(at, variant).map(|value| value.level.value)).unwrap_or(0.0),
+            level: stats::mean(curves.values(at, variant).map(|value| value.level.value))
+                .unwrap_or(0.0),
             change,
             simultaneous_interval: in_most_cells.map(|change| change.interval(confidence)),
         }

@@ -22,7 +22,7 @@ fn it_names_its_stack_its_sites_and_what_is_inserted() {
         .iter()
         .map(|source| (&*source.name, source.sha256.len()));
     assert!(upstream.eq([("noq", 64), ("iroh-gossip", 64)]));
-    assert!(said.edits.contains("poll_probe::passes("));
+    assert!(said.edits.contains("poll_probe::with_delegated_bounds("));
     assert!(
         said.edits
             .contains("poll_probe::Site::new(6 /* gossip-actor */)")
