@@ -40,7 +40,7 @@ enum AnalysisVerb {
     /// Report on a sweep (heatmaps, budgets, a verdict), on a search over budgets, on `rr` (what libp2p adds to
     /// TCP) or on a soak (what drifts)
     Report {
-        /// The folder of a sweep, a search, `latency-benchmark rr` or a soak, results/NAME
+        /// The folder of a sweep, a search, `latency-benchmark rr`, a soak or an application, results/NAME
         run: PathBuf,
         /// Open the page that explores the report in a browser
         #[arg(long)]
@@ -50,7 +50,7 @@ enum AnalysisVerb {
     },
     /// Print what to paste into an issue: a table and a few lines, as in comment.md of the report
     Comment {
-        /// The folder of a sweep or a search, results/NAME
+        /// The folder of a sweep, a search or an application, results/NAME
         run: PathBuf,
         #[command(flatten)]
         options: FigureOptions,
@@ -58,7 +58,7 @@ enum AnalysisVerb {
     /// Print whether each variant is `better`, `worse`, `no worse than the margin` or `unknown`, the worst first, and a
     /// table of reasons, as Markdown
     Verdict {
-        /// The folder of a sweep, results/NAME
+        /// The folder of a sweep or an application, results/NAME
         run: PathBuf,
         #[command(flatten)]
         options: FigureOptions,

@@ -33,7 +33,7 @@ const ALL: [SoakSeries; 14] = [
     SoakSeries { name: "dials_per_minute", words: "dials per minute", unit: "", value: |row| scaled(60.0, row.dials, row.interval_s) },
     SoakSeries { name: "slow_percent", words: "slow polls of connections", unit: "%", value: |row| percent(row.connection_slow_polls, row.connection_polls) },
     SoakSeries { name: "task_slow_percent", words: "slow polls of tasks", unit: "%", value: |row| percent(row.task_slow_polls?, row.task_polls?) },
-    SoakSeries { name: "late_percent", words: "late wake-ups of another task", unit: "%", value: |row| percent(row.late_wakes, row.wakes) },
+    SoakSeries { name: "late_percent", words: "wake-ups of another task after more than 50 µs", unit: "%", value: |row| percent(row.late_wakes, row.wakes) },
     SoakSeries { name: "wake_p50_us", words: "wake-up latency of another task, median", unit: "µs", value: |row| scaled(1e-3, row.wake_p50_ns?, 1.0) },
     SoakSeries { name: "wake_p99_us", words: "wake-up latency of another task, p99", unit: "µs", value: |row| scaled(1e-3, row.wake_p99_ns?, 1.0) },
     SoakSeries { name: "requests_per_s", words: "requests per second", unit: "", value: |row| scaled(1.0, row.requests, row.interval_s) },

@@ -90,6 +90,7 @@ impl Options {
             ("--threshold", self.figures.threshold != SLOW_NS),
             ("--site", !self.figures.site.is_empty()),
             ("--metric", !self.figures.metric.is_empty()),
+            ("--margin", !self.figures.margin.is_empty()),
             ("--budget", !self.pictures.budget.is_empty()),
         ];
         if let Some((option, _)) = given.into_iter().find(|(_, is_given)| *is_given) {

@@ -167,7 +167,8 @@ pub(crate) struct Eliminated {
 
 pub(crate) enum Why {
     NeverFires,
-    /// Another variant, which may be the baseline, is as good in all quantities that decide, and better in one of them.
+    /// A gain over another variant is excluded in all quantities that decide, and a loss is shown in one of them. The other may be
+    /// the baseline with its copy, whose index is the number of variants.
     Dominated {
         by: usize,
         judged: Vec<Judged>,
@@ -181,7 +182,7 @@ pub(crate) fn eliminate(summary: &Summary, verdict: &Verdict, most: usize) -> Ve
     let (never_fired, mut fired): (Vec<_>, Vec<_>) = verdict
         .candidates
         .iter()
-        .partition(|candidate| candidate.is_idle);
+        .partition(|candidate| candidate.never_fired);
     let eliminated = |variant, why| Eliminated { variant, why };
     let idle = never_fired
         .iter()

@@ -94,7 +94,7 @@ pub(crate) fn is_far_away(end: f64) -> bool {
     end.is_nan() || end.abs() >= 1e6
 }
 
-/// A difference with its interval, such as "−7.9 pp [−8.3, −7.5]". The decimals show two digits of half the interval's width. An
+/// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's width. An
 /// end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use lab::Reaped;
+use lab::KillOnDrop;
 use program::{lines, say};
 use run_format::STOP_LINE;
 use serde::Serialize;
@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 const MESSAGES: usize = 1024;
 
 pub(crate) struct Conversation<M> {
-    pub(crate) process: Reaped,
+    pub(crate) process: KillOnDrop,
     /// Disconnected when the child has closed its output.
     pub(crate) messages: Receiver<M>,
     input: ChildStdin,
@@ -31,11 +31,11 @@ impl<M: DeserializeOwned + Send + 'static> Conversation<M> {
     pub(crate) fn start(command: &mut Command, task: &impl Serialize) -> Result<Conversation<M>> {
         let command = command.process_group(0).stdin(Stdio::piped());
         let child = command.stdout(Stdio::piped()).spawn()?;
-        Conversation::begin(Reaped { child }, task)
+        Conversation::begin(KillOnDrop { child }, task)
     }
 
     /// Sends the task to a child that was started with pipes.
-    pub(crate) fn begin(mut process: Reaped, task: &impl Serialize) -> Result<Conversation<M>> {
+    pub(crate) fn begin(mut process: KillOnDrop, task: &impl Serialize) -> Result<Conversation<M>> {
         let child = &mut process.child;
         let mut input = child.stdin.take().context("it has no standard input")?;
         let output = child.stdout.take().context("it has no standard output")?;

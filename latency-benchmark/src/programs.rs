@@ -255,7 +255,7 @@ fn refuse_stable_tokio(config: &SweepConfig, program: &Path) -> Result<(), Failu
     Ok(())
 }
 
-/// The levels of each site that the subject has or lacks. A site without a record has all levels.
+/// What can be recorded or bounded at each site of the subject. A site without a record lacks nothing.
 fn check(subject: &SubjectConfig, builder: &SubjectBuilder) -> Result<Vec<LevelRecord>> {
     if subject.role == Role::Control {
         return Ok(Vec::new());

@@ -1,4 +1,4 @@
-//! The folder of results. It is new, since results are never overwritten, and it is locked while it is written.
+//! The folder of results. A new sweep refuses a folder that exists, and a folder is locked while it is written.
 
 use std::fs::{self, File, Metadata};
 use std::os::unix::fs::MetadataExt;

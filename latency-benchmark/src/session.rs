@@ -170,7 +170,8 @@ enum Obeyed {
     StopAtOnce,
 }
 
-/// Whether to go on after a run. A run that an interrupt cut short, even the last one, is not done.
+/// Whether to go on after a run. After an interrupt this is true only if the run had already come to its end, since the sweep may
+/// be complete with it.
 pub(crate) fn goes_on_after(row: &RunRow) -> bool {
     let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
     is_whole || interrupts_seen() == 0

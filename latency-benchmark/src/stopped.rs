@@ -101,7 +101,7 @@ fn name(process: u32) -> String {
 mod tests {
     use std::process::{Command, Stdio};
 
-    use lab::Reaped;
+    use lab::KillOnDrop;
 
     use super::*;
 
@@ -110,7 +110,7 @@ mod tests {
         let mut shell = Command::new("/bin/sh");
         let shell = shell.args(["-c", "sleep 1000 & kill -STOP $!; wait"]);
         let child = shell.stdin(Stdio::null()).spawn().expect("a shell");
-        let shell = Reaped { child };
+        let shell = KillOnDrop { child };
         let deadline = Instant::now() + Duration::from_secs(60);
         let mut found = Vec::new();
         while found.is_empty() && Instant::now() < deadline {

@@ -1,5 +1,5 @@
 //! Takes pristine sources of crates, such as libp2p-swarm and yamux, and grafts a poll probe with work budgets onto them. The
-//! graft only inserts code. It changes, moves and removes nothing of the original.
+//! graft only inserts code and wraps expressions. Only [`package`] removes something: inner attributes, which `include!` refuses.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
 //! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts the code, and

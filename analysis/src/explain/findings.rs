@@ -1,4 +1,4 @@
-//! Finds needless work. A launch without defects has none.
+//! Finds needless work, such as polls that block and tasks that wake themselves.
 
 use std::collections::BTreeMap;
 

@@ -51,7 +51,10 @@ impl LoadedRun {
                 cpu_ns += ns as f64;
             }
         }
-        self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns
+        match cpu_ns > 0.0 {
+            true => self.own_cpu_share.unwrap_or(0.0) * ms * NS_PER_MS / cpu_ns,
+            false => 0.0,
+        }
     }
 
     /// The sites that the run recorded. They are the same in every slice.

@@ -78,7 +78,7 @@ impl Sweep {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FolderOf {
-    /// A sweep, or a folder that no verb wrote. The latter is refused when it is opened.
+    /// A sweep, the run of an application, or a folder that no verb wrote. The last is refused when it is opened.
     Sweep,
     Search,
     Rr,

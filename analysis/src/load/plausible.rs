@@ -119,7 +119,7 @@ fn extent(run: &LoadedRun) -> Extent {
     }
 }
 
-/// Refuses tables about blocks that lack a row which another table implies.
+/// Refuses tables about blocks that lack a row which another table implies, or that contradict it.
 fn check_blocks(run: &LoadedRun) -> Result<()> {
     let block = |slice: &LoadedSlice| slice.row.block;
     let known: BTreeSet<u32> = run.slices.iter().map(block).collect();

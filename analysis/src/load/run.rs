@@ -21,7 +21,7 @@ pub(crate) struct RunFiles {
     pub(crate) dir: PathBuf,
     /// The index of the program, 0 if there is only one.
     pub(crate) subject: usize,
-    /// The number of the run. If subjects are compared, launches of the same number are one block.
+    /// The number of the run. If subjects are compared, launches of the same number were measured together.
     pub(crate) number: u32,
     pub(crate) row: Option<RunRow>,
     pub(crate) is_application: bool,

@@ -56,7 +56,7 @@ pub(crate) struct CellMeasured {
     pub(crate) runs: usize,
     pub(crate) hosts: usize,
     pub(crate) blocks: usize,
-    /// Whether the time limit came before the shares of slow polls were as precise as requested.
+    /// Whether the time limit came before all changes were as precise as requested.
     pub(crate) at_cap: bool,
     /// The slow polls of the baseline, by site.
     pub(crate) slow_polls: BTreeMap<Site, SlowPollCounts>,

@@ -1,4 +1,5 @@
-//! Predicts what bounds would have done to the polls of the baseline, by cutting their recorded iterations into pieces.
+//! Adds up what bounds would have done to the polls of the baseline. The node has cut their iterations into the pieces that
+//! `bounds.csv` counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -304,7 +304,7 @@ fn verdict_data(verdict: &Verdict) -> Value {
     let candidate = |candidate: &Candidate| {
         json!({
             "variant": candidate.variant,
-            "idle": candidate.is_idle,
+            "idle": candidate.never_fired,
             "curve": curve_data(&candidate.curve),
         })
     };

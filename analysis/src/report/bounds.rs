@@ -1,5 +1,4 @@
-//! Predicts from recordings of single iterations what a bound would do to slow polls, and compares that with budgets that were
-//! measured.
+//! The table of what bounds were predicted to do to slow polls, beside the budgets that were measured.
 
 use std::collections::BTreeMap;
 

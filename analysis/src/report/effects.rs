@@ -25,7 +25,7 @@ pub(crate) fn shown(verdict: &Verdict) -> Vec<&Candidate> {
     let mut shown: Vec<&Candidate> = verdict.best_of_each().into_iter().flatten().collect();
     if shown.is_empty() {
         let candidates = verdict.candidates.iter();
-        let fired = candidates.filter(|candidate| !candidate.is_idle);
+        let fired = candidates.filter(|candidate| !candidate.never_fired);
         shown.extend(fired.take(MOST));
     }
     if verdict.candidates.is_empty() {

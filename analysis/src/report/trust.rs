@@ -148,7 +148,7 @@ fn carry_over<'a>(summary: &Summary, verdict: &'a Verdict) -> Option<(&'a str, S
     let mut candidates = verdict
         .candidates
         .iter()
-        .filter(|candidate| !candidate.is_idle);
+        .filter(|candidate| !candidate.never_fired);
     let candidate = verdict.best().or_else(|| candidates.next())?;
     let cells = || summary.measured().map(|cell| &cell.measured);
     let keys = cells().flat_map(|cell| cell.after_switch.keys().copied());

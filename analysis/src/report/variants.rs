@@ -49,7 +49,9 @@ fn has_programs_and_budgets(summary: &Summary) -> bool {
 
 fn fired(verdict: &Verdict) -> Vec<&Candidate> {
     let candidates = verdict.candidates.iter();
-    candidates.filter(|candidate| !candidate.is_idle).collect()
+    candidates
+        .filter(|candidate| !candidate.never_fired)
+        .collect()
 }
 
 /// The candidates that fired, sorted by their change in the first of these quantities.
@@ -143,7 +145,7 @@ pub(crate) fn changes<'a>(
 ) -> Vec<Row> {
     let row = |candidate: &Candidate, label: String, result: &str| {
         let row = Row::new(title, label).with("yields per 1,000 polls", candidate.firing());
-        let show = match candidate.is_idle {
+        let show = match candidate.never_fired {
             true => Judged::change,
             false => emphasised,
         };
@@ -179,7 +181,7 @@ fn notes(summary: &Summary, verdict: &Verdict) -> String {
     let is_unknown = |cell: &&CellSummary| {
         has(cell, Metric::WholeCpuUsPerRequest) && !has(cell, Metric::CpuUsPerRequest)
     };
-    let idle = |candidate: &Candidate| candidate.is_idle.then(|| quoted(&candidate.label));
+    let idle = |candidate: &Candidate| candidate.never_fired.then(|| quoted(&candidate.label));
     let copy = |variant: &ComparedVariant| {
         (variant.role == ComparedRole::NotJudged).then(|| quoted(&variant.label))
     };

@@ -1,6 +1,6 @@
-//! Two corrections of the changes in cells. Calibration compares standard errors with the real errors, which the A/A control
-//! shows: it is a second copy of the baseline. The second one allows for the number of comparisons, because among many cells some
-//! seem changed by chance.
+//! Two corrections of the changes in cells. Calibration compares standard errors with the real errors. Pairs that differ only by
+//! noise show these: the baseline with its copy, the A/A control, and with candidates that never fired in a cell. The second
+//! correction allows for the number of comparisons, because among many cells some seem changed by chance.
 
 use super::student::normal_score;
 use super::variance::Uncertain;
@@ -13,12 +13,12 @@ pub(crate) struct Calibration {
     pub(crate) pairs: usize,
     /// The factor by which standard errors are too small. None with too few pairs.
     pub(crate) factor: Option<f64>,
-    /// The number of cells in which the control alone would seem different from the baseline. One in twenty is expected.
+    /// The number of pairs that would seem different before the calibration. One in twenty is expected.
     pub(crate) flagged_before: usize,
     pub(crate) flagged_after: usize,
 }
 
-/// Calibrates by the changes of the A/A control in all cells. Standard errors are never made smaller.
+/// Calibrates by changes that are only noise. Standard errors are never made smaller.
 pub(crate) fn calibrate(differences: &[Uncertain]) -> Calibration {
     let pairs = differences.len();
     let factor = (pairs >= FEWEST_CONTROLS).then(|| root_mean_square_score(differences).max(1.0));

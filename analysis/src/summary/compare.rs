@@ -23,7 +23,7 @@ use crate::stats::{self, BareEstimate, CONFIDENCE, Calibration, CellEstimate, Ra
 use crate::text::{joined_any, unique};
 
 impl Summary {
-    /// Reads the runs of a sweep one after the other and keeps only their figures.
+    /// Measures the cells of a sweep, several at a time, and keeps only their figures.
     pub(crate) fn read(sweep: Sweep, options: &Options) -> Result<Summary, Failure> {
         let variants = sweep.compared();
         let axes = sweep.manifest.config.axes.clone().sorted();
@@ -237,7 +237,7 @@ fn figures(
 
 /// Returns the variants of each cell that differ from the baseline by noise only: the A/A control, and budgets that never fired.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
-    let is_idle = |cell: &CellSummary, variant: usize| match variants[variant].role {
+    let is_only_noise = |cell: &CellSummary, variant: usize| match variants[variant].role {
         ComparedRole::Baseline => false,
         ComparedRole::Control => true,
         ComparedRole::Candidate | ComparedRole::NotJudged => {
@@ -250,7 +250,7 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     };
     let idle_variants_of_cell = |cell: &CellSummary| {
         let is_same = |variant: &usize| {
-            !cell.measured.turns.fewer.contains(variant) && is_idle(cell, *variant)
+            !cell.measured.turns.fewer.contains(variant) && is_only_noise(cell, *variant)
         };
         (0..variants.len()).filter(is_same).collect()
     };

@@ -116,7 +116,7 @@ impl Identity {
         manifest.is_some_and(|manifest| !manifest.config.subjects.is_empty())
     }
 
-    /// Whether the peers run this program, too. The first program is not asked about.
+    /// Whether the peers run this program, too. False for the first program, which is the baseline.
     pub(crate) fn is_at_both_ends(&self, subject: usize) -> bool {
         let manifest = self.manifest.iter();
         let subjects = manifest.flat_map(|manifest| &manifest.config.subjects);

@@ -49,7 +49,7 @@ type Figures = BTreeMap<MetricKey, Vec<Option<CellFigure>>>;
 #[derive(Clone, Debug)]
 pub(crate) struct CellFigure {
     pub(crate) estimate: BareEstimate,
-    /// The difference from the baseline; absent for the baseline itself.
+    /// The difference from the baseline, which for candidates is pooled with the A/A control. None for the baseline itself.
     pub(crate) change: Option<ChangeFigure>,
 }
 

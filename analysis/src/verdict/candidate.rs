@@ -30,7 +30,7 @@ pub(crate) struct Candidate {
     /// The cells in which a loss is resolved that exceeds the margin, the greatest first.
     pub(crate) worse_cells: Vec<WorseCell>,
     /// Whether no poll yielded because of the candidate, so that it differs from the baseline by noise only.
-    pub(crate) is_idle: bool,
+    pub(crate) never_fired: bool,
     /// Whether the candidate was compared in an application, which decides itself what it counts.
     pub(crate) is_of_application: bool,
 }
@@ -56,7 +56,7 @@ pub(crate) struct WorseCell {
 #[derive(Clone)]
 pub(crate) struct SiteYields {
     pub(crate) site: Site,
-    /// Whether polls of the site were recorded. A packed sweep has one site only.
+    /// False if the stack has the site but no poll of it was recorded. A packed sweep has one site only.
     pub(crate) is_known: bool,
     /// None if no poll was recorded.
     pub(crate) per_1000: Option<YieldsPer1000>,
@@ -73,7 +73,7 @@ pub(crate) struct YieldsPer1000 {
     pub(crate) most: f64,
 }
 
-/// What a candidate does. A class comes before those that are ranked after it.
+/// What a candidate does, from best to worst. The ranking uses this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Class {
     /// Something is better, nothing is worse, and a greater loss than the margin is excluded for every cost.
@@ -150,7 +150,7 @@ impl Candidate {
                 true => Ends::Both,
                 false => compared.budgets.ends,
             },
-            is_idle: compared.acts_by_firing()
+            never_fired: compared.acts_by_firing()
                 && yields.iter().all(|bound| bound.is_known && !bound.fired()),
             yields,
             is_of_application: summary.identity.application.is_some(),
@@ -177,7 +177,7 @@ impl Candidate {
     }
 
     pub(crate) fn class(&self) -> Class {
-        match self.is_idle {
+        match self.never_fired {
             true if self.yields.iter().all(|bound| bound.per_1000.is_none()) => Class::NoSite,
             true => Class::NeverFires,
             false => match Class::from_judged(&self.deciding()) {

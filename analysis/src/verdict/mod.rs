@@ -122,7 +122,7 @@ impl Verdict {
         let judgeable = self
             .candidates
             .iter()
-            .filter(|candidate| !candidate.is_idle && was_compared(candidate));
+            .filter(|candidate| !candidate.never_fired && was_compared(candidate));
         let compared = judgeable.count();
         let mut groups = DelayGroup::all(summary);
         if groups.len() < 2 {
@@ -222,7 +222,7 @@ impl Verdict {
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
             let is_compared = |candidate: &&Candidate| {
-                !candidate.is_idle && !candidate.judged.is_empty() && candidate.ends == ends
+                !candidate.never_fired && !candidate.judged.is_empty() && candidate.ends == ends
             };
             let fired = self.candidates.iter().filter(is_compared).count();
             fired * fired.saturating_sub(1) / 2

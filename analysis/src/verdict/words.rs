@@ -10,7 +10,7 @@ use crate::prose::{self, prose};
 use crate::text::{self, capitalised, duration, fixed, joined, joined_any, unique};
 
 impl Judged {
-    /// Returns the change with its interval, such as "−7.9 pp [−8.3, −7.5]".
+    /// Returns the change with its interval, such as "−7.91 pp [−8.31, −7.52]".
     pub(crate) fn change(&self) -> String {
         text::change(self.value, self.quantity.unit(), self.interval)
     }
@@ -81,7 +81,7 @@ impl Verdict {
                 verdict: &'a Verdict = self,
                 question: &'static str = ends.map_or("", question),
                 unadvised: Vec<&'a Candidate> = self.unadvised(),
-                idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.is_idle).collect(),
+                idle: Vec<&'a Candidate> = self.candidates.iter().filter(|candidate| candidate.never_fired).collect(),
             }))),
         };
         let failed = self.failed_subjects.iter().cloned();

@@ -73,7 +73,7 @@ fn largest(scene: &Scene, key: MetricKey, all: &Axes) -> Option<Axes> {
 /// any. It is the baseline if no other variant is shown.
 fn opening_variant(scene: &Scene) -> usize {
     let all = scene.verdict.candidates.iter();
-    let (fired, idle): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.is_idle);
+    let (fired, idle): (Vec<_>, Vec<_>) = all.partition(|candidate| !candidate.never_fired);
     let best = scene.verdict.best().into_iter();
     let candidates = best
         .chain(fired)
@@ -211,8 +211,7 @@ fn difference(cell: Option<&CellSummary>, key: MetricKey, variant: usize) -> Hea
     }
 }
 
-/// Whether the change is shown in percent of the baseline. A cost is, since its level differs between cells by orders of
-/// magnitude.
+/// Whether the change is shown in percent of the baseline. A cost is, since margins of costs are percentages.
 fn is_relative(metric: Metric) -> bool {
     Quantity::by_metric(metric).is_some_and(|quantity| !quantity.is_benefit)
 }

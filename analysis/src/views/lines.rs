@@ -24,7 +24,7 @@ pub(super) fn curve(scene: &Scene) -> Option<Entry> {
     let ranked = verdict.ranked();
     let is_ranked = |variant| ranked.iter().any(|other| other.variant == variant);
     let all = verdict.candidates.iter();
-    let others = all.filter(|candidate| !candidate.is_idle && !is_ranked(candidate.variant));
+    let others = all.filter(|candidate| !candidate.never_fired && !is_ranked(candidate.variant));
     let candidates = ranked.iter().copied().chain(others).take(MOST_CANDIDATES);
     let shown: Vec<&Candidate> = candidates.chain(&verdict.control).collect();
     shown.iter().find(|candidate| !candidate.curve.is_empty())?;

@@ -40,7 +40,7 @@ pub(super) fn verdict(rng: &mut StdRng) -> Verdict {
         .collect();
     let mut control = rng.random_bool(0.5).then(|| Candidate {
         label: CONTROL.to_owned(),
-        is_idle: false,
+        never_fired: false,
         ..candidate(count, &quantities, rng)
     });
     // All candidates of a sweep have the same groups of cells.
@@ -192,8 +192,8 @@ pub(super) fn candidate_label(at: usize) -> String {
 }
 
 fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate {
-    let is_idle = rng.random_bool(0.1);
-    let per_1000 = match is_idle {
+    let never_fired = rng.random_bool(0.1);
+    let per_1000 = match never_fired {
         true => rng.random_bool(0.5).then_some(YieldsPer1000 {
             mean: 0.0,
             most: 0.0,
@@ -213,7 +213,7 @@ fn candidate(at: usize, quantities: &[Quantity], rng: &mut StdRng) -> Candidate 
         beyond: BTreeMap::new(),
         opposite: opposite(rng),
         worse_cells: Vec::new(),
-        is_idle,
+        never_fired,
         is_of_application: false,
     }
 }

@@ -43,7 +43,7 @@ fn check_class(candidate: &Candidate, decision: Option<&str>) {
     let mut costs = deciding.iter().filter(|judged| !judged.quantity.is_benefit);
     let costs_known = costs.all(|judged| loss(judged).1 <= judged.quantity.margin);
     let result = candidate.result();
-    if candidate.is_idle {
+    if candidate.never_fired {
         return;
     }
     let answer = match (better, worse) {
@@ -149,7 +149,7 @@ fn check_candidate(candidate: &Candidate, verdict: &Verdict) {
         assert!(field.contains(&change), "{field} without {change}");
         assert_eq!(
             field.contains("**"),
-            is_beyond(judged) && !candidate.is_idle,
+            is_beyond(judged) && !candidate.never_fired,
             "{field}"
         );
     }
@@ -188,7 +188,7 @@ fn check_effects(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
 fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     let sentences = verdict.sentences();
     let gains = |candidate: &&Candidate| {
-        !candidate.is_idle
+        !candidate.never_fired
             && candidate
                 .deciding()
                 .iter()
@@ -205,7 +205,7 @@ fn check_verdict(verdict: &Verdict, marks: &mut BTreeSet<&'static str>) {
     for candidate in &verdict.candidates {
         let is_best = Some(candidate.variant) == best;
         check_class(candidate, is_best.then_some(&*sentences[0]));
-        if !candidate.is_idle {
+        if !candidate.never_fired {
             check_candidate(candidate, verdict);
         }
         if is_best {

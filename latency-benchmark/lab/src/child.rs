@@ -14,12 +14,12 @@ use run_format::Cores;
 
 /// A child process. Dropping this value kills the process and waits for its end.
 #[derive(Debug)]
-pub struct Reaped {
+pub struct KillOnDrop {
     pub child: Child,
 }
 
-impl Reaped {
-    /// Stops the process until it is [resumed](Reaped::resume). This does nothing if the process has ended.
+impl KillOnDrop {
+    /// Stops the process until it is [resumed](KillOnDrop::resume). This does nothing if the process has ended.
     pub fn pause(&self) {
         self.send(Signal::SIGSTOP);
     }
@@ -36,7 +36,7 @@ impl Reaped {
     }
 }
 
-impl Drop for Reaped {
+impl Drop for KillOnDrop {
     fn drop(&mut self) {
         // Both fail only if the process has ended and was waited for.
         let _ = self.child.kill();
@@ -50,7 +50,7 @@ pub(crate) fn spawn(
     namespace: Option<&Netns>,
     cores: &Cores,
     mut command: Command,
-) -> io::Result<Reaped> {
+) -> io::Result<KillOnDrop> {
     if let Some(namespace) = namespace {
         namespace.hold_command(&mut command);
     }
@@ -60,5 +60,5 @@ pub(crate) fn spawn(
         Ok(sched_setaffinity(Pid::from_raw(0), &core_set)?)
     });
     let child = command.spawn()?;
-    Ok(Reaped { child })
+    Ok(KillOnDrop { child })
 }

@@ -12,7 +12,7 @@ use crate::netns::SET_UP;
 use crate::nfqueue::{self, DelayLineProcess};
 use crate::tool::{MissingTool, SystemTool};
 use crate::wiring::{self, Wires};
-use crate::{Inside, LabSpec, Reaped, child, counters, measure, netem, sys};
+use crate::{Inside, KillOnDrop, LabSpec, child, counters, measure, netem, sys};
 use run_format::{
     Backend, Cores, Counters, DelayBackend, DelayLineReport, LabFacts, RttReport, TcpBuffers,
 };
@@ -90,7 +90,7 @@ impl Lab {
     }
 
     /// Starts `command` in a namespace of this lab and on the cores of its placement, as [`spawn`] does.
-    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<Reaped> {
+    pub fn spawn_placed(&self, place: Where, command: Command) -> Result<KillOnDrop> {
         let placement = &self.spec.network.placement;
         let cores = match place {
             Where::Central => placement.central_cores(),
@@ -132,11 +132,11 @@ pub fn spawn(
     place: Where,
     cores: &Cores,
     mut command: Command,
-) -> Result<Reaped> {
+) -> Result<KillOnDrop> {
     /// About a tenth of an ordinary process's share of its core.
     const NICENESS: libc::c_int = 10;
-    // The parent may die before this call. That case needs no care: the parent was in a pid namespace,
-    // and the kernel ends everything in it when its first process dies.
+    // The parent may die before this call. Inside a lab, that case needs no care: the parent was in a pid namespace, and the
+    // kernel ends everything in it when its first process dies.
     sys::before_exec(&mut command, || Ok(prctl::set_pdeathsig(Signal::SIGKILL)?));
     if matches!(place, Where::Peer(_)) {
         sys::before_exec(&mut command, || Ok(sys::be_nice(NICENESS)?));

@@ -26,7 +26,7 @@ mod tool;
 mod wiring;
 
 pub use cards::cards_to;
-pub use child::Reaped;
+pub use child::KillOnDrop;
 pub use enter::{EnterError, Inside, enter};
 pub use lab::{Lab, Where, spawn};
 pub use measure::time_links;

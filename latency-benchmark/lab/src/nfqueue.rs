@@ -20,7 +20,7 @@ pub(crate) use self::queue::{numbers, user_dropped};
 use crate::netns::{Netns, SET_UP};
 use crate::tool::{MissingTool, SystemTool, run_all};
 use crate::wiring::Wires;
-use crate::{Inside, LabSpec, Reaped, child};
+use crate::{Inside, KillOnDrop, LabSpec, child};
 use run_format::DelayLineReport;
 
 /// Sends every packet that arrives to the queue, unless it arrives over `lo`.
@@ -67,7 +67,7 @@ pub(crate) fn probe(inside: Inside) -> Result<SystemTool> {
 
 #[derive(Debug)]
 pub(crate) struct DelayLineProcess {
-    process: Reaped,
+    process: KillOnDrop,
     output: BufReader<ChildStdout>,
 }
 

@@ -7,7 +7,7 @@ use nix::sys::signal::Signal;
 use program::{exit_code, say};
 
 use crate::signals::SupervisorSignals;
-use crate::{Inside, Lab, LabSpec, Reaped, Where};
+use crate::{Inside, KillOnDrop, Lab, LabSpec, Where};
 use run_format::{DelayLineReport, RttReport};
 
 /// Wires a lab, prints its links to standard error, and runs `command` in central's namespace. The variables
@@ -48,14 +48,14 @@ pub fn run(
     Ok(exit_code(status))
 }
 
-fn start(lab: &Lab, place: Where, command: Command) -> Result<Reaped> {
+fn start(lab: &Lab, place: Where, command: Command) -> Result<KillOnDrop> {
     let program = command.get_program().to_string_lossy().into_owned();
     let started = lab.spawn_placed(place, command);
     started.with_context(|| format!("{program:?} did not start"))
 }
 
 /// Waits until the command or the delay line ends. Forwards signals to the command.
-fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: Reaped) -> Result<ExitStatus> {
+fn wait(signals: &SupervisorSignals, lab: &mut Lab, mut child: KillOnDrop) -> Result<ExitStatus> {
     loop {
         if let Some(status) = child.child.try_wait()? {
             return Ok(status);

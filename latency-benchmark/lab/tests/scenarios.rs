@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use std::{env, thread};
 
 use lab::preflight::preflight;
-use lab::{Inside, Lab, LabSpec, Reaped, Topology, Where, can_receive_on_receiver};
+use lab::{Inside, KillOnDrop, Lab, LabSpec, Topology, Where, can_receive_on_receiver};
 use program::{Limits, wait_within};
 use run_format::{Backend, DelayBackend, LinkRtt, ReceiveOn, SchedulingClass, Sharing};
 
@@ -97,7 +97,7 @@ fn run_all(arguments: &[&str]) -> ExitCode {
     for (name, need, _) in chosen {
         let ended = has(*need, &findings).then(|| {
             let started = this_program(&["scenario", name]).spawn();
-            let mut scenario = Reaped {
+            let mut scenario = KillOnDrop {
                 child: started.expect("it ran before"),
             };
             end(&mut scenario.child)

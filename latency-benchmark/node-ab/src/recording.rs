@@ -111,7 +111,7 @@ impl Recording {
     }
 }
 
-/// Reads counts since the start of the comparison.
+/// Reads running totals. The difference of two readings says what happened between them.
 pub(crate) struct Sampler {
     runtime: Handle,
     process: Arc<Process>,
@@ -127,7 +127,7 @@ impl Sampler {
         }
     }
 
-    /// The columns of a slice that count since the start. The others are empty. The recording thread calls this, because its
+    /// The columns of a slice that are running totals. The others are empty. The recording thread calls this, because its
     /// own time is left out.
     pub(crate) fn sums(&self) -> SliceRow {
         let all_ns = cpu_ns(ClockId::CLOCK_PROCESS_CPUTIME_ID);

@@ -1,3 +1,3 @@
-//! The program for `explain`. It is the same as the other, but its allocator can count.
+//! The program for `explain`. It is the same as the program of main.rs, but its allocator can count.
 
 node_kit::counting_program!(h2_node::main());

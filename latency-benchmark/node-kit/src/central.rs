@@ -93,7 +93,7 @@ impl Central {
                 self_wakes: explains.then(SelfWakeCounters::default),
                 runtime: runtime.handle().clone(),
             },
-            // In a runtime with a single thread, this thread is the worker.
+            // `Watch::arm` watches the calling thread, which is the worker of a runtime with a single thread.
             watch: explains.then(|| Watch::arm(&recorder)),
             observers: Observers {
                 recorder,
@@ -158,8 +158,8 @@ impl Central {
         }
     }
 
-    /// Connects with `connect`, and then works the peers with the function that it returns, until that fails or enough is
-    /// measured.
+    /// Connects with `connect`, and then sends the load to the peers with the function that it returns, until that fails or enough
+    /// is measured.
     pub fn run<C, W>(self, connect: C) -> Result<Measured>
     where
         C: AsyncFnOnce(&CentralTask) -> Result<W>,

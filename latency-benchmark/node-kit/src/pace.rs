@@ -26,7 +26,7 @@ pub fn refuse_unless(
         Measurement::Compare | Measurement::Explain(_) => true,
     };
     if !(is_supported && stays) {
-        reject!("this node program supports only {supported}, without --churn");
+        reject!("this node program supports only {supported}, without --churn and without rr");
     }
     Ok(())
 }

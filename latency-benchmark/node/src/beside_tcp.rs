@@ -1,4 +1,4 @@
-//! The workload `rr` and its control, which sends the same requests between the same processes over TCP sockets without libp2p.
+//! The workload `rr` and its baseline, which sends the same requests between the same processes over TCP sockets without libp2p.
 //! The two take turns.
 
 use std::convert::Infallible;

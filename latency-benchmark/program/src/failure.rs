@@ -12,7 +12,7 @@ use crate::output::{lost, say};
 pub struct Failure {
     /// The error with its causes.
     pub error: Error,
-    /// 2 for wrong input, else 1.
+    /// 2 for wrong input, 130 after an interrupt, else 1.
     pub code: u8,
 }
 

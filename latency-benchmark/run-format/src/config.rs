@@ -232,7 +232,7 @@ pub struct Plan {
     pub turn_ms: u64,
     /// The number of turns of a slice.
     pub turns: u32,
-    /// The longest measurement of the run, without the warm-up.
+    /// The planned time of the measurement, without the warm-up and without the repetition of disturbed blocks.
     pub max_ms: u64,
     pub precision: Precision,
 }

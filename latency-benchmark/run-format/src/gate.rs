@@ -101,7 +101,7 @@ pub struct GateCountRow {
     pub cell: String,
     /// `base` or `head`.
     pub program: String,
-    /// 1 or 2. Each program runs each cell twice, and up to three times more if its two runs differ.
+    /// From 1 to 5. Each program runs each cell twice, and up to three times more if its two runs differ.
     pub attempt: usize,
     /// The kind of count, by its name in `--allow`.
     pub kind: CountKind,

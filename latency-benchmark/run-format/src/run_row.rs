@@ -1,4 +1,4 @@
-//! `run.json`: how a run ended.
+//! `run.json`: the configuration of a run, how it ended, and the checksums of its files.
 
 use std::fmt;
 use std::path::Path;

@@ -216,6 +216,7 @@ pub struct PatchRecord {
 pub struct LevelRecord {
     pub site: Site,
     pub level: SiteLevel,
+    /// The reason why the level is missing. None if it is there.
     pub not_there: Option<String>,
 }
 

@@ -14,7 +14,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
-use lab::{Inside, Lab, LabSpec, Reaped, Where, cards_to, move_to};
+use lab::{Inside, KillOnDrop, Lab, LabSpec, Where, cards_to, move_to};
 use program::{Failure, ended_saying, last_words, lines_or_end, one_line, put, wait_within};
 use run_format::{
     CentralTask, Counters, End, Measured, Measurement, NodeMessage, OtherProcesses, RunRow,
@@ -333,7 +333,7 @@ impl<'a> CellRun<'a> {
         const MOMENT: Duration = Duration::from_millis(30);
         // Peers on other hosts have nothing to do while central is paused.
         let peers_here = peers.processes().filter(|_| is_lab);
-        let processes: Vec<&Reaped> = peers_here.chain([&central.process]).collect();
+        let processes: Vec<&KillOnDrop> = peers_here.chain([&central.process]).collect();
         let pause = || processes.iter().for_each(|process| process.pause());
         let resume = || processes.iter().for_each(|process| process.resume());
         pause();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
-use lab::{Lab, Reaped, Where, spawn};
+use lab::{KillOnDrop, Lab, Where, spawn};
 use nix::sys::memfd::{MFdFlags, memfd_create};
 use run_format::Cores;
 
@@ -16,7 +16,7 @@ pub(super) fn start(
     cores: &Cores,
     mut command: Command,
     log: &Path,
-) -> Result<Reaped> {
+) -> Result<KillOnDrop> {
     // A restarted peer continues its log.
     let open = File::options().create(true).append(true).open(log);
     let log = open.with_context(|| format!("cannot create {}", log.display()))?;

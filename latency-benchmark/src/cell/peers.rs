@@ -11,7 +11,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Error, Result, anyhow, bail, ensure};
-use lab::{Lab, Reaped, Where, cores_for_peer, time_links};
+use lab::{KillOnDrop, Lab, Where, cores_for_peer, time_links};
 use program::{
     Failure, bad_input, ended, ended_saying, interrupts_seen, last_words, user_tool, wait_within,
 };
@@ -44,7 +44,7 @@ struct PeerProcess {
     name: String,
     log: PathBuf,
     /// The peer's process. With --peer-hosts it is the local command that runs the peer, such as ssh.
-    process: Reaped,
+    process: KillOnDrop,
     lines: Receiver<String>,
     /// The address that central dials.
     address: String,
@@ -107,7 +107,7 @@ impl<'a> Peers<'a> {
         ids.flatten().collect()
     }
 
-    pub(super) fn processes(&self) -> impl Iterator<Item = &Reaped> {
+    pub(super) fn processes(&self) -> impl Iterator<Item = &KillOnDrop> {
         self.peers.iter().map(|peer| &peer.process)
     }
 

@@ -21,15 +21,15 @@ use crate::node_program::NodeProgramArgs;
   latency-benchmark explain results/default --cells 1 --dry-run
   latency-benchmark explain results/branches --cells 1     # a sweep of subjects: each of them, one after the other
 
-This writes RUN/explain/ (see EXPLAIN.md), and `analysis report RUN` makes pictures and findings of it. The
-evidence is stacks, allocations, performance counters, system calls, the slowest polls, tasks that wake
-themselves, and how slow polls are on a core that never idles. strace counts system calls, if it is installed.
+This writes SWEEP/explain/ (see EXPLAIN.md), and `analysis report SWEEP` makes pictures and findings of it. The
+evidence is stacks, allocations, performance counters, system calls, the slowest polls, and tasks that wake
+themselves. strace counts system calls, if it is installed.
 The report lists the evidence that this machine cannot give.
 
 Exit codes: 0 every cell was explained; 1 some failed; 2 wrong arguments; 130 interrupted.")]
 pub(crate) struct ExplainArgs {
     /// The folder of a sweep
-    #[arg(value_name = "RUN")]
+    #[arg(value_name = "SWEEP")]
     pub(super) run: PathBuf,
     /// Explain this cell, repeatable [default: the worst]
     #[arg(long = "cell", value_name = "ID")]
@@ -81,7 +81,7 @@ impl ExplainArgs {
 
     pub(super) fn asked(&self) -> Result<AskedExplanation, Failure> {
         let manifest: Manifest = read_versioned(&self.run.join(MANIFEST))
-            .map_err(|error| bad_input(error.context("RUN: not the folder of a sweep")))?;
+            .map_err(|error| bad_input(error.context("SWEEP: not the folder of a sweep")))?;
         let program = self.program.with_stack_of(&manifest);
         let mut config = manifest.config;
         refuse_multi_thread(&config)?;

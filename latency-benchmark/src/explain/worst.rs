@@ -42,7 +42,7 @@ pub(super) fn measured(config: &SweepConfig, dir: &Path) -> Result<Vec<MeasuredC
         }
     }
     if cells.is_empty() {
-        reject!("RUN {}: it has no measured cell", dir.display());
+        reject!("SWEEP {}: it has no measured cell", dir.display());
     }
     Ok(cells)
 }

@@ -1,4 +1,4 @@
-//! Measures the cells of a grid. Each is on disk before the next begins.
+//! Measures the cells of a grid. Each launch is written to disk when it ends.
 
 pub(crate) mod args;
 mod jobs;

@@ -1,5 +1,6 @@
-//! The order of a sweep. Each repetition goes through all cells, in a random order of its own. If subjects are compared, each
-//! of them is launched, and they take turns.
+//! The order of a sweep. The first launches go through all cells, in a random order. Each repetition has a random order of its
+//! own, and later ones may leave out cells with long round trips. If subjects are compared, each of them is launched, and they
+//! take turns.
 
 use std::collections::HashSet;
 use std::path::Path;

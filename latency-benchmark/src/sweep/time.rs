@@ -58,7 +58,7 @@ fn needs(config: &SweepConfig) -> Needs {
         let mut needs = Needs::default();
         for launch in schedule(&part) {
             let run = launch.config(config);
-            // The time in the run's plan is at least that of its fewest blocks. Here it is computed without that limit.
+            // The plan of a run may lengthen its time for its fewest blocks. Here it is computed without that.
             let planned_ms = plan::run::measuring_ms(launch.cell.rtt_ms.ms());
             let planned = Duration::from_secs_f64(config.time_scale * planned_ms / 1e3);
             needs.around += launch.around() + Duration::from_millis(run.plan.warm_up_ms);

@@ -168,7 +168,7 @@ fn what_cannot_be_explained_is_refused_in_a_line() {
     let bench = Bench::new();
     let mut no_sweep = bench.command(&["explain"]);
     let complaint = complaint(&no_sweep.arg(bench.dir.path()).output().unwrap());
-    assert!(complaint.contains("RUN") && complaint.contains("manifest.json"));
+    assert!(complaint.contains("SWEEP") && complaint.contains("manifest.json"));
     let fixture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture");
     let explain = || {
         let mut explain = bench.command(&["explain"]);

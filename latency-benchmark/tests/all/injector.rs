@@ -327,7 +327,7 @@ fn no_fault_leaves_anything_or_loses_anything() {
 #[test]
 #[ignore = "exhaustive: more faults"]
 fn exhaustive_no_fault_leaves_anything_or_loses_anything() {
-    several(8);
+    several(10);
 }
 
 fn several(faults: u64) {

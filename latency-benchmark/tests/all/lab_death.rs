@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{fs, thread};
 
-use lab::Reaped;
+use lab::KillOnDrop;
 
 use crate::bench::{Bench, can_run, can_run_by, kill, pid};
 use crate::lab_verb::{as_nobody, end, lines, next};
@@ -51,7 +51,7 @@ fn nothing_is_left_when_the_outer_process_is_killed_while_it_wires() {
     for moment_ms in [1, 3, 10, 20, 40] {
         let bench = Bench::new();
         let wires = ["lab", "--peers", "15", "--", "sleep", "1000"];
-        let mut outer = Reaped {
+        let mut outer = KillOnDrop {
             child: bench.command(&wires).spawn().unwrap(),
         };
         thread::sleep(Duration::from_millis(moment_ms));
@@ -82,7 +82,7 @@ fn die(victim: Victim, command: impl Fn(&Bench, &[&str]) -> Option<Command>) {
     let central = ["sh", "-c", "echo started; sleep 1000"];
     let lab = command(&bench, &[&links[..], &peers, &central].concat());
     // The process is killed even if the test fails.
-    let mut outer = Reaped {
+    let mut outer = KillOnDrop {
         child: lab.unwrap().spawn().unwrap(),
     };
     let said = lines(outer.child.stdout.take().unwrap());

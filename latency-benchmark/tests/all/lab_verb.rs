@@ -11,7 +11,7 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 use std::time::Duration;
 
-use lab::{Reaped, Topology};
+use lab::{KillOnDrop, Topology};
 use nix::fcntl::{FcntlArg, FdFlag, fcntl};
 use nix::sys::signal::Signal;
 use nix::unistd::geteuid;
@@ -166,7 +166,7 @@ fn signals_to_the_outer_process_reach_the_command_which_decides() {
     for (sent, name) in [(Signal::SIGTERM, "TERM"), (Signal::SIGINT, "INT")] {
         let script =
             format!("trap 'echo decided; exit 9' {name}; echo started; while :; do :; done");
-        let mut outer = Reaped {
+        let mut outer = KillOnDrop {
             child: bench
                 .command(&["lab", "--", "sh", "-c", &script])
                 .spawn()

@@ -50,20 +50,20 @@ pub struct Budget {
 /// and the variant in force chooses one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Default)]
 pub struct Budgets {
-    /// The bound at each site. The index is the number of the site.
+    /// The budget at each site. The index is the number of the site.
     pub(crate) bounds: [Option<Budget>; Site::MOST],
     /// The remedies in force. The bit with the number of a remedy is set if the remedy is in force.
     remedies: u8,
 }
 
 impl Budgets {
-    /// No bound anywhere.
+    /// No budget at any site, and no remedy.
     pub const NONE: Budgets = Budgets {
         bounds: [None; Site::MOST],
         remedies: 0,
     };
 
-    /// The bound at `site`, if there is one.
+    /// The budget at `site`, if there is one.
     pub fn at(&self, site: Site) -> Option<Budget> {
         self.bounds[site.number()]
     }

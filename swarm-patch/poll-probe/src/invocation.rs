@@ -68,7 +68,7 @@ pub struct Invocation {
     outcome: Outcome,
     open_child: u8,
     marks: OwnParts,
-    /// The readings of the meter. Empty after the first reading without room; later ones are useless then.
+    /// The readings of the meter. They are emptied when the buffer is full, because later differences would have no start.
     readings: OwnParts,
     /// This keeps the invocation on its thread.
     not_send: PhantomData<*const ()>,

@@ -43,7 +43,7 @@ pub struct Record<'a> {
     pub start_ns: u64,
     /// How long the invocation took.
     pub duration_ns: u64,
-    /// The part of the duration in which the thread did not run.
+    /// The part of the duration in which the thread did not run. It is 0 for an invocation of less than 100 µs.
     pub lost_ns: u64,
     /// How many iterations the loops of the function began. None if the loops are not marked.
     pub iterations: Option<u32>,

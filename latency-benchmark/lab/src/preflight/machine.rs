@@ -150,10 +150,6 @@ fn own_time() -> PreflightFinding {
             "; whether the hypervisor's time is included is unknown, because the kernel's configuration cannot be read",
         ),
     };
-    let (is_ok, hypervisor) = match is_physical {
-        true => (true, "; there is no hypervisor"),
-        false => (is_ok, hypervisor),
-    };
     let interrupts = match sets(INTERRUPTS) {
         Some(true) => "; time in interrupts, in which packets are delivered, is left out, too",
         _ => "",

@@ -205,7 +205,8 @@ impl Progress {
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends when no byte has moved in one direction during ten looks. Time in which the process is paused does not count.
+/// Ends when no byte has moved in one direction for ten looks after the first that saw none. Time in which the process is paused
+/// does not count.
 async fn stalled(progress: &Progress, look: Duration) {
     const LOOKS: u32 = 11;
     let mut looks = interval(look);

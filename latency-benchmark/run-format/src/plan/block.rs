@@ -49,7 +49,7 @@ pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<
     slices.chain([normal; 2]).collect()
 }
 
-/// The longest time that the run may measure, warm-up included.
+/// The planned time of the run, warm-up included. Disturbed blocks are measured again, which may take up to a quarter longer.
 pub fn longest_run(run: &RunConfig) -> Duration {
     // At least this number of blocks is measured, however short the time is.
     let least = match &run.measurement {

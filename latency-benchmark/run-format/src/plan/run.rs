@@ -7,8 +7,7 @@ use crate::{
 
 use super::block::duration_of_slices;
 
-/// An interval of fewer blocks is not reliable. Whether the precision is reached is checked each time when the number of
-/// blocks has doubled: checking after every block would stop too soon.
+/// An interval of fewer blocks is not reliable.
 pub const FEWEST_BLOCKS: usize = 4;
 
 /// With more variants, blocks would be too few if slices had several turns.
@@ -143,7 +142,8 @@ pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// The time for which a run is measured by default. With long round trips it is longer, since a second has fewer polls and turns.
+/// The time for which a run is measured before the sweep's `time_scale`. With long round trips it is longer, since a second has
+/// fewer polls and turns.
 pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;
