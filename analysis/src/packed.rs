@@ -1,5 +1,5 @@
-//! Packs the data behind the judged figures of a sweep into one file that fits into a repository. The file has the tables without
-//! the rows of other sites, and the histograms that judged quantities need. Unpacked, it is read like the sweep.
+//! Packs the data behind the judged figures of a sweep into one file that fits into a repository. The file has the tables
+//! without the rows of other sites, and the histograms that judged quantities need. Unpacked, it is read like the sweep.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -113,7 +113,8 @@ fn rows_of_site(table: &[u8], site: Site) -> Result<Vec<u8>> {
     Ok(writer.into_inner()?)
 }
 
-/// The histograms of a log that judged figures need. Each is uncompressed, because the archive compresses them better together.
+/// The histograms of a log that judged figures need. Each is uncompressed, because the archive compresses them better
+/// together.
 fn judged_histograms(log: &[u8], site: Site) -> Result<Vec<u8>> {
     let mut kept = String::new();
     for line in str::from_utf8(log)?.lines() {

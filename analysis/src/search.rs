@@ -167,14 +167,14 @@ pub(crate) struct Eliminated {
 
 pub(crate) enum Why {
     NeverFires,
-    /// A gain over another variant is excluded in all quantities that decide, and a loss is shown in one of them. The other may be
-    /// the baseline with its copy, whose index is the number of variants.
+    /// A gain over another variant is excluded in all quantities that decide, and a loss is shown in one of them. The other
+    /// may be the baseline with its copy, whose index is the number of variants.
     Dominated {
         by: usize,
         judged: Vec<Judged>,
     },
-    /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities that
-    /// decide.
+    /// More candidates stay than the next round has time for, and this many of them have better estimates of all quantities
+    /// that decide.
     Outranked(usize),
 }
 
@@ -232,8 +232,8 @@ fn is_ahead(other: &Candidate, candidate: &Candidate) -> bool {
     other.variant != candidate.variant && pairs.all(|(other, own)| other <= own)
 }
 
-/// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a gain
-/// greater than the margin, and one is a loss.
+/// Whether a candidate is dominated by another variant, given the changes from that variant to the candidate: none can be a
+/// gain greater than the margin, and one is a loss.
 fn is_dominated(judged: &[Judged]) -> bool {
     let metrics = Metric::shown_in(Place::Search);
     let decides = |judged: &&Judged| metrics.contains(&judged.quantity.metric);

@@ -19,7 +19,8 @@ impl SiteNames {
         SiteNames(names.map(|(site, name)| (site, name.to_owned())).into())
     }
 
-    /// The names that the measured program gave to the sites of its nodes. If the program recorded no names, libp2p's are used.
+    /// The names that the measured program gave to the sites of its nodes. If the program recorded no names, libp2p's are
+    /// used.
     pub(crate) fn recorded(tool: &Tool, node: &NodeConfig) -> SiteNames {
         let named = tool.node.iter().flat_map(|program| &program.sites);
         let mut names: Vec<(Site, String)> = named

@@ -28,8 +28,8 @@ pub(crate) fn fixed(value: f64, decimals: usize) -> String {
     }
 }
 
-/// The number for the narrow space of a picture: three digits, two below 0.1, no zeros at the end, and k, M or G from 10,000 on.
-/// The page formats numbers in the same way, and has only numbers of [`rounded`].
+/// The number for the narrow space of a picture: three digits, two below 0.1, no zeros at the end, and k, M or G from 10,000
+/// on. The page formats numbers in the same way, and has only numbers of [`rounded`].
 pub(crate) fn short(value: f64) -> String {
     let value = rounded(value);
     let (divisor, letter) = match value.abs() {
@@ -94,8 +94,8 @@ pub(crate) fn is_far_away(end: f64) -> bool {
     end.is_nan() || end.abs() >= 1e6
 }
 
-/// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's width. An
-/// end without a bound is a question mark.
+/// A difference with its interval, such as "−7.91 pp [−8.31, −7.52]". The decimals show two digits of half the interval's
+/// width. An end without a bound is a question mark.
 pub(crate) fn change(value: f64, unit: &str, interval: Interval) -> String {
     with_interval(value, unit, interval, |value, decimals| {
         match is_far_away(value) {

@@ -21,10 +21,10 @@ struct BenchmarkCli {
 enum BenchmarkVerb {
     /// Measure a grid of cells and write a report (./sweep.sh runs this)
     ///
-    /// A node, central, is connected to N peers. A cell is a number of peers, a round-trip time and a payload. A launch starts
-    /// the processes of a cell. Then its variants take turns. A variant is a budget in one process, or a process of its own. A
-    /// site is a function whose polls are recorded: connection is Connection::poll, muxer yamux's loop, task a connection's task
-    /// (see analysis/README.md).
+    /// A node, central, is connected to N peers. A cell is a number of peers, a round-trip time and a payload. A launch
+    /// starts the processes of a cell. Then its variants take turns. A variant is a budget in one process, or a process of
+    /// its own. A site is a function whose polls are recorded: connection is Connection::poll, muxer yamux's loop, task a
+    /// connection's task (see analysis/README.md).
     Sweep(Box<pipeline::PipelineArgs>),
     /// Find out why the worst cells of a sweep are slow
     Explain(explain::args::ExplainArgs),

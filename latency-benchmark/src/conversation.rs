@@ -1,5 +1,5 @@
-//! Talks with a child process in lines. The child gets a task as JSON, sends messages as JSON, and can be asked to stop. A cell
-//! and central are such processes.
+//! Talks with a child process in lines. The child gets a task as JSON, sends messages as JSON, and can be asked to stop. A
+//! cell and central are such processes.
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;

@@ -133,7 +133,8 @@ impl Programs {
         }
     }
 
-    /// The program in a layout. A subject may have no layouts although others have some. It runs the program as cargo links it.
+    /// The program in a layout. A subject may have no layouts although others have some. It runs the program as cargo links
+    /// it.
     fn in_layout(&self, subject: usize, layout: Option<u32>) -> PathBuf {
         let program = &self.programs[subject];
         match (program.parent(), layout) {

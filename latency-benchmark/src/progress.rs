@@ -15,8 +15,8 @@ pub(crate) const MEASURED: u8 = 0;
 pub(crate) const SOME_FAILED: u8 = 1;
 pub(crate) const INTERRUPTED: u8 = 130;
 
-/// The lines on a terminal: a line with the bar, a line about what is measured now, and a line about the run that ended last. All
-/// are hidden where standard error is no terminal.
+/// The lines on a terminal: a line with the bar, a line about what is measured now, and a line about the run that ended last.
+/// All are hidden where standard error is no terminal.
 pub(crate) struct Progress {
     lines: MultiProgress,
     /// Counts units of work: runs, blocks or milliseconds.

@@ -32,8 +32,8 @@ pub(crate) struct ResultsFolder {
 }
 
 impl ResultsFolder {
-    /// Locks a folder that has the file `manifest`. With `waits`, as for a shard, the call waits for an earlier task that still
-    /// writes there.
+    /// Locks a folder that has the file `manifest`. With `waits`, as for a shard, the call waits for an earlier task that
+    /// still writes there.
     pub(crate) fn lock(path: &Path, manifest: &str, waits: bool) -> Result<ResultsFolder, Failure> {
         let file = path.join(LOCK);
         let lock =

@@ -170,8 +170,8 @@ enum Obeyed {
     StopAtOnce,
 }
 
-/// Whether to go on after a run. After an interrupt this is true only if the run had already come to its end, since the sweep may
-/// be complete with it.
+/// Whether to go on after a run. After an interrupt this is true only if the run had already come to its end, since the sweep
+/// may be complete with it.
 pub(crate) fn goes_on_after(row: &RunRow) -> bool {
     let is_whole = row.is_measured() && row.end != End::INTERRUPTED;
     is_whole || interrupts_seen() == 0

@@ -81,8 +81,8 @@ impl Graft {
     }
 }
 
-/// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with
-/// the reason. The crate is refused if it has the first site of a stack, the polls of connections, and these cannot be recorded.
+/// Makes the code that records and bounds polls at every site of the crate. A level that a site cannot have is noted with the
+/// reason. The crate is refused if it has the first site of a stack, the polls of connections, and these cannot be recorded.
 pub fn graft(source: &CrateSource) -> Result<Graft> {
     let parsed = ParsedCrate::read(source)?;
     let mut graft = Graft::default();

@@ -145,8 +145,8 @@ pub(crate) fn marks<'a>(
     Ok(marks)
 }
 
-/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether the turns of a
-/// function's loops are iterations.
+/// Makes the marks of the functions of a site. Returns the number of loops that poll, too. `counts` says whether the turns of
+/// a function's loops are iterations.
 fn walk_all<'a>(
     parts: &[FoundFunction<'a>],
     access: Access,

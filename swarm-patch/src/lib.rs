@@ -1,9 +1,11 @@
 //! Takes pristine sources of crates, such as libp2p-swarm and yamux, and grafts a poll probe with work budgets onto them. The
-//! graft only inserts code and wraps expressions. Only [`package`] removes something: inner attributes, which `include!` refuses.
+//! graft only inserts code and wraps expressions. Only [`package`] removes something: inner attributes, which `include!`
+//! refuses.
 //!
 //! A source passes through these modules: [`pristine`] has cargo find it, [`stacks`] names the functions to instrument,
 //! `locate` finds them in the syntax tree, `outer` and `inline` make the code, [`mod@graft`] inserts the code, and
-//! [`package`] makes the result fit for `include!` and writes it to where this workspace's package of the same name compiles it.
+//! [`package`] makes the result fit for `include!` and writes it to where this workspace's package of the same name compiles
+//! it.
 
 #![allow(missing_docs)] // The names of most items say what they are.
 

@@ -48,7 +48,8 @@ Exit codes: 0 done; 1 a source is not as expected, nothing was written; 2 wrong 
 
 #[derive(Subcommand)]
 enum PatchCommand {
-    /// List which levels of each site are recorded, and every piece of inserted code with its crate, file, line, site and child
+    /// List which levels of each site are recorded, and every piece of inserted code with its crate, file, line, site and
+    /// child
     Sites(SubjectSpecs),
     /// Print the inserted lines as a unified diff
     ///
@@ -59,7 +60,8 @@ enum PatchCommand {
     Apply {
         /// A crate, a checkout or a folder of crates
         dir: PathBuf,
-        /// The folder of the poll-probe that the crates are to depend on, such as the copy that `vendor` made [default: this repository's]
+        /// The folder of the poll-probe that the crates are to depend on, such as the copy that `vendor` made [default: this
+        /// repository's]
         #[arg(long, value_name = "DIR")]
         probe: Option<PathBuf>,
     },

@@ -69,7 +69,8 @@ fn no_finer(value: f64, ends: Option<Interval>) -> f64 {
     }
 }
 
-/// Returns "±1.1" if both sides are alike, else "11–14". The numbers are rounded first, because the page has only rounded ones.
+/// Returns "±1.1" if both sides are alike, else "11–14". The numbers are rounded first, because the page has only rounded
+/// ones.
 fn interval(value: f64, Interval { low, high }: Interval) -> String {
     let [value, low, high] = [value, low, high].map(rounded);
     let half = (high - low) / 2.0;

@@ -1,4 +1,5 @@
-//! Says why the worst cells are slow, with figures, pictures and findings from the evidence that `explain` collected in launches of its own.
+//! Says why the worst cells are slow, with figures, pictures and findings from the evidence that `explain` collected in
+//! launches of its own.
 
 pub(crate) mod events;
 pub(crate) mod findings;

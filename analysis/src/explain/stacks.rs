@@ -177,8 +177,8 @@ impl CellEvidence {
         percent(inside as f64, all as f64).filter(|_| all >= ENOUGH_SLOW_SAMPLES)
     }
 
-    /// The child in which slow polls of a site wait most. Returns None if there are too few slow polls, or too few samples that
-    /// wait.
+    /// The child in which slow polls of a site wait most. Returns None if there are too few slow polls, or too few samples
+    /// that wait.
     pub(crate) fn waiting(&self, site: Site) -> Option<Waiting<'_>> {
         let from_ns = self.polls.from_ns;
         let sums = PassSums::new(self, Pass::Stacks, BASELINE);

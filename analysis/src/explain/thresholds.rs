@@ -1,7 +1,7 @@
 //! The thresholds of needless work, in one place so that they can be discussed.
 
-/// The percentage of samples in slow polls that wait. A poll should not wait at all, but a lock that was held for a moment is not
-/// a finding.
+/// The percentage of samples in slow polls that wait. A poll should not wait at all, but a lock that was held for a moment is
+/// not a finding.
 pub(crate) const SLEEPING_PERCENT: f64 = 5.0;
 
 /// The fewest slow polls for a finding. Fewer can be an accident.
@@ -16,22 +16,22 @@ pub(crate) const OBJECTS_PER_POLL: f64 = 1_000.0;
 /// The fewest polls of a child. Fewer give no useful average.
 pub(crate) const FEWEST_POLLS: u64 = 20;
 
-/// The percentage of a task's polls in which the task wakes itself. Tasks wake themselves for good reasons: one task fills and
-/// empties a channel, or sends the next request when it sees an answer. In request-response runs this is the case for up to two
-/// of three polls of a connection's task, and for up to half of the polls of central's task.
+/// The percentage of a task's polls in which the task wakes itself. Tasks wake themselves for good reasons: one task fills
+/// and empties a channel, or sends the next request when it sees an answer. In request-response runs this is the case for up
+/// to two of three polls of a connection's task, and for up to half of the polls of central's task.
 pub(crate) const SELF_WAKING_PERCENT: f64 = 50.0;
 
 /// The percentage of idle polls of the site that the task polls. If a task wakes itself without need, at least this many find
 /// nothing ready. In runs without defects up to 36 % of a connection's polls and 33 % of the swarm's do.
 pub(crate) const SELF_WAKING_IDLE_PERCENT: f64 = 60.0;
 
-/// The percentage of idle polls of a connection. A wake-up for one child makes the connection poll all children, and a socket can
-/// wake it before a whole frame has arrived. In the cells of a sweep, three or four of five polls of a connection have one
-/// iteration only. All idle polls have one iteration, but not all polls with one iteration are idle.
+/// The percentage of idle polls of a connection. A wake-up for one child makes the connection poll all children, and a socket
+/// can wake it before a whole frame has arrived. In the cells of a sweep, three or four of five polls of a connection have
+/// one iteration only. All idle polls have one iteration, but not all polls with one iteration are idle.
 pub(crate) const IDLE_CONNECTION_PERCENT: f64 = 95.0;
 
-/// The percentage of idle polls of the swarm. With one peer, one of three polls of the swarm has one iteration only and returns
-/// pending.
+/// The percentage of idle polls of the swarm. With one peer, one of three polls of the swarm has one iteration only and
+/// returns pending.
 pub(crate) const IDLE_SWARM_PERCENT: f64 = 60.0;
 
 /// The number of idle polls per second. Rare idle polls cost nothing.
@@ -52,8 +52,8 @@ pub(crate) const TREND_CONFIDENCE: f64 = 0.999;
 /// Growth of connections and tasks in percent, from the first slice to the last. Single ones come and go.
 pub(crate) const GROWTH_PERCENT: f64 = 10.0;
 
-/// Growth of memory in percent. An allocator keeps memory that it returns to the kernel later or never, and central's own records
-/// grow, too.
+/// Growth of memory in percent. An allocator keeps memory that it returns to the kernel later or never, and central's own
+/// records grow, too.
 pub(crate) const MEMORY_GROWTH_PERCENT: f64 = 25.0;
 
 /// The least growth of memory that matters, whatever it is in percent.

@@ -21,7 +21,8 @@ pub(crate) struct CellExplained {
 
 pub(crate) struct Explained {
     pub(crate) file: ExplainFile,
-    /// The cells whose launch is `ok`, in the order in which they were chosen. With subjects the launch of the first one counts.
+    /// The cells whose launch is `ok`, in the order in which they were chosen. With subjects the launch of the first one
+    /// counts.
     pub(crate) cells: Vec<CellExplained>,
     pub(crate) flaws: Vec<String>,
 }

@@ -73,8 +73,8 @@ impl LoadedRun {
     }
 }
 
-/// Sets the benchmark's own share of CPU time in every run. Gives all programs of a launch the mean share, so that noise in this
-/// short measurement does not look like a difference between programs.
+/// Sets the benchmark's own share of CPU time in every run. Gives all programs of a launch the mean share, so that noise in
+/// this short measurement does not look like a difference between programs.
 pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
     let share = |idle: IdleRow| Some(idle.central_cpu_ns? as f64 / (idle.duration_ms * NS_PER_MS));
     let numbered = |run: &LoadedRun| (run.number, run.idle.and_then(share));
@@ -89,8 +89,8 @@ pub(crate) fn set_own_cpu(runs: &mut [LoadedRun]) {
 pub(crate) struct LoadedSlice {
     pub(crate) row: SliceRow,
     pub(crate) sites: [Option<LoadedSite>; Site::ALL.len()],
-    /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted from
-    /// waits of the co-tenant.
+    /// The histograms that are not of a site. The floor, which is the median wait before there were requests, is subtracted
+    /// from waits of the co-tenant.
     pub(crate) histograms: HashMap<HistogramOf, Counts>,
     /// The polls of connections, grouped by the time from the change of variant to their beginning.
     pub(crate) after_switch: Vec<TurnRow>,

@@ -186,8 +186,8 @@ fn open_application(dir: &Path) -> Result<Sweep> {
     })
 }
 
-/// Says what is wrong with a launch that ended like this, such as "was interrupted". The launch is the subject of the sentence.
-/// None if nothing is wrong.
+/// Says what is wrong with a launch that ended like this, such as "was interrupted". The launch is the subject of the
+/// sentence. None if nothing is wrong.
 pub(crate) fn flaw(end: &End) -> Option<String> {
     match end {
         &End::INTERRUPTED => Some("was interrupted".to_owned()),
@@ -288,8 +288,8 @@ fn check_options(config: &SweepConfig, launch: &RunConfig) -> Result<()> {
     }
 }
 
-/// Refuses launches of several versions. Turn lengths depend on the version of the tool, so launches with our lengths must not be
-/// mixed with launches without.
+/// Refuses launches of several versions. Turn lengths depend on the version of the tool, so launches with our lengths must
+/// not be mixed with launches without.
 fn check_lengths(config: &SweepConfig, cells: &[CellRuns]) -> Result<()> {
     let mut is_first_ours = None;
     for run in cells.iter().flat_map(CellRuns::all) {

@@ -1,5 +1,5 @@
-//! Makes text from outside harmless, such as a commit's subject line or the name of a CPU. In a report it cannot become markup, a
-//! link, another line, or a command to a terminal.
+//! Makes text from outside harmless, such as a commit's subject line or the name of a CPU. In a report it cannot become
+//! markup, a link, another line, or a command to a terminal.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Refuses figures that no run can have, whatever wrote them. Every figure has to be within the limits of its column, and tables
-//! that say the same have to agree.
+//! Refuses figures that no run can have, whatever wrote them. Every figure has to be within the limits of its column, and
+//! tables that say the same have to agree.
 
 use std::collections::BTreeSet;
 
@@ -161,8 +161,8 @@ fn check_blocks(run: &LoadedRun) -> Result<()> {
     Ok(())
 }
 
-/// Checks the tables about a site against each other. Every poll has an end and is in a band, and children take no more time than
-/// the polls that they are part of.
+/// Checks the tables about a site against each other. Every poll has an end and is in a band, and children take no more time
+/// than the polls that they are part of.
 fn check_site(site: &LoadedSite) -> Result<()> {
     let row = &site.row;
     let (slice, name, polls) = (row.slice, row.site, row.polls);
@@ -309,8 +309,8 @@ fn check_peers(slice: &LoadedSlice, run: Option<&RunRow>) -> Result<()> {
     Ok(())
 }
 
-/// Checks the times of slices against the plan and of polls against the slices. A poll belongs to the turn in which it began, and
-/// may end later.
+/// Checks the times of slices against the plan and of polls against the slices. A poll belongs to the turn in which it began,
+/// and may end later.
 fn check_times(run: &LoadedRun, row: &RunRow) -> Result<()> {
     let threads = extent(run).threads;
     if let Some(idle) = run.idle {

@@ -1,6 +1,6 @@
 //! The formulas of the metrics. Everything else about a metric is in `metrics.json`, in the same order. A metric of recorded
-//! columns needs only an entry there and a formula here. Reports, the page, `summary.csv`, the help of `--metric` and METRICS.md
-//! are made from them.
+//! columns needs only an entry there and a formula here. Reports, the page, `summary.csv`, the help of `--metric` and
+//! METRICS.md are made from them.
 
 use run_format::HistogramOf::{self, CotenantTimer, CotenantWake, LastDelivery, Latency};
 use run_format::QuicRow;

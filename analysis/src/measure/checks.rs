@@ -19,7 +19,8 @@ pub(crate) struct Checks {
     pub(crate) steal_percent: Option<f64>,
     /// The share of the measured time in which central's worker was ready and waited for its core.
     pub(crate) waiting_percent: Option<f64>,
-    /// The part of the time beyond 50 µs by the wall clock that polls of connections lost to other threads and to the hypervisor.
+    /// The part of the time beyond 50 µs by the wall clock that polls of connections lost to other threads and to the
+    /// hypervisor.
     pub(crate) lost_beyond_percent: Option<f64>,
     /// CPU time of processes that do not belong to the cell, in percent of one core.
     pub(crate) other_percent: Option<f64>,
@@ -147,8 +148,8 @@ fn compared(runs: &[LoadedRun]) -> impl Iterator<Item = (&LoadedRun, &LoadedSlic
     slices.filter(|(_, slice)| slice.row.pass == Pass::Compare)
 }
 
-/// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site has
-/// this cost.
+/// The share of central's CPU time that the probe took. Each run measures what the probe costs, and every poll of every site
+/// has this cost.
 fn probe_percent(runs: &[LoadedRun]) -> Option<f64> {
     let taken = sum_of_all(compared(runs).map(|(run, slice)| {
         let (row, per_poll_ns) = (&slice.row, run.row.as_ref()?.probe_ns?);

@@ -15,8 +15,8 @@ use crate::stats::{RatioPart, percent};
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageDetails {
-    /// The number of durations of each variant between [`edges`], below the first and above the last one. Those of the baseline
-    /// include the A/A control, because candidates are compared with both.
+    /// The number of durations of each variant between [`edges`], below the first and above the last one. Those of the
+    /// baseline include the A/A control, because candidates are compared with both.
     pub(crate) durations: BTreeMap<HistogramOf, Vec<Option<Vec<u64>>>>,
     /// The values of some metrics by variant, run and block.
     pub(crate) by_block: BTreeMap<MetricKey, Vec<Option<Vec<Vec<f64>>>>>,

@@ -1,5 +1,5 @@
-//! Computes the figures of each cell by itself from its slices: estimates of every metric under every variant, the breakdown of
-//! time, and checks of the measurement.
+//! Computes the figures of each cell by itself from its slices: estimates of every metric under every variant, the breakdown
+//! of time, and checks of the measurement.
 
 mod breakdown;
 mod catalogue;

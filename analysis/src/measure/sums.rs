@@ -16,8 +16,8 @@ use crate::stats::{self, CellEstimate, Change, LaunchCounts, RatioPart};
 pub(super) struct CellBlocks<'a> {
     /// The number of launches of each program.
     pub(super) launches: usize,
-    /// The blocks of each launch. If several hosts measured the cell, a group has the blocks of a host, because launches of one host
-    /// have more in common than others.
+    /// The blocks of each launch. If several hosts measured the cell, a group has the blocks of a host, because launches of
+    /// one host have more in common than others.
     groups: Vec<Vec<Block<'a>>>,
 }
 
@@ -62,8 +62,8 @@ fn by_host<T>(blocks: impl Iterator<Item = (Option<String>, Vec<T>)>) -> Vec<Vec
 }
 
 impl<'a> CellBlocks<'a> {
-    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so that
-    /// the others keep their blocks.
+    /// Collects the blocks of each launch that every program has. A program that failed in all launches does not count, so
+    /// that the others keep their blocks.
     pub(super) fn collect(runs: &'a [LoadedRun], setup: &SweepSetup) -> CellBlocks<'a> {
         let present: BTreeSet<usize> = runs.iter().map(|run| run.subject).collect();
         let numbered = |run: &'a LoadedRun| -> BTreeMap<u32, &'a Vec<usize>> {

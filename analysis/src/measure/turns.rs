@@ -9,8 +9,8 @@ use crate::load::LoadedRun;
 pub(crate) struct Turns {
     /// Whether most requests were sent before the turn in which they were answered. Another variant may have been active then.
     is_short_for_requests: bool,
-    /// Variants that had fewer turns than the baseline in some blocks. Such a block counts less for them than for the baseline, so
-    /// noise that changes from block to block does not cancel out.
+    /// Variants that had fewer turns than the baseline in some blocks. Such a block counts less for them than for the
+    /// baseline, so noise that changes from block to block does not cancel out.
     pub(crate) fewer: Vec<usize>,
 }
 

@@ -42,8 +42,8 @@ pub(crate) struct Page {
 }
 
 impl Page {
-    /// Makes one page of several, in which readers choose a run. The page lies in another folder, so it links no files beside the
-    /// reports.
+    /// Makes one page of several, in which readers choose a run. The page lies in another folder, so it links no files beside
+    /// the reports.
     pub(crate) fn join(pages: Vec<Page>) -> Page {
         let names: Vec<String> = pages.iter().map(|page| page.title.clone()).collect();
         let mut all = Page {

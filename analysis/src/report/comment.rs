@@ -1,4 +1,5 @@
-//! `comment.md`, which is pasted into an issue: a line for each question, a table, and the command that repeats the measurement.
+//! `comment.md`, which is pasted into an issue: a line for each question, a table, and the command that repeats the
+//! measurement.
 
 use run_format::{BASELINE, Cell};
 

@@ -30,8 +30,8 @@ use crate::verdict::Verdict;
 /// Somewhat less than the 65,536 characters that GitHub accepts in a comment.
 const MOST_BYTES: usize = 60_000;
 
-/// The sentences that say whether patches do what their budgets do, then the answers of the verdict, and a warning if the machine
-/// was disturbed.
+/// The sentences that say whether patches do what their budgets do, then the answers of the verdict, and a warning if the
+/// machine was disturbed.
 pub(crate) fn answers(summary: &Summary, verdict: &Verdict) -> Vec<String> {
     let proofs = prove::sentences(summary, verdict).into_iter();
     let answers = proofs.chain(verdict.answers());

@@ -1,5 +1,5 @@
-//! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes turns at
-//! both ends of the unpatched program.
+//! The report of `--prove`: whether a program with the printed patch at both ends does what the budget does, which takes
+//! turns at both ends of the unpatched program.
 
 use run_format::{BASELINE, Ends, SubjectConfig};
 

@@ -1,5 +1,5 @@
-//! All variants in one table for each group of cells, the best first. If programs are compared under several budgets, there is a
-//! table of what each program changes, and one of what each budget changes in its program.
+//! All variants in one table for each group of cells, the best first. If programs are compared under several budgets, there
+//! is a table of what each program changes, and one of what each budget changes in its program.
 
 use run_format::BASELINE;
 

@@ -1,6 +1,6 @@
-//! Two corrections of the changes in cells. Calibration compares standard errors with the real errors. Pairs that differ only by
-//! noise show these: the baseline with its copy, the A/A control, and with candidates that never fired in a cell. The second
-//! correction allows for the number of comparisons, because among many cells some seem changed by chance.
+//! Two corrections of the changes in cells. Calibration compares standard errors with the real errors. Pairs that differ only
+//! by noise show these: the baseline with its copy, the A/A control, and with candidates that never fired in a cell. The
+//! second correction allows for the number of comparisons, because among many cells some seem changed by chance.
 
 use super::student::normal_score;
 use super::variance::Uncertain;

@@ -4,7 +4,8 @@
 use super::estimate::{BareEstimate, CellEstimate};
 use super::variance::{Uncertain, Variance, between, together, within};
 
-/// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels out.
+/// A change in the launches that were measured. A launch shifts all of its variants by about the same factor, which cancels
+/// out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Change {
     pub(crate) difference: Uncertain,
@@ -66,8 +67,8 @@ struct PairedEstimates<'a> {
     other: &'a CellEstimate,
     /// The values of the two, each raised to the least value if it is below.
     values: [f64; 2],
-    /// The factors that scale each of the two to the lower value. A launch that shifts both by one factor then shifts both by the
-    /// same amount.
+    /// The factors that scale each of the two to the lower value. A launch that shifts both by one factor then shifts both by
+    /// the same amount.
     weights: [f64; 2],
 }
 

@@ -41,7 +41,8 @@ pub(super) enum IntervalShape {
 #[derive(Clone, Debug)]
 pub(crate) struct BareEstimate {
     pub(crate) value: f64,
-    /// The value with its standard error. None if nothing varied or there is only one block, because then the error is unknown.
+    /// The value with its standard error. None if nothing varied or there is only one block, because then the error is
+    /// unknown.
     pub(crate) level: Option<Uncertain>,
     /// If so, the interval is about this launch, and another launch of the same variant may be outside of it.
     pub(crate) is_of_one_launch: bool,
@@ -148,8 +149,8 @@ impl BareEstimate {
         }
     }
 
-    /// Wilson's interval: all rates from which the value is at most `t` standard errors away, where each rate has the error that
-    /// it would cause. It is not symmetric for rare things, because their chances are not.
+    /// Wilson's interval: all rates from which the value is at most `t` standard errors away, where each rate has the error
+    /// that it would cause. It is not symmetric for rare things, because their chances are not.
     fn score_interval(&self, t: f64, counted: f64, curvature: f64) -> Interval {
         let spread = t.powi(2) / counted;
         let scale = 1.0 + spread * curvature;

@@ -75,9 +75,10 @@ fn logarithm(change: &Uncertain) -> Uncertain {
     }
 }
 
-/// The random-effects mean over these cells, with DerSimonian and Laird's weights. The error of a cell comes from a few blocks,
-/// so an error below that of the median cell is raised to that: luck must not give a cell its weight. Like [`mean_over_cells`],
-/// the mean describes only these cells. So the distance between cells adds to the error only as far as their weights differ.
+/// The random-effects mean over these cells, with DerSimonian and Laird's weights. The error of a cell comes from a few
+/// blocks, so an error below that of the median cell is raised to that: luck must not give a cell its weight. Like
+/// [`mean_over_cells`], the mean describes only these cells. So the distance between cells adds to the error only as far as
+/// their weights differ.
 fn random_effects(cells: &[Uncertain]) -> Option<Uncertain> {
     let Spread { median, .. } = Spread::over(cells.iter().map(|cell| cell.standard_error))?;
     let error = |cell: &Uncertain| Variance::new(cell.standard_error.max(median).powi(2), cell.df);

@@ -39,8 +39,8 @@ pub(crate) fn quotient(part: f64, whole: f64) -> Option<f64> {
     (whole > 0.0).then(|| part / whole)
 }
 
-/// The part of the whole in percent. None if the whole is not positive. If the two are measured apart, the part may be a little
-/// more than the whole, and counts as all of it.
+/// The part of the whole in percent. None if the whole is not positive. If the two are measured apart, the part may be a
+/// little more than the whole, and counts as all of it.
 pub(crate) fn percent(part: f64, whole: f64) -> Option<f64> {
     let percent = 100.0 * part / whole;
     (whole > 0.0 && percent >= 0.0).then(|| percent.min(100.0))

@@ -9,8 +9,8 @@ use super::estimate::{CellEstimate, IntervalShape};
 use super::histogram::Histogram;
 use super::variance::within;
 
-/// The values that one variant counted in each block of a launch, and their sum. The sum is kept because it is slow to make and
-/// all quantiles need it.
+/// The values that one variant counted in each block of a launch, and their sum. The sum is kept because it is slow to make
+/// and all quantiles need it.
 #[derive(Clone, Debug)]
 pub(crate) struct LaunchCounts<'a> {
     blocks: Vec<Cow<'a, Counts>>,

@@ -31,8 +31,8 @@ impl RatioPart {
 pub(crate) enum RatioKind {
     /// A share of the things counted, such as slow polls of all polls.
     Share,
-    /// Random events divided by something else, such as slow polls by requests. Events at a steady pace, such as requests, vary
-    /// less and are amounts.
+    /// Random events divided by something else, such as slow polls by requests. Events at a steady pace, such as requests,
+    /// vary less and are amounts.
     Count,
     /// Any other value that is not negative, such as slow nanoseconds by second.
     Amount,

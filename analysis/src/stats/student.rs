@@ -16,8 +16,8 @@ pub(crate) fn confidence_of_each(intervals: usize) -> f64 {
 /// More degrees of freedom than this change no figure that is printed, and for far more the inverse is not accurate.
 const ABOUT_NORMAL: f64 = 10_000.0;
 
-/// Half the width of an interval with this confidence, in standard errors. Results are kept, because computing them is slow and
-/// most estimates of a sweep have the same degrees of freedom.
+/// Half the width of an interval with this confidence, in standard errors. Results are kept, because computing them is slow
+/// and most estimates of a sweep have the same degrees of freedom.
 pub(super) fn critical(df: f64, confidence: f64) -> f64 {
     const MOST_KEPT: usize = 100_000;
     thread_local! {

@@ -40,8 +40,8 @@ impl Trend {
     }
 }
 
-/// The trend of a series of times and values, with a confidence such as 0.95. None if there are fewer than six, or if times are
-/// not in ascending order.
+/// The trend of a series of times and values, with a confidence such as 0.95. None if there are fewer than six, or if times
+/// are not in ascending order.
 pub(crate) fn trend(series: &[(f64, f64)], confidence: f64) -> Option<Trend> {
     let series = no_longer_than(MOST, series);
     if series.len() < FEWEST || !series.windows(2).all(|pair| pair[0].0 < pair[1].0) {
@@ -96,8 +96,8 @@ fn sorted(mut values: Vec<f64>) -> Vec<f64> {
     values
 }
 
-/// Sen's interval: the slopes that are half of `margin` ranks below and above the median. Chance alone changes Kendall's score by
-/// this margin.
+/// Sen's interval: the slopes that are half of `margin` ranks below and above the median. Chance alone changes Kendall's
+/// score by this margin.
 fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     let pairs = slopes.len() as f64;
     let end = |rank: f64, open: f64| {
@@ -110,8 +110,8 @@ fn between_ranks(slopes: &[f64], margin: f64) -> Interval {
     }
 }
 
-/// Whether all steps go the same way, and too many of them for chance. A random walk can look like a curve, but its steps rarely
-/// all go the same way: that is as likely as that as many coins all show the same side.
+/// Whether all steps go the same way, and too many of them for chance. A random walk can look like a curve, but its steps
+/// rarely all go the same way: that is as likely as that as many coins all show the same side.
 fn never_turns(values: &[f64], confidence: f64) -> bool {
     let up = values.windows(2).filter(|pair| pair[1] > pair[0]).count() as i32;
     let down = values.windows(2).filter(|pair| pair[1] < pair[0]).count() as i32;

@@ -49,8 +49,8 @@ impl Variance {
         }
     }
 
-    /// Raises the variance to that of counting alone. That variance is known, so the nearer this one is to it, the more degrees
-    /// of freedom it has.
+    /// Raises the variance to that of counting alone. That variance is known, so the nearer this one is to it, the more
+    /// degrees of freedom it has.
     pub(super) fn at_least(self, floor: f64) -> Variance {
         let value = self.value.max(floor);
         let known = quotient(floor, value).unwrap_or(0.0).powi(2);
@@ -99,9 +99,9 @@ pub(super) fn together(runs: Variance, blocks: Variance) -> Variance {
 /// The variance of runs or that of blocks, whichever has the wider interval.
 ///
 /// The variance of runs alone would give the promised coverage, however much launches differ. But an interval from runs that
-/// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance of
-/// runs is reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's t
-/// assumes, so it is also multiplied by [`NOT_NORMAL`].
+/// agree better than their blocks is too narrow to be credible, so the wider one is taken. To make up for that, the variance
+/// of runs is reduced by a part of that of blocks. Two or three launches that are not normal are less certain than Student's
+/// t assumes, so it is also multiplied by [`NOT_NORMAL`].
 pub(super) fn wider(runs: Variance, blocks: Variance) -> Variance {
     let explained = blocks.value * runs.df.min(2.0) / 6.0;
     let beyond = Variance {
@@ -140,8 +140,8 @@ impl RunSums {
         self.squares * self.blocks / (self.blocks - 1.0)
     }
 
-    /// The covariance of neighbours, summed up. About their own mean even independent blocks seem to have a negative one, which
-    /// is corrected.
+    /// The covariance of neighbours, summed up. About their own mean even independent blocks seem to have a negative one,
+    /// which is corrected.
     fn covariance(&self) -> f64 {
         self.neighbours + self.squares / self.blocks
     }

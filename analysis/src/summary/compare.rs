@@ -191,7 +191,8 @@ fn figures_at(point: &CurvePoint) -> Vec<Option<CellFigure>> {
     values.map(|value| value.as_ref().map(figure)).collect()
 }
 
-/// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never is.
+/// Decides which changes of a variant are resolved, which depends on all cells. A change in a cell with too few blocks never
+/// is.
 pub(super) fn resolve(
     cells: &mut [CellSummary],
     key: MetricKey,
@@ -235,7 +236,8 @@ fn figures(
     estimates.map(|estimate| estimate.map(figure)).collect()
 }
 
-/// Returns the variants of each cell that differ from the baseline by noise only: the A/A control, and budgets that never fired.
+/// Returns the variants of each cell that differ from the baseline by noise only: the A/A control, and budgets that never
+/// fired.
 fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec<usize>> {
     let is_only_noise = |cell: &CellSummary, variant: usize| match variants[variant].role {
         ComparedRole::Baseline => false,
@@ -257,8 +259,8 @@ fn idle_variants(cells: &[CellSummary], variants: &[ComparedVariant]) -> Vec<Vec
     cells.iter().map(idle_variants_of_cell).collect()
 }
 
-/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The distance
-/// of such a percentile from another one is not known either.
+/// Whether the data determine both ends of the interval. They do not for a percentile with too few values beyond it. The
+/// distance of such a percentile from another one is not known either.
 fn is_bounded(estimate: &CellEstimate) -> bool {
     let interval = estimate.interval(CONFIDENCE);
     interval.is_none_or(|interval| interval.high.is_finite())

@@ -17,8 +17,8 @@ use crate::text::{not_a_formula, rounded};
 
 pub(crate) const FILE: &str = "summary.csv";
 
-/// The tables of the figures that the options ask for. Each is about some of the cells, because a table of all cells of a large
-/// grid takes more memory than its files.
+/// The tables of the figures that the options ask for. Each is about some of the cells, because a table of all cells of a
+/// large grid takes more memory than its files.
 pub(crate) fn tables<'a>(
     summary: &'a Summary,
     options: &'a Options,
@@ -82,7 +82,8 @@ pub(crate) fn texts<'a>(name: &str, values: impl Iterator<Item = Option<&'a str>
     Column::new(name.into(), cells.collect::<Vec<_>>())
 }
 
-/// A column of numbers with four significant digits. A number that is not finite, such as the open end of an interval, is absent.
+/// A column of numbers with four significant digits. A number that is not finite, such as the open end of an interval, is
+/// absent.
 pub(crate) fn numbers(name: &str, values: impl Iterator<Item = Option<f64>>) -> Column {
     let finite = values.map(|value| value.filter(|value| value.is_finite()).map(rounded));
     Column::new(name.into(), finite.collect::<Vec<_>>())

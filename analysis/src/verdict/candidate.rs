@@ -187,7 +187,8 @@ impl Candidate {
         }
     }
 
-    /// The reasons not to use the candidate although it gains something in an application. Empty if there is nothing against it.
+    /// The reasons not to use the candidate although it gains something in an application. Empty if there is nothing against
+    /// it.
     pub(crate) fn lacks(&self) -> Vec<&'static str> {
         let judged = self.deciding();
         let is_wait = |change: &&Judged| {

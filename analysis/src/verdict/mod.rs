@@ -217,8 +217,8 @@ impl Verdict {
         self.quantities.iter().filter_map(judge).collect()
     }
 
-    /// Compares every two candidates at the same ends that gain something. The confidence counts all pairs that fired, since it
-    /// is not known before which of them gain.
+    /// Compares every two candidates at the same ends that gain something. The confidence counts all pairs that fired, since
+    /// it is not known before which of them gain.
     fn compare(&mut self, summary: &Summary) {
         let pairs = |ends: Ends| {
             let is_compared = |candidate: &&Candidate| {
@@ -281,8 +281,8 @@ impl Verdict {
         gaining.map(|(at, _)| at).collect()
     }
 
-    /// The positions of the candidates that gain something and are beaten by no other. If every gaining candidate is beaten, all of
-    /// them are returned.
+    /// The positions of the candidates that gain something and are beaten by no other. If every gaining candidate is beaten,
+    /// all of them are returned.
     pub(crate) fn leaders(&self) -> Vec<usize> {
         let (beaten, best): (Vec<usize>, Vec<usize>) = self
             .gaining()

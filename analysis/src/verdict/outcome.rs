@@ -73,8 +73,8 @@ impl Judged {
     }
 
     /// The factor by which the measuring time has to grow so that the interval no longer includes the margin: the margin of a
-    /// gain for a benefit, and that of a loss for a cost. Intervals shrink with the root of the time. None if the interval does
-    /// not include the margin.
+    /// gain for a benefit, and that of a loss for a cost. Intervals shrink with the root of the time. None if the interval
+    /// does not include the margin.
     pub(crate) fn time_factor(&self) -> Option<f64> {
         let margin = match self.quantity.is_benefit {
             true => -self.quantity.margin,

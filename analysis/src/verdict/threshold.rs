@@ -94,8 +94,8 @@ pub(super) fn curve(summary: &Summary, site: Site, variant: usize) -> Vec<AtThre
     curves.thresholds().map(at_threshold).collect()
 }
 
-/// Judges the change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one that
-/// the tables show.
+/// Judges the change of the time beyond each threshold over some cells. At the threshold of the report, the change is the one
+/// that the tables show.
 pub(super) fn judged(
     cells: &[&CellSummary],
     variant: usize,

@@ -166,8 +166,8 @@ impl Verdict {
         })))
     }
 
-    /// Keeps the greatest loss of each quantity, the greatest in margins first. A quantity without a row in the tables is left out
-    /// if another one has a row.
+    /// Keeps the greatest loss of each quantity, the greatest in margins first. A quantity without a row in the tables is
+    /// left out if another one has a row.
     fn greatest_losses<'a>(&self, mut losses: Vec<(&'a str, Judged)>) -> Vec<(&'a str, Judged)> {
         let rows = self.rows();
         let has_row = |judged: &Judged| rows.contains(&judged.quantity);
@@ -184,8 +184,8 @@ impl Verdict {
         losses
     }
 
-    /// Returns the least and the greatest gain that is shown in the groups of cells, for the first row that is a benefit and for
-    /// the first that is a cost: "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %".
+    /// Returns the least and the greatest gain that is shown in the groups of cells, for the first row that is a benefit and
+    /// for the first that is a cost: "time beyond 50 µs −62.6 to −96.4 %, CPU time per request at both ends −8.9 to −17.8 %".
     fn gained(&self, candidate: &Candidate) -> String {
         let mut gains = candidate.deciding();
         gains.retain(|gain| gain.is(Outcome::Better));
@@ -270,8 +270,8 @@ impl Verdict {
         }))
     }
 
-    /// Returns how much longer to measure a candidate. One that gains is measured longer to know all its costs, and any other to
-    /// know the benefit that takes the least time. None if that takes longer than anybody would wait.
+    /// Returns how much longer to measure a candidate. One that gains is measured longer to know all its costs, and any other
+    /// to know the benefit that takes the least time. None if that takes longer than anybody would wait.
     fn longer(&self, candidate: &Candidate) -> Option<LongerMeasurement> {
         const MOST: f64 = 100.0;
         let gains = candidate.gains();

@@ -204,8 +204,8 @@ fn a_damaged_run_is_refused_or_has_the_same_figures() {
     });
 }
 
-/// Judges how `report` ended. If the damaged folder was sealed again, there may be no table that contradicts the damage. Then the
-/// figures have to be possible ones.
+/// Judges how `report` ended. If the damaged folder was sealed again, there may be no table that contradicts the damage. Then
+/// the figures have to be possible ones.
 fn judge(
     original: &Original,
     dir: &Path,

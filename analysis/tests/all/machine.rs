@@ -4,8 +4,8 @@ use crate::bench::{Copy, RUNS, analysis, edit, holds, path, set_column};
 
 const QUIET: &str = "0.1,0,0.0,0.0";
 
-/// A copy in which both cells have blocks of a second each. In each block of the first cell, the hypervisor took this many ms from
-/// central's core, and the last four columns of `blocks.csv` are these. In the second cell nothing happened.
+/// A copy in which both cells have blocks of a second each. In each block of the first cell, the hypervisor took this many ms
+/// from central's core, and the last four columns of `blocks.csv` are these. In the second cell nothing happened.
 fn with_blocks(blocks: [(u32, &str); 5]) -> Copy {
     let copy = Copy::new();
     let rows = |blocks: [(u32, &str); 5]| {

@@ -1,4 +1,5 @@
-//! A folder that is not a run as it was written is refused in one line that names the file and the reason, and nothing is written.
+//! A folder that is not a run as it was written is refused in one line that names the file and the reason, and nothing is
+//! written.
 
 use std::fs;
 

@@ -80,8 +80,8 @@ fn write_rows(table: &Path, rows: &str) {
     });
 }
 
-/// Writes the tables and histograms of a launch that gets slower, which shifts all variants alike. Each slice also has noise of its
-/// own.
+/// Writes the tables and histograms of a launch that gets slower, which shifts all variants alike. Each slice also has noise
+/// of its own.
 fn write_tables(run: &Path) {
     let (mut slices, mut peers) = (String::new(), String::new());
     let mut log = Vec::new();

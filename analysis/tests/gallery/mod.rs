@@ -42,7 +42,8 @@ fn value(value: f64) -> ChartValue {
     within(value, 0.92, 1.08)
 }
 
-/// A heatmap with values of every kind: with one and with four digits, exact, zero, negative, with lopsided intervals, and absent.
+/// A heatmap with values of every kind: with one and with four digits, exact, zero, negative, with lopsided intervals, and
+/// absent.
 fn heatmap(rows: usize, columns: usize, facets: usize) -> Picture {
     let cell = |row: usize, column: usize| HeatmapCell {
         value: match 3 * row + column {

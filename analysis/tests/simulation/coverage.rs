@@ -164,8 +164,8 @@ fn simulate(worlds: &[World], times: u32) -> Vec<CoverageRow> {
     worlds.iter().map(row).collect()
 }
 
-/// The percentages that are accepted. They are whole numbers, because the simulation is not more precise. `METHODS.md` explains every
-/// range that is not 93 to 97.
+/// The percentages that are accepted. They are whole numbers, because the simulation is not more precise. `METHODS.md`
+/// explains every range that is not 93 to 97.
 fn promised(world: &World) -> RangeInclusive<f64> {
     // Such a world has only a handful of slow polls.
     let is_rare = world.share < 0.002;

@@ -12,8 +12,8 @@ const SEED: u64 = 31_902;
 /// The number of blocks of each candidate in the first round. A round with fewer candidates has more blocks of each.
 const FIRST_BLOCKS: usize = 12;
 
-/// True changes of candidates. The first one is the best: it lowers a co-tenant's p90 by four margins, at no cost. The others gain up
-/// to four margins less `margins`, and some have a cost.
+/// True changes of candidates. The first one is the best: it lowers a co-tenant's p90 by four margins, at no cost. The others
+/// gain up to four margins less `margins`, and some have a cost.
 fn truth(candidates: usize, margins: f64, rng: &mut StdRng) -> Truth {
     let mut truth: Truth = vec![Default::default(); candidates];
     for (at, candidate) in truth.iter_mut().enumerate() {

@@ -136,8 +136,8 @@ pub(super) fn about_application(changes: &[(Metric, f64)]) -> Verdict {
     }
 }
 
-/// Two candidates that gain something. The first one bounds no site, and the second has so much less time beyond the threshold and
-/// throughput, in percent of the first one's.
+/// Two candidates that gain something. The first one bounds no site, and the second has so much less time beyond the
+/// threshold and throughput, in percent of the first one's.
 pub(super) fn about_two(less_beyond: f64, less_throughput: f64) -> Verdict {
     let candidate = |at: usize, yields: Vec<SiteYields>| Candidate {
         variant: at + 1,

@@ -93,8 +93,8 @@ fn says_worse(decision: &str) -> bool {
     decision.contains("if you accept ") || decision.contains("it harms")
 }
 
-/// Checks that the sentence of the decision about the cells of a group says what the group's intervals show. A sentence that names no
-/// cells is about all cells.
+/// Checks that the sentence of the decision about the cells of a group says what the group's intervals show. A sentence that
+/// names no cells is about all cells.
 fn check_place(decision: &str, group: &InGroup) {
     let decision = decision.to_lowercase();
     // What is not known comes after a semicolon, and names its own cells.

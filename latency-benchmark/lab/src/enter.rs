@@ -217,8 +217,8 @@ fn supervise(main: Pid, signals: &SupervisorSignals) -> i32 {
     }
 }
 
-/// Reaps all children that have ended, since one SIGCHLD may stand for several. Returns the exit code of `main` if it is one of
-/// them.
+/// Reaps all children that have ended, since one SIGCHLD may stand for several. Returns the exit code of `main` if it is one
+/// of them.
 fn reap(main: Pid) -> Option<i32> {
     loop {
         match waitpid(None, Some(WaitPidFlag::WNOHANG)) {

@@ -1,7 +1,7 @@
 //! Measures the cost of recording in a node that is saturated: pairs of yamux connections exchange requests over TCP, as fast
-//! as the workers can. Nothing is encrypted, since that would make recording a smaller part. Two processes of this program, of
-//! which one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A launch
-//! is 25 turns of each.
+//! as the workers can. Nothing is encrypted, since that would make recording a smaller part. Two processes of this program,
+//! of which one has `node-ab` on and writes a run, take turns of 60 ms in random order: the other is stopped by a signal. A
+//! launch is 25 turns of each.
 //!
 //! A program that only exchanges requests polls far more often than an application does. With BUSY_US each request also takes
 //! that much CPU time, which lowers the rate of polls.
@@ -107,9 +107,9 @@ struct Node {
 
 impl Node {
     /// Starts a node, whose connections exchange requests for a second, and stops it. Memory of the recording thread keeps
-    /// glibc from giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. So neither
-    /// process gives memory back, and recording alone is compared. The second limit has to be set, too, because glibc no longer
-    /// raises it by itself once the first is set: then it would map each turn's histograms anew.
+    /// glibc from giving the top of the heap back to the kernel again and again, which makes a request 15 % cheaper. So
+    /// neither process gives memory back, and recording alone is compared. The second limit has to be set, too, because glibc
+    /// no longer raises it by itself once the first is set: then it would map each turn's histograms anew.
     fn start(load: Load, is_on: bool) -> Result<Node> {
         let mut child = Command::new(env::current_exe()?)
             .args([load.workers, 0, load.kib, load.busy_us].map(|number| number.to_string()))
@@ -197,8 +197,8 @@ fn node(load: Load, is_on: bool) -> Result<()> {
     let ab = NodeAb::on_for(Duration::from_secs(3600));
     let start = || {
         let _inside = runtime.enter();
-        // This budget ends no poll. Timers are late whenever the process is stopped, which is half of the time. So a turn of this
-        // length has 250 ms in which the process runs, as an application's turns have.
+        // This budget ends no poll. Timers are late whenever the process is stopped, which is half of the time. So a turn of
+        // this length has 250 ms in which the process runs, as an application's turns have.
         ab.budgets(["muxer=1000000"])
             .turn(Duration::from_millis(500))
             .timer_limit(Duration::from_secs(60))

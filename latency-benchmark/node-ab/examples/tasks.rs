@@ -3,9 +3,9 @@
 //!
 //!     NODE_AB=20s cargo run --release -p node-ab --example tasks
 //!
-//! `TASKS_FAIL` chooses a failure: the application's `check` fails, the application has a `panic`, its `runtime` ends early, a
-//! site is polled only `late`, or the `reader` of the records panics. `TASKS_BUDGET` is the budget, `task=8/deferred` by default.
-//! `TASKS_BYTES` is how many bytes a message counts, none by default. `TASKS_RUN` is the folder of the run.
+//! `TASKS_FAIL` chooses a failure: the application's `check` fails, the application has a `panic`, its `runtime` ends early,
+//! a site is polled only `late`, or the `reader` of the records panics. `TASKS_BUDGET` is the budget, `task=8/deferred` by
+//! default. `TASKS_BYTES` is how many bytes a message counts, none by default. `TASKS_RUN` is the folder of the run.
 //! `TASKS_TIMER_LIMIT_MS` is the guardrail, 100 by default.
 
 use std::error::Error;

@@ -6,9 +6,9 @@ use std::time::Duration;
 /// A turn is a multiple of this.
 pub(crate) const PIECE: Duration = Duration::from_millis(250);
 
-/// The number of pieces of a turn. `pieces` are the values of the compared figure in pieces without budgets, one after the other.
-/// `washout` is the time between turns, in pieces. Turns get longer only if that halves the time which a comparison needs for
-/// the same precision.
+/// The number of pieces of a turn. `pieces` are the values of the compared figure in pieces without budgets, one after the
+/// other. `washout` is the time between turns, in pieces. Turns get longer only if that halves the time which a comparison
+/// needs for the same precision.
 pub(crate) fn pieces_of_turn(pieces: &[f64], washout: f64) -> usize {
     /// Fewer pairs of turns do not tell the variance well enough.
     const PAIRS: usize = 16;

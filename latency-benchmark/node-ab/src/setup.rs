@@ -58,15 +58,15 @@ impl Setup {
         self
     }
 
-    /// The length of a turn, in which one budget is in force and measured. By default it is 250 ms, or longer if the load comes
-    /// in longer bursts. That is found in the first twentieth of the comparison, in which no budget is in force.
+    /// The length of a turn, in which one budget is in force and measured. By default it is 250 ms, or longer if the load
+    /// comes in longer bursts. That is found in the first twentieth of the comparison, in which no budget is in force.
     pub fn turn(mut self, turn: Duration) -> Setup {
         self.turn = Some(turn);
         self
     }
 
-    /// The time after each change of budgets that is not measured, 50 ms by default. A poll that began in a turn counts only if
-    /// it ends within this time after the turn.
+    /// The time after each change of budgets that is not measured, 50 ms by default. A poll that began in a turn counts only
+    /// if it ends within this time after the turn.
     pub fn washout(mut self, washout: Duration) -> Setup {
         self.washout = washout;
         self
@@ -86,8 +86,8 @@ impl Setup {
         self
     }
 
-    /// Starts to compare. Call it inside the runtime whose delays matter, because the co-tenants run there. If `NODE_AB` is off
-    /// it does nothing.
+    /// Starts to compare. Call it inside the runtime whose delays matter, because the co-tenants run there. If `NODE_AB` is
+    /// off it does nothing.
     ///
     /// The environment variable `NODE_AB_CONTROL` may name a control file. While that says anything else than `on`, such as
     /// `off`, the comparison is paused: no budget is in force, nothing is recorded, and the time does not count.

@@ -54,9 +54,9 @@ pub struct Central {
 }
 
 impl Central {
-    /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If requests
-    /// take two paths, nothing is recorded, and there are no sites. What collects evidence is present only in runs that
-    /// explain.
+    /// Makes central as the task describes it. Its sites are those of `sites` that its transport and workload have. If
+    /// requests take two paths, nothing is recorded, and there are no sites. What collects evidence is present only in runs
+    /// that explain.
     pub(crate) fn new(
         task: CentralTask,
         lines: Receiver<&'static str>,
@@ -158,8 +158,8 @@ impl Central {
         }
     }
 
-    /// Connects with `connect`, and then sends the load to the peers with the function that it returns, until that fails or enough
-    /// is measured.
+    /// Connects with `connect`, and then sends the load to the peers with the function that it returns, until that fails or
+    /// enough is measured.
     pub fn run<C, W>(self, connect: C) -> Result<Measured>
     where
         C: AsyncFnOnce(&CentralTask) -> Result<W>,

@@ -1,6 +1,6 @@
 //! The common part of all node programs, which does not depend on the network stack: it starts the program, observes central,
-//! decides when turns and slices begin and end, and reports to the parent. `node-ab` has the slices and their tables. `run-format/src/protocol.rs` describes the
-//! messages between a node program and the tool that starts it.
+//! decides when turns and slices begin and end, and reports to the parent. `node-ab` has the slices and their tables.
+//! `run-format/src/protocol.rs` describes the messages between a node program and the tool that starts it.
 
 mod addresses;
 pub mod central;

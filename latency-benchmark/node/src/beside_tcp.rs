@@ -1,5 +1,5 @@
-//! The workload `rr` and its baseline, which sends the same requests between the same processes over TCP sockets without libp2p.
-//! The two take turns.
+//! The workload `rr` and its baseline, which sends the same requests between the same processes over TCP sockets without
+//! libp2p. The two take turns.
 
 use std::convert::Infallible;
 use std::future::pending;

@@ -157,8 +157,8 @@ impl<B: NetworkBehaviour> Linked<B> {
         }
     }
 
-    /// Dials a peer after a wait that doubles each time. So a peer that is back soon is found soon, and a peer that is away for
-    /// hours is not dialled all the time.
+    /// Dials a peer after a wait that doubles each time. So a peer that is back soon is found soon, and a peer that is away
+    /// for hours is not dialled all the time.
     fn dial_later(&mut self, number: usize) {
         const FIRST: Duration = Duration::from_millis(50);
         const LONGEST: Duration = Duration::from_secs(5);

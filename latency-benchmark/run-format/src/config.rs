@@ -219,8 +219,8 @@ shown_as_serialised!(Transport);
 /// choose another.
 pub const SLOW_NS: u64 = 50_000;
 
-/// The number of stack samples in slow polls that is enough. With fewer, a share of them is too often wrong by more than 6 percentage
-/// points.
+/// The number of stack samples in slow polls that is enough. With fewer, a share of them is too often wrong by more than 6
+/// percentage points.
 pub const ENOUGH_SLOW_SAMPLES: u64 = 300;
 
 /// The lengths of the slices of a run, and when the run knows enough.

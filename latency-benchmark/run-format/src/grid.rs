@@ -29,8 +29,8 @@ impl Cell {
         self.peers == 0
     }
 
-    /// The cell's name in files: `pl065536_rtt025_n05`. Names are in the order of the numbers up to 999,999 bytes, 999 ms and 99
-    /// peers, if round trips are whole milliseconds.
+    /// The cell's name in files: `pl065536_rtt025_n05`. Names are in the order of the numbers up to 999,999 bytes, 999 ms and
+    /// 99 peers, if round trips are whole milliseconds.
     pub fn id(&self) -> String {
         if self.is_application() {
             return "application".to_owned();

@@ -2,8 +2,9 @@
 //! verbs:
 //!
 //! - `describe` prints a [`NodeDescription`] as JSON.
-//! - `peer` reads a [`PeerTask`] as JSON from the first line of standard input, prints the address to dial, and serves
-//!   until it is killed or, on another host, until its standard input ends. Before the address it prints a [`PeerElsewhere`] if the task asks for that.
+//! - `peer` reads a [`PeerTask`] as JSON from the first line of standard input, prints the address to dial, and serves until
+//!   it is killed or, on another host, until its standard input ends. Before the address it prints a [`PeerElsewhere`] if the
+//!   task asks for that.
 //! - `central` reads a [`CentralTask`] as JSON from the first line of standard input, dials every peer, writes
 //!   the tables of the run into the folder that the task names, and prints a [`NodeMessage`] as JSON per line.
 //!   The line [`TURN_LINE`] gives it the turn that it has asked for. The line [`STOP_LINE`] asks it to finish the slice

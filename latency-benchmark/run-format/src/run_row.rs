@@ -221,8 +221,8 @@ impl End {
         stop: Stop::Interrupted,
     };
 
-    /// Returns why the run stopped measuring. If it failed or is invalid, the error says so in the words of all progress lines,
-    /// such as "FAILED while connecting: central was killed by signal 9".
+    /// Returns why the run stopped measuring. If it failed or is invalid, the error says so in the words of all progress
+    /// lines, such as "FAILED while connecting: central was killed by signal 9".
     pub fn stop_or_problem(&self) -> Result<Stop, String> {
         match self {
             End::Ok { stop } => Ok(*stop),

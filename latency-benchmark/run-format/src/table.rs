@@ -70,8 +70,8 @@ fn cannot_write(dir: &Path, name: &str) -> String {
     format!("cannot write {}", dir.join(name).display())
 }
 
-/// Reads a table without checking its numbers. Its columns must be the fields of `T`. The last line may be torn if the run that
-/// wrote it did not come to an end.
+/// Reads a table without checking its numbers. Its columns must be the fields of `T`. The last line may be torn if the run
+/// that wrote it did not come to an end.
 pub fn read_table<T: DeserializeOwned>(path: &Path, may_be_torn: bool) -> Result<Vec<T>> {
     let text = whole_lines(path, may_be_torn)?;
     rows(&text).with_context(|| path.display().to_string())

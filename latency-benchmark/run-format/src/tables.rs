@@ -67,7 +67,8 @@ pub struct SliceRow {
     /// Time between the readings before and after each turn of the columns from `central_cpu_ns` on. Divide those
     /// columns by this.
     pub sampled_ms: f64,
-    /// Number of turns. A budget that ended no poll in its first two slices has one turn in each later slice, until it ends one.
+    /// Number of turns. A budget that ended no poll in its first two slices has one turn in each later slice, until it ends
+    /// one.
     pub turns: u32,
     /// Requests answered. Empty if an application counts none.
     pub requests: Option<u64>,

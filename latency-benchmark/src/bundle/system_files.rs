@@ -122,8 +122,8 @@ fn names(path: &Path) -> Vec<PathBuf> {
     all.flatten().collect()
 }
 
-/// Returns what a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the program is
-/// not installed.
+/// Returns what a program prints, even if it fails: dpkg-query fails if it does not know one of several files. Empty if the
+/// program is not installed.
 fn said(command: &mut Command) -> String {
     let output = Limits::OF_AN_ANSWER.output(command);
     let text = output.map(|output| output.stdout).unwrap_or_default();

@@ -320,8 +320,8 @@ impl<'a> CellRun<'a> {
         }
     }
 
-    /// Asks for a turn for central, and pauses the processes of the cell until it comes. Every 3 s they run for a moment, which
-    /// is not measured, because libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
+    /// Asks for a turn for central, and pauses the processes of the cell until it comes. Every 3 s they run for a moment,
+    /// which is not measured, because libp2p gives up a stream that is not negotiated after 10 s, and a ping after 20 s.
     fn pause_until_turn(
         &mut self,
         block: u32,

@@ -40,8 +40,8 @@ const CALLERS: [(Site, Site); 2] = [
 
 type Code<'a> = (Option<Site>, Option<&'a str>);
 
-/// The code that changed in these cells. The order is: code whose counts are refused, code whose work did not only move, code that
-/// changed in most cells, code that yields, callees before their callers.
+/// The code that changed in these cells. The order is: code whose counts are refused, code whose work did not only move, code
+/// that changed in most cells, code that yields, callees before their callers.
 pub(super) fn places(cells: &[ComparedCell]) -> Vec<Place<'_>> {
     let mut cell_counts = BTreeMap::<Code<'_>, usize>::new();
     let mut found = BTreeMap::<Code<'_>, Place<'_>>::new();

@@ -127,8 +127,8 @@ pub(super) fn measure(
     Ok(measured.unwrap_or_else(PoisonError::into_inner))
 }
 
-/// Calls `work` with every number below `count`, on as many threads as there are cores. A thread ends early when `work` returns
-/// false.
+/// Calls `work` with every number below `count`, on as many threads as there are cores. A thread ends early when `work`
+/// returns false.
 fn on_all_cores(count: usize, work: impl Fn(usize) -> bool + Sync) -> Result<()> {
     let next = AtomicUsize::new(0);
     let thread = |_| -> Result<()> {

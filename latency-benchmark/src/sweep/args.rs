@@ -162,8 +162,8 @@ impl SweepArgs {
         Ok(AskedSweep::Measure(config, folder))
     }
 
-    /// Returns what the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is asked for,
-    /// and then begins with the grid of a first look.
+    /// Returns what the rounds of a search have in common, and whether the search chooses the cells. It does if no grid is
+    /// asked for, and then begins with the grid of a first look.
     pub(crate) fn search(&self) -> Result<(SweepConfig, bool), Failure> {
         let grid = &self.grid;
         let chooses_cells = grid.peers.is_empty() && grid.rtt.is_empty() && grid.payload.is_empty();
@@ -287,8 +287,8 @@ struct Launches {
 }
 
 impl LengthArgs {
-    /// The launches of each cell. In a `short` look, and where the time of a run was asked for, it has one unless --repeat says
-    /// otherwise.
+    /// The launches of each cell. In a `short` look, and where the time of a run was asked for, it has one unless --repeat
+    /// says otherwise.
     fn launches(&self, short: bool, has_subjects: bool) -> Launches {
         if short || self.repeat.is_some() || self.max_cell_seconds.is_some() {
             return Launches {

@@ -1,7 +1,7 @@
 //! The folders of runs: `cells/CELL/run-1`, or `cells/CELL/s0-run-1` where subjects are compared. A run is written into
-//! `run-1.partial`, which becomes `run-1` when all of it is there. No such folder is ever overwritten. What a killed sweep left behind
-//! stays as `run-1.killed-1`, and a run that failed and is measured again stays as `run-1.failed-1`. Launches that take turns
-//! are measured again together, and a good run among them stays as `run-1.replaced-1`.
+//! `run-1.partial`, which becomes `run-1` when all of it is there. No such folder is ever overwritten. What a killed sweep
+//! left behind stays as `run-1.killed-1`, and a run that failed and is measured again stays as `run-1.failed-1`. Launches
+//! that take turns are measured again together, and a good run among them stays as `run-1.replaced-1`.
 
 use std::path::{Path, PathBuf};
 

@@ -197,8 +197,8 @@ impl RunningSweep<'_> {
         Ok(goes_on_after(&row))
     }
 
-    /// Keeps what was measured. A run that was interrupted has fewer blocks than asked for, and `--resume` measures it again. A
-    /// full disk ends the sweep.
+    /// Keeps what was measured. A run that was interrupted has fewer blocks than asked for, and `--resume` measures it again.
+    /// A full disk ends the sweep.
     fn keep(&self, launch: &Launch, row: &RunRow, run_dir: &RunDir) -> Result<()> {
         let (folder, progress) = (&self.session.folder, &self.session.progress);
         let kept = run_dir.finish(row, row.end != End::INTERRUPTED);

@@ -113,8 +113,8 @@ impl SavedTime {
         self.to_come_ms -= planned_ms;
     }
 
-    /// Adds the time that a run was given and did not need. With disturbed blocks, a run may have needed more than it was given.
-    /// A run that failed saves nothing.
+    /// Adds the time that a run was given and did not need. With disturbed blocks, a run may have needed more than it was
+    /// given. A run that failed saves nothing.
     pub(super) fn save(&mut self, row: &RunRow) {
         let given_ms = row.config.plan.max_ms as f64;
         let around_ms = row.overhead_ms.unwrap_or(0) + row.config.plan.warm_up_ms;

@@ -1,12 +1,12 @@
 //! Every measured figure of README, FINDINGS and the answers is in the source of its text. That is the evidence's report and
-//! comment and, for an answer, what [`SOURCES`] names. There the figure stands beside the quantity, the delay and the variant that
-//! the sentence or the row of a table names. If the block names a cell, the figure may also be in a row of `summary.csv` about this
-//! cell, quantity and variant.
+//! comment and, for an answer, what [`SOURCES`] names. There the figure stands beside the quantity, the delay and the variant
+//! that the sentence or the row of a table names. If the block names a cell, the figure may also be in a row of `summary.csv`
+//! about this cell, quantity and variant.
 //!
-//! The test still accepts some wrong figures. A sentence that names no quantity, no delay or no variant can have the figure of
-//! another one, and a sentence that names two of them the figure of either. A figure without a variant in the source is accepted for
-//! every variant. Not looked at are numbers without unit, decimals and interval, and sections of FINDINGS with a command and a
-//! date, which are sources themselves.
+//! The test still accepts some wrong figures. A sentence that names no quantity, no delay or no variant can have the figure
+//! of another one, and a sentence that names two of them the figure of either. A figure without a variant in the source is
+//! accepted for every variant. Not looked at are numbers without unit, decimals and interval, and sections of FINDINGS with a
+//! command and a date, which are sources themselves.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -57,8 +57,8 @@ const VARIANTS: [(&str, &str); 13] = [
     ("both changes", "both"),
 ];
 
-/// The further sources of README, of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their heading, and
-/// files.
+/// The further sources of README, of answers and of FINDINGS: sections of FINDINGS and its details, by the beginning of their
+/// heading, and files.
 const SOURCES: [(&str, &str); 23] = [
     ("README.md", "Noise has to keep"),
     ("FINDINGS.md", "Noise has to keep"),

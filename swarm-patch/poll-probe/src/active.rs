@@ -28,8 +28,8 @@ pub enum Mode {
     Off,
     /// The start, the duration, the number of iterations, the longest iteration and the outcome.
     Minimal,
-    /// The same as in `Minimal`, every poll of every child, and the end of every iteration. A poll of a child costs two readings
-    /// of the clock.
+    /// The same as in `Minimal`, every poll of every child, and the end of every iteration. A poll of a child costs two
+    /// readings of the clock.
     Children,
     /// The same as in `Minimal`, every poll of every child, and the counts of the recorder's [`Meter`](crate::Meter), if it
     /// has one.

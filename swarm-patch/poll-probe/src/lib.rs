@@ -2,11 +2,11 @@
 //!
 //! Apart from counters of yamux and QUIC, the crate is independent of any network stack. Its terms:
 //!
-//! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes
-//!   one record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. If the invocation took
-//!   100 µs or more, its drop also makes one system call, and an invocation that begins after a pause makes one before its time
-//!   begins. A full buffer counts the records that it lost. The first recorded
-//!   invocation on a thread makes the buffer, before the invocation's time begins.
+//! * A [`Site`] is an instrumented poll function. Entering it makes an [`Invocation`]. The drop of the invocation writes one
+//!   record of fixed size to a buffer of the thread, without a lock, an allocation or a wait. If the invocation took 100 µs
+//!   or more, its drop also makes one system call, and an invocation that begins after a pause makes one before its time
+//!   begins. A full buffer counts the records that it lost. The first recorded invocation on a thread makes the buffer,
+//!   before the invocation's time begins.
 //! * The own time of an invocation is the part of it in which its thread ran ([`Record::own_ns`]). On Linux it leaves out
 //!   the time that the kernel gave to other threads and, where the kernel accounts for it, the time that a hypervisor took.
 //!   An invocation of less than 100 µs counts as a whole, and so does every invocation on other systems.

@@ -96,8 +96,8 @@ impl Build<'_> {
         let mut replacing = layers.clone();
         if self.subject.source.checkout.is_some() {
             let lock = fs::read_to_string(ours.root.join(LOCK))?;
-            // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. Cargo is
-            // asked before the graft, which adds a dependency on a folder that does not exist yet.
+            // Packages that our lock file does not name are found by the paths of dependencies, if anything uses them. Cargo
+            // is asked before the graft, which adds a dependency on a folder that does not exist yet.
             let packages = packages_in(&self.dir.join(UPSTREAM))?.into_iter();
             replacing.extend(
                 packages.filter(|package| lock.contains(&format!("name = \"{}\"\n", package.name))),
@@ -116,8 +116,8 @@ impl Build<'_> {
         }
         let mut copied = Vec::new();
         for source in self.subject.source.registry_crates(stack)? {
-            // The registry's crate asks for exact versions of crates for wasm. We have other versions, so cargo could not resolve
-            // it. The copy does not ask for them.
+            // The registry's crate asks for exact versions of crates for wasm. We have other versions, so cargo could not
+            // resolve it. The copy does not ask for them.
             let is_layer = layers.iter().any(|layer| layer.name == source.name);
             if stack.subjects.contains(&&*source.name) && !is_layer {
                 copied.push(self.copy(&source)?);

@@ -27,7 +27,8 @@ pub struct Subject {
 }
 
 impl Subject {
-    /// Finds the sources that the spec names, and refuses sources that have no crate of the stack, or that a patch does not fit.
+    /// Finds the sources that the spec names, and refuses sources that have no crate of the stack, or that a patch does not
+    /// fit.
     pub fn find(stack: &Stack, spec: &Spec) -> Result<Subject> {
         let subject = Subject::resolve(stack, spec)?;
         if subject.source.checkout.is_some()

@@ -1,5 +1,5 @@
-//! Evidence of a cell of the fixture as `explain` would have written it, made by hand. It shows no needless work, and its figures are
-//! round, so that what a report makes of them can be computed on paper.
+//! Evidence of a cell of the fixture as `explain` would have written it, made by hand. It shows no needless work, and its
+//! figures are round, so that what a report makes of them can be computed on paper.
 
 use std::fs;
 use std::path::PathBuf;
@@ -201,8 +201,8 @@ fn children(slice: EvidenceSlice) -> String {
     )
 }
 
-/// Samples of stacks. Of 100 samples in slow polls 72 are in the muxer, 40 of these in the kernel, 18 in the handler, and 10 in the
-/// poll's own code.
+/// Samples of stacks. Of 100 samples in slow polls 72 are in the muxer, 40 of these in the kernel, 18 in the handler, and 10
+/// in the poll's own code.
 fn stacks(slice: EvidenceSlice) -> String {
     if slice.pass != "stacks" {
         return String::new();

@@ -260,8 +260,8 @@ impl Ended {
     }
 }
 
-/// Checks that a run can have the figures of a report: they are finite numbers, and shares and the ends of their intervals are at
-/// most 100 %.
+/// Checks that a run can have the figures of a report: they are finite numbers, and shares and the ends of their intervals
+/// are at most 100 %.
 pub(crate) fn possible(report: &Path) -> Result<(), String> {
     let figures = fs::read(report.join("summary.csv")).expect("a table");
     let mut reader = csv::Reader::from_reader(&figures[..]);

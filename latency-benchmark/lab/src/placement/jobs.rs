@@ -8,8 +8,8 @@ use super::{Core, Topology, grouped};
 use run_format::Placement;
 
 impl Topology {
-    /// Returns at most `most` places, as many as fit. A place has as many physical cores for the peers as for central's workers. No
-    /// physical core belongs to two places. The cores of a place share a cache, if one is large enough.
+    /// Returns at most `most` places, as many as fit. A place has as many physical cores for the peers as for central's
+    /// workers. No physical core belongs to two places. The cores of a place share a cache, if one is large enough.
     pub fn places(&self, workers: usize, most: usize) -> Result<Vec<Placement>> {
         let physical = grouped(self.cores.iter().copied(), |core| core.physical);
         let mut caches = grouped(physical.clone(), |threads| threads[0].cache);

@@ -95,8 +95,8 @@ pub struct WakeSender {
 }
 
 impl WakeSender {
-    /// Wakes the co-tenant even if the last wake-up was not answered. A sender that waited for answers would wake less often just
-    /// when answers are late.
+    /// Wakes the co-tenant even if the last wake-up was not answered. A sender that waited for answers would wake less often
+    /// just when answers are late.
     pub fn wake(&mut self, clock: &Recorder) {
         let ran_ns = self.workers.ran_ns();
         let at_ns = clock.now_ns();

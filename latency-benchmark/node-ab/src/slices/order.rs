@@ -3,9 +3,9 @@
 use rand::Rng;
 use rand::seq::{SliceRandom, index};
 
-/// The index of the slice of each turn. `turns` has the number of turns of each slice. There are as many rounds as the largest
-/// number. A slice has at most one turn in a round, and each round is in random order, so that no slice is early or late in its
-/// block.
+/// The index of the slice of each turn. `turns` has the number of turns of each slice. There are as many rounds as the
+/// largest number. A slice has at most one turn in a round, and each round is in random order, so that no slice is early or
+/// late in its block.
 pub fn order(turns: &[u32], rng: &mut impl Rng) -> Vec<usize> {
     let most = turns.iter().copied().max().unwrap_or(0) as usize;
     let mut rounds: Vec<Vec<usize>> = vec![Vec::new(); most];

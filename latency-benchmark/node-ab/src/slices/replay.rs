@@ -61,8 +61,8 @@ impl Replay {
     }
 }
 
-/// Adds the pieces of one poll to `pieces`. Unlike in [`Invocation`](poll_probe::Invocation), a limit in time is a limit of own
-/// time here.
+/// Adds the pieces of one poll to `pieces`. Unlike in [`Invocation`](poll_probe::Invocation), a limit in time is a limit of
+/// own time here.
 fn cut(pieces: &mut PollSums, ends: &[IterationEnd], own_ns: u64, limit: Option<Limit>) {
     let (mut start_ns, mut done) = (0, 0);
     for end in ends {

@@ -35,8 +35,8 @@ pub struct RunWriter {
 }
 
 impl RunWriter {
-    /// Creates the files in the folder `dir`. `sites` are the sites of the program. `workers` has the cores of each worker, and
-    /// is empty if there is only one.
+    /// Creates the files in the folder `dir`. `sites` are the sites of the program. `workers` has the cores of each worker,
+    /// and is empty if there is only one.
     pub fn create(dir: &Path, sites: Vec<Site>, workers: Vec<Option<Cores>>) -> Result<RunWriter> {
         let mut tables = vec![SLICES, TURNS, SITES, BANDS, CHILDREN, BOUNDS, PEERS];
         if sites.iter().any(|site| site.is_of_quic()) {

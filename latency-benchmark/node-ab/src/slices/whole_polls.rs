@@ -44,7 +44,8 @@ pub struct PollPlace {
 }
 
 impl PollPlace {
-    /// A row which says that `what` happened here `count` times. Some things have an amount, such as bytes, which is their sum.
+    /// A row which says that `what` happened here `count` times. Some things have an amount, such as bytes, which is their
+    /// sum.
     pub fn row(
         self,
         slice: u32,
@@ -121,7 +122,8 @@ impl WholePolls {
         (at_ns < polls[last].end_ns()).then_some(last)
     }
 
-    /// Notes that a sample was taken at `at_ns`, and how long that took. Otherwise a poll could be slow because it was sampled.
+    /// Notes that a sample was taken at `at_ns`, and how long that took. Otherwise a poll could be slow because it was
+    /// sampled.
     pub fn sampled(&mut self, at_ns: u64, took_ns: u64) {
         for site in Site::ALL {
             if let Some(poll) = self.index_at(site, at_ns) {
@@ -150,8 +152,8 @@ impl WholePolls {
 #[derive(Debug, Default)]
 pub struct IdlePolls {
     pub counts: IdleCounts,
-    /// The time at which the last busy poll of a muxer began, for each thread. Polls of muxers are not nested, so the poll that
-    /// ends last also began last.
+    /// The time at which the last busy poll of a muxer began, for each thread. Polls of muxers are not nested, so the poll
+    /// that ends last also began last.
     busy_muxer_ns: HashMap<usize, u64>,
 }
 
@@ -165,8 +167,8 @@ pub struct IdleCounts {
 }
 
 impl IdlePolls {
-    /// Takes every record, in the order in which records are drained. `belongs` says whether the poll is counted in this slice.
-    /// Polls of the muxer inside it are looked at even if they belong to another slice.
+    /// Takes every record, in the order in which records are drained. `belongs` says whether the poll is counted in this
+    /// slice. Polls of the muxer inside it are looked at even if they belong to another slice.
     pub fn note(&mut self, record: &Record<'_>, belongs: bool) {
         // Without marks in its loop, a poll is neither idle nor busy.
         if let Some(iterations) = record.iterations {
@@ -188,8 +190,8 @@ impl IdlePolls {
             }
             Site::Connection if belongs => {
                 let busy_ns = self.busy_muxer_ns.get(&thread);
-                // A thread's records come in the order in which polls ended. So a poll that came before this one and began after
-                // its beginning was inside it.
+                // A thread's records come in the order in which polls ended. So a poll that came before this one and began
+                // after its beginning was inside it.
                 let has_busy_muxer = busy_ns.is_some_and(|busy_ns| *busy_ns >= start_ns);
                 self.counts.connection_polls += 1;
                 self.counts.connection_polls_idle += u64::from(is_idle && !has_busy_muxer);

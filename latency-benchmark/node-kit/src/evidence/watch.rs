@@ -81,8 +81,8 @@ impl Watch {
         }
     }
 
-    /// Begins to count. This happens some time before the slice, because a count that began amid a poll would tell nothing about
-    /// that poll.
+    /// Begins to count. This happens some time before the slice, because a count that began amid a poll would tell nothing
+    /// about that poll.
     pub(crate) fn prepare(&self, pass: Pass) {
         allocations::set_counting(pass == Pass::Allocations);
         meter::read_counters(pass == Pass::Counters);

@@ -30,8 +30,8 @@ pub const PIPE_BYTES: usize = 8 << 10;
 /// Central, its peers and their connections. Each of them ends only with an error.
 pub type Nodes = FuturesUnordered<Pin<Box<dyn Future<Output = Result<Infallible>>>>>;
 
-/// Runs a cell with the nodes that `nodes` makes. From the call of `hold_time` on, time stands still. The recorder has compared
-/// its clock with the real one before.
+/// Runs a cell with the nodes that `nodes` makes. From the call of `hold_time` on, time stands still. The recorder has
+/// compared its clock with the real one before.
 pub fn run(
     task: &GateTask,
     hold_time: fn(),

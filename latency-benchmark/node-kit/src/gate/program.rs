@@ -12,8 +12,8 @@ use super::fixed;
 /// Makes a whole program that counts for `--gate`. `$run` gets the cell, and a function that makes time stand still.
 ///
 /// The program has an allocator that can count, and random numbers and time that are the same in every run. For that it
-/// replaces functions of the C library, which std, tokio and every version of the crate getrandom call. This is a macro because
-/// a library would replace them in every program that links it.
+/// replaces functions of the C library, which std, tokio and every version of the crate getrandom call. This is a macro
+/// because a library would replace them in every program that links it.
 #[macro_export]
 macro_rules! gate_program {
     ($run:path) => {

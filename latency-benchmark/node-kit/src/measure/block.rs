@@ -59,8 +59,8 @@ impl Blocks {
         })
     }
 
-    /// Writes the rows of a block. `machine` is the use of the machine from the block's first change of variant to its end, and
-    /// `work` is how long the fixed piece of work took. Returns whether the machine disturbed the block.
+    /// Writes the rows of a block. `machine` is the use of the machine from the block's first change of variant to its end,
+    /// and `work` is how long the fixed piece of work took. Returns whether the machine disturbed the block.
     pub(super) fn keep(
         &mut self,
         block: u32,

@@ -1,5 +1,5 @@
-//! Estimates how well the changes from the baseline are known while a cell is measured. This decides when to stop, and is shown
-//! as progress. The report has its own, better intervals. The repeated unit is a slice.
+//! Estimates how well the changes from the baseline are known while a cell is measured. This decides when to stop, and is
+//! shown as progress. The report has its own, better intervals. The repeated unit is a slice.
 
 use run_format::{BASELINE, BlockReport, Precision};
 

@@ -121,8 +121,8 @@ struct Measuring<C> {
 }
 
 impl<C: Clock> Measuring<C> {
-    /// Warms up for the planned time, and until every peer has answered. Large requests over long links take seconds until they
-    /// reach their throughput.
+    /// Warms up for the planned time, and until every peer has answered. Large requests over long links take seconds until
+    /// they reach their throughput.
     fn warm_up(&mut self) -> Result<()> {
         const PATIENCE: Duration = Duration::from_secs(60);
         const LOOK: Duration = Duration::from_millis(20);
@@ -279,8 +279,8 @@ impl<C: Clock> Measuring<C> {
         Ok(())
     }
 
-    /// Measures a turn. Meanwhile the slice of the turn before, `previous`, still gets polls that began in it. Returns false if
-    /// it is to stop instead.
+    /// Measures a turn. Meanwhile the slice of the turn before, `previous`, still gets polls that began in it. Returns false
+    /// if it is to stop instead.
     fn turn(
         &mut self,
         mut slice: OpenSlice,

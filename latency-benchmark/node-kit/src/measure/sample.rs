@@ -63,7 +63,8 @@ sums!(QuickCounts: row, workers, quic);
 sums!(UserCounts: instructions, cycles);
 
 /// Counts of the kernel that take long to read, in the columns of a block. Two columns differ from those in the file:
-/// `other_cpu_ms` leaves out only central, and `clock_set_ms` is by how much the time of day is ahead of the time since the boot.
+/// `other_cpu_ms` leaves out only central, and `clock_set_ms` is by how much the time of day is ahead of the time since the
+/// boot.
 pub(super) struct MachineReading(pub(super) BlockRow);
 
 impl Sampler {

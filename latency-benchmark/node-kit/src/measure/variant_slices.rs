@@ -188,8 +188,8 @@ impl VariantSlices {
         self.purpose.end_turn(slice.pass);
     }
 
-    /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when to
-    /// stop.
+    /// Adds the sums of a slice as soon as its last turn is over. The few polls that are not over yet do not matter for when
+    /// to stop.
     pub(super) fn add_to_changes(&mut self, slice: &OpenSlice) {
         let (PlannedSlice { pass, variant }, seen) = (slice.planned, &slice.seen);
         let is_compared = matches!(pass, Pass::Compare | Pass::Normal);

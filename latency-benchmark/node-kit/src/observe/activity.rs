@@ -91,8 +91,8 @@ impl Activity {
     }
 }
 
-/// Counts until now, and numbers of things that exist now. The difference of two snapshots has the counts between them, and the
-/// numbers of the later one.
+/// Counts until now, and numbers of things that exist now. The difference of two snapshots has the counts between them, and
+/// the numbers of the later one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Snapshot {
     /// Polls of central's own task that woke it. Absent unless they are counted at the moment.

@@ -1,5 +1,5 @@
-//! Starts the co-tenants of central. A thread wakes one of them and a timer another. With several workers, a connection wakes a
-//! third.
+//! Starts the co-tenants of central. A thread wakes one of them and a timer another. With several workers, a connection wakes
+//! a third.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -77,8 +77,8 @@ impl Observee {
         matches!(fields(&self.read("stat")).next(), Some("T" | "t"))
     }
 
-    /// The CPU time in ns, which is more exact than the ticks of [`Usage`]. For a process, this is the time of its first thread
-    /// alone.
+    /// The CPU time in ns, which is more exact than the ticks of [`Usage`]. For a process, this is the time of its first
+    /// thread alone.
     pub(crate) fn cpu_time(self) -> CpuTime {
         let schedstat = self.read("schedstat");
         let number = |column| schedstat.split_whitespace().nth(column)?.parse().ok();

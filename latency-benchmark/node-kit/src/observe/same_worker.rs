@@ -37,8 +37,8 @@ impl SameWorker {
         }))
     }
 
-    /// Wakes the co-tenant if that is due, even if the last wake-up was not answered. The pauses depend on the last digits of the
-    /// time, which are as good as random.
+    /// Wakes the co-tenant if that is due, even if the last wake-up was not answered. The pauses depend on the last digits of
+    /// the time, which are as good as random.
     fn wake_if_due(&self) {
         let (now_ns, due_ns) = (self.clock.now_ns(), self.due_ns.load(Relaxed));
         let next_ns = now_ns + PAUSE_NS.start + now_ns % (PAUSE_NS.end - PAUSE_NS.start);

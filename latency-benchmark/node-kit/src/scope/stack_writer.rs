@@ -22,7 +22,8 @@ pub(crate) type Clock = Box<dyn Fn() -> u64 + Send + Sync>;
 /// The maximum number of frames of a stack. If a stack is deeper, only the innermost frames are kept.
 const FRAMES: usize = 256;
 
-/// The number of stacks that the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is written.
+/// The number of stacks that the ring has room for. That takes 16 MiB at most, because the kernel gives memory when it is
+/// written.
 const STACKS: usize = 1 << 13;
 
 /// A thread's stack at one moment.

@@ -1,6 +1,6 @@
-//! Both ends send chunks over one stream as fast as flow control lets them. A chunk has its number and the number of bytes that
-//! its sender has received. A chunk of central counts as a request. Its answer is the first chunk of the peer which says that
-//! the peer has received it.
+//! Both ends send chunks over one stream as fast as flow control lets them. A chunk has its number and the number of bytes
+//! that its sender has received. A chunk of central counts as a request. Its answer is the first chunk of the peer which says
+//! that the peer has received it.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -205,8 +205,8 @@ impl Progress {
 
 const LOOK: Duration = Duration::from_millis(500);
 
-/// Ends when no byte has moved in one direction for ten looks after the first that saw none. Time in which the process is paused
-/// does not count.
+/// Ends when no byte has moved in one direction for ten looks after the first that saw none. Time in which the process is
+/// paused does not count.
 async fn stalled(progress: &Progress, look: Duration) {
     const LOOKS: u32 = 11;
     let mut looks = interval(look);

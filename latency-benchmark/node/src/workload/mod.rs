@@ -64,8 +64,8 @@ pub trait NodeWorkload {
     /// Makes the behaviour of a node with that key.
     fn behaviour(key: &Keypair) -> Result<Self::Behaviour>;
 
-    /// Sends the load to the peers. Workloads that profiles can have do all `parts`, the others do `load`. It ends only with an error. If a
-    /// peer may be lost, its work begins again when it is back.
+    /// Sends the load to the peers. Workloads that profiles can have do all `parts`, the others do `load`. It ends only with
+    /// an error. If a peer may be lost, its work begins again when it is back.
     fn central(
         swarm: Linked<Self::Behaviour>,
         parts: Vec<Part>,

@@ -1,5 +1,5 @@
-//! Workloads in which central works each peer over streams. Each stream has a task. A profile has several of these workloads as
-//! its parts.
+//! Workloads in which central works each peer over streams. Each stream has a task. A profile has several of these workloads
+//! as its parts.
 
 use std::collections::HashMap;
 use std::convert::Infallible;

@@ -28,8 +28,8 @@ pub fn to_compare(block: u32, variants: usize) -> Vec<PlannedSlice> {
     compared.chain(children).collect()
 }
 
-/// The slices of a block in which a cell is explained: one for every kind of evidence and every variant, and two of the baseline
-/// without evidence. `there_is` says which kinds of evidence are available.
+/// The slices of a block in which a cell is explained: one for every kind of evidence and every variant, and two of the
+/// baseline without evidence. `there_is` says which kinds of evidence are available.
 pub fn to_explain(config: &ExplainPlan, there_is: impl Fn(Pass) -> bool) -> Vec<PlannedSlice> {
     const VARIANT_PASSES: [Pass; 6] = [
         Pass::Stacks,

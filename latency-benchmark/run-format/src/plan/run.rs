@@ -142,8 +142,8 @@ pub fn plan_of_cell(sweep: &SweepConfig, cell: Cell) -> Plan {
     }
 }
 
-/// The time for which a run is measured before the sweep's `time_scale`. With long round trips it is longer, since a second has
-/// fewer polls and turns.
+/// The time for which a run is measured before the sweep's `time_scale`. With long round trips it is longer, since a second
+/// has fewer polls and turns.
 pub fn measuring_ms(rtt_ms: f64) -> f64 {
     const SHORTEST_MS: f64 = 8400.0;
     const MS_BY_RTT_MS: f64 = 40.0;

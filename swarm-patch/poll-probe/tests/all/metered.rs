@@ -230,7 +230,8 @@ fn budgets_hold_and_a_denied_iteration_is_metered() {
 
 #[test]
 fn readings_without_room_are_counted_and_none_of_their_invocation_is_left() {
-    // One of these invocations takes eight: at its beginning and end, before the first child of an iteration, and after each child.
+    // One of these invocations takes eight: at its beginning and end, before the first child of an iteration, and after each
+    // child.
     let recorder = metered(SMALL, 15);
     two_iterations(CONNECTION);
     two_iterations(CONNECTION);

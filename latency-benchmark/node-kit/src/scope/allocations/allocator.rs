@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::watched;
 use crate::scope::registers::Registers;
 
-/// The system's allocator, which also counts the allocations of watched threads. While counting is off, this costs one load and
-/// one branch.
+/// The system's allocator, which also counts the allocations of watched threads. While counting is off, this costs one load
+/// and one branch.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct CountingAllocator;
 
