@@ -40,9 +40,10 @@ function histogram(at, site, title, what) {
   const bins = [0, ...run.edges].map((from) => edges.filter((edge) => edge <= from).length);
   const shares = variants.map((variant) => {
     const counts = countsOf(run, site, first + variant);
+    const all = total(counts);
     const values = new Array(edges.length + 1).fill(0);
     bins.forEach((bin, bucket) => {
-      values[bin] += countIn(counts, bucket) / total(counts);
+      values[bin] += countIn(counts, bucket) / all;
     });
     return values;
   });

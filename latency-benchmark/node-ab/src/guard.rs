@@ -56,7 +56,7 @@ impl Guard {
                 limit.as_millis()
             ));
         }
-        // A hundred times a second this is asked, and a histogram knows its maximum without a search.
+        // This check runs a hundred times a second. A histogram knows its maximum without a search.
         let latest = turn.histograms.get(HistogramOf::CotenantTimer);
         let latest_ns = latest.map_or(0, Histogram::max);
         if timers < ENOUGH || Duration::from_nanos(latest_ns) <= limit {

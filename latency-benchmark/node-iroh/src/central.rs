@@ -48,7 +48,7 @@ pub(crate) fn run(central: Central, peers: Vec<EndpointAddr>) -> Result<Measured
 }
 
 /// Sends a request and waits for the whole answer, which must be as long.
-pub async fn ask(connection: &Connection, request: &[u8]) -> Result<Vec<u8>> {
+pub(crate) async fn ask(connection: &Connection, request: &[u8]) -> Result<Vec<u8>> {
     let (mut sending, mut receiving) = connection.open_bi().await?;
     sending.write_all(request).await?;
     sending.finish()?;

@@ -16,10 +16,6 @@ use run_format::{
     Measured, Measurement, NodeConfig, NodeDescription, PeerTask, Security, Transport, Workload,
 };
 
-pub use self::central::ask;
-pub use self::peer::serve;
-pub use self::quic::{PROTOCOL, endpoint};
-
 /// The `main` function. It is compiled once, here, for all programs of this package.
 pub fn main() -> ExitCode {
     node_kit::main::<IrohNode>()

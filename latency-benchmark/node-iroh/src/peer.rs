@@ -27,7 +27,7 @@ pub(crate) async fn run(task: &PeerTask) -> Result<Infallible, Failure> {
 }
 
 /// Serves everyone. It ends only with an error.
-pub async fn serve(
+pub(crate) async fn serve(
     endpoint: &Endpoint,
     workload: Workload,
     payload: Payload,

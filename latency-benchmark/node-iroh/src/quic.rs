@@ -7,11 +7,11 @@ use iroh::endpoint::presets;
 use iroh::{Endpoint, SecretKey};
 
 /// The protocol of central and its peers.
-pub const PROTOCOL: &[u8] = b"/latency-benchmark/1";
+pub(crate) const PROTOCOL: &[u8] = b"/latency-benchmark/1";
 
 /// Makes an endpoint with a socket at the given address, or with the sockets that iroh chooses. The preset has no relay and no
 /// address lookup, and iroh is built without its port mapper. Without relays, iroh does not probe the network.
-pub async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint> {
+pub(crate) async fn endpoint(at: Option<SocketAddr>, key: SecretKey) -> Result<Endpoint> {
     let mut builder = Endpoint::builder(presets::Minimal)
         .secret_key(key)
         .alpns(vec![PROTOCOL.to_vec()]);
