@@ -186,17 +186,16 @@ pub(crate) fn first_error(said: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::os::unix::fs::PermissionsExt;
-
     use super::*;
 
     /// Builds with a script in cargo's place. Returns the error and the log.
+    ///
+    /// The script is no file: a file that was just written cannot be started while a child of another
+    /// test, which was forked meanwhile, still has it open.
     fn build_with(script: &str) -> (String, String) {
         let dir = tempfile::tempdir().expect("a folder");
-        let (cargo, log) = (dir.path().join("cargo"), dir.path().join("log"));
-        std::fs::write(&cargo, format!("#!/bin/sh\n{script}\n")).expect("a script");
-        std::fs::set_permissions(&cargo, PermissionsExt::from_mode(0o755)).expect("its mode");
-        let built = build(&mut Command::new(&cargo), "a program", &log);
+        let log = dir.path().join("log");
+        let built = build(Command::new("sh").args(["-c", script]), "a program", &log);
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         let error = built.map_or_else(|error| format!("{error:#}"), |()| "built".to_owned());
         (

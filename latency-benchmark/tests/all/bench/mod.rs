@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::sync::Once;
@@ -225,9 +225,16 @@ pub(crate) fn succeeds(command: &mut Command) -> Output {
     output
 }
 
+/// Another process writes the program. If this one did, a child of another test, which was forked meanwhile, could
+/// still have the file open, and then the program could not be started ("Text file busy").
 pub(crate) fn write_program(path: &Path, script: &str) {
-    fs::write(path, script).unwrap();
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    let mut writer = Command::new("sh");
+    writer.args(["-c", "cat > \"$0\" && chmod 755 \"$0\""]).arg(path);
+    let mut child = writer.stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(script.as_bytes()).unwrap();
+    drop(stdin);
+    assert!(child.wait().unwrap().success());
 }
 
 /// Runs what its arguments say, and ignores no signal, as this process may: a job in the background of a script ignores
